@@ -1,0 +1,1 @@
+"""OpenSkelo: a backbone for AI work."""

@@ -1,0 +1,1 @@
+"""The wire: envelopes, the hash chain, and the projections that readers see."""

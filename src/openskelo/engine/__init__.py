@@ -1,0 +1,1 @@
+"""The shell: drives runs, starts the work they owe, tells the followers."""

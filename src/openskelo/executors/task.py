@@ -1,0 +1,45 @@
+"""One attempt as an executor receives it: all values resolved, nothing left to look up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from openskelo.kernel import definition
+from openskelo.kernel.json import Json, JsonObject
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Project:
+    """What the project allows its nodes: roots and switches from `skelo.yaml`, all paths real and absolute."""
+
+    root: Path
+    data_dir: Path
+    write_roots: tuple[Path, ...] = ()
+    read_roots: tuple[Path, ...] = ()
+    allow_commands: bool = False
+    allow_private_addresses: bool = False
+    secrets: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """`inputs` are complete (bindings, transforms and defaults applied), `now` is the recorded start of the visit in ms.
+
+    `idempotency_key` is the same for every attempt of one visit and item. `feedback` is what the previous attempt or
+    the bounce wants this one to know. `item_index` is set in a foreach.
+    """
+
+    run_id: str
+    workflow_name: str
+    workflow_hash: str
+    node: definition.Node
+    visit: int
+    attempt: int
+    inputs: JsonObject
+    now: int
+    idempotency_key: str
+    item_index: int | None = None
+    item: Json = None
+    feedback: Json = None

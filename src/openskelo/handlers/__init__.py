@@ -1,0 +1,1 @@
+"""The built-in deterministic handlers, one file each."""

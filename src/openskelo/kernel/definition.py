@@ -1,0 +1,177 @@
+"""What a workflow is, once its text has been checked: frozen values that a run pins by hash."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from openskelo.kernel.json import Json, JsonObject
+
+Mode = Literal["ai", "deterministic", "approval", "dag"]
+Effect = Literal["pure", "idempotent", "once"]
+PortKind = Literal["json", "file", "artifact"]
+Backoff = Literal["none", "linear", "exponential"]
+Composition = Literal["all", "any"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Port:
+    """A named, typed opening of a node or a workflow. `default` counts only when `has_default`."""
+
+    name: str
+    schema: JsonObject
+    kind: PortKind = "json"
+    required: bool = True
+    has_default: bool = False
+    default: Json = None
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Binding:
+    """Where an input port's value comes from: another node's output, or (with `node` empty) a workflow input."""
+
+    node: str = ""
+    port: str
+    transform: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gate:
+    """A check before or after a node's work; `params` are those of its `type`."""
+
+    name: str
+    type: str
+    params: JsonObject = field(default_factory=dict[str, Json])
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retry:
+    """How often a visit is tried (`max_attempts` counts every try) and how long it waits in between.
+
+    `stall_after` identical failures in a row (same output, same verdict) stop the loop and ask a person; 0 never does.
+    """
+
+    max_attempts: int = 1
+    backoff: Backoff = "none"
+    delay_ms: int = 0
+    max_delay_ms: int = 60_000
+    stall_after: int = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounce:
+    """When gate `when_gate` fails, go back to `route_to` with the verdicts as feedback, at most `max_bounces` times.
+
+    `reset` is every node at or after `route_to`, in workflow order: what is entered anew.
+    """
+
+    when_gate: str
+    route_to: str
+    max_bounces: int
+    feedback: bool = True
+    reset: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Approval:
+    """A question to a person: the whole work of an approval node, or a checkpoint before another node's work.
+
+    `prompt` may hold `{{ CEL }}`; `form` is the JSON Schema (an object) of the answer; no `approvers` means anybody.
+    `on_deny`: end the run, go on with `approved: false`, or bounce by `bounce`.
+    """
+
+    prompt: str
+    approvers: tuple[str, ...] = ()
+    timeout_ms: int | None = 1_800_000
+    on_timeout: Literal["deny", "approve"] = "deny"
+    form: JsonObject = field(default_factory=dict[str, Json])
+    on_deny: Literal["end", "continue", "bounce"] = "end"
+    bounce: Bounce | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Foreach:
+    """The node runs once for each element of the CEL list `items`, which it sees as `name`."""
+
+    items: str
+    name: str = "item"
+    concurrency: int = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Amount:
+    """Quantities that budgets count. Money is in integer nano-dollars, so that sums are exact."""
+
+    steps: int = 0
+    tokens: int = 0
+    cost_nanousd: int = 0
+    tool_nanousd: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """The run's budget; None is no limit, 0 allows none."""
+
+    max_steps: int | None = None
+    max_tokens: int | None = None
+    max_wall_ms: int | None = None
+    max_cost_nanousd: int | None = None
+    max_tool_nanousd: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """What the author expects one visit to take."""
+
+    tokens: int = 0
+    cost_usd: float = 0.0
+    duration_sec: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """A place in a run. Everything the kernel and the executors need to know about one block."""
+
+    key: str
+    mode: Mode
+    label: str = ""
+    description: str = ""
+    inputs: tuple[Port, ...] = ()
+    outputs: tuple[Port, ...] = ()
+    bindings: Mapping[str, Binding] = field(default_factory=dict[str, Binding])
+    after: tuple[str, ...] = ()
+    when: str | None = None
+    foreach: Foreach | None = None
+    handler: str | None = None
+    config: JsonObject = field(default_factory=dict[str, Json])
+    pre_gates: tuple[Gate, ...] = ()
+    post_gates: tuple[Gate, ...] = ()
+    pre_composition: Composition = "all"
+    post_composition: Composition = "all"
+    approval: Approval | None = None
+    retry: Retry = field(default_factory=Retry)
+    timeout_ms: int | None = None
+    bounces: tuple[Bounce, ...] = ()
+    effect: Effect = "pure"
+    repeatable: bool = False
+    cache: bool = False
+    reserve: Amount = field(default_factory=Amount)
+    estimate: Estimate | None = None
+    metadata: JsonObject = field(default_factory=dict[str, Json])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workflow:
+    """A checked definition. `hash` is `sha256:` over the canonical JSON of `codec.encode(workflow)` without `hash`."""
+
+    name: str
+    hash: str
+    nodes: Mapping[str, Node]
+    description: str = ""
+    inputs: tuple[Port, ...] = ()
+    outputs: Mapping[str, Binding] = field(default_factory=dict[str, Binding])
+    limits: Limits = field(default_factory=Limits)
+    parallel: int = 64

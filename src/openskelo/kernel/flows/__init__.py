@@ -1,0 +1,1 @@
+"""Schedulers: which node may run next."""

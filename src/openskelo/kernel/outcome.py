@@ -1,0 +1,59 @@
+"""What an executor says about one attempt: the only thing that comes back from work."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from openskelo.kernel.json import Json, JsonObject, Stored
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """Why an attempt did not succeed. `gate` names the first gate that failed, if one did."""
+
+    code: str
+    message: str
+    retryable: bool = True
+    retry_after_ms: int | None = None
+    gate: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metrics:
+    """What the attempt really used."""
+
+    tokens_in: int = 0
+    tokens_out: int = 0
+    wall_ms: int = 0
+    cost_nanousd: int = 0
+    tool_nanousd: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArtifactNote:
+    """A kept file as the log mentions it; the bytes are in the blob store under `hash`."""
+
+    id: str
+    kind: str
+    name: str
+    hash: str
+    size: int
+    media_type: str = "text/plain"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """The result of one attempt, judged: contract and gates have been checked by the executor.
+
+    Exactly one of `outputs` and `failure` is given. `output_hash` is set whenever the work produced outputs, also when
+    a contract or a gate then refused them (stall detection compares it); `verdicts` are the results of all gates, as JSON.
+    """
+
+    inputs_hash: str
+    outputs: Stored | None = None
+    output_hash: str | None = None
+    failure: Failure | None = None
+    verdicts: tuple[JsonObject, ...] = ()
+    metrics: Metrics = field(default_factory=Metrics)
+    artifacts: tuple[ArtifactNote, ...] = ()
+    feedback: Json = None

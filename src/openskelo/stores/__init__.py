@@ -1,0 +1,1 @@
+"""Where facts are kept: the log, blobs, and the events.jsonl mirror."""

@@ -1,0 +1,1 @@
+"""Text to Workflow, or to a list of Problems with file, line and column."""
