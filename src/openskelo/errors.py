@@ -74,7 +74,7 @@ class NotFound(OpenSkeloError):
 class AttemptFailed(OpenSkeloError):
     """Work that did not succeed.
 
-    `retryable` False means that trying again cannot help (a wrong configuration); the kernel then spends no retry on it.
+    `retryable` False means that trying again cannot help (a wrong configuration); the kernel spends no retry on it.
     """
 
     default_code = "FAILED"

@@ -46,7 +46,7 @@ class Outcome:
     """The result of one attempt, judged: contract and gates have been checked by the executor.
 
     Exactly one of `outputs` and `failure` is given. `output_hash` is set whenever the work produced outputs, also when
-    a contract or a gate then refused them (stall detection compares it); `verdicts` are the results of all gates, as JSON.
+    a contract or a gate then refused them (stall detection compares it); `verdicts` are the results of all gates.
     """
 
     inputs_hash: str

@@ -1,0 +1,95 @@
+"""Events as they stand in the log: one canonical line each, chained by hash.
+
+    {"data":{…},"hash":"…","id":"…","nodeId":"…","prev":"…","runId":"…","seq":1,"ts":"…","type":"run.created"}
+
+`hash` is SHA-256 over `prev`, the envelope's canonical bytes without `data` and `hash`, and the hash of the data's
+canonical bytes, so that data can be pruned (`dataHash` in its place) and the chain still be verified.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import lru_cache
+from json.encoder import encode_basestring as quote
+from typing import cast
+
+import orjson
+
+from openskelo.kernel import events, ids
+from openskelo.kernel.json import JsonObject
+from openskelo.values import canonical
+
+#: What the first event of a run points back to.
+GENESIS = "0" * 64
+
+
+@dataclass(slots=True)
+class Chain:
+    """The end of a run's log as its driver knows it: the next line continues from here."""
+
+    run_id: str
+    seq: int = 0
+    head: str = GENESIS
+    node_ids: dict[str, str] = field(default_factory=dict[str, str])
+
+
+def seal(chain: Chain, event: events.Event) -> bytes:
+    """The event's line, and the chain moved on by it."""
+    chain.seq = seq = chain.seq + 1
+    data = canonical.dumps(events.encode(event))
+    node = getattr(event, "node", None)
+    node_id = "" if node is None else f'"nodeId":"{_node_id(chain, node)}",'
+    head = f'"id":"{event_id(chain.run_id, seq)}",{node_id}"prev":"{chain.head}","runId":"{chain.run_id}",'
+    tail = f'"seq":{seq},"ts":"{timestamp(event.at)}","type":{quote(events.NAMES[type(event)])}}}'
+    digest = link(chain.head, f"{{{head}{tail}".encode(), hashlib.sha256(data).hexdigest())
+    chain.head = digest
+    return b'{"data":' + data + f',"hash":"{digest}",{head}{tail}'.encode()
+
+
+def link(prev: str, envelope: bytes, data_hash: str) -> str:
+    """The hash that a line adds to the chain."""
+    return hashlib.sha256(b"%b\n%b\n%b" % (prev.encode(), envelope, data_hash.encode())).hexdigest()
+
+
+def open_line(line: bytes) -> tuple[JsonObject, events.Event]:
+    """The envelope and the event of a stored line that is trusted (our own log); `chain` checks those that are not."""
+    envelope = cast("JsonObject", orjson.loads(line))
+    data = cast("JsonObject", envelope["data"])
+    event = events.decode(cast("str", envelope["type"]), data, milliseconds(cast("str", envelope["ts"])))
+    return envelope, event
+
+
+def event_id(run_id: str, seq: int) -> str:
+    """The event's UUID: version 8, made of the run's id and the event's place in it."""
+    text = hashlib.sha256(f"{run_id}/{seq}".encode()).hexdigest()
+    return f"{text[:8]}-{text[8:12]}-8{text[13:16]}-a{text[17:20]}-{text[20:32]}"
+
+
+def timestamp(at: int) -> str:
+    """Milliseconds since the epoch as ISO-8601 UTC."""
+    seconds, rest = divmod(at, 1000)
+    return f"{_second(seconds)}.{rest:03d}Z"
+
+
+def milliseconds(text: str) -> int:
+    """The inverse of `timestamp`."""
+    return _epoch(text[:19]) + int(text[20:23])
+
+
+@lru_cache(maxsize=256)
+def _second(seconds: int) -> str:
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}"
+
+
+@lru_cache(maxsize=256)
+def _epoch(text: str) -> int:
+    return int(datetime.fromisoformat(text + "+00:00").timestamp()) * 1000
+
+
+def _node_id(chain: Chain, key: str) -> str:
+    found = chain.node_ids.get(key)
+    if found is None:
+        found = chain.node_ids[key] = ids.derive(chain.run_id, key)
+    return found

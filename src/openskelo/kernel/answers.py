@@ -1,0 +1,140 @@
+"""Ruling on a person's answer: it must be asked, open, in time, from somebody allowed, and about what was shown."""
+
+from __future__ import annotations
+
+from openskelo.errors import Refused
+from openskelo.kernel import commands, definition, events, receipts, record
+from openskelo.kernel.json import Json, JsonObject
+from openskelo.kernel.run import OpenApproval, Run
+
+#: Who answers when the time is up.
+TIMER = "timer"
+
+
+def decide(run: Run, answer: commands.AnswerApproval) -> tuple[events.Event, ...]:
+    """The facts an answer makes true: it is resolved, and what it allows or forbids happens in the same append."""
+    asked = run.approvals.get(answer.approval_id)
+    if asked is None:
+        raise Refused("the approval is not open (any more)", code="APPROVAL_CLOSED")
+    _admit(asked, answer)
+    resolved = _resolved(asked, answer)
+    match asked.kind, answer.status:
+        case "approval", "denied":
+            return (resolved, *_denied(run, asked, answer))
+        case "approval", _ if run.workflow.nodes[asked.node].mode == "approval":
+            return (resolved, _succeeded(run, asked, answer))
+        case "uncertain", "modified":
+            return (resolved, _succeeded(run, asked, answer))
+        case "stalled", "modified":
+            raise Refused("a stalled loop can only be approved or denied", code="APPROVAL_INVALID")
+        case (("uncertain" | "stalled"), "denied"):
+            return (resolved, _node_failed(run, asked, answer))
+        case _:
+            return (resolved,)
+
+
+def _admit(asked: OpenApproval, answer: commands.AnswerApproval) -> None:
+    if answer.digest != asked.digest:
+        raise Refused("the answer is about something else than what is asked", code="APPROVAL_DIGEST")
+    expired = asked.expires_at is not None and answer.at >= asked.expires_at
+    if answer.by == TIMER:
+        if not expired:
+            raise Refused("the approval has time left", code="APPROVAL_EARLY")
+        return
+    if expired:
+        raise Refused("the approval has expired", code="APPROVAL_EXPIRED")
+    if asked.approvers and answer.by not in asked.approvers:
+        names = ", ".join(asked.approvers)
+        raise Refused(f"{answer.by} may not answer this; {names} may", code="APPROVER_NOT_ALLOWED")
+
+
+def _resolved(asked: OpenApproval, answer: commands.AnswerApproval) -> events.ApprovalResolved:
+    resolution: dict[str, Json] = {"status": answer.status}
+    if answer.status == "modified":
+        resolution["modifiedArgs"] = answer.args or {}
+    return events.ApprovalResolved(
+        at=answer.at,
+        approval_id=asked.id,
+        node=asked.node,
+        visit=asked.visit,
+        item=asked.item,
+        resolution=resolution,
+        by=answer.by,
+        reason=answer.reason,
+        digest=answer.new_digest or asked.digest,
+    )
+
+
+def _tried(run: Run, asked: OpenApproval) -> record.Attempt:
+    """The attempt an answer stands for: a new one, or (uncertain) the one that was cut."""
+    before = run.nodes[asked.node].slots[asked.slot].attempt
+    attempt = before if asked.kind == "uncertain" else before + 1
+    return record.Attempt(node=asked.node, visit=asked.visit, attempt=attempt, item=asked.item)
+
+
+def _succeeded(run: Run, asked: OpenApproval, answer: commands.AnswerApproval) -> events.AttemptSucceeded:
+    if answer.outputs is None:
+        raise Refused("the answer lacks the node's outputs", code="APPROVAL_INVALID")
+    tried = _tried(run, asked)
+    evidence = record.Evidence(status="succeeded", inputs_hash=answer.inputs_hash, output_hash=answer.output_hash)
+    return events.AttemptSucceeded(
+        at=answer.at,
+        node=asked.node,
+        visit=asked.visit,
+        attempt=tried.attempt,
+        item=asked.item,
+        outputs=answer.outputs,
+        receipt=record.receipt(run, tried, evidence, answer.at),
+    )
+
+
+def _denied(run: Run, asked: OpenApproval, answer: commands.AnswerApproval) -> tuple[events.Event, ...]:
+    """A denial ends the run, goes on with `approved: false`, or bounces with the reason, as the node says."""
+    shape = run.workflow.nodes[asked.node]
+    approval = shape.approval
+    if approval is not None and approval.on_deny == "continue" and shape.mode == "approval":
+        return (_succeeded(run, asked, answer),)
+    bounce = _bounce_left(run, asked, approval)
+    error = _denial(answer)
+    tried = _tried(run, asked)
+    evidence = record.Evidence(
+        status="failed", inputs_hash=answer.inputs_hash, output_hash=receipts.plain_digest(error)
+    )
+    return (
+        events.AttemptFailed(
+            at=answer.at,
+            node=asked.node,
+            visit=asked.visit,
+            attempt=tried.attempt,
+            item=asked.item,
+            error=error,
+            next="fail" if bounce is None else "bounce",
+            rule=bounce,
+            ending="denied" if bounce is None else None,
+            receipt=record.receipt(run, tried, evidence, answer.at),
+        ),
+    )
+
+
+def _bounce_left(run: Run, asked: OpenApproval, approval: definition.Approval | None) -> int | None:
+    if approval is None or approval.on_deny != "bounce" or approval.bounce is None:
+        return None
+    used = run.nodes[asked.node].bounces.get(-1, 0)
+    return -1 if used < approval.bounce.max_bounces else None
+
+
+def _denial(answer: commands.AnswerApproval) -> JsonObject:
+    return {
+        "code": "APPROVAL_DENIED",
+        "message": answer.reason or f"denied by {answer.by}",
+        "by": answer.by,
+    }
+
+
+def _node_failed(run: Run, asked: OpenApproval, answer: commands.AnswerApproval) -> events.NodeFailed:
+    last = run.nodes[asked.node].slots[asked.slot].feedback
+    code = "UNCERTAIN_EFFECT" if asked.kind == "uncertain" else "STALLED"
+    error: dict[str, Json] = {"code": code, "message": answer.reason or f"{asked.kind}: denied by {answer.by}"}
+    if isinstance(last, dict):
+        error["last"] = last.get("error")
+    return events.NodeFailed(at=answer.at, node=asked.node, visit=asked.visit, error=error)

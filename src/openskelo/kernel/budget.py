@@ -1,0 +1,59 @@
+"""Budgets: reserved before an attempt starts, settled when it lands, and its own ending when one is exceeded."""
+
+from __future__ import annotations
+
+from openskelo.kernel import definition
+from openskelo.kernel.json import JsonObject
+from openskelo.kernel.run import Run
+
+
+def refusal(run: Run, reserve: definition.Amount) -> JsonObject | None:
+    """Why an attempt that needs `reserve` does not fit into what is left, or None when it fits."""
+    limits, spent, held = run.workflow.limits, run.spent, run.reserved
+    rows = (
+        ("max_steps", limits.max_steps, spent.steps + held.steps, 1),
+        ("max_tokens", limits.max_tokens, spent.tokens + held.tokens, reserve.tokens),
+        ("max_cost_usd", limits.max_cost_nanousd, spent.cost_nanousd + held.cost_nanousd, reserve.cost_nanousd),
+        ("max_tool_spend_usd", limits.max_tool_nanousd, spent.tool_nanousd + held.tool_nanousd, reserve.tool_nanousd),
+    )
+    for name, limit, used, wanted in rows:
+        if limit is not None and used + wanted > limit:
+            return _evidence(name, limit, used, wanted)
+    return None
+
+
+def overrun(run: Run, at: int) -> JsonObject | None:
+    """The first limit that what was really used has gone beyond, or None."""
+    limits, spent = run.workflow.limits, run.spent
+    rows = (
+        ("max_steps", limits.max_steps, spent.steps),
+        ("max_tokens", limits.max_tokens, spent.tokens),
+        ("max_cost_usd", limits.max_cost_nanousd, spent.cost_nanousd),
+        ("max_tool_spend_usd", limits.max_tool_nanousd, spent.tool_nanousd),
+        ("max_wall_ms", limits.max_wall_ms, wall_ms(run, at)),
+    )
+    for name, limit, used in rows:
+        if limit is not None and used > limit:
+            return _evidence(name, limit, used, 0)
+    return None
+
+
+def wall_ms(run: Run, at: int) -> int:
+    """Time the run was busy so far; waiting for a person is not counted."""
+    running = 0 if run.active_since is None else max(0, at - run.active_since)
+    return run.spent.wall_ms + running
+
+
+def wall_deadline(run: Run) -> int | None:
+    """When the run's time is up if it stays busy, or None while nothing counts."""
+    limit = run.workflow.limits.max_wall_ms
+    if limit is None or run.active_since is None:
+        return None
+    return run.active_since + limit - run.spent.wall_ms + 1
+
+
+def _evidence(name: str, limit: int, used: int, wanted: int) -> JsonObject:
+    unit = {"max_cost_usd": "nano-dollars", "max_tool_spend_usd": "nano-dollars", "max_wall_ms": "ms"}.get(name, "")
+    asked = f" and the next attempt needs {wanted}" if wanted else ""
+    message = f"{name} is {limit} {unit}".rstrip() + f"; {used} used{asked}"
+    return {"code": "BUDGET_EXCEEDED", "message": message, "limit": name, "allowed": limit, "used": used}

@@ -1,0 +1,164 @@
+"""The orders a run may be given. Each carries its time; whatever had to be computed outside is inside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from openskelo.kernel.json import JsonObject, Stored
+from openskelo.kernel.outcome import Failure, Outcome
+
+Answer = Literal["approved", "denied", "modified"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """A finished node that a forked run takes over."""
+
+    outcome: Literal["succeeded", "skipped"]
+    outputs: Stored | None = None
+    items: tuple[Stored, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateRun:
+    """Begin. `definition` names the blob that holds the pinned workflow."""
+
+    at: int
+    definition: str
+    inputs: Stored
+    by: str
+    mode: Literal["AUTO", "INTERACTIVE"] = "AUTO"
+    global_mode: Literal["PLANNING", "IMPLEMENTATION"] = "IMPLEMENTATION"
+    parent: JsonObject | None = None
+    kept: Mapping[str, Kept] = field(default_factory=dict[str, Kept])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """What a person is to be asked, rendered and bound by `digest`."""
+
+    prompt: str
+    args: Stored
+    form: JsonObject
+    digest: str
+    expires_at: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cached:
+    """An earlier result of the same work on the same inputs."""
+
+    outputs: Stored
+    inputs_hash: str
+    output_hash: str
+    source: JsonObject
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResolveNode:
+    """The values of a visit's expressions: skip it, fail it, answer it from the cache, ask first, or let it start."""
+
+    at: int
+    node: str
+    visit: int
+    skip: bool = False
+    failure: Failure | None = None
+    inputs: Stored | None = None
+    items: Stored | None = None
+    count: int | None = None
+    ask: Ask | None = None
+    cached: Cached | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportAttempt:
+    """An executor reports the outcome of an attempt."""
+
+    at: int
+    node: str
+    visit: int
+    attempt: int
+    outcome: Outcome
+    item: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportInterrupted:
+    """The driver stopped an attempt because the run is suspended."""
+
+    at: int
+    node: str
+    visit: int
+    attempt: int
+    item: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerApproval:
+    """A person answers. The door has checked `args` against the form and computed what the answer yields.
+
+    `by` is `timer` when the clock answers. `outputs` are those of an approval node, or of an uncertain attempt that
+    did happen; `digest` is that of what was asked, `new_digest` that of a modified answer.
+    """
+
+    at: int
+    approval_id: str
+    status: Answer
+    by: str
+    digest: str
+    reason: str | None = None
+    args: JsonObject | None = None
+    new_digest: str | None = None
+    outputs: Stored | None = None
+    inputs_hash: str = ""
+    output_hash: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tick:
+    """Time has passed."""
+
+    at: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recover:
+    """A new driver has folded the log of a run whose driver died."""
+
+    at: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PauseRun:
+    at: int
+    by: str
+    reason: str = "operator"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResumeRun:
+    at: int
+    by: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CancelRun:
+    at: int
+    by: str
+    reason: str | None = None
+
+
+Command: TypeAlias = (
+    ReportAttempt
+    | ResolveNode
+    | Tick
+    | AnswerApproval
+    | CreateRun
+    | ReportInterrupted
+    | Recover
+    | PauseRun
+    | ResumeRun
+    | CancelRun
+)

@@ -1,0 +1,144 @@
+"""The one place with policy: what a command leads to. It may refuse; it changes nothing.
+
+decide(run, command) -> events     rules on the command itself
+step(run, command)   -> events     decides, applies, and lets `follow` add what follows by itself
+"""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from openskelo.errors import Refused
+from openskelo.kernel import answers, commands, events, questions, record, reports
+from openskelo.kernel.apply import apply
+from openskelo.kernel.follow import follow
+from openskelo.kernel.json import JsonObject
+from openskelo.kernel.run import NodeState, Run
+
+
+def step(run: Run, command: commands.Command) -> list[events.Event]:
+    """Carry out a command in memory: all its facts, applied. Refused leaves the run as it was."""
+    facts = list(decide(run, command))
+    for fact in facts:
+        apply(run, fact)
+    while (fact := follow(run, command.at)) is not None:
+        apply(run, fact)
+        facts.append(fact)
+    return facts
+
+
+def decide(run: Run, command: commands.Command) -> tuple[events.Event, ...]:
+    """The facts that `command` makes true now, or Refused."""
+    if isinstance(command, commands.CreateRun):
+        return _create(run, command)
+    if not run.created:
+        raise Refused("the run does not exist yet", code="RUN_UNKNOWN")
+    if run.ended:
+        raise Refused("the run has ended", code="RUN_ENDED", hint="fork it to go on from one of its nodes")
+    match command:
+        case commands.ReportAttempt():
+            return reports.decide(run, command)
+        case commands.ResolveNode():
+            return _resolve(run, command)
+        case commands.Tick():
+            return ()
+        case commands.AnswerApproval():
+            return answers.decide(run, command)
+        case commands.ReportInterrupted():
+            return _interrupt(run, command)
+        case commands.Recover():
+            return (events.RunRecovered(at=command.at),)
+        case commands.PauseRun():
+            return _pause(run, command)
+        case commands.ResumeRun():
+            return (events.RunResumed(at=command.at, by=command.by),) if run.paused is not None else ()
+        case commands.CancelRun():
+            return _cancel(run, command)
+        case _:
+            assert_never(command)
+
+
+def _create(run: Run, command: commands.CreateRun) -> tuple[events.Event, ...]:
+    if run.created:
+        raise Refused("the run exists already", code="RUN_EXISTS")
+    created = events.RunCreated(
+        at=command.at,
+        workflow=run.workflow.name,
+        workflow_hash=run.workflow.hash,
+        definition=command.definition,
+        inputs=command.inputs,
+        mode=command.mode,
+        global_mode=command.global_mode,
+        by=command.by,
+        parent=command.parent,
+    )
+    kept = (
+        events.NodeKept(at=command.at, node=key, outcome=node.outcome, outputs=node.outputs, items=node.items)
+        for key, node in command.kept.items()
+    )
+    return (created, *kept)
+
+
+def _resolve(run: Run, command: commands.ResolveNode) -> tuple[events.Event, ...]:
+    node = run.nodes.get(command.node)
+    if node is None or command.node not in run.resolving or node.visit != command.visit:
+        raise Refused(f"{command.node} is not waiting for its values", code="STALE_RESOLUTION")
+    at, key, visit = command.at, command.node, command.visit
+    if command.failure is not None:
+        error: JsonObject = {"code": command.failure.code, "message": command.failure.message}
+        return (events.NodeFailed(at=at, node=key, visit=visit, error=error),)
+    if command.skip:
+        return (events.NodeSkipped(at=at, node=key, visit=visit, reason="when"),)
+    if command.cached is not None:
+        return (_from_cache(run, node, command, command.cached),)
+    resolved = events.NodeResolved(
+        at=at, node=key, visit=visit, inputs=command.inputs, items=command.items, count=command.count
+    )
+    if command.ask is None:
+        return (resolved,)
+    return (resolved, questions.about_node(run, node, command.ask, at))
+
+
+def _from_cache(
+    run: Run, node: NodeState, command: commands.ResolveNode, cached: commands.Cached
+) -> events.AttemptSucceeded:
+    tried = record.Attempt(node=node.key, visit=node.visit, attempt=node.slots[0].attempt + 1)
+    evidence = record.Evidence(status="succeeded", inputs_hash=cached.inputs_hash, output_hash=cached.output_hash)
+    return events.AttemptSucceeded(
+        at=command.at,
+        node=node.key,
+        visit=node.visit,
+        attempt=tried.attempt,
+        outputs=cached.outputs,
+        receipt=record.receipt(run, tried, evidence, command.at),
+        cached=cached.source,
+    )
+
+
+def _interrupt(run: Run, command: commands.ReportInterrupted) -> tuple[events.Event, ...]:
+    flight = reports.in_flight(run, command)
+    return (
+        events.AttemptInterrupted(
+            at=command.at,
+            node=command.node,
+            visit=command.visit,
+            attempt=command.attempt,
+            item=command.item,
+            reason="suspended",
+            uncertain=run.workflow.nodes[command.node].effect == "once",
+            receipt=record.cut(run, flight, command.at, "interrupted"),
+        ),
+    )
+
+
+def _pause(run: Run, command: commands.PauseRun) -> tuple[events.Event, ...]:
+    if run.paused is not None or run.ending is not None:
+        return ()
+    return (events.RunPaused(at=command.at, reason=command.reason, by=command.by),)
+
+
+def _cancel(run: Run, command: commands.CancelRun) -> tuple[events.Event, ...]:
+    if run.ending is not None:
+        raise Refused("the run is ending already", code="RUN_ENDING")
+    error: JsonObject = {"code": "CANCELLED", "message": command.reason or f"cancelled by {command.by}"}
+    return (events.RunEnding(at=command.at, ending="cancelled", error=error, by=command.by),)

@@ -1,0 +1,376 @@
+"""The facts of a run. Stored events are never edited: a new meaning is a new type.
+
+Every field is JSON already; `at` (milliseconds) travels in the envelope, everything else in its `data`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Literal, TypeAlias
+
+from openskelo.kernel.json import Json, JsonObject, Stored
+
+Ending = Literal["ok", "failed", "cancelled", "budget_exceeded", "denied", "escalated"]
+Next = Literal["retry", "bounce", "ask", "fail"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunCreated:
+    """A run exists: it pins the workflow by hash; `parent` names the run it was forked from."""
+
+    at: int
+    workflow: str
+    workflow_hash: str
+    definition: str
+    inputs: Stored
+    mode: Literal["AUTO", "INTERACTIVE"]
+    global_mode: Literal["PLANNING", "IMPLEMENTATION"]
+    by: str
+    parent: JsonObject | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeKept:
+    """A forked run takes over a finished node of its parent."""
+
+    at: int
+    node: str
+    outcome: Literal["succeeded", "skipped"]
+    outputs: Stored | None = None
+    items: tuple[Stored, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeResolved:
+    """The expressions of a visit have values: transformed inputs, and the elements of a foreach."""
+
+    at: int
+    node: str
+    visit: int
+    inputs: Stored | None = None
+    items: Stored | None = None
+    count: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeSkipped:
+    """The node does not run: its `when` said no, or what it needs was skipped."""
+
+    at: int
+    node: str
+    visit: int
+    reason: Literal["when", "upstream"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeFinished:
+    """All items of a foreach are done."""
+
+    at: int
+    node: str
+    visit: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeFailed:
+    """The node failed without an attempt to blame: an expression, a denial, a refusal by policy."""
+
+    at: int
+    node: str
+    visit: int
+    error: JsonObject
+    ending: Ending = "failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeBounced:
+    """A gate or a person sent the work back to `route_to`; every node of `reset` is entered anew."""
+
+    at: int
+    node: str
+    visit: int
+    rule: int
+    route_to: str
+    bounce: int
+    reset: tuple[str, ...]
+    feedback: Json = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptStarted:
+    """The intent to work is durable; the work may start."""
+
+    at: int
+    node: str
+    visit: int
+    attempt: int
+    item: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptSucceeded:
+    """Valid outputs, judged and kept."""
+
+    at: int
+    node: str
+    visit: int
+    attempt: int
+    outputs: Stored
+    receipt: JsonObject
+    item: int | None = None
+    verdicts: tuple[JsonObject, ...] | None = None
+    spent: JsonObject | None = None
+    cached: JsonObject | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptFailed:
+    """The attempt did not succeed, and what happens next: a retry (at `retry_at`), a bounce, a question, the end."""
+
+    at: int
+    node: str
+    visit: int
+    attempt: int
+    error: JsonObject
+    next: Next
+    receipt: JsonObject
+    item: int | None = None
+    retry_at: int | None = None
+    rule: int | None = None
+    verdicts: tuple[JsonObject, ...] | None = None
+    spent: JsonObject | None = None
+    ending: Ending | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptInterrupted:
+    """The attempt was cut. `uncertain`: it may have had its effect, and must not be repeated unasked."""
+
+    at: int
+    node: str
+    visit: int
+    attempt: int
+    reason: Literal["crash", "suspended"]
+    uncertain: bool
+    receipt: JsonObject
+    item: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptCancelled:
+    """The attempt was stopped because the run ends or its place is entered anew."""
+
+    at: int
+    node: str
+    visit: int
+    attempt: int
+    reason: Literal["ending", "bounce"]
+    receipt: JsonObject
+    item: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryDue:
+    """The wait before the next attempt is over."""
+
+    at: int
+    node: str
+    visit: int
+    item: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalRequested:
+    """A person is asked. `tool.args` is exactly what is asked for; `digest` binds the answer to it."""
+
+    at: int
+    approval_id: str
+    node: str
+    visit: int
+    tool: JsonObject
+    digest: str
+    prompt: str
+    form: JsonObject
+    approvers: tuple[str, ...]
+    item: int | None = None
+    expires_at: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalResolved:
+    """A person (or the clock, by `timer`) answered. A modified answer has a digest of its own."""
+
+    at: int
+    approval_id: str
+    node: str
+    visit: int
+    resolution: JsonObject
+    by: str
+    digest: str
+    item: int | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalWithdrawn:
+    """The question no longer stands."""
+
+    at: int
+    approval_id: str
+    node: str
+    visit: int
+    reason: Literal["ending", "bounce"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunStalled:
+    """A loop makes no progress; a person is asked before it goes on."""
+
+    at: int
+    node: str
+    visit: int
+    kind: Literal["output", "verdict"]
+    evidence: JsonObject
+    item: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArtifactCreated:
+    """A file was kept."""
+
+    at: int
+    node: str
+    visit: int
+    attempt: int
+    artifact: JsonObject
+    item: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRecovered:
+    """A new driver took over after the last one died; attempts in flight were lost."""
+
+    at: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunPaused:
+    """Nothing new starts until the run is resumed."""
+
+    at: int
+    reason: str
+    by: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunResumed:
+    """The run goes on."""
+
+    at: int
+    by: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunEnding:
+    """The end is decided; what is in flight is being stopped."""
+
+    at: int
+    ending: Ending
+    error: JsonObject | None = None
+    by: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunEnded:
+    """The last event of every finished run."""
+
+    at: int
+    ending: Ending
+    error: JsonObject | None = None
+    spent: JsonObject | None = None
+
+
+Event: TypeAlias = (
+    AttemptSucceeded
+    | AttemptStarted
+    | AttemptFailed
+    | RunCreated
+    | NodeKept
+    | NodeResolved
+    | NodeSkipped
+    | NodeFinished
+    | NodeFailed
+    | NodeBounced
+    | AttemptInterrupted
+    | AttemptCancelled
+    | RetryDue
+    | ApprovalRequested
+    | ApprovalResolved
+    | ApprovalWithdrawn
+    | RunStalled
+    | ArtifactCreated
+    | RunRecovered
+    | RunPaused
+    | RunResumed
+    | RunEnding
+    | RunEnded
+)
+
+TYPES: Mapping[str, type[Event]] = {
+    "run.created": RunCreated,
+    "run.recovered": RunRecovered,
+    "run.paused": RunPaused,
+    "run.resumed": RunResumed,
+    "run.stalled": RunStalled,
+    "run.ending": RunEnding,
+    "run.ended": RunEnded,
+    "node.kept": NodeKept,
+    "node.resolved": NodeResolved,
+    "node.skipped": NodeSkipped,
+    "node.finished": NodeFinished,
+    "node.failed": NodeFailed,
+    "node.bounced": NodeBounced,
+    "attempt.started": AttemptStarted,
+    "attempt.succeeded": AttemptSucceeded,
+    "attempt.failed": AttemptFailed,
+    "attempt.interrupted": AttemptInterrupted,
+    "attempt.cancelled": AttemptCancelled,
+    "attempt.due": RetryDue,
+    "approval.requested": ApprovalRequested,
+    "approval.resolved": ApprovalResolved,
+    "approval.withdrawn": ApprovalWithdrawn,
+    "artifact.created": ArtifactCreated,
+}
+NAMES: Mapping[type[Event], str] = {cls: name for name, cls in TYPES.items()}
+
+
+def _camel(name: str) -> str:
+    head, *rest = name.split("_")
+    return head + "".join(part.title() for part in rest)
+
+
+_WIRE: Mapping[type[Event], tuple[tuple[str, str], ...]] = {
+    cls: tuple((f.name, _camel(f.name)) for f in fields(cls) if f.name != "at") for cls in NAMES
+}
+_PYTHON: Mapping[type[Event], Mapping[str, str]] = {
+    cls: {wire: name for name, wire in table} for cls, table in _WIRE.items()
+}
+#: Fields that JSON reads back as lists and the events hold as tuples.
+_TUPLES = frozenset({"verdicts", "reset", "approvers", "items"})
+
+
+def encode(event: Event) -> dict[str, Json]:
+    """The event's `data`: every field but `at` that is not None, under its wire name."""
+    return {wire: value for name, wire in _WIRE[type(event)] if (value := getattr(event, name)) is not None}
+
+
+def decode(name: str, data: Mapping[str, Json], at: int) -> Event:
+    """The event behind an envelope; KeyError for an unknown type, TypeError for missing or unknown fields."""
+    cls = TYPES[name]
+    python = _PYTHON[cls]
+    arguments: dict[str, Any] = {python.get(wire, wire): value for wire, value in data.items()}
+    for key in _TUPLES & arguments.keys():
+        if isinstance(arguments[key], list):
+            arguments[key] = tuple(arguments[key])
+    return cls(at=at, **arguments)

@@ -1,0 +1,180 @@
+"""What follows from the facts so far without anybody asking: the second half of `decide`.
+
+`follow` looks at the sets that `apply` keeps and gives the next fact, or None when the run has nothing more to say by
+itself. It is called until it is quiet, so that one append carries "step done, next step started".
+"""
+
+from __future__ import annotations
+
+from typing import Literal, cast
+
+from openskelo.kernel import budget, events, questions, record
+from openskelo.kernel.flows import dag
+from openskelo.kernel.json import Json, JsonObject
+from openskelo.kernel.run import InFlight, Run
+
+#: A visit that is cut this often (a handler that kills its driver, say) is not started again.
+MAX_INTERRUPTIONS = 10
+
+
+def follow(run: Run, at: int) -> events.Event | None:
+    """The next fact that follows by itself."""
+    if run.ended or not run.created:
+        return None
+    if run.lost:
+        return _rule_on_lost(run, at)
+    if run.uncertain:
+        return questions.about_uncertain(run, next(iter(run.uncertain.values())), at)
+    if run.ending is not None:
+        return _wind_down(run, at)
+    if run.failed is not None:
+        node, error, ending = run.failed
+        return events.RunEnding(at=at, ending=ending, error={**error, "node": node})
+    if run.limited and (over := budget.overrun(run, at)) is not None:
+        return events.RunEnding(at=at, ending="budget_exceeded", error=over)
+    if run.bouncing is not None:
+        return _bounce(run, at)
+    if run.paused is not None:
+        return None
+    if run.timers and run.timers[0][0] <= at:
+        _, node, visit, slot = run.timers[0]
+        return events.RetryDue(at=at, node=node, visit=visit, item=_item(run, node, slot))
+    if run.finishing:
+        key = next(iter(run.finishing))
+        return events.NodeFinished(at=at, node=key, visit=run.nodes[key].visit)
+    if run.ready and (started := _start(run, at)) is not None:
+        return started
+    if not run.unfinished:
+        return events.RunEnded(at=at, ending="ok", spent=_totals(run, at))
+    return _stuck(run, at)
+
+
+def _item(run: Run, node: str, slot: int) -> int | None:
+    return slot if run.workflow.nodes[node].foreach is not None else None
+
+
+def _start(run: Run, at: int) -> events.Event | None:
+    """Start the first node that may start: skip it, refuse it, or begin its next attempt."""
+    key = next(iter(run.ready))
+    node = run.nodes[key]
+    if run.skipped and node.status == "ready" and not node.running and dag.is_dead(run.graph, key, run.skipped):
+        return events.NodeSkipped(at=at, node=key, visit=node.visit, reason="upstream")
+    if len(run.in_flight) >= run.workflow.parallel:
+        return None
+    shape = run.workflow.nodes[key]
+    if run.global_mode == "PLANNING" and shape.effect != "pure":
+        error: JsonObject = {
+            "code": "PLANNING_MODE",
+            "message": f"{key} has effects ({shape.effect}), and the run is in PLANNING mode",
+        }
+        return events.NodeFailed(at=at, node=key, visit=node.visit, error=error, ending="denied")
+    if run.limited and (refusal := budget.refusal(run, shape.reserve)) is not None:
+        if run.in_flight:
+            return None  # those in flight may give back what they reserved
+        return events.RunEnding(at=at, ending="budget_exceeded", error={**refusal, "node": key})
+    index = node.queue[0]
+    slot = node.slots[index]
+    if slot.interruptions >= MAX_INTERRUPTIONS:
+        error = {"code": "INTERRUPTED_TOO_OFTEN", "message": f"{key} was cut {slot.interruptions} times"}
+        return events.NodeFailed(at=at, node=key, visit=node.visit, error=error)
+    return events.AttemptStarted(
+        at=at,
+        node=key,
+        visit=node.visit,
+        attempt=slot.attempt + 1,
+        item=index if shape.foreach is not None else None,
+    )
+
+
+def _stuck(run: Run, at: int) -> events.Event | None:
+    """Nothing is owed, nobody is asked, and yet not every node is done: say so instead of waiting for ever."""
+    if run.in_flight or run.resolving or run.ready or run.approvals or run.backing_off:
+        return None
+    waiting: list[Json] = [key for key, node in run.nodes.items() if node.status != "done"]
+    error: JsonObject = {"code": "RUN_STUCK", "message": "no node can go on", "waiting": waiting}
+    return events.RunEnding(at=at, ending="failed", error=error)
+
+
+# -- endings and bounces: what is under way is stopped first ---------------------------------------------------------
+
+
+def _wind_down(run: Run, at: int) -> events.Event:
+    if run.in_flight:
+        return _cancel(run, next(iter(run.in_flight.values())), at, "ending")
+    if run.approvals:
+        asked = next(iter(run.approvals.values()))
+        return events.ApprovalWithdrawn(
+            at=at, approval_id=asked.id, node=asked.node, visit=asked.visit, reason="ending"
+        )
+    ending = cast("events.Ending", run.ending)
+    return events.RunEnded(at=at, ending=ending, error=run.error, spent=_totals(run, at))
+
+
+def _bounce(run: Run, at: int) -> events.Event:
+    plan = run.bouncing
+    assert plan is not None  # noqa: S101  the caller has looked
+    for flight in run.in_flight.values():
+        if flight.node in plan.reset:
+            return _cancel(run, flight, at, "bounce")
+    for asked in run.approvals.values():
+        if asked.node in plan.reset:
+            return events.ApprovalWithdrawn(
+                at=at, approval_id=asked.id, node=asked.node, visit=asked.visit, reason="bounce"
+            )
+    count = run.nodes[plan.node].bounces.get(plan.rule, 0) + 1
+    feedback: Json = None
+    if plan.bounce.feedback:
+        feedback = {"from": plan.node, "bounce": count, **cast("JsonObject", plan.feedback)}
+    return events.NodeBounced(
+        at=at,
+        node=plan.node,
+        visit=plan.visit,
+        rule=plan.rule,
+        route_to=plan.bounce.route_to,
+        bounce=count,
+        reset=plan.bounce.reset,
+        feedback=feedback,
+    )
+
+
+def _cancel(run: Run, flight: InFlight, at: int, reason: Literal["ending", "bounce"]) -> events.AttemptCancelled:
+    return events.AttemptCancelled(
+        at=at,
+        node=flight.node,
+        visit=flight.visit,
+        attempt=flight.attempt,
+        item=flight.item,
+        reason=reason,
+        receipt=record.cut(run, flight, at, "cancelled"),
+    )
+
+
+# -- what a crash leaves behind ---------------------------------------------------------------------------------------
+
+
+def _rule_on_lost(run: Run, at: int) -> events.AttemptInterrupted:
+    flight = next(iter(run.lost.values()))
+    return events.AttemptInterrupted(
+        at=at,
+        node=flight.node,
+        visit=flight.visit,
+        attempt=flight.attempt,
+        item=flight.item,
+        reason="crash",
+        uncertain=run.workflow.nodes[flight.node].effect == "once",
+        receipt=record.cut(run, flight, at, "interrupted"),
+    )
+
+
+# -- totals ------------------------------------------------------------------------------------------------------------
+
+
+def _totals(run: Run, at: int) -> JsonObject:
+    spent = run.spent
+    return {
+        "steps": spent.steps,
+        "tokens": spent.tokens,
+        "costNanousd": spent.cost_nanousd,
+        "toolNanousd": spent.tool_nanousd,
+        "wallMs": budget.wall_ms(run, at),
+    }

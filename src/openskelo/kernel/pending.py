@@ -1,0 +1,34 @@
+"""What a run owes now, read off its state: recovery is to fold the log, look here, and carry on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from openskelo.kernel import budget
+from openskelo.kernel.run import InFlight, OpenApproval, Run
+
+
+def attempts(run: Run) -> Iterator[InFlight]:
+    """Attempts that were started and have no outcome yet."""
+    return iter(run.in_flight.values())
+
+
+def resolutions(run: Run) -> tuple[str, ...]:
+    """Nodes whose expressions want their values before anything else happens."""
+    return () if run.ending is not None or run.paused is not None else tuple(run.resolving)
+
+
+def wake_at(run: Run) -> int | None:
+    """The next moment at which time itself moves the run."""
+    times: list[int] = []
+    if run.timers and run.paused is None:
+        times.append(run.timers[0][0])
+    if (deadline := budget.wall_deadline(run)) is not None:
+        times.append(deadline)
+    times.extend(asked.expires_at for asked in run.approvals.values() if asked.expires_at is not None)
+    return min(times, default=None)
+
+
+def expired(run: Run, at: int) -> tuple[OpenApproval, ...]:
+    """Open approvals whose time is up; the driver answers them in the clock's name."""
+    return tuple(asked for asked in run.approvals.values() if asked.expires_at is not None and asked.expires_at <= at)

@@ -1,0 +1,65 @@
+"""Questions that the kernel itself puts to a person, because going on without one would be a guess."""
+
+from __future__ import annotations
+
+from openskelo.kernel import commands, events, ids, receipts
+from openskelo.kernel.json import Json, JsonObject
+from openskelo.kernel.run import InFlight, NodeState, Run
+
+
+def about_node(run: Run, node: NodeState, asked: commands.Ask, at: int) -> events.ApprovalRequested:
+    """The question an approval node is, or the checkpoint before a node's work."""
+    approval = run.workflow.nodes[node.key].approval
+    approval_id = ids.derive(run.id, f"approval/{run.asked + 1}")
+    return events.ApprovalRequested(
+        at=at,
+        approval_id=approval_id,
+        node=node.key,
+        visit=node.visit,
+        tool={"id": ids.derive(approval_id, "tool"), "name": "approval", "args": asked.args},
+        digest=asked.digest,
+        prompt=asked.prompt,
+        form=asked.form,
+        approvers=() if approval is None else approval.approvers,
+        expires_at=asked.expires_at,
+    )
+
+
+def about_uncertain(run: Run, flight: InFlight, at: int) -> events.ApprovalRequested:
+    """Whether an effect that was cut by a crash happened."""
+    args: dict[str, Json] = {"node": flight.node, "visit": flight.visit, "attempt": flight.attempt}
+    if flight.item is not None:
+        args["item"] = flight.item
+    prompt = (
+        f"{flight.node} was cut while its effect may have happened. "
+        "If it did, answer modified with its outputs; approve to do it again; deny to fail."
+    )
+    return _ask(run, flight, "uncertain", prompt, args, at)
+
+
+def about_stall(run: Run, stalled: events.RunStalled, rule: int | None) -> events.ApprovalRequested:
+    """Whether a loop that makes no progress should go on."""
+    args: dict[str, Json] = {"node": stalled.node, "kind": stalled.kind, **stalled.evidence}
+    if rule is not None:
+        args["rule"] = rule
+    prompt = f"{stalled.node} keeps failing the same way. Approve to go on trying, deny to end the run."
+    return _ask(run, stalled, "stalled", prompt, args, stalled.at)
+
+
+def _ask(
+    run: Run, about: InFlight | events.RunStalled, kind: str, prompt: str, args: JsonObject, at: int
+) -> events.ApprovalRequested:
+    approval_id = ids.derive(run.id, f"approval/{run.asked + 1}")
+    digest = receipts.plain_digest({"workflow": run.workflow.hash, "kind": kind, "id": approval_id, "args": args})
+    return events.ApprovalRequested(
+        at=at,
+        approval_id=approval_id,
+        node=about.node,
+        visit=about.visit,
+        item=about.item,
+        tool={"id": ids.derive(approval_id, "tool"), "name": kind, "args": args},
+        digest=digest,
+        prompt=prompt,
+        form={},
+        approvers=(),
+    )

@@ -1,0 +1,72 @@
+"""Making receipts: what an attempt was, as the run's chain of receipts remembers it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from openskelo.kernel import receipts
+from openskelo.kernel.json import Json
+from openskelo.kernel.outcome import Metrics
+from openskelo.kernel.run import InFlight, Run
+
+
+class Tried(Protocol):
+    """Which attempt: an attempt in flight and a report about one both know."""
+
+    @property
+    def node(self) -> str: ...
+    @property
+    def visit(self) -> int: ...
+    @property
+    def attempt(self) -> int: ...
+    @property
+    def item(self) -> int | None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """An attempt that nobody started: a person's answer, a cached result."""
+
+    node: str
+    visit: int
+    attempt: int
+    item: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """How an attempt ended and the hashes that prove it."""
+
+    status: receipts.Status
+    inputs_hash: str = receipts.NOTHING
+    output_hash: str = receipts.NOTHING
+    metrics: Metrics = field(default_factory=Metrics)
+
+
+def receipt(run: Run, tried: Tried, evidence: Evidence, at: int) -> dict[str, Json]:
+    """The receipt of one attempt, chained to the run's last one."""
+    previous = run.last_receipt
+    node = tried.node
+    return receipts.Receipt(
+        plan_id=run.workflow.name,
+        step_id=node,
+        op=run.workflow.nodes[node].mode,
+        ts=at,
+        inputs_hash=evidence.inputs_hash or receipts.NOTHING,
+        output_ref=f"var:{node}" if evidence.status == "succeeded" else "none",
+        output_hash=evidence.output_hash or receipts.NOTHING,
+        metrics=evidence.metrics,
+        visit=tried.visit,
+        attempt=tried.attempt,
+        item=tried.item,
+        status=evidence.status,
+        workflow_hash=run.workflow.hash,
+        prev=receipts.GENESIS if previous is None else receipts.digest(previous),
+    ).document()
+
+
+def cut(run: Run, flight: InFlight, at: int, status: receipts.Status) -> dict[str, Json]:
+    """The receipt of an attempt that was stopped: its outcome is unknown to the log."""
+    evidence = Evidence(status=status, metrics=Metrics(wall_ms=max(0, at - flight.started_at)))
+    return receipt(run, flight, evidence, at)

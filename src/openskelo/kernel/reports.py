@@ -1,0 +1,175 @@
+"""Ruling on the outcome of an attempt: it succeeded, is retried, bounces, is asked about, or fails."""
+
+from __future__ import annotations
+
+from openskelo.errors import Refused
+from openskelo.kernel import commands, definition, events, outcome, questions, record, stall
+from openskelo.kernel.json import Json, JsonObject
+from openskelo.kernel.run import InFlight, NodeState, Run, Slot
+
+
+def decide(run: Run, report: commands.ReportAttempt) -> tuple[events.Event, ...]:
+    """The facts a report makes true. A late or double report is refused: nothing happens twice."""
+    in_flight(run, report)
+    artifacts = tuple(_artifact(report, note) for note in report.outcome.artifacts)
+    failure = report.outcome.failure
+    if failure is not None:
+        return (*artifacts, *_failed(run, report, failure))
+    return (*artifacts, _succeeded(run, report))
+
+
+def in_flight(run: Run, report: commands.ReportAttempt | commands.ReportInterrupted) -> InFlight:
+    """The attempt a report is about, or Refused when it is not under way (any more)."""
+    flight = run.in_flight.get((report.node, report.visit, report.item or 0))
+    if flight is None or flight.attempt != report.attempt:
+        raise Refused(f"attempt {report.attempt} of {report.node} is not under way", code="STALE_REPORT")
+    return flight
+
+
+def _artifact(report: commands.ReportAttempt, note: outcome.ArtifactNote) -> events.ArtifactCreated:
+    artifact: JsonObject = {
+        "id": note.id,
+        "kind": note.kind,
+        "name": note.name,
+        "hash": note.hash,
+        "size": note.size,
+        "mediaType": note.media_type,
+    }
+    return events.ArtifactCreated(
+        at=report.at,
+        node=report.node,
+        visit=report.visit,
+        attempt=report.attempt,
+        item=report.item,
+        artifact=artifact,
+    )
+
+
+def _spent(metrics: outcome.Metrics) -> JsonObject | None:
+    if not metrics.cost_nanousd and not metrics.tool_nanousd:
+        return None
+    return {"costNanousd": metrics.cost_nanousd, "toolNanousd": metrics.tool_nanousd}
+
+
+def _succeeded(run: Run, report: commands.ReportAttempt) -> events.AttemptSucceeded:
+    result = report.outcome
+    evidence = record.Evidence(
+        status="succeeded",
+        inputs_hash=result.inputs_hash,
+        output_hash=result.output_hash or "",
+        metrics=result.metrics,
+    )
+    return events.AttemptSucceeded(
+        at=report.at,
+        node=report.node,
+        visit=report.visit,
+        attempt=report.attempt,
+        item=report.item,
+        outputs=result.outputs or {"value": {}},
+        receipt=record.receipt(run, report, evidence, report.at),
+        verdicts=result.verdicts or None,
+        spent=_spent(result.metrics),
+    )
+
+
+def _failed(run: Run, report: commands.ReportAttempt, failure: outcome.Failure) -> tuple[events.Event, ...]:
+    node = run.nodes[report.node]
+    shape = run.workflow.nodes[report.node]
+    slot = node.slots[report.item or 0]
+    error = _error(failure, report.outcome.output_hash)
+    rule = _bounce_rule(shape, node, failure)
+    if rule is not None:
+        streak = node.loop.extended((failure.code, failure.message), report.outcome.output_hash or "")
+        return _loop_or_ask(run, report, error, streak, rule)
+    if failure.retryable and slot.failures + 1 < shape.retry.max_attempts:
+        streak = slot.streak.extended((failure.code, failure.message), report.outcome.output_hash or "")
+        return _loop_or_ask(run, report, error, streak, None)
+    return (_attempt_failed(run, report, error, events_next="fail"),)
+
+
+def _error(failure: outcome.Failure, output_hash: str | None) -> JsonObject:
+    error: dict[str, Json] = {"code": failure.code, "message": failure.message}
+    if failure.gate is not None:
+        error["gate"] = failure.gate
+    if output_hash is not None:
+        error["outputHash"] = output_hash
+    return error
+
+
+def _bounce_rule(shape: definition.Node, node: NodeState, failure: outcome.Failure) -> int | None:
+    """The rule for the gate that failed, while it has bounces left; afterwards the failure takes its ordinary way."""
+    for index, rule in enumerate(shape.bounces):
+        if rule.when_gate == failure.gate and node.bounces.get(index, 0) < rule.max_bounces:
+            return index
+    return None
+
+
+def _loop_or_ask(
+    run: Run, report: commands.ReportAttempt, error: JsonObject, streak: stall.Streak, rule: int | None
+) -> tuple[events.Event, ...]:
+    """Go round once more, unless the loop makes no progress: then a person is asked."""
+    kind = stall.kind(streak, run.workflow.nodes[report.node].retry.stall_after)
+    if kind is None:
+        if rule is not None:
+            return (_attempt_failed(run, report, error, events_next="bounce", rule=rule),)
+        slot = run.nodes[report.node].slots[report.item or 0]
+        retry_at = report.at + delay_ms(run.workflow.nodes[report.node].retry, slot, report.outcome.failure)
+        return (_attempt_failed(run, report, error, events_next="retry", retry_at=retry_at),)
+    evidence: JsonObject = {
+        "repeats": streak.length,
+        "code": streak.verdict[0],
+        "message": streak.verdict[1],
+        "outputHash": streak.output,
+    }
+    stalled = events.RunStalled(
+        at=report.at, node=report.node, visit=report.visit, item=report.item, kind=kind, evidence=evidence
+    )
+    failed = _attempt_failed(run, report, error, events_next="ask")
+    return (failed, stalled, questions.about_stall(run, stalled, rule))
+
+
+def delay_ms(retry: definition.Retry, slot: Slot, failure: outcome.Failure | None) -> int:
+    """How long to wait before the next attempt; a server's own wish (retry-after) is respected up to the cap."""
+    tried = slot.failures
+    match retry.backoff:
+        case "none":
+            delay = retry.delay_ms
+        case "linear":
+            delay = retry.delay_ms * (tried + 1)
+        case "exponential":
+            delay = retry.delay_ms * 2 ** min(tried, 30)
+    if failure is not None and failure.retry_after_ms is not None:
+        delay = max(delay, failure.retry_after_ms)
+    return min(delay, retry.max_delay_ms)
+
+
+def _attempt_failed(
+    run: Run,
+    report: commands.ReportAttempt,
+    error: JsonObject,
+    *,
+    events_next: events.Next,
+    retry_at: int | None = None,
+    rule: int | None = None,
+) -> events.AttemptFailed:
+    result = report.outcome
+    evidence = record.Evidence(
+        status="failed",
+        inputs_hash=result.inputs_hash,
+        output_hash=result.output_hash or "",
+        metrics=result.metrics,
+    )
+    return events.AttemptFailed(
+        at=report.at,
+        node=report.node,
+        visit=report.visit,
+        attempt=report.attempt,
+        item=report.item,
+        error=error,
+        next=events_next,
+        retry_at=retry_at,
+        rule=rule,
+        receipt=record.receipt(run, report, evidence, report.at),
+        verdicts=result.verdicts or None,
+        spent=_spent(result.metrics),
+    )

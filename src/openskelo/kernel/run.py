@@ -1,0 +1,179 @@
+"""The state of a run: what the log so far amounts to. Only `apply` writes to it."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Literal
+
+from openskelo.kernel import definition
+from openskelo.kernel.events import Ending
+from openskelo.kernel.flows import dag
+from openskelo.kernel.json import Json, JsonObject, Stored
+from openskelo.kernel.stall import Streak
+
+SlotState = Literal["ready", "running", "waiting", "asking", "done"]
+NodeStatus = Literal["waiting", "ready", "resolving", "active", "asking", "done"]
+NodeOutcome = Literal["succeeded", "failed", "skipped", "cancelled"]
+AttemptId = tuple[str, int, int]  # node key, visit, slot
+
+
+@dataclass(slots=True)
+class Slot:
+    """One piece of a node's work: the whole of it, or one item of a foreach."""
+
+    state: SlotState = "ready"
+    attempt: int = 0
+    failures: int = 0
+    interruptions: int = 0
+    outputs: Stored | None = None
+    feedback: Json = None
+    streak: Streak = field(default_factory=Streak)
+
+
+@dataclass(slots=True)
+class NodeState:
+    """One node. `slots` are empty until the node is entered; `queue` holds the slots that may start."""
+
+    key: str
+    waiting: int
+    status: NodeStatus = "waiting"
+    outcome: NodeOutcome | None = None
+    visit: int = 0
+    entered_at: int = 0
+    slots: list[Slot] = field(default_factory=list[Slot])
+    queue: deque[int] = field(default_factory=deque[int])
+    running: int = 0
+    done_slots: int = 0
+    attempts: int = 0
+    inputs: Stored | None = None
+    items: Stored | None = None
+    granted: bool = False
+    feedback: Json = None
+    outputs: Stored | None = None
+    item_outputs: tuple[Stored, ...] | None = None
+    bounces: dict[int, int] = field(default_factory=dict[int, int])
+    loop: Streak = field(default_factory=Streak)
+    error: JsonObject | None = None
+
+
+@dataclass(slots=True)
+class InFlight:
+    """An attempt that was started and has no outcome yet."""
+
+    node: str
+    visit: int
+    slot: int
+    attempt: int
+    item: int | None
+    started_at: int
+    reserve: definition.Amount
+
+
+@dataclass(slots=True)
+class OpenApproval:
+    """A question that waits for a person. `kind` is its tool's name."""
+
+    id: str
+    kind: str
+    node: str
+    visit: int
+    slot: int
+    item: int | None
+    digest: str
+    approvers: tuple[str, ...]
+    expires_at: int | None
+    document: JsonObject
+    rule: int | None = None
+
+
+@dataclass(slots=True)
+class Spending:
+    """Used so far and reserved by what is in flight."""
+
+    steps: int = 0
+    tokens: int = 0
+    cost_nanousd: int = 0
+    tool_nanousd: int = 0
+    wall_ms: int = 0
+
+
+@dataclass(slots=True)
+class PendingBounce:
+    """A bounce that was decided and waits for what it overtakes to be stopped."""
+
+    node: str
+    visit: int
+    rule: int
+    bounce: definition.Bounce
+    feedback: Json
+    reset: frozenset[str]
+
+
+@dataclass(slots=True)
+class Run:
+    """A run in memory. The sets (`ready`, `resolving`, `in_flight`, …) are kept by `apply`, never searched for."""
+
+    id: str
+    workflow: definition.Workflow
+    graph: dag.Graph
+    nodes: dict[str, NodeState]
+    unfinished: int
+    limited: bool = False
+    created: bool = False
+    created_at: int = 0
+    updated_at: int = 0
+    inputs: Stored = field(default_factory=dict[str, Json])
+    definition: str = ""
+    mode: Literal["AUTO", "INTERACTIVE"] = "AUTO"
+    global_mode: Literal["PLANNING", "IMPLEMENTATION"] = "IMPLEMENTATION"
+    parent: JsonObject | None = None
+    ready: dict[str, None] = field(default_factory=dict[str, None])
+    resolving: dict[str, None] = field(default_factory=dict[str, None])
+    finishing: dict[str, None] = field(default_factory=dict[str, None])
+    in_flight: dict[AttemptId, InFlight] = field(default_factory=dict[AttemptId, InFlight])
+    lost: dict[AttemptId, InFlight] = field(default_factory=dict[AttemptId, InFlight])
+    uncertain: dict[AttemptId, InFlight] = field(default_factory=dict[AttemptId, InFlight])
+    timers: list[tuple[int, str, int, int]] = field(default_factory=list[tuple[int, str, int, int]])
+    backing_off: int = 0
+    approvals: dict[str, OpenApproval] = field(default_factory=dict[str, OpenApproval])
+    asked: int = 0
+    skipped: set[str] = field(default_factory=set[str])
+    bouncing: PendingBounce | None = None
+    paused: str | None = None
+    failed: tuple[str, JsonObject, Ending] | None = None
+    ending: Ending | None = None
+    ended: bool = False
+    error: JsonObject | None = None
+    spent: Spending = field(default_factory=Spending)
+    reserved: Spending = field(default_factory=Spending)
+    active_since: int | None = None
+    last_receipt: JsonObject | None = None
+    receipts: int = 0
+    artifacts: list[JsonObject] = field(default_factory=list[JsonObject])
+
+
+def new(run_id: str, workflow: definition.Workflow) -> Run:
+    """A run to which nothing has happened yet."""
+    shape = dag.graph(workflow)
+    nodes = {key: NodeState(key=key, waiting=len(shape.sources[key])) for key in workflow.nodes}
+    limited = workflow.limits != definition.Limits()
+    return Run(id=run_id, workflow=workflow, graph=shape, nodes=nodes, unfinished=len(nodes), limited=limited)
+
+
+def is_busy(run: Run) -> bool:
+    """Whether the run can move without a person: work in flight, owed, or waiting for its time."""
+    if run.ended or not run.created:
+        return False
+    if run.in_flight or run.lost or run.ending:
+        return True
+    return not run.paused and bool(run.ready or run.resolving or run.finishing or run.backing_off or run.bouncing)
+
+
+def status(run: Run) -> Literal["queued", "running", "paused", "completed", "failed"]:
+    """The contract's status."""
+    if run.ended:
+        return "completed" if run.ending == "ok" else "failed"
+    if not run.created:
+        return "queued"
+    return "running" if is_busy(run) else "paused"

@@ -1,0 +1,36 @@
+"""Loops that make no progress: the same verdict on the same (or just as bad) output, again and again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Streak:
+    """How often in a row the same verdict came back, and whether the output was the same each time too."""
+
+    verdict: tuple[str, str] = ("", "")
+    output: str = ""
+    length: int = 0
+    same_output: bool = True
+
+    def extended(self, verdict: tuple[str, str], output: str) -> Streak:
+        """The streak after one more failure. A failure without any output (a crash, a timeout) ends a streak."""
+        if not output:
+            return Streak()
+        if verdict != self.verdict or not self.length:
+            return Streak(verdict=verdict, output=output, length=1)
+        return Streak(
+            verdict=verdict,
+            output=output,
+            length=self.length + 1,
+            same_output=self.same_output and output == self.output,
+        )
+
+
+def kind(streak: Streak, stall_after: int) -> Literal["output", "verdict"] | None:
+    """What stalls, if anything does: `stall_after` failures of the same kind in a row (0 never stalls)."""
+    if not stall_after or streak.length < stall_after:
+        return None
+    return "output" if streak.same_output else "verdict"
