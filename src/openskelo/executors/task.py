@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from openskelo.kernel import definition
@@ -25,10 +25,10 @@ class Project:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """`inputs` are complete (bindings, transforms and defaults applied), `now` is the recorded start of the visit in ms.
+    """`inputs` are complete (bindings, transforms and defaults applied), `now` is the recorded start of the visit (ms).
 
     `idempotency_key` is the same for every attempt of one visit and item. `feedback` is what the previous attempt or
-    the bounce wants this one to know. `item_index` is set in a foreach.
+    the bounce wants this one to know. `item_index` is set in a foreach. `run_inputs` are the run's (for expressions).
     """
 
     run_id: str
@@ -43,3 +43,4 @@ class Task:
     item_index: int | None = None
     item: Json = None
     feedback: Json = None
+    run_inputs: JsonObject = field(default_factory=dict[str, Json])

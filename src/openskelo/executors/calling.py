@@ -1,0 +1,70 @@
+"""Calls a handler that somebody else wrote, in this process: whatever it does, at most its attempt fails."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import traceback
+from collections.abc import Callable
+from typing import TypeAlias
+
+from openskelo import errors
+from openskelo.handlers import context
+
+Handler: TypeAlias = Callable[[context.Context], object]
+
+
+async def call(handler: Handler, ctx: context.Context, lines: list[str]) -> object:
+    """What the async `handler` gives; whatever it raises becomes AttemptFailed with the traceback in the log."""
+    try:
+        result = handler(ctx)
+        return await result if inspect.isawaitable(result) else result
+    except errors.AttemptFailed:
+        raise
+    except asyncio.CancelledError as error:
+        current = asyncio.current_task()
+        if current is None or current.cancelling():
+            raise
+        raise raised(error, lines) from error  # nobody cancelled us: the handler made it up
+    except SystemExit as error:
+        raise exited(error) from error
+    except Exception as error:
+        raise raised(error, lines) from error
+
+
+async def call_in_thread(handler: Handler, ctx: context.Context, lines: list[str]) -> object:
+    """The same for a plain function: in a thread, so that it cannot hold up the engine (nor be stopped half-way)."""
+
+    def run() -> object:
+        try:
+            return handler(ctx)
+        except errors.AttemptFailed:
+            raise
+        except SystemExit as error:
+            raise exited(error) from error
+        except Exception as error:
+            raise raised(error, lines) from error
+
+    result = await asyncio.to_thread(run)
+    return await call(lambda _: result, ctx, lines) if inspect.isawaitable(result) else result
+
+
+def raised(error: BaseException, lines: list[str]) -> errors.AttemptFailed:
+    """The failure for an exception out of somebody's handler; its traceback, from the handler on, goes to `lines`."""
+    frames = error.__traceback__.tb_next if error.__traceback__ else None
+    lines.extend("".join(traceback.format_exception(type(error), error, frames)).rstrip().splitlines())
+    return errors.AttemptFailed(describe(error), code="HANDLER_RAISED")
+
+
+def exited(error: SystemExit) -> errors.AttemptFailed:
+    """The failure for a handler that tried to end the process."""
+    return errors.AttemptFailed(f"the handler called sys.exit({error.code!r})", code="HANDLER_EXITED")
+
+
+def describe(error: BaseException) -> str:
+    """`Type: message`, also for an exception that cannot say its own message."""
+    try:
+        message = str(error)
+    except Exception:  # an exception's own __str__ may raise anything
+        message = "(its message cannot be shown)"
+    return f"{type(error).__name__}: {message}" if message else type(error).__name__

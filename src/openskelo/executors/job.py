@@ -1,0 +1,34 @@
+"""One attempt in progress: what the work is given, and what it leaves behind besides its outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from openskelo.executors import task
+from openskelo.kernel.json import JsonObject
+
+
+@dataclass(slots=True, kw_only=True)
+class Spent:
+    """What the attempt has used so far; every call to a model adds to it."""
+
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost_nanousd: int = 0
+    tool_nanousd: int = 0
+
+
+@dataclass(slots=True, kw_only=True)
+class Job:
+    """`inputs` are the work's own copy; `lines` become the attempt's log."""
+
+    task: task.Task
+    inputs: JsonObject
+    lines: list[str] = field(default_factory=list[str])
+    spent: Spent = field(default_factory=Spent)
+
+
+#: Does the work of a node: gives what came back (not yet checked), or raises AttemptFailed.
+Work: TypeAlias = Callable[[Job], Awaitable[object]]

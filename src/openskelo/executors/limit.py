@@ -1,0 +1,39 @@
+"""A time limit that holds even against work that refuses to stop."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Coroutine
+from typing import TypeVar, cast
+
+from openskelo import errors
+
+_T = TypeVar("_T")
+#: How long cancelled work may take to clean up before it is left behind.
+GRACE_SECONDS = 2.0
+
+
+async def within(timeout_ms: int | None, work: Awaitable[_T]) -> _T:
+    """The result of `work`, or AttemptFailed TIMEOUT once `timeout_ms` have passed and the work was cancelled.
+
+    Without a limit this is a plain await: no task, no timer. Work that swallows its cancellation is abandoned.
+    """
+    if timeout_ms is None:
+        return await work
+    running = asyncio.ensure_future(cast("Coroutine[object, object, _T]", work))
+    try:
+        done, _ = await asyncio.wait({running}, timeout=timeout_ms / 1000)
+    except asyncio.CancelledError:
+        await _stop(running)
+        raise
+    if done:
+        return running.result()
+    await _stop(running)
+    raise errors.AttemptFailed(f"stopped after {timeout_ms} ms", code="TIMEOUT")
+
+
+async def _stop(running: asyncio.Future[_T]) -> None:
+    running.cancel()
+    await asyncio.wait({running}, timeout=GRACE_SECONDS)
+    # Its result is of no interest any more; looking at it keeps asyncio from complaining that nobody did.
+    running.add_done_callback(lambda ended: ended.cancelled() or ended.exception())

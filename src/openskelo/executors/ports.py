@@ -1,0 +1,107 @@
+"""Whether values keep a node's contract: its ports, compiled once, and each way in which values break them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import orjson
+
+from openskelo import errors
+from openskelo.handlers import place
+from openskelo.kernel import definition
+from openskelo.kernel.json import Json, JsonObject
+from openskelo.values import schema
+
+_ARTIFACT = re.compile(r"artifact://[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+
+
+class Ports:
+    """A node's inputs or outputs as one compiled contract.
+
+    `word` is `input` or `output`. With `roots`, the path of a `file` port must lead into one of them.
+    """
+
+    __slots__ = ("_each", "_ports", "_roots", "_special", "_whole", "_word", "names", "schema")
+
+    def __init__(self, ports: Sequence[definition.Port], word: str, roots: Sequence[Path] | None) -> None:
+        self._ports = {port.name: port for port in ports}
+        self._word = word
+        self._roots = roots
+        self._special = tuple(port for port in ports if port.kind != "json")
+        self.names = frozenset(self._ports)
+        self.schema = _object(ports)
+        # `$ref` and `$id` mean something else inside a larger schema: such ports are compiled one by one.
+        alone = any(b'"$' in orjson.dumps(port.schema) for port in ports)
+        self._each = {port.name: schema.compile(port.schema) for port in ports} if alone else None
+        self._whole = schema.compile(_object(ports, {} if alone else None))
+
+    def problems(self, values: JsonObject, where: place.Place) -> tuple[str, ...]:
+        """Every way in which `values` break the contract, in words that hold no value; empty when they keep it."""
+        found = self._whole.check(values)
+        if found:
+            return self._explain(values, found)
+        if self._each is not None:
+            each = [
+                self._say(name, v)
+                for name, held in self._each.items()
+                if name in values
+                for v in held.check(values[name])
+            ]
+            if each:
+                return tuple(each)
+        if self._special:
+            return tuple(
+                said for port in self._special if port.name in values for said in self._refer(port, values, where)
+            )
+        return ()
+
+    def _explain(self, values: JsonObject, found: Sequence[schema.Violation]) -> tuple[str, ...]:
+        said = [
+            f"{self._word} {name!r} is required and missing"
+            for name, port in self._ports.items()
+            if port.required and name not in values
+        ]
+        said += [f"{self._word} {name!r} is not declared" for name in values if name not in self._ports]
+        for violation in found:
+            if violation.path:
+                name, _, rest = violation.path[1:].partition("/")
+                said.append(
+                    self._say(_unescape(name), schema.Violation(path=rest and "/" + rest, message=violation.message))
+                )
+        return tuple(said) or tuple(violation.message for violation in found)
+
+    def _say(self, name: str, violation: schema.Violation) -> str:
+        return f"{self._word} {name!r}{' at ' + violation.path if violation.path else ''}: {violation.message}"
+
+    def _refer(self, port: definition.Port, values: JsonObject, where: place.Place) -> list[str]:
+        """What is wrong with a value that refers to a file or an artifact."""
+        value: Json = values[port.name]
+        if not isinstance(value, str):
+            return [] if value is None and not port.required else [f"{self._word} {port.name!r}: not a reference"]
+        if port.kind == "artifact":
+            return (
+                [] if _ARTIFACT.fullmatch(value) else [f"{self._word} {port.name!r}: not of the form artifact://<uuid>"]
+            )
+        try:
+            path = place.absolute(value, where) if self._roots is None else place.confined(value, self._roots, where)[0]
+            exists = path.is_file()
+        except errors.AttemptFailed as error:
+            return [f"{self._word} {port.name!r}: {error.message}"]
+        except OSError as error:
+            return [f"{self._word} {port.name!r}: {error.strerror}"]
+        return [] if exists else [f"{self._word} {port.name!r}: there is no such file"]
+
+
+def _object(ports: Sequence[definition.Port], instead: JsonObject | None = None) -> JsonObject:
+    return {
+        "type": "object",
+        "properties": {port.name: port.schema if instead is None else instead for port in ports},
+        "required": [port.name for port in ports if port.required],
+        "additionalProperties": False,
+    }
+
+
+def _unescape(name: str) -> str:
+    return name.replace("~1", "/").replace("~0", "~")

@@ -1,0 +1,111 @@
+"""Which work a node stands for: its mode and its handler's name, turned into something that can be awaited."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from openskelo import errors
+from openskelo.executors import calling, job, limit, task
+from openskelo.handlers import context, place
+from openskelo.kernel import definition
+from openskelo.kernel.json import JsonObject
+from openskelo.providers import seam
+
+Builtin: TypeAlias = Callable[[context.Context, place.Place], Awaitable[JsonObject]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Means:
+    """What work is done with: everything a handler may need that is not in its task."""
+
+    project: task.Project
+    local: Mapping[str, calling.Handler]
+    provider: seam.Provider | None
+    on_text: Callable[[task.Task, str], None]
+
+
+def resolve(node: definition.Node, means: Means) -> job.Work:
+    """The work of `node`; AttemptFailed, never retried, when there is no such handler."""
+    match node.mode:
+        case "deterministic" | "dag":
+            return _handler(node, node.handler or "builtin:pass", means)
+        case "ai":
+            raise _unknown("no model provider is set up", "PROVIDER_MISSING")
+        case "approval":
+            raise _unknown("an approval is answered by a person, not performed", "NOT_PERFORMED")
+
+
+def _handler(node: definition.Node, name: str, means: Means) -> job.Work:
+    kind, _, rest = name.partition(":")
+    if kind == "builtin":
+        return _builtin(node, name, means)
+    if kind == "local":
+        if rest not in means.local:
+            raise _unknown(f"no handler named {name!r} is registered with the engine", "HANDLER_UNKNOWN")
+        return _local(node, means.local[rest], means)
+    raise _unknown(f"{name!r} is not a handler", "HANDLER_UNKNOWN")
+
+
+def _builtin(node: definition.Node, name: str, means: Means) -> job.Work:
+    builtin = _load_builtin(name)
+    declared = frozenset(port.name for port in node.outputs)
+
+    async def work(one: job.Job) -> object:
+        made = await limit.within(node.timeout_ms, builtin(context_of(one, means), means.project))
+        # A built-in offers more than most nodes declare; what it may not say it keeps to itself.
+        return {key: value for key, value in made.items() if key in declared}
+
+    return work
+
+
+def _load_builtin(name: str) -> Builtin:
+    match name:
+        case "builtin:pass":
+            from openskelo.handlers.passing import passing  # noqa: PLC0415 -- each built-in is loaded when first used
+
+            return passing
+        case "builtin:write-file":
+            from openskelo.handlers.write_file import write_file  # noqa: PLC0415
+
+            return write_file
+        case _:
+            raise _unknown(f"there is no built-in handler {name!r}", "HANDLER_UNKNOWN")
+
+
+def _local(node: definition.Node, handler: calling.Handler, means: Means) -> job.Work:
+    call = calling.call if inspect.iscoroutinefunction(handler) else calling.call_in_thread
+    timeout_ms = node.timeout_ms
+
+    async def work(one: job.Job) -> object:
+        ctx = context_of(one, means)
+        if timeout_ms is None:
+            return await call(handler, ctx, one.lines)
+        return await limit.within(timeout_ms, call(handler, ctx, one.lines))
+
+    return work
+
+
+def context_of(one: job.Job, means: Means) -> context.Context:
+    """What the handler of this job is given."""
+    of = one.task
+    return context.Context(
+        inputs=one.inputs,
+        config=of.node.config,
+        block_id=of.node.key,
+        run_id=of.run_id,
+        idempotency_key=of.idempotency_key,
+        now=of.now,
+        attempt=of.attempt,
+        item=of.item,
+        item_index=of.item_index,
+        feedback=of.feedback,
+        secrets=means.project.secrets,
+        lines=one.lines,
+    )
+
+
+def _unknown(message: str, code: str) -> errors.AttemptFailed:
+    return errors.AttemptFailed(message, code=code, retryable=False)

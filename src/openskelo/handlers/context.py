@@ -1,0 +1,81 @@
+"""What a deterministic handler is given: its inputs, who it is, and the few things it may ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+import orjson
+
+from openskelo.handlers import secret
+from openskelo.kernel.json import Json, JsonObject
+
+
+class Context:
+    """The argument of every handler: `def handler(ctx) -> dict`, sync or async.
+
+    `inputs` and `config` are the handler's own copies. `idempotency_key` is the same for every attempt of one visit
+    (and item), so hand it to whatever can refuse a second time. `now` is the recorded start of the visit in UTC, so a
+    retry sees the same moment. `feedback` is what the previous attempt, or the bounce, wants this one to know.
+    """
+
+    __slots__ = (
+        "_lines",
+        "_now",
+        "_secrets",
+        "attempt",
+        "block_id",
+        "config",
+        "feedback",
+        "idempotency_key",
+        "inputs",
+        "item",
+        "item_index",
+        "run_id",
+    )
+
+    # A value with many parts: the engine and the worker build it, handlers only read it.
+    def __init__(  # noqa: PLR0913
+        self,
+        *,
+        inputs: JsonObject,
+        config: JsonObject,
+        block_id: str,
+        run_id: str,
+        idempotency_key: str,
+        now: int,
+        attempt: int = 1,
+        item: Json = None,
+        item_index: int | None = None,
+        feedback: Json = None,
+        secrets: Mapping[str, str] | None = None,
+        lines: list[str] | None = None,
+    ) -> None:
+        self.inputs = inputs
+        self.config = config
+        self.block_id = block_id
+        self.run_id = run_id
+        self.idempotency_key = idempotency_key
+        self.attempt = attempt
+        self.item = item
+        self.item_index = item_index
+        self.feedback = feedback
+        self._now = now
+        self._secrets = secrets
+        self._lines = [] if lines is None else lines
+
+    @property
+    def now(self) -> datetime:
+        """The recorded start of this visit, in UTC; equal in every attempt."""
+        return datetime.fromtimestamp(self._now / 1000, UTC)
+
+    def log(self, message: object, **fields: object) -> None:
+        """Keep a line; all lines of an attempt become its `log` artifact. Secrets are masked out of it."""
+        line = str(message)
+        if fields:
+            line += " " + orjson.dumps(fields, default=repr, option=orjson.OPT_NON_STR_KEYS).decode()
+        self._lines.append(line)
+
+    def secret(self, name: str) -> str:
+        """The value of a secret declared in `skelo.yaml`; AttemptFailed SECRET_MISSING when there is none."""
+        return secret.lookup(self._secrets, name)

@@ -1,0 +1,130 @@
+"""Where a handler may reach in the file system, and how a path that came from data is kept inside."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Protocol
+
+from openskelo import errors
+
+#: Never reached by a path from data, wherever the roots are: the project's own switches and its history.
+_GUARDED = ("skelo.yaml", ".git")
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+
+
+class Place(Protocol):
+    """What the project allows: all paths are real and absolute (`executors.task.Project` is one)."""
+
+    @property
+    def root(self) -> Path: ...
+    @property
+    def data_dir(self) -> Path: ...
+    @property
+    def write_roots(self) -> Sequence[Path]: ...
+    @property
+    def read_roots(self) -> Sequence[Path]: ...
+    @property
+    def allow_private_addresses(self) -> bool: ...
+
+
+def writable_roots(place: Place) -> tuple[Path, ...]:
+    """The folders that data may name for writing: the declared ones, or the project itself when none are."""
+    return tuple(place.write_roots) or (place.root,)
+
+
+def readable_roots(place: Place) -> tuple[Path, ...]:
+    """The folders that data may name for reading: the project, what it may read, and what it may write."""
+    return (place.root, *place.read_roots, *place.write_roots)
+
+
+def invalid(message: str, *, hint: str | None = None) -> errors.AttemptFailed:
+    """The failure for a path that cannot be used; trying again cannot help."""
+    return errors.AttemptFailed(message, code="DET_PATH_INVALID", hint=hint, retryable=False)
+
+
+def absolute(text: str, place: Place) -> Path:
+    """`text` as an absolute path, relative ones from the project's root; nothing is resolved yet."""
+    if not text or "\0" in text:
+        raise invalid("the path is empty or holds a NUL character")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise invalid("the path is not valid Unicode") from None
+    return place.root / text
+
+
+def confined(text: str, roots: Sequence[Path], place: Place) -> tuple[Path, Path]:
+    """The real path that `text` names and the root that holds it; DET_PATH_INVALID when none does."""
+    try:
+        real = Path(os.path.realpath(absolute(text, place)))
+    except (OSError, ValueError) as error:
+        raise invalid(f"the path cannot be resolved: {error.__class__.__name__}") from error
+    if real.is_relative_to(place.data_dir) or any(real.is_relative_to(place.root / name) for name in _GUARDED):
+        raise invalid("the path leads into the project's own data", hint="choose a path outside of it")
+    for root in roots:
+        if real != root and real.is_relative_to(root):
+            return real, root
+    raise invalid(
+        "the path leads outside the folders that this project allows",
+        hint="a path that comes from data must stay inside the roots named in skelo.yaml",
+    )
+
+
+@contextmanager
+def folder_beneath(root: Path, folder: Path, *, create: bool) -> Generator[int]:
+    """An open descriptor of `folder`, reached from `root` without following a single symlink.
+
+    `folder` was real when it was checked; walking it this way keeps that true while it is used.
+    """
+    current = os.open(root, _FOLDER)
+    try:
+        for part in folder.relative_to(root).parts:
+            if create:
+                _make(part, current)
+            try:
+                below = os.open(part, _FOLDER | os.O_NOFOLLOW, dir_fd=current)
+            except (NotADirectoryError, FileNotFoundError) as error:
+                raise invalid(f"the folder {part!r} does not exist or is not a folder") from error
+            os.close(current)
+            current = below
+        yield current
+    finally:
+        os.close(current)
+
+
+@contextmanager
+def folder_at(folder: Path, *, create: bool) -> Generator[int]:
+    """An open descriptor of a folder that the author named, made when missing and `create` says so."""
+    try:
+        if create:
+            folder.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(folder, _FOLDER)
+    except (NotADirectoryError, FileExistsError, FileNotFoundError) as error:
+        raise invalid(f"the folder {str(folder)!r} does not exist or is not a folder") from error
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def regular(name: str, folder: int) -> os.stat_result | None:
+    """What is at `name` in the open folder: None when nothing is, DET_PATH_INVALID when it is no regular file."""
+    try:
+        found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+    if not stat.S_ISREG(found.st_mode):
+        raise invalid(f"{name!r} exists and is not a regular file")
+    return found
+
+
+def _make(part: str, parent: int) -> None:
+    try:
+        os.mkdir(part, dir_fd=parent)
+    except FileExistsError:
+        return
+    os.fsync(parent)

@@ -1,0 +1,71 @@
+"""Secrets by name: resolved at the last moment, and masked out of everything that is kept."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+
+from openskelo import errors
+
+_REFERENCE = re.compile(r"\$\{(env|secret):([A-Za-z_][A-Za-z0-9_]*)\}")
+#: Shorter values (`1`, `dev`) are no secrets, and masking them would shred every message.
+_SHORTEST = 4
+MASK = "[secret]"
+
+
+def lookup(declared: Mapping[str, str] | None, name: str) -> str:
+    """The value of a secret that `skelo.yaml` declares (AttemptFailed SECRET_MISSING, never retried)."""
+    if not declared or name not in declared:
+        raise errors.AttemptFailed(
+            f"no secret named {name!r} is declared",
+            code="SECRET_MISSING",
+            hint="add it to `secrets` in skelo.yaml, for example NAME: ${env:NAME}",
+            retryable=False,
+        )
+    return resolve(declared[name], None)
+
+
+def resolve(text: str, declared: Mapping[str, str] | None) -> str:
+    """`text` with every `${env:NAME}` and `${secret:NAME}` replaced; what is unset is an error, not an empty string."""
+
+    def value(match: re.Match[str]) -> str:
+        kind, name = match.groups()
+        if kind == "secret":
+            return lookup(declared, name)
+        found = os.environ.get(name)
+        if found is None:
+            raise errors.AttemptFailed(
+                f"the environment variable {name} is not set",
+                code="SECRET_MISSING",
+                hint=f"set {name} before starting skelo",
+                retryable=False,
+            )
+        return found
+
+    return _REFERENCE.sub(value, text)
+
+
+def references(text: str) -> bool:
+    """Whether `text` names a secret or an environment variable."""
+    return _REFERENCE.search(text) is not None
+
+
+def values(declared: Mapping[str, str] | None) -> tuple[str, ...]:
+    """Every declared secret that has a value now and is long enough to be masked, longest first."""
+    found: list[str] = []
+    for reference in (declared or {}).values():
+        try:
+            value = resolve(reference, None)
+        except errors.AttemptFailed:
+            continue  # unset: there is nothing that could leak
+        if len(value) >= _SHORTEST:
+            found.append(value)
+    return tuple(sorted(set(found), key=len, reverse=True))
+
+
+def mask(text: str, hidden: Iterable[str]) -> str:
+    """`text` without any of the `hidden` values."""
+    for value in hidden:
+        text = text.replace(value, MASK)
+    return text

@@ -1,0 +1,96 @@
+"""What the tests of executors share: a project in a temporary folder, and one line to perform a node."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from openskelo.executors import attempt, calling, task
+from openskelo.kernel import definition, outcome
+from openskelo.kernel.json import Json, JsonObject
+from openskelo.providers import seam
+from openskelo.values import canonical
+
+NOW = 1_700_000_000_123  # 2023-11-14T22:13:20.123Z
+
+
+@dataclass(slots=True)
+class MemoryBlobs:
+    """Keeps what it is given."""
+
+    kept: dict[str, bytes] = field(default_factory=dict[str, bytes])
+
+    async def put_blob(self, data: bytes) -> str:
+        name = canonical.digest_bytes(data)
+        self.kept[name] = data
+        return name
+
+
+def port(name: str, kind: str = "", **more: Json) -> definition.Port:
+    """A port of a JSON type; an empty `kind` takes anything."""
+    required = more.pop("required", True) is True
+    if kind == "file":
+        return definition.Port(name=name, schema={"type": "string"}, kind="file", required=required)
+    if kind == "artifact":
+        return definition.Port(name=name, schema={"type": "string"}, kind="artifact", required=required)
+    schema: JsonObject = {"type": kind, **more} if kind else {**more}
+    return definition.Port(name=name, schema=schema, required=required)
+
+
+def project(root: Path, **changes: Any) -> task.Project:
+    real = root.resolve()
+    return dataclasses.replace(task.Project(root=real, data_dir=real / ".skelo"), **changes)
+
+
+def task_of(node: definition.Node, inputs: JsonObject, **changes: Any) -> task.Task:
+    plain = task.Task(
+        run_id="3f0e8f0a-0000-4000-8000-000000000001",
+        workflow_name="demo",
+        workflow_hash="sha256:00",
+        node=node,
+        visit=1,
+        attempt=1,
+        inputs=inputs,
+        now=NOW,
+        idempotency_key="key-1",
+    )
+    return dataclasses.replace(plain, **changes)
+
+
+def perform(
+    where: task.Project,
+    *tasks: task.Task,
+    local: Mapping[str, calling.Handler] | None = None,
+    provider: seam.Provider | None = None,
+    blobs: MemoryBlobs | None = None,
+) -> list[attempt.Attempted]:
+    """Every task in turn, by one performer that is closed afterwards."""
+
+    async def all_of_them() -> list[attempt.Attempted]:
+        performer = attempt.Performer(
+            project=where, blobs=blobs or MemoryBlobs(), local_handlers=local or {}, provider=provider
+        )
+        try:
+            return [await performer.perform(one) for one in tasks]
+        finally:
+            await performer.close()
+
+    return asyncio.run(all_of_them())
+
+
+def outcome_of(where: task.Project, one: task.Task, **more: Any) -> outcome.Outcome:
+    return perform(where, one, **more)[0].outcome
+
+
+def code_of(found: outcome.Outcome) -> str | None:
+    return found.failure.code if found.failure else None
+
+
+def log_of(found: attempt.Attempted) -> str:
+    """The text of the attempt's log artifact."""
+    (note,) = found.outcome.artifacts
+    return found.blobs[note.hash].decode()
