@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from openskelo import errors
 from openskelo.kernel.json import JsonObject
+
+_RUN_ID = re.compile(r"[0-9A-Za-z_-]{1,64}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRow:
-    """One line of a listing: a projection, kept beside the log and rebuilt from it."""
+    """One line of a listing: a projection, kept beside the log and rebuilt from it.
+
+    A run's first `created_at` stays, whatever later rows say.
+    """
 
     run_id: str
     name: str
@@ -47,8 +54,10 @@ class Append:
     """Everything one run adds in one commit.
 
     `lines` are the sealed events with seq `expected_seq + 1` and on (bytes without a line end). `row` replaces the
-    run's listing when given. `opened` and `closed` keep the list of open approvals. `blobs` (small ones, by hash) and
-    the removal of `consumed` commands are part of the same commit. `cached` maps cache keys to stored outputs.
+    run's listing when given; one with an `ending` also gives up the claim. `opened` and `closed` keep the list of open
+    approvals. `blobs` (small ones, by hash) and the removal of `consumed` commands (each must wait for this run, else
+    Conflict) are part of the same commit. `cached` maps cache keys to stored outputs. The Append that begins a run
+    (`expected_seq` 0) also claims it for this store.
     """
 
     run_id: str
@@ -62,29 +71,60 @@ class Append:
     cached: Mapping[str, JsonObject] = field(default_factory=dict[str, JsonObject])
 
 
+def check_run_id(run_id: str) -> None:
+    """Refuse (InvalidInput) an id that could not be the name of a folder. Run ids are UUIDs."""
+    if not _RUN_ID.fullmatch(run_id):
+        raise errors.InvalidInput(f"not a run id: {run_id[:100]!r}", code="RUN_ID", hint="run ids are UUIDs")
+
+
+def conflict(append: Append, seq: int) -> errors.Conflict:
+    """The error for an Append that does not go on where its run ends."""
+    return errors.Conflict(
+        f"run {append.run_id} is at seq {seq}, not at {append.expected_seq}: somebody else appended first",
+        hint="fold the run again, then decide again",
+    )
+
+
+def consumed_before(append: Append, command: int) -> errors.Conflict:
+    """The error for an Append that consumes a command which does not wait for its run (any more)."""
+    return errors.Conflict(
+        f"command {command} does not wait for run {append.run_id}: it was consumed before",
+        hint="fold the run again, then decide again",
+    )
+
+
 class Log(Protocol):
     """An append-only log of runs, with what must be committed together with it."""
 
     async def append(self, batch: Sequence[Append]) -> None:
-        """Commit every Append of the batch at once, durably, or nothing (Conflict, StoreFull)."""
+        """Commit every Append of the batch at once, durably, or nothing of it (Conflict, StoreFull, StoreError).
+
+        Several Appends of one run go on from each other in the order of the batch.
+        """
         ...
 
     def read(self, run_id: str, *, after: int = 0) -> AsyncIterator[Sequence[bytes]]:
         """The run's lines with seq > `after`, in order, in chunks; nothing for an unknown run."""
         ...
 
-    async def row(self, run_id: str) -> RunRow | None: ...
-
-    async def rows(self, *, limit: int = 100, offset: int = 0, status: str | None = None) -> Sequence[RunRow]:
-        """Listings, newest `created_at` first."""
+    async def row(self, run_id: str) -> RunRow | None:
+        """A run's listing; None for a run that is unknown or has none yet."""
         ...
 
-    async def approvals(self, run_id: str | None = None) -> Sequence[ApprovalRow]: ...
+    async def rows(self, *, limit: int = 100, offset: int = 0, status: str | None = None) -> Sequence[RunRow]:
+        """Listings, newest `created_at` first, and among equals the one appended last first."""
+        ...
 
-    async def approval(self, approval_id: str) -> ApprovalRow | None: ...
+    async def approvals(self, run_id: str | None = None) -> Sequence[ApprovalRow]:
+        """Open approvals, of one run or of all, in the order they were opened."""
+        ...
+
+    async def approval(self, approval_id: str) -> ApprovalRow | None:
+        """One approval while it is open, else None."""
+        ...
 
     async def post(self, run_id: str, body: JsonObject) -> int:
-        """Leave a command for the run's driver, durably; gives its id."""
+        """Leave a command for the run's driver, durably; gives its id (NotFound for a run without a log)."""
         ...
 
     async def posted(self, run_ids: Sequence[str]) -> Sequence[PostedCommand]:
@@ -96,13 +136,15 @@ class Log(Protocol):
         ...
 
     async def claim(self, run_id: str) -> bool:
-        """Become the run's driver; False while another living process is. A dead driver's claim is free at once."""
+        """Become the run's driver; False while another living store is. A dead driver's claim is free at once."""
         ...
 
-    async def release(self, run_id: str) -> None: ...
+    async def release(self, run_id: str) -> None:
+        """Give up this store's claim, if it has one."""
+        ...
 
     async def driver_alive(self, run_id: str) -> bool:
-        """Whether any living process (this one included) drives the run."""
+        """Whether any living store (this one included) drives the run."""
         ...
 
     async def put_blob(self, data: bytes) -> str:
@@ -110,9 +152,17 @@ class Log(Protocol):
         ...
 
     async def blob(self, name: str) -> bytes:
-        """The bytes behind a name, checked against it (NotFound, Corrupt)."""
+        """The bytes behind a name, large or small, checked against it (NotFound, Corrupt; InvalidInput for no name)."""
         ...
 
-    async def cached(self, key: str) -> JsonObject | None: ...
+    async def cached(self, key: str) -> JsonObject | None:
+        """The outputs last kept under a cache key."""
+        ...
 
-    async def close(self) -> None: ...
+    async def flush(self) -> None:
+        """Bring copies of the log that may lag (the `events.jsonl` files) up to date."""
+        ...
+
+    async def close(self) -> None:
+        """Flush, give up all claims, and let go of everything; the store is of no use afterwards."""
+        ...

@@ -1,0 +1,200 @@
+"""The write path of the SQLite store: checks that each Append goes on where its run ends, and commits a batch at once.
+
+One row holds all lines of an Append, and rows only ever go to the end of the table: that keeps a commit at about two
+pages. The row's position is chosen here, so that the primary key itself refuses the row when another process has
+committed in between; only then are heads read again. `docs/adr/0003-sqlite-log.md` has the measurements.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+
+import orjson
+
+from openskelo import errors
+from openskelo.stores import blobs, faults, log
+
+#: So many of the newest rows may be without a place in the index of runs; readers look at each of them.
+UNPLACED = 512
+
+
+class _Head:
+    """What this process knows of a run: its number and the seq of its last line."""
+
+    __slots__ = ("number", "seq")
+
+    def __init__(self, number: int, seq: int) -> None:
+        self.number = number
+        self.seq = seq
+
+
+class Appender:
+    """Appends over one connection. What it remembers (heads, the last position) is only ever a shortcut."""
+
+    def __init__(self, connection: sqlite3.Connection, sql: Mapping[str, str]) -> None:
+        self._connection = connection
+        self._execute = connection.execute
+        self._sql = sql
+        self._insert_lines = sql["insert_lines"]
+        self._heads: dict[str, _Head] = {}
+        self._position = -1
+        self._placed = 0
+
+    def append_lines(self, append: log.Append) -> bytes | None:
+        """The short way for one Append of a known run that brings lines only: one statement, which is the commit.
+
+        Gives the lines joined by newlines, or None when the Append has to go the long way.
+        """
+        head = self._heads.get(append.run_id)
+        position = self._position + 1
+        if (
+            head is None
+            or head.seq != append.expected_seq
+            or position - self._placed > UNPLACED
+            or not _brings_lines_only(append)
+        ):
+            return None
+        joined = _join(append.lines)
+        seq = head.seq + len(append.lines)
+        try:
+            self._execute(self._insert_lines, (position, head.number, seq, joined))
+        except sqlite3.IntegrityError:
+            return None  # somebody else took the position: the long way looks again
+        except sqlite3.Error as error:
+            self._abandon()
+            raise faults.of_sqlite(error) from error
+        self._position = position
+        head.seq = seq
+        return joined
+
+    def append_batch(self, batch: Sequence[log.Append], driver: str) -> Sequence[bytes]:
+        """Commit all of the batch or nothing; runs that begin with it are claimed for the driver.
+
+        Gives each Append's lines joined by newlines.
+        """
+        try:
+            self._execute("BEGIN IMMEDIATE")
+            self._catch_up()
+            heads: dict[str, _Head] = {}
+            rows = self._write(batch, heads, driver)
+            position = self._position + len(rows)
+            self._connection.executemany(self._insert_lines, rows)
+            placed = self._place(position)
+            self._execute("COMMIT")
+        except sqlite3.Error as error:
+            self._abandon()
+            raise faults.of_sqlite(error) from error
+        except BaseException:
+            self._abandon()
+            raise
+        self._position = position
+        self._placed = placed
+        self._heads.update(heads)
+        return [row[3] for row in rows]
+
+    def forget(self, run_id: str) -> None:
+        """Keep nothing in memory about a run that this process will not append to soon."""
+        self._heads.pop(run_id, None)
+
+    def _write(
+        self, batch: Sequence[log.Append], heads: dict[str, _Head], driver: str
+    ) -> list[tuple[int, int, int, bytes]]:
+        """Write everything but the lines; gives the rows that hold these."""
+        rows: list[tuple[int, int, int, bytes]] = []
+        position = self._position
+        for append in batch:
+            head = heads.get(append.run_id) or self._head(append.run_id)
+            seq = head.seq if head else 0
+            if append.expected_seq != seq:
+                raise log.conflict(append, seq)
+            if head is None:
+                head = self._insert_run(append, driver)
+            elif append.row is not None:
+                self._execute(self._sql["update_listing"], (head.number, *_listing(append.row)))
+            heads[append.run_id] = head
+            if append.lines:
+                position += 1
+                head.seq += len(append.lines)
+                rows.append((position, head.number, head.seq, _join(append.lines)))
+            if not _brings_lines_only(append):
+                self._write_beside(append)
+        return rows
+
+    def _insert_run(self, append: log.Append, driver: str) -> _Head:
+        log.check_run_id(append.run_id)
+        row = append.row
+        if row is None:
+            added = self._execute(self._sql["insert_run"], (append.run_id, driver))
+        else:
+            added = self._execute(
+                self._sql["insert_run_with_listing"], (append.run_id, driver, row.ending is None, *_listing(row))
+            )
+        return _Head(added.lastrowid or 0, 0)
+
+    def _write_beside(self, append: log.Append) -> None:
+        sql, execute = self._sql, self._execute
+        for approval in append.opened:
+            document = orjson.dumps(approval.document)
+            execute(sql["open_approval"], (approval.approval_id, approval.run_id, approval.node, document))
+        for approval_id in append.closed:
+            execute(sql["close_approval"], (approval_id,))
+        for name, data in append.blobs.items():
+            execute(sql["insert_blob"], (bytes.fromhex(blobs.digest_of(name)), data))
+        for command in append.consumed:
+            if execute(sql["consume_command"], (command, append.run_id)).rowcount != 1:
+                raise log.consumed_before(append, command)
+        for key, stored in append.cached.items():
+            execute(sql["insert_cached"], (key, orjson.dumps(stored)))
+
+    def _place(self, position: int) -> int:
+        """Note where the newest rows are, once there are enough of them; gives the position up to which it is done."""
+        if position - self._placed <= UNPLACED:
+            return self._placed
+        self._execute(self._sql["place_rows"])
+        self._execute(self._sql["move_placed"])
+        return position
+
+    def _catch_up(self) -> None:
+        """Inside a transaction: drop what others' commits have made wrong."""
+        position, self._placed = self._execute(self._sql["last_position"]).fetchone()
+        if position != self._position:
+            self._heads.clear()
+            self._position = position
+
+    def _head(self, run_id: str) -> _Head | None:
+        """A copy of the run's head, so that a batch that fails changes nothing; None for an unknown run."""
+        known = self._heads.get(run_id)
+        if known is not None:
+            return _Head(known.number, known.seq)
+        found = self._execute(self._sql["find_run"], (run_id,)).fetchone()
+        if found is None:
+            return None
+        (seq,) = self._execute(self._sql["read_head"], found).fetchone()
+        return _Head(found[0], seq)
+
+    def _abandon(self) -> None:
+        """Nothing of the batch is kept, and nothing that is remembered is trusted."""
+        self._position = -1
+        self._heads.clear()
+        if self._connection.in_transaction:
+            self._execute("ROLLBACK")
+
+
+def _brings_lines_only(append: log.Append) -> bool:
+    return (
+        append.row is None
+        and bool(append.lines)
+        and not (append.opened or append.closed or append.blobs or append.consumed or append.cached)
+    )
+
+
+def _join(lines: Sequence[bytes]) -> bytes:
+    joined = b"\n".join(lines)
+    if joined.count(b"\n") != len(lines) - 1:
+        raise errors.InvalidInput("a line of the log contains a line end", code="LINE_INVALID")
+    return joined
+
+
+def _listing(row: log.RunRow) -> tuple[str | int | None, ...]:
+    return (row.name, row.workflow_hash, row.status, row.ending, row.created_at, row.updated_at, row.parent)

@@ -1,0 +1,103 @@
+"""Values too large for an event, kept under the digest of their bytes, one file each."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import uuid
+from pathlib import Path
+
+from openskelo import errors
+from openskelo.stores import faults
+
+#: Values of this size and more go to files; smaller ones are committed together with the events that name them.
+SMALL = 64 * 1024
+
+_NAME = re.compile(r"sha256:([0-9a-f]{64})")
+
+
+def name_of(data: bytes) -> str:
+    """The `sha256:` name of these bytes."""
+    return f"sha256:{hashlib.sha256(data).hexdigest()}"
+
+
+def digest_of(name: str) -> str:
+    """The hexadecimal digest inside a name; anything that is not such a name is refused (InvalidInput)."""
+    found = _NAME.fullmatch(name)
+    if found is None:
+        raise errors.InvalidInput(
+            f"not the name of a blob: {name[:100]!r}", code="BLOB_NAME", hint="sha256:<64 hex digits>"
+        )
+    return found[1]
+
+
+def check(name: str, data: bytes) -> bytes:
+    """The same bytes, if they are the ones that the name stands for (Corrupt)."""
+    if name_of(data) != name:
+        raise errors.Corrupt(f"the bytes kept as {name} are not the ones that were written")
+    return data
+
+
+class BlobFiles:
+    """Files `ab/<digest>` under one folder. A name is all that ever becomes part of a path."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def put(self, data: bytes) -> str:
+        """Keep the bytes, durably before this returns; what is there already is not written again."""
+        name = name_of(data)
+        path = self._path(name)
+        try:
+            if not _holds(path, data):
+                _write(path, data)
+            # Also for a file that was there: whoever wrote it may not have come to this point.
+            _sync_folder(path.parent)
+            _sync_folder(self._folder)
+        except OSError as error:
+            raise faults.of_os(error, "for a blob") from error
+        return name
+
+    def get(self, name: str) -> bytes:
+        """The bytes of that name, checked (NotFound, Corrupt)."""
+        try:
+            data = self._path(name).read_bytes()
+        except FileNotFoundError:
+            raise errors.NotFound(f"no blob {name}", code="BLOB_NOT_FOUND") from None
+        except OSError as error:
+            raise faults.of_os(error, "for a blob") from error
+        return check(name, data)
+
+    def _path(self, name: str) -> Path:
+        digest = digest_of(name)
+        return self._folder / digest[:2] / digest
+
+
+def _holds(path: Path, data: bytes) -> bool:
+    try:
+        return path.stat().st_size == len(data) and path.read_bytes() == data
+    except FileNotFoundError:
+        return False
+
+
+def _write(path: Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.parent / f"new-{uuid.uuid4().hex}"
+    try:
+        with unfinished.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.rename(path)
+    except OSError:
+        unfinished.unlink(missing_ok=True)
+        raise
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

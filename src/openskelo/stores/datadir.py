@@ -1,0 +1,109 @@
+"""The data dir: its version, how a new one is laid out, how an older one becomes a current one.
+
+version      the number of the layout      log.db    the log         blobs/   large values
+.gitignore   nothing here is source        drivers/  who is alive    runs/    each run's events.jsonl
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import sqlite3
+from collections.abc import Generator
+from pathlib import Path
+
+from openskelo import errors
+from openskelo.stores import faults, sqlite, statements, wal
+
+#: The layout that this program writes. `sql/versions/<n>.sql` leads from version n - 1 to n.
+VERSION = 1
+
+
+def open_log(data_dir: Path) -> sqlite.SqliteLog:
+    """The log of a data dir, which is made if it is missing and migrated if it is older (StoreVersion if newer)."""
+    if _version(data_dir) != VERSION:
+        _make_ready(data_dir)
+    return sqlite.SqliteLog(data_dir)
+
+
+def exists(data_dir: Path) -> bool:
+    """Whether there is a data dir at all, of whatever version."""
+    return _version(data_dir) is not None
+
+
+def _version(data_dir: Path) -> int | None:
+    """The version of the data dir; None if there is none yet. A newer one than ours is refused."""
+    try:
+        text = (data_dir / "version").read_text("utf-8")
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise errors.StoreError(f"cannot read {data_dir / 'version'}: {error}", code="STORE_IO") from error
+    if not (text.strip().isascii() and text.strip().isdecimal()) or len(text) > 20:
+        raise errors.Corrupt(f"{data_dir / 'version'} holds no version number", hint="restore the data dir from a copy")
+    version = int(text)
+    if version > VERSION:
+        raise errors.StoreVersion(
+            f"{data_dir} is of version {version}; this program knows versions up to {VERSION}",
+            hint="use the OpenSkelo that wrote it, or a newer one",
+        )
+    return version
+
+
+def _make_ready(data_dir: Path) -> None:
+    try:
+        data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with _alone(data_dir):
+            version = _version(data_dir)
+            if version == VERSION:
+                return  # somebody else was quicker
+            _lay_out(data_dir / "log.db", -1 if version is None else version)
+            _write(data_dir / ".gitignore", "*\n")
+            _write(data_dir / "version", f"{VERSION}\n")  # last: it says that all the rest is there
+            _sync(data_dir)
+            _sync(data_dir.parent)
+    except sqlite3.Error as error:
+        raise faults.of_sqlite(error) from error
+    except OSError as error:
+        raise faults.of_os(error, f"making the data dir {data_dir}") from error
+
+
+@contextlib.contextmanager
+def _alone(data_dir: Path) -> Generator[None]:
+    descriptor = os.open(data_dir / "setup.lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _lay_out(database: Path, version: int) -> None:
+    """Bring the database from a version (-1: nothing there) to VERSION, one transaction a step."""
+    with contextlib.closing(sqlite.connect(database)) as connection:
+        connection.execute(f"PRAGMA page_size = {wal.PAGE}")
+        connection.execute("PRAGMA journal_mode = WAL")
+        # A crash may have come after a step and before the version file: the database itself knows how far it is.
+        (done,) = connection.execute("PRAGMA user_version").fetchone()
+        for target in range(max(version + 1, done), VERSION + 1):
+            connection.executescript(
+                f"BEGIN IMMEDIATE;\n{statements.version(target)}\nPRAGMA user_version = {target + 1};\nCOMMIT;"
+            )
+
+
+def _write(path: Path, text: str) -> None:
+    unfinished = path.with_name(f"{path.name}.new")
+    with unfinished.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    unfinished.replace(path)
+
+
+def _sync(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,88 @@
+"""Who is alive: a driver holds an operating-system lock on a file of its own for as long as its process lives."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+
+from openskelo.stores import faults
+
+_NAME = re.compile(r"[0-9a-f]{32}")
+
+
+class Drivers:
+    """The folder of driver locks, and (once `me` was called) this store's own.
+
+    The lock belongs to the open file, so it is gone at once when the process is killed. A child that is forked without
+    an exec would inherit it and keep its dead parent's runs claimed: start children with an exec.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._held: tuple[str, int] | None = None
+
+    def me(self) -> str:
+        """This store's driver id; the first call makes its lock."""
+        if self._held is None:
+            name = uuid.uuid4().hex
+            unborn = self._folder / f"new-{name}"
+            try:
+                self._folder.mkdir(exist_ok=True)
+                descriptor = os.open(unborn, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600)
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+                # Under its own name only once it is locked: nobody may take it for a dead driver's in between.
+                unborn.rename(self._path(name))
+            except OSError as error:
+                raise faults.of_os(error, "making a driver's lock") from error
+            self._held = (name, descriptor)
+        return self._held[0]
+
+    def alive(self, name: str) -> bool:
+        """Whether the driver of that id (this store's own included) still runs."""
+        if self._held is not None and name == self._held[0]:
+            return True
+        try:
+            descriptor = os.open(self._path(name), os.O_RDWR | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            raise faults.of_os(error, "reading a driver's lock") from error
+        try:
+            # Shared, so that two who ask at the same time do not take each other for the driver.
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        else:
+            return False
+        finally:
+            os.close(descriptor)
+
+    def dead(self) -> Sequence[str]:
+        """Ids of drivers that ended without leaving: their locks are there, and nobody holds them."""
+        try:
+            names = [path.stem for path in self._folder.iterdir() if _NAME.fullmatch(path.stem)]
+        except FileNotFoundError:
+            return ()
+        return [name for name in names if not self.alive(name)]
+
+    def bury(self, name: str) -> None:
+        """Remove a dead driver's lock: nothing of it is left to repair."""
+        self._path(name).unlink(missing_ok=True)
+
+    def leave(self, *, owing: bool = False) -> None:
+        """Give up this store's own lock, if it has one; `owing` leaves the file, as if the process had been killed."""
+        if self._held is not None:
+            name, descriptor = self._held
+            self._held = None
+            if not owing:
+                self._path(name).unlink(missing_ok=True)
+            os.close(descriptor)
+
+    def _path(self, name: str) -> Path:
+        if not _NAME.fullmatch(name):
+            raise ValueError(f"not a driver id: {name!r}")
+        return self._folder / f"{name}.lock"

@@ -1,0 +1,51 @@
+"""What SQLite's and the file system's errors mean to a caller of the store."""
+
+from __future__ import annotations
+
+import errno
+import sqlite3
+
+from openskelo import errors
+
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+
+
+def of_sqlite(error: sqlite3.Error) -> errors.StoreError:
+    """The StoreError that says what SQLite met, and what to do next."""
+    code = getattr(error, "sqlite_errorcode", 0)
+    match code & 0xFF:
+        case sqlite3.SQLITE_FULL:
+            return errors.StoreFull(
+                f"no space left for the log: {error}", hint="free some space, then resume; nothing durable was lost"
+            )
+        case sqlite3.SQLITE_IOERR:
+            return errors.StoreError(
+                f"the disk refused the log: {error} ({getattr(error, 'sqlite_errorname', 'SQLITE_IOERR')})",
+                code="STORE_IO",
+                hint="check the disk, its free space and quotas, then resume; nothing durable was lost",
+            )
+        case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
+            return errors.Corrupt(f"the log's database is damaged: {error}", hint="restore the data dir from a copy")
+        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+            return errors.StoreError(
+                f"another process holds the log: {error}", code="STORE_BUSY", hint="try again in a moment"
+            )
+        case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM:
+            return errors.StoreError(
+                f"the data dir cannot be written: {error}",
+                code="STORE_READONLY",
+                hint="check its owner and permissions",
+            )
+        case _:
+            return errors.StoreError(f"the log's database refused: {error}")
+
+
+def of_os(error: OSError, doing: str) -> errors.StoreError:
+    """The StoreError for a file of the data dir that could not be read or written."""
+    if error.errno in _FULL:
+        return errors.StoreFull(f"no space left {doing}: {error.strerror}", hint="free some space, then resume")
+    return errors.StoreError(
+        f"the file system refused {doing}: {error.strerror or error}",
+        code="STORE_IO",
+        hint="check the data dir's disk, owner and permissions",
+    )

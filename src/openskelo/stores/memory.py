@@ -1,0 +1,203 @@
+"""The log in memory, for tests and for measuring everything but the disk. Keeps nothing when the process ends.
+
+Several `MemoryLog`s may share one `MemoryData`, as several processes share a data dir.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+
+from openskelo import errors
+from openskelo.kernel.json import JsonObject
+from openskelo.stores import blobs, log
+
+#: So many lines are given at a time.
+CHUNK = 1024
+
+
+@dataclass(slots=True, kw_only=True)
+class MemoryData:
+    """What is kept: the data dir of the in-memory store."""
+
+    lines: dict[str, list[bytes]] = field(default_factory=dict[str, list[bytes]])
+    rows: dict[str, log.RunRow] = field(default_factory=dict[str, log.RunRow])
+    approvals: dict[str, log.ApprovalRow] = field(default_factory=dict[str, log.ApprovalRow])
+    commands: dict[int, log.PostedCommand] = field(default_factory=dict[int, log.PostedCommand])
+    blobs: dict[str, bytes] = field(default_factory=dict[str, bytes])
+    cache: dict[str, JsonObject] = field(default_factory=dict[str, JsonObject])
+    drivers: dict[str, MemoryLog] = field(default_factory=dict[str, "MemoryLog"])
+    last_command: int = 0
+    commits: int = 0
+
+
+class MemoryLog:
+    """A `Log` over a `MemoryData`, its own unless one is given."""
+
+    def __init__(self, data: MemoryData | None = None) -> None:
+        self._data = MemoryData() if data is None else data
+        self._lines = self._data.lines
+        self._seen = self._data.commits
+
+    async def append(self, batch: Sequence[log.Append]) -> None:
+        """Keep every Append of the batch or none of them (Conflict)."""
+        if len(batch) == 1:  # the common case, in which nothing can fail after the check
+            append = batch[0]
+            lines = self._lines.get(append.run_id)
+            if lines is not None and len(lines) == append.expected_seq and not _brings_more(append):
+                lines += append.lines
+                self._count()
+                return
+        self._check(batch)
+        for append in batch:
+            self._keep(append)
+        self._count()
+
+    def _check(self, batch: Sequence[log.Append]) -> None:
+        heads: dict[str, int] = {}
+        consumed: set[int] = set()
+        for append in batch:
+            log.check_run_id(append.run_id)
+            seq = heads.get(append.run_id, len(self._lines.get(append.run_id, ())))
+            if append.expected_seq != seq:
+                raise log.conflict(append, seq)
+            heads[append.run_id] = seq + len(append.lines)
+            for name in append.blobs:
+                blobs.digest_of(name)
+            for command in append.consumed:
+                waiting = self._data.commands.get(command)
+                if waiting is None or waiting.run_id != append.run_id or command in consumed:
+                    raise log.consumed_before(append, command)
+                consumed.add(command)
+
+    def _keep(self, append: log.Append) -> None:
+        data = self._data
+        if append.run_id not in self._lines:
+            data.drivers[append.run_id] = self
+        self._lines.setdefault(append.run_id, []).extend(append.lines)
+        if append.row is not None:
+            self._keep_row(append.row)
+        for approval in append.opened:
+            data.approvals[approval.approval_id] = approval
+        for approval_id in append.closed:
+            data.approvals.pop(approval_id, None)
+        for command in append.consumed:
+            del data.commands[command]
+        data.blobs.update(append.blobs)
+        data.cache.update(append.cached)
+
+    def _keep_row(self, row: log.RunRow) -> None:
+        before = self._data.rows.get(row.run_id)
+        if before is not None and before.created_at != row.created_at:
+            row = log.RunRow(
+                run_id=row.run_id,
+                name=row.name,
+                workflow_hash=row.workflow_hash,
+                status=row.status,
+                ending=row.ending,
+                created_at=before.created_at,
+                updated_at=row.updated_at,
+                parent=row.parent,
+            )
+        self._data.rows[row.run_id] = row
+        if row.ending is not None:
+            self._data.drivers.pop(row.run_id, None)
+
+    def _count(self) -> None:
+        """One's own commits are no change to oneself; another's, not yet noticed, stay one."""
+        data = self._data
+        if self._seen == data.commits:
+            self._seen += 1
+        data.commits += 1
+
+    async def read(self, run_id: str, *, after: int = 0) -> AsyncIterator[Sequence[bytes]]:
+        """The run's lines with seq > `after`, in order, in chunks; nothing for an unknown run."""
+        lines = self._lines.get(run_id, [])
+        while after < len(lines):
+            chunk = lines[after : after + CHUNK]
+            after += len(chunk)
+            yield chunk
+
+    async def row(self, run_id: str) -> log.RunRow | None:
+        """A run's listing; None for a run that is unknown or has none yet."""
+        return self._data.rows.get(run_id)
+
+    async def rows(self, *, limit: int = 100, offset: int = 0, status: str | None = None) -> Sequence[log.RunRow]:
+        """Listings, newest `created_at` first, and among equals the one appended last first."""
+        listed = [row for row in reversed(self._data.rows.values()) if status is None or row.status == status]
+        listed.sort(key=lambda row: -row.created_at)
+        return listed[offset : offset + limit]
+
+    async def approvals(self, run_id: str | None = None) -> Sequence[log.ApprovalRow]:
+        """Open approvals, of one run or of all, in the order they were opened."""
+        return [row for row in self._data.approvals.values() if run_id is None or row.run_id == run_id]
+
+    async def approval(self, approval_id: str) -> log.ApprovalRow | None:
+        """One approval while it is open, else None."""
+        return self._data.approvals.get(approval_id)
+
+    async def post(self, run_id: str, body: JsonObject) -> int:
+        """Leave a command for the run's driver; gives its id (NotFound for a run without a log)."""
+        if run_id not in self._lines:
+            raise errors.NotFound(f"no run {run_id}", code="RUN_NOT_FOUND")
+        self._data.last_command += 1
+        command = log.PostedCommand(id=self._data.last_command, run_id=run_id, body=body)
+        self._data.commands[command.id] = command
+        self._count()
+        return command.id
+
+    async def posted(self, run_ids: Sequence[str]) -> Sequence[log.PostedCommand]:
+        """Commands waiting for these runs, in order of posting; they stay until an Append consumes them."""
+        wanted = frozenset(run_ids)
+        return [command for command in self._data.commands.values() if command.run_id in wanted]
+
+    async def changed(self) -> bool:
+        """Whether another `MemoryLog` over the same data has committed anything since the last call."""
+        before, self._seen = self._seen, self._data.commits
+        return before != self._seen
+
+    async def claim(self, run_id: str) -> bool:
+        """Become the run's driver; False while another `MemoryLog` is that has not been closed."""
+        log.check_run_id(run_id)
+        return self._data.drivers.setdefault(run_id, self) is self
+
+    async def release(self, run_id: str) -> None:
+        """Give up this store's claim, if it has one."""
+        if self._data.drivers.get(run_id) is self:
+            del self._data.drivers[run_id]
+
+    async def driver_alive(self, run_id: str) -> bool:
+        """Whether any living store (this one included) drives the run."""
+        return run_id in self._data.drivers
+
+    async def put_blob(self, data: bytes) -> str:
+        """Keep a large value; gives its `sha256:` name."""
+        name = blobs.name_of(data)
+        self._data.blobs[name] = data
+        return name
+
+    async def blob(self, name: str) -> bytes:
+        """The bytes behind a name, checked against it (NotFound, Corrupt; InvalidInput for no name)."""
+        blobs.digest_of(name)
+        data = self._data.blobs.get(name)
+        if data is None:
+            raise errors.NotFound(f"no blob {name}", code="BLOB_NOT_FOUND")
+        return blobs.check(name, data)
+
+    async def cached(self, key: str) -> JsonObject | None:
+        """The outputs last kept under a cache key."""
+        return self._data.cache.get(key)
+
+    async def flush(self) -> None:
+        """Nothing lags here."""
+
+    async def close(self) -> None:
+        """Give up all claims; the data stays for other `MemoryLog`s over it."""
+        for run_id in [run_id for run_id, driver in self._data.drivers.items() if driver is self]:
+            del self._data.drivers[run_id]
+
+
+def _brings_more(append: log.Append) -> bool:
+    return append.row is not None or bool(
+        append.opened or append.closed or append.blobs or append.consumed or append.cached
+    )

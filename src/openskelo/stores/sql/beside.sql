@@ -1,0 +1,44 @@
+-- name: open_approval
+-- Adds an open approval.
+INSERT INTO approvals (approval_id, run_id, node, document) VALUES (?, ?, ?, ?)
+ON CONFLICT (approval_id) DO UPDATE SET run_id = excluded.run_id, node = excluded.node, document = excluded.document;
+
+-- name: close_approval
+-- Takes an approval off the list of open ones.
+DELETE FROM approvals WHERE approval_id = ?;
+
+-- name: read_approvals
+-- Open approvals in the order they were asked, of one run or (null) of all.
+SELECT approval_id, run_id, node, document FROM approvals WHERE ?1 IS NULL OR run_id = ?1 ORDER BY number;
+
+-- name: read_approval
+-- One open approval.
+SELECT approval_id, run_id, node, document FROM approvals WHERE approval_id = ?;
+
+-- name: post_command
+-- Leaves a command for a run that exists.
+INSERT INTO commands (run_id, body) SELECT run_id, ?2 FROM runs WHERE run_id = ?1;
+
+-- name: read_commands
+-- Commands that wait for any of these runs, oldest first.
+SELECT id, run_id, body FROM commands WHERE run_id IN (SELECT value FROM json_each(?)) ORDER BY id;
+
+-- name: consume_command
+-- Removes a command that has been acted on.
+DELETE FROM commands WHERE id = ? AND run_id = ?;
+
+-- name: insert_blob
+-- Keeps a small value once.
+INSERT INTO blobs (digest, data) VALUES (?, ?) ON CONFLICT (digest) DO NOTHING;
+
+-- name: read_blob
+-- A small value.
+SELECT data FROM blobs WHERE digest = ?;
+
+-- name: insert_cached
+-- Keeps outputs for a cache key; the newest wins.
+INSERT INTO cache (key, stored) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET stored = excluded.stored;
+
+-- name: read_cached
+-- The outputs kept for a cache key.
+SELECT stored FROM cache WHERE key = ?;

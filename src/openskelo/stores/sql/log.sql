@@ -1,0 +1,42 @@
+-- name: insert_lines
+-- Adds one Append's lines; a position that is taken means that somebody else committed in between.
+INSERT INTO log (position, run, last, lines) VALUES (?, ?, ?, ?);
+
+-- name: last_position
+-- The position of the newest row and the position up to which rows are placed.
+SELECT coalesce((SELECT max(position) FROM log), 0), (SELECT position FROM placed);
+
+-- name: place_rows
+-- Notes where the rows are that came since the last time.
+INSERT INTO places (run, last, position)
+SELECT run, last, position FROM log WHERE position > (SELECT position FROM placed) ORDER BY run, last;
+
+-- name: move_placed
+-- Says that every row up to the newest has its place.
+UPDATE placed SET position = (SELECT max(position) FROM log);
+
+-- name: read_head
+-- The seq of a run's last line.
+SELECT max(
+  coalesce((SELECT max(last) FROM places WHERE run = ?1), 0),
+  coalesce((SELECT max(last) FROM log WHERE position > (SELECT position FROM placed) AND run = ?1), 0)
+);
+
+-- name: read_lines
+-- A run's rows that end after a seq, in order, at most so many.
+SELECT * FROM (
+  SELECT log.last AS last, log.lines AS lines FROM places CROSS JOIN log ON log.position = places.position
+  WHERE places.run = ?1 AND places.last > ?2
+  ORDER BY places.last LIMIT ?3
+)
+UNION ALL
+SELECT * FROM (
+  SELECT last, lines FROM log
+  WHERE position > (SELECT position FROM placed) AND run = ?1 AND last > ?2
+  ORDER BY position LIMIT ?3
+)
+ORDER BY last LIMIT ?3;
+
+-- name: data_version
+-- A number that changes when another connection has committed.
+PRAGMA data_version;

@@ -1,0 +1,46 @@
+-- name: find_run
+-- A run's number.
+SELECT number FROM runs WHERE run_id = ?;
+
+-- name: insert_run
+-- A new run, held by the driver that appends to it first.
+INSERT INTO runs (run_id, driver, claimed) VALUES (?, ?, 1);
+
+-- name: insert_run_with_listing
+-- A new run together with its listing.
+INSERT INTO runs (run_id, driver, claimed, name, workflow_hash, status, ending, created_at, updated_at, parent)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: update_listing
+-- Replaces a run's listing; the first `created_at` stays, and a run that has ended is held by nobody.
+UPDATE runs SET name = ?2, workflow_hash = ?3, status = ?4, ending = ?5,
+  created_at = coalesce(created_at, ?6), updated_at = ?7, parent = ?8,
+  claimed = CASE WHEN ?5 IS NULL THEN claimed ELSE 0 END
+WHERE number = ?1;
+
+-- name: read_listing
+-- One run's listing.
+SELECT run_id, name, workflow_hash, status, ending, created_at, updated_at, parent
+FROM runs WHERE run_id = ? AND created_at IS NOT NULL;
+
+-- name: read_listings
+-- Listings, newest first, of one status or (null) of all.
+SELECT run_id, name, workflow_hash, status, ending, created_at, updated_at, parent
+FROM runs WHERE created_at IS NOT NULL AND (?1 IS NULL OR status = ?1)
+ORDER BY created_at DESC, number DESC LIMIT ?2 OFFSET ?3;
+
+-- name: read_driver
+-- Who drove a run last, and whether that claim was given up.
+SELECT number, driver, claimed FROM runs WHERE run_id = ?;
+
+-- name: claim_run
+-- Makes a driver the holder of a run.
+UPDATE runs SET driver = ?2, claimed = 1 WHERE number = ?1;
+
+-- name: release_run
+-- Gives up a driver's claim.
+UPDATE runs SET claimed = 0 WHERE run_id = ? AND driver = ?;
+
+-- name: runs_of_driver
+-- The runs that a driver was the last to drive (looks at all; asked only after a crash).
+SELECT run_id FROM runs WHERE driver = ?;

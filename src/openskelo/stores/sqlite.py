@@ -1,0 +1,281 @@
+"""The log in one SQLite file, the embedded default: a commit is one sync, made inline on the event loop's thread."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sqlite3
+from collections.abc import AsyncIterator, Generator, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import orjson
+
+from openskelo import errors
+from openskelo.kernel.json import JsonObject
+from openskelo.stores import appender, blobs, drivers, faults, log, mirror, statements, wal
+
+#: So many rows are read at a time.
+CHUNK = 512
+#: After so many commits of one process it pays to make room for the write-ahead log.
+RESERVE_AFTER = 32
+#: So many mirror files are written before others get a turn.
+FLUSH_AT_ONCE = 16
+
+_BUSY_SECONDS = 10.0
+
+_Row: TypeAlias = tuple[Any, ...]  # what sqlite3 says of its rows; each is read right where its statement is named
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """A connection as the store uses it: every commit synced, transactions begun by hand."""
+    connection = sqlite3.connect(path, isolation_level=None, timeout=_BUSY_SECONDS, cached_statements=64)
+    try:
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute(f"PRAGMA wal_autocheckpoint = {wal.CHECKPOINT_PAGES}")
+        connection.execute("PRAGMA cache_size = -16000")
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
+class SqliteLog:
+    """A `Log` in a data dir that is ready (`datadir.open_log` makes it so). Belongs to the thread that opened it."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self._database = data_dir / "log.db"
+        self._sql = statements.load()
+        self._drivers = drivers.Drivers(data_dir / "drivers")
+        self._files = blobs.BlobFiles(data_dir / "blobs")
+        self._mirror = mirror.Mirror(data_dir / "runs", self._chunks)
+        self._claimed: set[str] = set()
+        self._commits = 0
+        with _faults():
+            self._connection = connect(self._database)
+            self._execute = self._connection.execute
+            self._version = self._data_version()
+        self._appender = appender.Appender(self._connection, self._sql)
+        self._repair_mirrors()
+
+    async def append(self, batch: Sequence[log.Append]) -> None:
+        """Commit every Append of the batch at once, durably, or nothing of it (Conflict, StoreFull, StoreError)."""
+        if len(batch) == 1:
+            joined = self._appender.append_lines(batch[0])
+            if joined is not None:
+                self._mirror.add(batch[0].run_id, joined, first=False)
+                self._committed()
+                return
+        texts = iter(self._appender.append_batch(batch, self._drivers.me()))
+        for append in batch:
+            if append.lines:
+                self._mirror.add(append.run_id, next(texts), first=append.expected_seq == 0)
+            if append.row is not None and append.row.ending is not None:
+                self._claimed.discard(append.run_id)
+                self._appender.forget(append.run_id)
+            elif append.expected_seq == 0:
+                self._claimed.add(append.run_id)
+        self._committed()
+
+    def _committed(self) -> None:
+        self._commits += 1
+        if self._commits == RESERVE_AFTER:
+            with _faults():
+                wal.reserve(self._connection, self._database)
+
+    async def read(self, run_id: str, *, after: int = 0) -> AsyncIterator[Sequence[bytes]]:
+        """The run's lines with seq > `after`, in order, in chunks; nothing for an unknown run."""
+        for lines in self._chunks(run_id, after=after):
+            yield lines
+
+    def _chunks(self, run_id: str, *, after: int = 0) -> Iterator[Sequence[bytes]]:
+        """Each chunk is a query of its own: no snapshot stays open that would keep the write-ahead log from reuse."""
+        found = self._one("find_run", run_id)
+        while found is not None:
+            rows = self._all("read_lines", found[0], after, CHUNK)
+            lines: list[bytes] = []
+            for last, joined in rows:
+                part = joined.split(b"\n")
+                lines += part[max(0, after - last + len(part)) :]
+                after = last
+            if lines:
+                yield lines
+            if len(rows) < CHUNK:
+                return
+
+    async def row(self, run_id: str) -> log.RunRow | None:
+        """A run's listing; None for a run that is unknown or has none yet."""
+        found = self._one("read_listing", run_id)
+        return None if found is None else _run_row(found)
+
+    async def rows(self, *, limit: int = 100, offset: int = 0, status: str | None = None) -> Sequence[log.RunRow]:
+        """Listings, newest `created_at` first, and among equals the one appended last first."""
+        return [_run_row(found) for found in self._all("read_listings", status, limit, offset)]
+
+    async def approvals(self, run_id: str | None = None) -> Sequence[log.ApprovalRow]:
+        """Open approvals, of one run or of all, in the order they were opened."""
+        return [_approval_row(found) for found in self._all("read_approvals", run_id)]
+
+    async def approval(self, approval_id: str) -> log.ApprovalRow | None:
+        """One approval while it is open, else None."""
+        found = self._one("read_approval", approval_id)
+        return None if found is None else _approval_row(found)
+
+    async def post(self, run_id: str, body: JsonObject) -> int:
+        """Leave a command for the run's driver, durably; gives its id (NotFound for a run without a log)."""
+        with _faults():
+            added = self._execute(self._sql["post_command"], (run_id, orjson.dumps(body)))
+        if added.rowcount != 1 or added.lastrowid is None:
+            raise errors.NotFound(f"no run {run_id}", code="RUN_NOT_FOUND")
+        return added.lastrowid
+
+    async def posted(self, run_ids: Sequence[str]) -> Sequence[log.PostedCommand]:
+        """Commands waiting for these runs, in order of posting; they stay until an Append consumes them."""
+        found = self._all("read_commands", orjson.dumps(list(run_ids)).decode())
+        return [log.PostedCommand(id=number, run_id=run, body=orjson.loads(body)) for number, run, body in found]
+
+    async def changed(self) -> bool:
+        """Whether another process has committed anything since the last call."""
+        with _faults():
+            version = self._data_version()
+        before, self._version = self._version, version
+        return version != before
+
+    async def claim(self, run_id: str) -> bool:
+        """Become the run's driver; False while another living store is. A dead driver's claim is free at once."""
+        if run_id in self._claimed:
+            return True
+        log.check_run_id(run_id)
+        me = self._drivers.me()
+        with self._unsynced():
+            found = self._execute(self._sql["read_driver"], (run_id,)).fetchone()
+            if found is None:
+                self._execute(self._sql["insert_run"], (run_id, me))
+            else:
+                number, driver, claimed = found
+                if claimed and self._drivers.alive(driver):
+                    return False
+                self._execute(self._sql["claim_run"], (number, me))
+                if claimed:
+                    self._mirror.owe(run_id)  # its driver was killed, perhaps before it wrote the file
+        self._claimed.add(run_id)
+        return True
+
+    async def release(self, run_id: str) -> None:
+        """Give up this store's claim, if it has one."""
+        if run_id not in self._claimed:
+            return
+        self._mirror.forget(run_id)
+        with self._unsynced():
+            self._execute(self._sql["release_run"], (run_id, self._drivers.me()))
+        self._claimed.discard(run_id)
+        self._appender.forget(run_id)
+
+    async def driver_alive(self, run_id: str) -> bool:
+        """Whether any living store (this one included) drives the run."""
+        found = self._one("read_driver", run_id)
+        return found is not None and bool(found[2]) and self._drivers.alive(found[1])
+
+    async def put_blob(self, data: bytes) -> str:
+        """Keep a large value, durably before this returns; gives its `sha256:` name."""
+        return await asyncio.to_thread(self._files.put, data)
+
+    async def blob(self, name: str) -> bytes:
+        """The bytes behind a name, large or small, checked against it (NotFound, Corrupt; InvalidInput for no name)."""
+        small = self._one("read_blob", bytes.fromhex(blobs.digest_of(name)))
+        if small is not None:
+            return blobs.check(name, small[0])
+        return await asyncio.to_thread(self._files.get, name)
+
+    async def cached(self, key: str) -> JsonObject | None:
+        """The outputs last kept under a cache key."""
+        found = self._one("read_cached", key)
+        return None if found is None else orjson.loads(found[0])
+
+    async def flush(self) -> None:
+        """Bring the `events.jsonl` files up to date (StoreFull, StoreError: they stay behind, the log does not)."""
+        for count, run_id in enumerate(self._mirror.waiting(), start=1):
+            if run_id in self._claimed:
+                self._mirror.flush_run(run_id)
+            else:
+                self._mirror.forget(run_id)
+            if count % FLUSH_AT_ONCE == 0:
+                await asyncio.sleep(0)
+
+    def repair(self, run_id: str) -> None:
+        """Make the run's `events.jsonl` exactly the log's lines."""
+        self._mirror.repair(run_id)
+
+    async def close(self) -> None:
+        """Flush, give up all claims, and let go of everything; the store is of no use afterwards."""
+        flushed = False
+        try:
+            await self.flush()
+            flushed = True
+            if self._claimed:
+                with self._unsynced():
+                    me = self._drivers.me()
+                    self._connection.executemany(self._sql["release_run"], [(run, me) for run in self._claimed])
+        finally:
+            self._claimed.clear()
+            self._connection.close()
+            self._drivers.leave(owing=not flushed)
+
+    def _repair_mirrors(self) -> None:
+        """Drivers that were killed may have left their runs' files behind the log."""
+        for driver in self._drivers.dead():
+            for (run_id,) in self._all("runs_of_driver", driver):
+                self._mirror.repair(run_id)
+            self._drivers.bury(driver)
+
+    @contextlib.contextmanager
+    def _unsynced(self) -> Generator[None]:
+        """A transaction that need not survive a power loss: claims do not matter after one."""
+        with _faults():
+            self._execute("PRAGMA synchronous = NORMAL")
+            try:
+                self._execute("BEGIN IMMEDIATE")
+                yield
+                self._execute("COMMIT")
+            finally:
+                if self._connection.in_transaction:
+                    self._execute("ROLLBACK")
+                self._execute("PRAGMA synchronous = FULL")
+
+    def _data_version(self) -> int:
+        return self._execute(self._sql["data_version"]).fetchone()[0]
+
+    def _one(self, name: str, *values: object) -> _Row | None:
+        with _faults():
+            return self._execute(self._sql[name], values).fetchone()
+
+    def _all(self, name: str, *values: object) -> list[_Row]:
+        with _faults():
+            return self._execute(self._sql[name], values).fetchall()
+
+
+@contextlib.contextmanager
+def _faults() -> Generator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise faults.of_sqlite(error) from error
+
+
+def _run_row(found: _Row) -> log.RunRow:
+    run_id, name, workflow_hash, status, ending, created_at, updated_at, parent = found
+    return log.RunRow(
+        run_id=run_id,
+        name=name,
+        workflow_hash=workflow_hash,
+        status=status,
+        ending=ending,
+        created_at=created_at,
+        updated_at=updated_at,
+        parent=parent,
+    )
+
+
+def _approval_row(found: _Row) -> log.ApprovalRow:
+    approval_id, run_id, node, document = found
+    return log.ApprovalRow(approval_id=approval_id, run_id=run_id, node=node, document=orjson.loads(document))
