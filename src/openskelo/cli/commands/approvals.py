@@ -1,0 +1,34 @@
+"""`skelo approvals`: what waits for a person, over all runs or in one."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from collections.abc import Sequence
+
+from openskelo.cli import exits, output, place, render, runref
+from openskelo.stores import log as stores_log
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("run_id", metavar="RUN", nargs="?", help="only those of this run")
+
+
+def run(args: argparse.Namespace) -> int:
+    rows = asyncio.run(_rows(args, place.of_args(args)))
+    if args.json:
+        output.document({"approvals": [row.document for row in rows]})
+    elif not rows:
+        output.note("nothing waits for a person")
+    else:
+        for row in rows:
+            render.question(row.document)
+    return exits.COMPLETED
+
+
+async def _rows(args: argparse.Namespace, where: place.Place) -> Sequence[stores_log.ApprovalRow]:
+    if args.run_id is None and not place.has_runs(where):
+        return ()
+    async with place.reading(where) as log:
+        run_id = (await runref.resolve(log, args.run_id)).run_id if args.run_id else None
+        return await log.approvals(run_id)

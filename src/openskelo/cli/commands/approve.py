@@ -1,0 +1,33 @@
+"""`skelo approve ID`: say yes to an open approval, perhaps with changed values, and go on with its run."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+
+from openskelo.cli import approvalref, inputs, members, place
+from openskelo.kernel.json import JsonObject
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    approvalref.add_arguments(parser)
+    parser.add_argument(
+        "--set",
+        metavar="K=V",
+        action="append",
+        default=[],
+        help="change a value of the form; V is JSON unless a string is wanted; K=@FILE reads it (repeatable)",
+    )
+    parser.add_argument("--values", metavar="F.json", help="changed values as one JSON object (- reads standard input)")
+    parser.add_argument("--reason", metavar="TEXT", help="why, for the record")
+
+
+def run(args: argparse.Namespace) -> int:
+    return asyncio.run(approvalref.answer(args, place.of_args(args), _values))
+
+
+def _values(args: argparse.Namespace, document: JsonObject) -> tuple[str, JsonObject | None]:
+    properties = members.object_at(members.object_at(document, "form"), "properties")
+    schemas = {name: members.as_object(part) for name, part in properties.items()}
+    values = {**(inputs.from_file(args.values) if args.values else {}), **inputs.from_pairs(args.set, schemas)}
+    return ("modified", values) if values else ("approved", None)

@@ -1,0 +1,24 @@
+"""`skelo deny ID --reason`: say no to an open approval, and let its run do what it does then."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+
+from openskelo.cli import approvalref, place
+from openskelo.kernel.json import JsonObject
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    approvalref.add_arguments(parser)
+    parser.add_argument(
+        "--reason", metavar="TEXT", required=True, help="why, for the record and for whoever tries again"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    return asyncio.run(approvalref.answer(args, place.of_args(args), _values))
+
+
+def _values(_args: argparse.Namespace, _document: JsonObject) -> tuple[str, JsonObject | None]:
+    return "denied", None

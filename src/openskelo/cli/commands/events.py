@@ -1,0 +1,63 @@
+"""`skelo events RUN [--follow]`: the log of a run, exactly as stored or in words."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+
+import orjson
+
+from openskelo.cli import exits, ink, interrupts, output, parsing, place, runref, view
+from openskelo.engine import local
+from openskelo.kernel.json import JsonObject
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parsing.run_argument(parser)
+    parser.add_argument("-f", "--follow", action="store_true", help="wait for more until the run ends")
+    parser.add_argument("--after", metavar="SEQ", type=int, default=0, help="only events after this sequence number")
+    parser.epilog = "With --json every line is one event, byte for byte as the log holds it."
+
+
+def run(args: argparse.Namespace) -> int:
+    return asyncio.run(_events(args, place.of_args(args)))
+
+
+async def _events(args: argparse.Namespace, where: place.Place) -> int:
+    async with place.reading(where) as log:
+        row = await runref.resolve(log, args.run_id)
+        seen = args.after
+        async for lines in log.read(row.run_id, after=args.after):
+            for line in lines:
+                seen += 1
+                _print(line, as_json=args.json)
+        if args.follow and row.ending is None:
+            async with await local.Engine.open(where.project, log=log) as engine:
+                with interrupts.Interrupts() as stop:
+                    try:
+                        await stop.until(_follow(engine, row.run_id, seen, as_json=args.json))
+                    except interrupts.Interrupted:
+                        return exits.CANCELLED
+    return exits.COMPLETED
+
+
+async def _follow(engine: local.Engine, run_id: str, after: int, *, as_json: bool) -> None:
+    async for envelope in engine.follow(run_id, after=after):
+        if as_json:
+            output.json_line(envelope)
+        else:
+            _say(envelope)
+
+
+def _print(line: bytes, *, as_json: bool) -> None:
+    if as_json:
+        output.raw_line(line)
+    else:
+        _say(orjson.loads(line))
+
+
+def _say(envelope: JsonObject) -> None:
+    node = view.data_of(envelope).get("node")
+    words = view.sentence(envelope)
+    head = f"{envelope.get('seq'):>5}  {envelope.get('ts')}  {envelope.get('type'):<20}"
+    output.say(f"{head}  {ink.one_line(str(node)) + ' ' if node else ''}{words}".rstrip())

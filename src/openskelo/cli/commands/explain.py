@@ -1,0 +1,28 @@
+"""`skelo explain FILE`: draw a workflow and say what it would take; run nothing."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+
+from openskelo import errors
+from openskelo.cli import exits, explaining, place, totals
+from openskelo.workflows import load
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="a workflow file (YAML or JSON)")
+    parser.add_argument(
+        "--items", metavar="N", type=int, default=1, help="count a foreach of unknown length as N items (default: 1)"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.items < 0:
+        raise errors.InvalidInput("--items is not negative", code="USAGE")
+    path = place.workflow_file(args.file)
+    where = place.of_args(args, path)
+    workflow = load.load(path, root=where.root)
+    past = asyncio.run(totals.past(where, workflow.name)) if place.has_runs(where) else None
+    explaining.show(workflow, past, items=args.items, as_json=args.json)
+    return exits.COMPLETED

@@ -1,0 +1,69 @@
+"""`skelo init [DIR]`: write a small project that runs at once."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from openskelo import errors
+from openskelo.cli import exits, output
+
+STARTER = Path(__file__).parent.parent / "starter"
+_SCHEMA = Path(__file__).parents[2] / "workflows" / "schema" / "blocks.schema.json"
+
+#: Where each file of the starter goes. Some have other names here, so that they rule or lint nothing in our repository.
+FILES = {
+    "skelo.yaml": "skelo.yaml",
+    "hello.yaml": "hello.yaml",
+    "hello.test.yaml": "hello.test.yaml",
+    "release.yaml": "release.yaml",
+    "release.test.yaml": "release.test.yaml",
+    "handlers/words.py.txt": "handlers/words.py",
+    "README.md": "README.md",
+    "gitignore": ".gitignore",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("folder", metavar="DIR", nargs="?", default=".", help="where (default: the current folder)")
+    parser.add_argument("--force", action="store_true", help="write over files of the same names")
+
+
+def run(args: argparse.Namespace) -> int:
+    folder = Path(args.folder)
+    contents = {target: (STARTER / source).read_bytes() for source, target in FILES.items()}
+    contents["schema/blocks.schema.json"] = _SCHEMA.read_bytes()
+    if not args.force:
+        _refuse_to_overwrite(folder, contents)
+    try:
+        for target, content in contents.items():
+            path = folder / target
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+    except (OSError, ValueError) as error:
+        raise errors.InvalidInput(f"cannot write to {folder}: {error}", code="FOLDER_UNWRITABLE") from error
+    if args.json:
+        output.document({"folder": str(folder.absolute()), "files": sorted(contents)})
+        return exits.COMPLETED
+    for target in sorted(contents):
+        output.say(f"  {folder / target}")
+    output.say()
+    output.say("Now try:")
+    if folder != Path():
+        output.say(f"  cd {folder}")
+    output.say("  skelo run hello.yaml --input name=Ada")
+    output.say("  skelo explain release.yaml")
+    return exits.COMPLETED
+
+
+def _refuse_to_overwrite(folder: Path, contents: dict[str, bytes]) -> None:
+    try:
+        there = sorted(target for target in contents if (folder / target).exists())
+    except (OSError, ValueError) as error:
+        raise errors.InvalidInput(f"cannot use {folder}: {error}", code="FOLDER_UNWRITABLE") from error
+    if there:
+        raise errors.InvalidInput(
+            f"{folder} already has {', '.join(there)}",
+            code="FILE_EXISTS",
+            hint="choose another folder, or give --force to write over them",
+        )

@@ -1,0 +1,49 @@
+"""`skelo output RUN [KEY]`: the outputs of a run, or one of them."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+
+from openskelo import errors
+from openskelo.cli import exits, members, output, parsing, place, runref
+from openskelo.engine import local
+from openskelo.kernel.json import Json, JsonObject
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parsing.run_argument(parser)
+    parser.add_argument("key", metavar="KEY", nargs="?", help="one output of the run, or NODE.OUTPUT")
+    parser.epilog = "A string is printed as it is, everything else as JSON; with --json always JSON."
+
+
+def run(args: argparse.Namespace) -> int:
+    document = asyncio.run(_document(args, place.of_args(args)))
+    found = members.object_at(document, "outputs")
+    if args.key is None:
+        output.document(found)
+        return exits.of_run(document)
+    value = _pick(document, found, args.key)
+    if isinstance(value, str) and not args.json:
+        output.say(value)
+    else:
+        output.document(value)
+    return exits.COMPLETED
+
+
+async def _document(args: argparse.Namespace, where: place.Place) -> JsonObject:
+    async with place.reading(where) as log:
+        row = await runref.resolve(log, args.run_id)
+        async with await local.Engine.open(where.project, log=log) as engine:
+            return await engine.show(row.run_id)
+
+
+def _pick(document: JsonObject, outputs: JsonObject, key: str) -> Json:
+    if key in outputs:
+        return outputs[key]
+    node, _, port = key.rpartition(".")
+    inner = members.object_at(members.object_at(members.object_at(document, "nodes"), node), "outputs")
+    if port in inner:
+        return inner[port]
+    there = ", ".join(outputs) or "none so far"
+    raise errors.NotFound(f"this run has no output {key}", code="OUTPUT_NOT_FOUND", hint=f"its outputs: {there}")

@@ -1,0 +1,54 @@
+"""`skelo runs`: the runs of this data dir, newest first."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from collections.abc import Sequence
+
+from openskelo import errors
+from openskelo.cli import exits, output, place
+from openskelo.contract import envelope
+from openskelo.stores import log as stores_log
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--limit", metavar="N", type=int, default=100, help="at most so many (default: 100)")
+    parser.add_argument("--offset", metavar="N", type=int, default=0, help="leave out the newest N")
+    parser.add_argument(
+        "--status", choices=("queued", "running", "paused", "completed", "failed"), help="only runs in this status"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.limit < 0 or args.offset < 0:
+        raise errors.InvalidInput("--limit and --offset are not negative", code="USAGE")
+    rows = asyncio.run(_rows(args, place.of_args(args)))
+    if args.json:
+        output.document({"runs": [_document(row) for row in rows]})
+    elif not rows:
+        output.note("no runs")
+    else:
+        output.table(
+            ["run", "status", "ending", "created", "name"],
+            [[row.run_id, row.status, row.ending or "", output.moment(row.created_at), row.name] for row in rows],
+        )
+    return exits.COMPLETED
+
+
+async def _rows(args: argparse.Namespace, where: place.Place) -> Sequence[stores_log.RunRow]:
+    if not place.has_runs(where):
+        return ()
+    async with place.reading(where) as log:
+        return await log.rows(limit=args.limit, offset=args.offset, status=args.status)
+
+
+def _document(row: stores_log.RunRow) -> dict[str, str | None]:
+    return {
+        "runId": row.run_id,
+        "name": row.name,
+        "status": row.status,
+        "ending": row.ending,
+        "createdAt": envelope.timestamp(row.created_at),
+        "updatedAt": envelope.timestamp(row.updated_at),
+    }

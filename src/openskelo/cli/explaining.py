@@ -1,0 +1,83 @@
+"""What `explain` and `run --dry-run` print of a workflow: its graph, blocks, inputs, outputs and totals."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+
+from openskelo.cli import describe, graph, ink, output, totals
+from openskelo.kernel import definition
+from openskelo.kernel.json import Json
+
+
+def show(workflow: definition.Workflow, past: totals.Past | None, *, items: int, as_json: bool) -> None:
+    """Print the workflow for a person, or as one document."""
+    if as_json:
+        output.document(_document(workflow, past, items))
+    else:
+        _print(workflow, past, items)
+
+
+def _print(workflow: definition.Workflow, past: totals.Past | None, items: int) -> None:
+    painter = ink.Ink(sys.stdout)
+    columns = shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 1000
+    output.say(f"{painter.paint(ink.one_line(workflow.name), 'bold')}  {painter.paint(workflow.hash[:19] + '…', 'dim')}")
+    if workflow.description:
+        output.say(ink.clean(workflow.description).strip())
+    _section(painter, "Inputs", [f"  {describe.port_text(port)}" for port in workflow.inputs] or ["  none"])
+    _section(painter, "Graph (side by side where braced)", graph.draw(workflow, painter, columns))
+    output.say()
+    output.say(painter.paint("Blocks", "bold"))
+    for layer in graph.layers(workflow):
+        for key in layer:
+            for line in describe.block_lines(workflow.nodes[key], painter, columns):
+                output.say(f"  {line}")
+    _section(painter, "Outputs", [f"  {name}  ← {graph.source(found)}" for name, found in workflow.outputs.items()])
+    _section(painter, "Bounds", [f"  {line}" for line in _limits(workflow)])
+    _section(painter, "Totals", totals.lines(workflow, past, items))
+
+
+def _section(painter: ink.Ink, title: str, lines: list[str]) -> None:
+    if not lines:
+        return
+    output.say()
+    output.say(painter.paint(title, "bold"))
+    for line in lines:
+        output.say(line)
+
+
+def _limits(workflow: definition.Workflow) -> list[str]:
+    limits = workflow.limits
+    words = [
+        (limits.max_steps, "{} steps"),
+        (limits.max_tokens, "{} tokens"),
+        (None if limits.max_wall_ms is None else output.duration(limits.max_wall_ms / 1000), "{} of work"),
+        (_usd(limits.max_cost_nanousd), "{} for models"),
+        (_usd(limits.max_tool_nanousd), "{} for tools"),
+    ]
+    return [f"at most {text.format(value)}" for value, text in words if value is not None]
+
+
+def _usd(nano: int | None) -> str | None:
+    return None if nano is None else f"{nano / 1e9:.4g} USD"
+
+
+def _document(workflow: definition.Workflow, past: totals.Past | None, items: int) -> dict[str, Json]:
+    layers = graph.layers(workflow)
+    return {
+        "name": workflow.name,
+        "description": workflow.description,
+        "hash": workflow.hash,
+        "inputs": [describe.port_document(port) for port in workflow.inputs],
+        "outputs": {name: graph.source(binding) for name, binding in workflow.outputs.items()},
+        "layers": layers,
+        "blocks": [
+            describe.block_document(workflow.nodes[key], number) for number, keys in enumerate(layers) for key in keys
+        ],
+        "edges": [
+            {"from": binding.node or "inputs", "output": binding.port, "to": key, "input": port}
+            for key, node in workflow.nodes.items()
+            for port, binding in node.bindings.items()
+        ],
+        **totals.document(workflow, past, items),
+    }

@@ -1,0 +1,160 @@
+"""The checks of `skelo doctor`: what a run needs of Python, the installed parts, the disk and the project."""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import importlib
+import os
+import shutil
+import sqlite3
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from openskelo import errors
+from openskelo.cli import output, place
+
+PARTS = {
+    "orjson": "JSON",
+    "rfc8785": "canonical JSON",
+    "yaml": "workflow files",
+    "jsonschema_rs": "contracts",
+    "cel_expr_python": "expressions",
+    "re2": "patterns",
+    "httpx": "HTTP requests",
+    "rich": "the live view",
+    "cryptography": "signatures",
+}
+_LOW_SPACE = 200 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """The result of one check."""
+
+    name: str
+    state: Literal["ok", "warn", "fail"]
+    detail: str
+    hint: str | None = None
+
+
+def examine(args: argparse.Namespace) -> list[Finding]:
+    """Every check, in an order a reader can follow; none of them raises."""
+    findings = [_python(), _sqlite(), *map(_part, PARTS)]
+    try:
+        where = place.of_args(args)
+    except errors.InvalidWorkflow as error:
+        details = "; ".join(str(problem) for problem in error.problems)
+        return [*findings, Finding(name="project", state="fail", detail=details, hint="mend skelo.yaml")]
+    findings.append(_project(where))
+    checks: tuple[Callable[[place.Place], Finding], ...] = (_data_dir, _space, _locks, _sync)
+    for check in checks:
+        try:
+            findings.append(check(where))
+        except (OSError, errors.OpenSkeloError) as error:
+            name = check.__name__.strip("_").replace("_", " ")
+            findings.append(Finding(name=name, state="fail", detail=str(error)))
+    return findings
+
+
+def _python() -> Finding:
+    version = ".".join(map(str, sys.version_info[:3]))
+    good = sys.version_info >= (3, 11)
+    return Finding(
+        name="python",
+        state="ok" if good else "fail",
+        detail=f"{version} on {sys.platform}",
+        hint=None if good else "OpenSkelo needs Python 3.11 or newer",
+    )
+
+
+def _sqlite() -> Finding:
+    return Finding(name="sqlite", state="ok", detail=sqlite3.sqlite_version)
+
+
+def _part(name: str) -> Finding:
+    try:
+        module = importlib.import_module(name)
+    except ImportError as error:
+        return Finding(name=name, state="fail", detail=f"cannot be imported: {error}", hint=f"needed for {PARTS[name]}")
+    if name == "yaml" and not hasattr(module, "CSafeLoader"):
+        return Finding(name=name, state="fail", detail="without its C part", hint="install PyYAML with libyaml")
+    return Finding(name=name, state="ok", detail=PARTS[name])
+
+
+def _project(where: place.Place) -> Finding:
+    marker = where.root / "skelo.yaml"
+    if marker.exists():
+        return Finding(name="project", state="ok", detail=str(marker))
+    return Finding(
+        name="project",
+        state="warn",
+        detail=f"no skelo.yaml at or above {Path.cwd()}",
+        hint="skelo init writes one; without it everything optional is refused",
+    )
+
+
+def _data_dir(where: place.Place) -> Finding:
+    if place.has_runs(where):
+        version = (where.data_dir / "version").read_text().strip()
+        return Finding(name="data dir", state="ok", detail=f"{where.data_dir} (version {version})")
+    parent = _nearest(where.data_dir)
+    if os.access(parent, os.W_OK | os.X_OK):
+        return Finding(name="data dir", state="ok", detail=f"{where.data_dir} will be made by the first run")
+    return Finding(name="data dir", state="fail", detail=f"{parent} is not writable", hint="give another --data-dir")
+
+
+def _space(where: place.Place) -> Finding:
+    free = shutil.disk_usage(_nearest(where.data_dir)).free
+    low = free < _LOW_SPACE
+    detail = f"{free / 1024**3:.1f} GiB free"
+    return Finding(name="disk space", state="warn" if low else "ok", detail=detail, hint="make room" if low else None)
+
+
+def _locks(where: place.Place) -> Finding:
+    """Whether a lock that one holder has is refused to another: what keeps two drivers from one run."""
+    with tempfile.NamedTemporaryFile(dir=_nearest(where.data_dir)) as first, Path(first.name).open("rb") as second:
+        fcntl.flock(first.fileno(), fcntl.LOCK_EX)
+        try:
+            fcntl.flock(second.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return Finding(name="file locks", state="ok", detail="held")
+    return Finding(
+        name="file locks",
+        state="fail",
+        detail="this file system does not hold locks",
+        hint="use a --data-dir on a local disk",
+    )
+
+
+def _sync(where: place.Place) -> Finding:
+    """How long one durable line takes here: what every step of a run costs at least."""
+    times: list[float] = []
+    with tempfile.NamedTemporaryFile(dir=_nearest(where.data_dir)) as file:
+        for _ in range(20):
+            started = time.perf_counter()
+            file.write(b"x" * 400)
+            file.flush()
+            os.fsync(file.fileno())
+            times.append(time.perf_counter() - started)
+    usual = statistics.median(times)
+    slow = usual > 0.02
+    return Finding(
+        name="durable write",
+        state="warn" if slow else "ok",
+        detail=f"{usual * 1000:.2f} ms" if usual < 0.01 else output.duration(usual),
+        hint="every step waits that long; a faster disk helps" if slow else None,
+    )
+
+
+def _nearest(path: Path) -> Path:
+    """The path, or the nearest folder above it that exists."""
+    while not path.is_dir() and path != path.parent:
+        path = path.parent
+    return path

@@ -1,0 +1,124 @@
+"""Values given on the command line: `k=v`, `k=@file` and whole JSON files, read by the schema they must fit."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from openskelo import errors
+from openskelo.kernel import definition
+from openskelo.kernel.json import Json, JsonObject
+from openskelo.values import canonical
+
+
+def of_run(ports: Iterable[definition.Port], pairs: Iterable[str], file: str | None) -> dict[str, Json]:
+    """The inputs of a run: those of the file, then the pairs, which win."""
+    values = from_file(file) if file else {}
+    values.update(from_pairs(pairs, {port.name: port.schema for port in ports}))
+    return values
+
+
+def from_file(file: str) -> dict[str, Json]:
+    """The JSON object in `file`; `-` is standard input."""
+    text = sys.stdin.buffer.read() if file == "-" else _read(Path(file))
+    value = canonical.loads(text)
+    if not isinstance(value, Mapping):
+        raise errors.InvalidInput(
+            f"{file} holds {kind_of(value)}, not an object", code="INPUT_INVALID", hint='write {"name": value, …}'
+        )
+    return dict(value)
+
+
+def from_pairs(pairs: Iterable[str], schemas: Mapping[str, JsonObject]) -> dict[str, Json]:
+    """`k=v` pairs; the schema of `k`, where known, says whether `v` is text or JSON."""
+    values: dict[str, Json] = {}
+    for pair in pairs:
+        name, equals, text = pair.partition("=")
+        if not equals or not name:
+            raise errors.InvalidInput(
+                f"{pair!r} is not of the form name=value", code="USAGE", hint="for example --input topic=bees"
+            )
+        if name in values:
+            raise errors.InvalidInput(f"{name} is given twice", code="USAGE")
+        values[name] = _value(name, text, schemas.get(name, {}))
+    return values
+
+
+def parse(name: str, text: str, schema: JsonObject) -> Json:
+    """`text` as a value that `schema` asks for: as it is when a string is wanted, else JSON."""
+    if wants_text(schema):
+        return canonical.admit(text)
+    try:
+        return canonical.loads(text)
+    except errors.InvalidInput as error:
+        if error.code == "JSON_INVALID" and _takes_text(schema):
+            return canonical.admit(text)
+        raise errors.InvalidInput(
+            f"{name}: {error.message}", code="INPUT_INVALID", hint=f"{name} wants {describe(schema)}, written as JSON"
+        ) from error
+
+
+def wants_text(schema: JsonObject) -> bool:
+    """Whether only strings fit."""
+    choices = schema.get("enum")
+    if isinstance(choices, list | tuple) and choices:
+        return all(isinstance(choice, str) for choice in choices)
+    return schema.get("type") == "string"
+
+
+def describe(schema: JsonObject) -> str:
+    """The type a schema asks for, in a word or two."""
+    choices = schema.get("enum")
+    if isinstance(choices, list | tuple):
+        return "one of " + ", ".join(map(str, choices))
+    wanted = schema.get("type")
+    if wanted == "array":
+        items = schema.get("items")
+        inner = describe(items) if isinstance(items, Mapping) and items else ""
+        return f"{inner}[]" if inner else "array"
+    if isinstance(wanted, list | tuple):
+        return " or ".join(map(str, wanted))
+    return str(wanted) if wanted else "any JSON"
+
+
+def kind_of(value: Json) -> str:
+    """What a JSON value is, in a word."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "a boolean"
+        case int() | float():
+            return "a number"
+        case str():
+            return "a string"
+        case Mapping():
+            return "an object"
+        case _:
+            return "a list"
+
+
+def _value(name: str, text: str, schema: JsonObject) -> Json:
+    if text.startswith("@@"):
+        return parse(name, text[1:], schema)
+    if not text.startswith("@"):
+        return parse(name, text, schema)
+    data = _read(Path(text[1:]))
+    try:
+        return parse(name, data.decode(), schema)
+    except UnicodeDecodeError as error:
+        raise errors.InvalidInput(f"{name}: {text[1:]} is not UTF-8 text", code="INPUT_INVALID") from error
+
+
+def _takes_text(schema: JsonObject) -> bool:
+    wanted = schema.get("type")
+    return wanted is None or (isinstance(wanted, list | tuple) and "string" in wanted)
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise errors.InvalidInput(f"cannot read {path}: {reason}", code="FILE_UNREADABLE") from error

@@ -1,0 +1,158 @@
+"""The run on a terminal: its nodes with badge, state, attempts and time, redrawn as events arrive."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from rich import console, table, text
+from rich.live import Live as RichLive
+
+from openskelo.cli import ink, members, output, view
+from openskelo.kernel import definition
+from openskelo.kernel.json import JsonObject
+
+_SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+_COLOURS = {"ai": "magenta", "deterministic": "green", "approval": "yellow", "dag": "cyan"}
+_STATES = {
+    "waiting": ("·", "dim"),
+    "running": ("", "bold"),
+    "asking": ("?", "yellow"),
+    "done": ("✓", "green"),
+    "failed": ("✗", "red"),
+    "skipped": ("-", "dim"),
+}
+
+
+@dataclass(slots=True)
+class _Row:
+    mode: str
+    state: str = "waiting"
+    attempts: int = 0
+    items: int = 0
+    items_done: int = 0
+    since: float = 0.0
+    spent: float = 0.0
+    remark: str = ""
+
+
+class Live:
+    """A table that stays in place; what is worth keeping scrolls above it."""
+
+    def __init__(self, nodes: Mapping[str, definition.Node]) -> None:
+        self._rows = {key: _Row(mode=node.mode) for key, node in nodes.items()}
+        self._console = console.Console(file=sys.stderr, highlight=False)
+        self._started = time.monotonic()
+        self._live = self._open()
+
+    def show(self, envelope: JsonObject) -> None:
+        data = view.data_of(envelope)
+        kind = str(envelope.get("type"))
+        row = self._rows.get(str(data.get("node")))
+        if row is not None:
+            _note(row, kind, data)
+        if kind in (
+            "attempt.failed",
+            "attempt.interrupted",
+            "node.failed",
+            "node.bounced",
+            "run.stalled",
+            "run.recovered",
+        ):
+            words = view.sentence(envelope)
+            node = f"{ink.one_line(str(data.get('node')))} " if data.get("node") else ""
+            self._console.print(text.Text(f"{node}{words}", style="yellow"))
+
+    def pause(self) -> None:
+        self._live.stop()
+
+    def go_on(self) -> None:
+        self._live = self._open()
+
+    def close(self) -> None:
+        self._live.stop()
+
+    def __rich__(self) -> table.Table:
+        shown, hidden = self._fitting()
+        drawn = table.Table(box=None, show_header=False, padding=(0, 1), expand=False, pad_edge=False)
+        for ratio in (None, None, None, None, None, 1):
+            drawn.add_column(no_wrap=True, overflow="ellipsis", ratio=ratio)
+        for key in shown:
+            drawn.add_row(*self._cells(key, self._rows[key]))
+        if hidden:
+            done = sum(self._rows[key].state in ("done", "skipped") for key in hidden)
+            drawn.add_row("", "", text.Text(f"… and {len(hidden)} more, {done} of them done", style="dim"))
+        elapsed = output.duration(max(0.1, round(time.monotonic() - self._started, 1)))
+        total = sum(row.state in ("done", "skipped") for row in self._rows.values())
+        drawn.add_row("", "", text.Text(f"{total} of {len(self._rows)} done, {elapsed}", style="dim"))
+        return drawn
+
+    def _open(self) -> RichLive:
+        live = RichLive(get_renderable=self.__rich__, console=self._console, refresh_per_second=8, transient=False)
+        live.start()
+        return live
+
+    def _fitting(self) -> tuple[list[str], list[str]]:
+        """The nodes that fit on the screen: those that move or wait for somebody first, in workflow order."""
+        room = max(3, self._console.size.height - 4)
+        if len(self._rows) <= room:
+            return list(self._rows), []
+        urgency = {"failed": 0, "asking": 0, "running": 0, "waiting": 1, "done": 2, "skipped": 2}
+        ranked = sorted(self._rows, key=lambda key: urgency[self._rows[key].state])
+        chosen = set(ranked[:room])
+        return [key for key in self._rows if key in chosen], ranked[room:]
+
+    def _cells(self, key: str, row: _Row) -> Iterable[text.Text]:
+        sign, style = _STATES[row.state]
+        if row.state == "running":
+            sign = _SPINNER[int(time.monotonic() * 8) % len(_SPINNER)]
+        spent = row.spent + (time.monotonic() - row.since if row.since else 0.0)
+        items = f"{row.items_done}/{row.items}" if row.items else ""
+        again = f"attempt {row.attempts}" if row.attempts > 1 and not row.items else ""
+        return (
+            text.Text(sign, style=style),
+            text.Text(ink.BADGES.get(row.mode, row.mode), style=_COLOURS.get(row.mode, "")),
+            text.Text(key, style=style),
+            text.Text(items or again, style="dim"),
+            text.Text(output.duration(spent) if spent >= 0.001 else "", style="dim"),
+            text.Text(row.remark, style="dim"),
+        )
+
+
+def _note(row: _Row, kind: str, data: JsonObject) -> None:
+    """What one event changes in a node's line."""
+    match kind:
+        case "node.resolved" if isinstance(data.get("count"), int):
+            row.items, row.items_done = int(str(data["count"])), 0
+        case "attempt.started":
+            row.state, row.attempts = "running", row.attempts + 1
+            row.since = row.since or time.monotonic()
+        case "attempt.succeeded":
+            row.items_done += 1
+            if row.items_done >= row.items:
+                _settle(row, "done", "from the cache" if data.get("cached") else "")
+        case "attempt.failed":
+            _settle(row, "failed" if data.get("next") == "fail" else "waiting", view.error_text(data))
+        case "attempt.interrupted" | "attempt.cancelled":
+            _settle(row, "waiting", str(data.get("reason", "")))
+        case "approval.requested":
+            _settle(row, "asking", ink.one_line(str(data.get("prompt", "")), 60))
+        case "approval.resolved":
+            status = members.text_at(members.object_at(data, "resolution"), "status")
+            _settle(row, "waiting", f"{status} by {ink.one_line(str(data.get('by')))}")
+        case "node.finished" | "node.kept":
+            _settle(row, "done", "kept" if kind == "node.kept" else "")
+        case "node.skipped":
+            _settle(row, "skipped", "skipped")
+        case "node.failed":
+            _settle(row, "failed", view.error_text(data))
+        case _:
+            pass
+
+
+def _settle(row: _Row, state: str, remark: str) -> None:
+    if row.since:
+        row.spent += time.monotonic() - row.since
+    row.since, row.state, row.remark = 0.0, state, remark or row.remark

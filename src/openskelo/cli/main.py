@@ -1,0 +1,206 @@
+"""The door of `skelo`: which command was asked for, and what becomes of an error nobody else caught.
+
+Only the module of the invoked command is imported, and `--help` imports none, so that the command line starts fast.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import NamedTuple, cast
+
+from openskelo import errors
+
+
+class Command(NamedTuple):
+    """One line of the help; `module` is the file in `commands/`."""
+
+    name: str
+    help: str
+    module: str
+
+
+GROUPS: dict[str, tuple[Command, ...]] = {
+    "Write": (
+        Command("init", "write a small project that runs at once", "init"),
+        Command("validate", "check a workflow file and list its problems", "validate"),
+        Command("explain", "draw a workflow: graph, contracts, gates, effects, totals", "explain"),
+        Command("hash", "print the hash that a run of this file would pin", "hash"),
+        Command("test", "run a workflow against scripted answers", "test"),
+    ),
+    "Run": (
+        Command("run", "run a workflow", "run"),
+        Command("resume", "go on with a run that was suspended, killed or is waiting", "resume"),
+        Command("cancel", "end a run and everything it started", "cancel"),
+        Command("fork", "run again from a node, keeping what came before it", "fork"),
+    ),
+    "Answer": (
+        Command("approvals", "list what waits for a person", "approvals"),
+        Command("approve", "say yes, perhaps with changed values", "approve"),
+        Command("deny", "say no, with a reason", "deny"),
+    ),
+    "Look": (
+        Command("runs", "list runs, newest first", "runs"),
+        Command("show", "show where a run stands", "show"),
+        Command("output", "print the outputs of a run", "output"),
+        Command("events", "print the log of a run", "events"),
+        Command("diff", "compare two runs node by node", "diff"),
+    ),
+    "Prove": (
+        Command("receipts", "list the receipts of a run", "receipts"),
+        Command("verify", "prove that a record is whole and unaltered, offline", "verify"),
+        Command("replay", "do the pure steps again and compare hashes", "replay"),
+        Command("export", "write one file that verifies anywhere", "export"),
+    ),
+    "Set-up": (
+        Command("doctor", "check this machine and project", "doctor"),
+        Command("bench", "measure a durable step against this disk", "bench"),
+    ),
+}
+
+COMMANDS: dict[str, Command] = {command.name: command for group in GROUPS.values() for command in group}
+
+HEAD = """usage: skelo COMMAND [ARGUMENTS]
+       skelo COMMAND --help
+
+A backbone for AI work: code decides, models do bounded work, people approve,
+and every step leaves a receipt.
+"""
+
+FOOT = """
+Every command takes --json (one JSON document on stdout) and --data-dir DIR.
+A run is named by its id, the first characters of it, or `last`.
+
+exit codes: 0 completed, 1 failed, 2 invalid input (nothing was started),
+3 paused and waiting for a person, 4 budget exceeded, 130 cancelled
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command line and give its exit code. Never raises, never prints a traceback unless SKELO_DEBUG=1."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+    try:
+        code = _dispatch(arguments)
+        sys.stdout.flush()
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else 0
+    except BrokenPipeError:
+        return _reader_gone()
+    except KeyboardInterrupt:
+        return 130
+    except errors.OpenSkeloError as error:
+        return _report(error, arguments)
+    except Exception as error:  # the one place that turns a defect into a message
+        return _report(_internal(error), arguments)
+    else:
+        return code
+
+
+def help_text() -> str:
+    """What `skelo --help` prints."""
+    width = max(len(name) for name in COMMANDS)
+    lines = [HEAD]
+    for title, group in GROUPS.items():
+        lines.append(f"{title}:")
+        lines.extend(f"  {command.name:<{width}}  {command.help}" for command in group)
+        lines.append("")
+    return "\n".join(lines).rstrip() + "\n" + FOOT
+
+
+def _dispatch(arguments: list[str]) -> int:
+    name, rest = _split(arguments)
+    if name is None:
+        sys.stderr.write(help_text())
+        return 2
+    if name == "--help":
+        sys.stdout.write(help_text())
+        return 0
+    if name == "--version":
+        return _version(as_json="--json" in rest)
+    command = COMMANDS.get(name)
+    if command is None:
+        raise _unknown(name)
+    import importlib  # noqa: PLC0415 - not on the path of --help
+
+    from openskelo.cli import parsing  # noqa: PLC0415 - not on the path of --help
+
+    module = cast("parsing.CommandModule", importlib.import_module(f"openskelo.cli.commands.{command.module}"))
+    return module.run(parsing.parser(command.name, command.help, module).parse_args(rest))
+
+
+def _split(arguments: list[str]) -> tuple[str | None, list[str]]:
+    """The command's name and everything else; --json and --data-dir may stand before the name."""
+    moved: list[str] = []
+    position = 0
+    while position < len(arguments):
+        word = arguments[position]
+        match word:
+            case "-h" | "--help":
+                return "--help", moved
+            case "--version" | "-V":
+                return "--version", [*moved, *arguments[position + 1 :]]
+            case "--data-dir":
+                moved += arguments[position : position + 2]
+                position += 2
+            case _ if word == "--json" or word.startswith("--data-dir="):
+                moved.append(word)
+                position += 1
+            case _ if word.startswith("-"):
+                raise errors.InvalidInput(
+                    f"unknown option {word}", code="USAGE", hint="skelo --help lists what there is"
+                )
+            case _:
+                return word, [*arguments[position + 1 :], *moved]
+    return None, moved
+
+
+def _version(*, as_json: bool) -> int:
+    from importlib import metadata  # noqa: PLC0415 - slow to import, needed here only
+
+    version = metadata.version("openskelo")
+    sys.stdout.write(f'{{"version": "{version}"}}\n' if as_json else f"skelo {version}\n")
+    return 0
+
+
+def _unknown(name: str) -> errors.InvalidInput:
+    import difflib  # noqa: PLC0415 - needed for a mistake only
+
+    near = difflib.get_close_matches(name, COMMANDS, n=1)
+    hint = f"did you mean {near[0]}?" if near else "skelo --help lists the commands"
+    return errors.InvalidInput(f"there is no command {name!r}", code="USAGE", hint=hint)
+
+
+def _internal(error: Exception) -> errors.OpenSkeloError:
+    if os.environ.get("SKELO_DEBUG") == "1":
+        import traceback  # noqa: PLC0415 - for debugging only
+
+        traceback.print_exception(error)
+    return errors.OpenSkeloError(
+        f"{type(error).__name__}: {error}",
+        code="INTERNAL",
+        hint="this is a defect of OpenSkelo, please report it; SKELO_DEBUG=1 prints where it happened",
+    )
+
+
+def _report(error: errors.OpenSkeloError, arguments: list[str]) -> int:
+    from openskelo.cli import output  # noqa: PLC0415 - needed for an error only
+
+    try:
+        return output.report(error, as_json="--json" in arguments)
+    except BrokenPipeError:
+        return _reader_gone()
+
+
+def _reader_gone() -> int:
+    """Whoever read our output has left: say nothing more, and end as a program does that SIGPIPE stopped."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 141
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,52 @@
+"""How the Problems of a workflow are shown: `FILE:LINE:COL: CODE message` for people, a list for programs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from openskelo import errors
+from openskelo.cli import ink, output
+from openskelo.kernel.json import Json
+from openskelo.workflows.problems import Problem
+
+
+def show(problems: Sequence[errors.ProblemLike], *, as_json: bool) -> None:
+    """Print Problems that stopped a command."""
+    found = [problem for problem in problems if isinstance(problem, Problem)]
+    if as_json:
+        output.document({"problems": [as_document(problem) for problem in found]})
+        return
+    for problem in found:
+        line(problem)
+    output.note(count(found))
+
+
+def line(problem: Problem) -> None:
+    """One Problem on stderr, its hint under it."""
+    paint = ink.Ink(sys.stderr).paint
+    place = f"{problem.file}:{problem.line}:{problem.column}:"
+    colour = "yellow" if problem.severity == "warning" else "red"
+    word = "warning " if problem.severity == "warning" else ""
+    hint = f" ({ink.one_line(problem.hint)})" if problem.hint else ""
+    message = ink.one_line(problem.message)
+    output.note(f"{paint(ink.clean(place), 'bold')} {word}{paint(problem.code, colour)} {message}{paint(hint, 'dim')}")
+
+
+def as_document(problem: Problem) -> dict[str, Json]:
+    """One Problem as JSON."""
+    return {
+        "file": problem.file,
+        "line": problem.line,
+        "column": problem.column,
+        "code": problem.code,
+        "message": problem.message,
+        "path": problem.path,
+        "hint": problem.hint,
+    }
+
+
+def count(problems: Sequence[Problem]) -> str:
+    """How many, in words."""
+    number = len(problems)
+    return f"{number} problem{'' if number == 1 else 's'} found, nothing was started"

@@ -1,0 +1,46 @@
+"""The reference page of the command line, made from the parsers: `python -m openskelo.cli.reference > docs/reference/cli.md`."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import cast
+
+from openskelo.cli import main, parsing
+
+_HEAD = """# The command line
+
+This page is generated from the parsers by `python -m openskelo.cli.reference`; a test compares it.
+
+```text
+{help}```
+
+## Rules that hold for every command
+
+- `--json` prints one JSON document on stdout and nothing else there (`events` prints one JSON line for each event).
+  Progress, advice and logs go to stderr.
+- An error is one line on stderr, `error: CODE message`, with a hint under it; with `--json` it is
+  `{{"error": {{"code", "message", "hint"}}}}` on stdout. The Problems of a workflow are lines `FILE:LINE:COL: CODE message (hint)`;
+  with `--json` they are `{{"problems": [{{"file", "line", "column", "code", "message", "path", "hint"}}]}}`.
+- Commands that drive a run (`run`, `resume`, `fork`, `approve`, `deny`) and `show` exit with the run's code:
+  0 completed, 1 failed (also denied, escalated), 3 not ended (paused, waiting for a person, suspended, or driven elsewhere),
+  4 budget exceeded, 130 cancelled. 2 means that the input was invalid or the order not allowed, and that nothing was started or changed.
+- Ctrl-C (or SIGTERM) suspends the run that a command drives; a second one cancels it.
+- The project root is the nearest folder at or above the workflow file (else the current folder) with `skelo.yaml` or `.skelo/`.
+  The data dir is `--data-dir`, else `$SKELO_HOME`, else `.skelo/` in the project root.
+- Colours appear on terminals only, and never with `NO_COLOR`. `SKELO_DEBUG=1` prints the traceback of a defect.
+"""
+
+
+def page() -> str:
+    """The whole page."""
+    parts = [_HEAD.format(help=main.help_text())]
+    for command in main.COMMANDS.values():
+        module = cast("parsing.CommandModule", importlib.import_module(f"openskelo.cli.commands.{command.module}"))
+        text = parsing.parser(command.name, command.help, module).format_help()
+        parts.append(f"## skelo {command.name}\n\n```text\n{text}```\n")
+    return "\n".join(parts)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page())

@@ -1,0 +1,120 @@
+"""The document of a run as a person reads it: ending, outputs, nodes, budget, open questions."""
+
+from __future__ import annotations
+
+import sys
+
+from openskelo.cli import ink, members, output
+from openskelo.kernel.json import JsonObject
+
+_BUDGET = {
+    "steps": "steps",
+    "tokens": "tokens",
+    "costUsd": "USD",
+    "wallMs": "ms of work",
+    "toolSpendUsd": "USD for tools",
+}
+
+
+def result(document: JsonObject) -> None:
+    """What `run` and its kin print at the end: how it ended, why, and what came out or who is waited for."""
+    painter = ink.Ink(sys.stdout)
+    output.say(f"{_ending(document, painter)}  {painter.paint(str(document['runId']), 'dim')}")
+    _error(document)
+    _outputs(document, painter)
+    questions(document)
+
+
+def whole(document: JsonObject, *, title: str) -> None:
+    """What `show` prints."""
+    painter = ink.Ink(sys.stdout)
+    output.say(f"{painter.paint(ink.one_line(title), 'bold')}  {document['runId']}")
+    output.say(f"{_ending(document, painter)}  {_phase(document)}".rstrip())
+    _error(document)
+    nodes = members.object_at(document, "nodes")
+    if nodes:
+        output.say()
+        _nodes(nodes)
+    _outputs(document, painter)
+    _budget(document)
+    questions(document)
+
+
+def questions(document: JsonObject) -> None:
+    """The open approvals, each with the commands that answer it."""
+    approvals = members.objects_at(document, "approvals")
+    if not approvals:
+        return
+    output.say()
+    output.say(f"waiting for {'a person' if len(approvals) == 1 else f'{len(approvals)} answers'}:")
+    for approval in approvals:
+        question(approval)
+
+
+def question(approval: JsonObject) -> None:
+    """One open approval with the commands that answer it."""
+    painter = ink.Ink(sys.stdout)
+    output.say(f"  {painter.paint(str(approval.get('node')), 'bold')}: {indented(str(approval.get('prompt', '')))}")
+    properties = members.object_at(members.object_at(approval, "form"), "properties")
+    changes = " ".join(f"[--set {name}=…]" for name in properties)
+    output.say(f"    skelo approve {approval['id']} {changes}".rstrip())
+    output.say(f"    skelo deny {approval['id']} --reason …")
+
+
+def indented(text: str, by: int = 4) -> str:
+    """Text of several lines, the later ones moved in."""
+    return ("\n" + " " * by).join(ink.clean(text).strip().splitlines())
+
+
+def _ending(document: JsonObject, painter: ink.Ink) -> str:
+    return painter.ending(str(document.get("ending") or document.get("status")))
+
+
+def _phase(document: JsonObject) -> str:
+    phase = document.get("phase")
+    return f"({ink.one_line(str(phase))})" if phase and not document.get("ending") else ""
+
+
+def _error(document: JsonObject) -> None:
+    error = members.object_at(document, "error")
+    if error:
+        at = f" in {ink.one_line(str(error['node']))}" if error.get("node") else ""
+        output.say(f"  {error.get('code')}{at}: {indented(str(error.get('message', '')))}")
+
+
+def _outputs(document: JsonObject, painter: ink.Ink) -> None:
+    outputs = members.object_at(document, "outputs")
+    if not outputs:
+        return
+    output.say()
+    size = max(map(len, outputs))
+    for name, value in outputs.items():
+        text = indented(value, size + 4) if isinstance(value, str) else output.compact(value)
+        output.say(f"  {painter.paint(ink.pad(name, size), 'bold')}  {text}")
+
+
+def _nodes(nodes: JsonObject) -> None:
+    rows = [
+        [
+            key,
+            ink.BADGES.get(str(node.get("mode", "")), str(node.get("mode", ""))),
+            str(node.get("outcome") or node.get("status")),
+            str(node.get("visits", "")),
+            str(node.get("attempts", "")),
+            output.compact(node["outputs"]) if node.get("outputs") is not None else "",
+        ]
+        for key, node in ((key, members.as_object(value)) for key, value in nodes.items())
+    ]
+    output.table(["node", "mode", "outcome", "visits", "attempts", "outputs"], rows)
+
+
+def _budget(document: JsonObject) -> None:
+    words: list[str] = []
+    for key, value in members.object_at(document, "budget").items():
+        amounts = members.as_object(value)
+        used, limit = amounts.get("used"), amounts.get("limit")
+        if used or limit is not None:
+            words.append(f"{used}{f' of {limit}' if limit is not None else ''} {_BUDGET.get(key, key)}")
+    if words:
+        output.say()
+        output.say(f"used {', '.join(words)}")

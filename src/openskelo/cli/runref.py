@@ -1,0 +1,44 @@
+"""Which run a person means: a full id, the first characters of one, or `last`."""
+
+from __future__ import annotations
+
+from openskelo import errors
+from openskelo.stores import log as stores_log
+
+SHORTEST = 4
+_PAGE = 500
+
+
+async def resolve(log: stores_log.Log, text: str) -> stores_log.RunRow:
+    """The run that `text` names; NotFound when there is none, InvalidInput when it fits several."""
+    wanted = text.strip().lower()
+    if wanted == "last":
+        newest = await log.rows(limit=1)
+        if not newest:
+            raise errors.NotFound("there are no runs yet", code="RUN_NOT_FOUND", hint="skelo run FILE starts one")
+        return newest[0]
+    row = await log.row(wanted)
+    if row is not None:
+        return row
+    if len(wanted) < SHORTEST:
+        raise errors.InvalidInput(
+            f"{text!r} is too short for a run id", code="USAGE", hint=f"give at least {SHORTEST} characters, or `last`"
+        )
+    found = await _starting_with(log, wanted)
+    if not found:
+        raise errors.NotFound(f"there is no run {text}", code="RUN_NOT_FOUND", hint="skelo runs lists them")
+    if len(found) > 1:
+        listed = ", ".join(row.run_id for row in found[:4])
+        raise errors.InvalidInput(
+            f"{text} fits {len(found)} runs", code="RUN_AMBIGUOUS", hint=f"give more characters of one of: {listed}"
+        )
+    return found[0]
+
+
+async def _starting_with(log: stores_log.Log, prefix: str) -> list[stores_log.RunRow]:
+    found: list[stores_log.RunRow] = []
+    offset = 0
+    while rows := await log.rows(limit=_PAGE, offset=offset):
+        found += [row for row in rows if row.run_id.startswith(prefix)]
+        offset += len(rows)
+    return found

@@ -1,0 +1,121 @@
+"""The file of scripted runs that `skelo test` reads: text to cases, or Problems with their place.
+
+    tests:
+      - name: publishes what was approved
+        inputs: {topic: bees}
+        answers: {draft: [{text: "…"}, {error: {code: MODEL_DOWN, message: "…"}}]}   # of ai blocks, in order
+        approvals: {review: {status: approved | denied | modified, set: {…}, reason: "…"}}   # or a list of them
+        expect: {ending: ok, outputs: {…}, nodes: {draft: {outcome: succeeded, outputs: {…}}}}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from openskelo.kernel import definition
+from openskelo.kernel.json import Json, JsonObject
+from openskelo.workflows import cursor, source, suggest
+
+ENDINGS = ("ok", "failed", "cancelled", "budget_exceeded", "denied", "escalated", "paused")
+_NODE_FACTS = ("status", "outcome", "visits", "attempts", "outputs")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What the script answers to an approval."""
+
+    status: str
+    values: JsonObject | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One scripted run and what must come of it; only what is named in `outputs` and `nodes` is compared."""
+
+    name: str
+    ending: str
+    inputs: JsonObject = field(default_factory=dict[str, Json])
+    answers: Mapping[str, tuple[Json, ...]] = field(default_factory=dict[str, tuple[Json, ...]])
+    replies: Mapping[str, tuple[Reply, ...]] = field(default_factory=dict[str, tuple[Reply, ...]])
+    outputs: JsonObject = field(default_factory=dict[str, Json])
+    nodes: Mapping[str, JsonObject] = field(default_factory=dict[str, JsonObject])
+
+
+def read(path: Path, workflow: definition.Workflow) -> tuple[Case, ...]:
+    """The cases in a file; InvalidWorkflow with every Problem found."""
+    text = source.read(path)
+    report = text.report()
+    root = cursor.Cursor(text.value, (), report).fields(("tests",))
+    tests = root.need("tests") if root else None
+    entries = (tests.items() or []) if tests else []
+    if tests and not entries and not report.failed:
+        tests.problem("EMPTY", "there is no test here")
+    cases = [_case(entry, workflow, number) for number, entry in enumerate(entries, 1)]
+    report.raise_errors()
+    return tuple(case for case in cases if case is not None)
+
+
+def _case(entry: cursor.Cursor, workflow: definition.Workflow, number: int) -> Case | None:
+    fields = entry.fields(("name", "inputs", "answers", "approvals", "expect"))
+    if fields is None:
+        return None
+    expected = fields.need("expect")
+    wanted = expected.fields(("ending", "outputs", "nodes")) if expected else None
+    if wanted is None:
+        return None
+    nodes = _by_node(wanted, "nodes", workflow)
+    return Case(
+        name=fields.text("name", f"test {number}"),
+        ending=wanted.choice("ending", ENDINGS, "ok"),
+        inputs=_object(fields, "inputs"),
+        answers={key: _list(place) for key, place in _by_node(fields, "answers", workflow).items()},
+        replies={key: _replies(place) for key, place in _by_node(fields, "approvals", workflow).items()},
+        outputs=_object(wanted, "outputs"),
+        nodes={key: _facts(place) for key, place in nodes.items()},
+    )
+
+
+def _by_node(fields: cursor.Fields, name: str, workflow: definition.Workflow) -> dict[str, cursor.Cursor]:
+    place = fields.get(name)
+    inner = place.fields() if place else None
+    found: dict[str, cursor.Cursor] = {}
+    for entry in inner or ():
+        key = str(entry.path[-1])
+        if key in workflow.nodes:
+            found[key] = entry
+        else:
+            hint = suggest.did_you_mean(key, tuple(workflow.nodes))
+            entry.key_problem("UNKNOWN_BLOCK", f"the workflow has no block {key[:60]!r}", hint=hint)
+    return found
+
+
+def _list(place: cursor.Cursor) -> tuple[Json, ...]:
+    return tuple(entry.value for entry in place.items() or ())
+
+
+def _replies(place: cursor.Cursor) -> tuple[Reply, ...]:
+    entries = [place] if isinstance(place.value, Mapping) else place.items() or []
+    return tuple(reply for entry in entries if (reply := _reply(entry)) is not None)
+
+
+def _reply(entry: cursor.Cursor) -> Reply | None:
+    fields = entry.fields(("status", "set", "reason"))
+    if fields is None:
+        return None
+    values = _object(fields, "set")
+    status = fields.choice("status", ("approved", "denied", "modified"), "modified" if values else "approved")
+    return Reply(status=status, values=values or None, reason=fields.text("reason") or None)
+
+
+def _facts(place: cursor.Cursor) -> JsonObject:
+    fields = place.fields(_NODE_FACTS)
+    return fields.value if fields else {}
+
+
+def _object(fields: cursor.Fields, name: str) -> JsonObject:
+    place = fields.get(name)
+    inner = place.fields() if place else None
+    return inner.value if inner else {}

@@ -1,0 +1,124 @@
+"""One scripted run for `skelo test`: the workflow for real, in a copy of the project, with the script as model and person."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from openskelo import errors
+from openskelo.cli import members, output, place, script
+from openskelo.engine import local
+from openskelo.executors import task
+from openskelo.kernel import definition
+from openskelo.kernel.json import Json, JsonObject
+from openskelo.providers import scripted
+from openskelo.stores import memory
+
+#: Folders that no workflow needs and that may be large.
+_LEFT_OUT = shutil.ignore_patterns(".git", ".skelo", ".venv", "venv", "node_modules", "__pycache__")
+_MOST_FILES = 5_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What came of one case; `differences` is empty when all was as expected."""
+
+    name: str
+    differences: tuple[str, ...]
+    document: JsonObject
+
+
+def copy_project(where: place.Place, target: Path) -> task.Project:
+    """A copy of the project under `target`, so that a test writes nothing into the real one."""
+    count = 0
+    for _ in where.root.rglob("*"):
+        count += 1
+        if count > _MOST_FILES:
+            raise errors.InvalidInput(
+                f"{where.root} has more than {_MOST_FILES} files, too many to copy for a test",
+                code="PROJECT_TOO_LARGE",
+                hint="put the workflow into a project of its own: a folder with a skelo.yaml",
+            )
+    root = target / "project"
+    shutil.copytree(where.root, root, ignore=_LEFT_OUT, symlinks=True)
+    return task.Project(
+        root=root,
+        data_dir=target / "data",
+        write_roots=tuple(_moved(path, where.root, root) for path in where.project.write_roots),
+        read_roots=tuple(_moved(path, where.root, root) for path in where.project.read_roots),
+        allow_commands=where.project.allow_commands,
+        allow_private_addresses=where.project.allow_private_addresses,
+        secrets=where.project.secrets,
+    )
+
+
+async def hold(project: task.Project, workflow: definition.Workflow, case: script.Case) -> Verdict:
+    """Run one case to its end, or until it asks something that the script does not answer."""
+    model = scripted.Scripted(case.answers)
+    async with await local.Engine.open(project, log=memory.MemoryLog(), provider=model) as engine:
+        run_id = await engine.start(workflow, case.inputs, by="test")
+        document = await _answered(engine, run_id, case.replies)
+    return Verdict(name=case.name, differences=tuple(differences(case, document)), document=document)
+
+
+async def _answered(engine: local.Engine, run_id: str, replies: Mapping[str, tuple[script.Reply, ...]]) -> JsonObject:
+    used: dict[str, int] = {}
+    while True:
+        document = await engine.wait(run_id)
+        for asked in members.objects_at(document, "approvals"):
+            node = str(asked["node"])
+            prepared = replies.get(node, ())
+            turn = used.get(node, 0)
+            if turn < len(prepared):
+                used[node] = turn + 1
+                reply = prepared[turn]
+                await engine.answer(
+                    str(asked["id"]), status=reply.status, values=reply.values, reason=reply.reason, by="test"
+                )
+                break
+        else:
+            return document
+
+
+def differences(case: script.Case, document: JsonObject) -> list[str]:
+    """Everything that is not as the case expects, in words."""
+    found: list[str] = []
+    ending = document.get("ending") or "paused"
+    if ending != case.ending:
+        error = members.object_at(document, "error")
+        why = f" ({error['code']} {error['message']})" if error else ""
+        found.append(f"ending is {ending}, not {case.ending}{why}")
+    found += _unequal("outputs", case.outputs, members.object_at(document, "outputs"))
+    nodes = members.object_at(document, "nodes")
+    for key, expected in case.nodes.items():
+        actual = members.object_at(nodes, key)
+        facts = {name: value for name, value in expected.items() if name != "outputs"}
+        found += _unequal(key, facts, actual)
+        found += _unequal(f"{key}.outputs", members.object_at(expected, "outputs"), members.object_at(actual, "outputs"))
+    return found
+
+
+def _unequal(where: str, expected: JsonObject, actual: JsonObject) -> list[str]:
+    return [
+        f"{where}.{name} is {_shown(actual, name)}, not {output.compact(value, 200)}"
+        for name, value in expected.items()
+        if name not in actual or not _same(actual[name], value)
+    ]
+
+
+def _shown(actual: JsonObject, name: str) -> str:
+    return output.compact(actual[name], 200) if name in actual else "missing"
+
+
+def _same(one: Json, other: Json) -> bool:
+    """Equal as JSON: true is not 1."""
+    return output.compact(one) == output.compact(other) or (one == other and type(one) is type(other))
+
+
+def _moved(path: Path, root: Path, copy: Path) -> Path:
+    """The folder in the copy that stands for `path`; one outside the project gets a place in the copy too."""
+    if path.is_relative_to(root):
+        return copy / path.relative_to(root)
+    return copy / ".outside" / path.relative_to(path.anchor)

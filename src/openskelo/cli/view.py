@@ -1,0 +1,162 @@
+"""What a person sees of a run while it goes: the seam, and the plain form for pipes and log files."""
+
+from __future__ import annotations
+
+import sys
+from datetime import datetime
+from typing import Protocol
+
+from openskelo.cli import ink, members, output
+from openskelo.kernel.json import JsonObject
+
+
+class View(Protocol):
+    """Shows a run's events as they come."""
+
+    def show(self, envelope: JsonObject) -> None: ...
+
+    def pause(self) -> None:
+        """Leave the terminal to a question."""
+        ...
+
+    def go_on(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class Silent:
+    """Shows nothing."""
+
+    def show(self, envelope: JsonObject) -> None: ...
+
+    def pause(self) -> None: ...
+
+    def go_on(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class Plain:
+    """One line on stderr for everything a reader of a log would ask about."""
+
+    def __init__(self) -> None:
+        self._ink = ink.Ink(sys.stderr)
+
+    def show(self, envelope: JsonObject) -> None:
+        words = sentence(envelope)
+        if not words:
+            return
+        at = envelope.get("ts")
+        clock = _clock(at)
+        node = data_of(envelope).get("node")
+        where = f"{ink.pad(ink.one_line(str(node)), 16)} " if node else ""
+        output.note(f"{self._ink.paint(clock, 'dim')} {where}{words}")
+
+    def pause(self) -> None: ...
+
+    def go_on(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def data_of(envelope: JsonObject) -> JsonObject:
+    """The `data` of an envelope; empty when it was pruned."""
+    return members.object_at(envelope, "data")
+
+
+def sentence(envelope: JsonObject) -> str:
+    """An event in words, without its node and time; empty when it says nothing to a person."""
+    kind = str(envelope.get("type"))
+    data = data_of(envelope)
+    if kind.startswith("attempt."):
+        return _attempt(kind, data)
+    if kind.startswith("approval."):
+        return _approval(kind, data)
+    if kind.startswith("run."):
+        return _run(kind, data)
+    match kind:
+        case "node.skipped":
+            return "skipped: " + (
+                "its condition is false" if data.get("reason") == "when" else "what it needs was skipped"
+            )
+        case "node.failed":
+            return f"failed: {error_text(data)}"
+        case "node.bounced":
+            return f"sent back to {data.get('routeTo')} (bounce {data.get('bounce')})"
+        case "node.kept":
+            return f"kept from the earlier run ({data.get('outcome')})"
+        case "node.finished":
+            return "all items done"
+        case "node.resolved" if data.get("count") is not None:
+            return f"{data.get('count')} items"
+        case _:
+            return ""
+
+
+def error_text(data: JsonObject) -> str:
+    """The `error` of an event, on one line."""
+    error = members.object_at(data, "error")
+    return ink.one_line(f"{members.text_at(error, 'code')} {members.text_at(error, 'message')}".strip())
+
+
+def _attempt(kind: str, data: JsonObject) -> str:
+    number = data.get("attempt")
+    item = f" item {data['item']}" if data.get("item") is not None else ""
+    again = f" (attempt {number})" if number != 1 else ""
+    match kind:
+        case "attempt.started":
+            return f"started{item}{again}"
+        case "attempt.succeeded":
+            return f"done{item}{again}{' from the cache' if data.get('cached') else ''}{_took(data)}"
+        case "attempt.failed":
+            following = {"retry": "will try again", "bounce": "goes back", "ask": "asks a person", "fail": "gives up"}
+            return f"failed{item}{again}: {error_text(data)}; {following.get(str(data.get('next')), '')}"
+        case "attempt.interrupted":
+            doubt = "; it is not known whether it took effect" if data.get("uncertain") else ""
+            return f"interrupted{item}{again} ({data.get('reason')}){doubt}"
+        case "attempt.cancelled":
+            return f"stopped{item}{again}"
+        case _:
+            return ""
+
+
+def _approval(kind: str, data: JsonObject) -> str:
+    match kind:
+        case "approval.requested":
+            return f"waits for a person: {ink.one_line(str(data.get('prompt', '')), 80)}"
+        case "approval.resolved":
+            status = members.text_at(members.object_at(data, "resolution"), "status")
+            why = f": {ink.one_line(str(data['reason']))}" if data.get("reason") else ""
+            return f"{status} by {ink.one_line(str(data.get('by')))}{why}"
+        case _:
+            return "question withdrawn"
+
+
+def _run(kind: str, data: JsonObject) -> str:
+    match kind:
+        case "run.recovered":
+            return "recovered: the process that drove this run has died"
+        case "run.paused":
+            return f"run paused by {ink.one_line(str(data.get('by')))}"
+        case "run.resumed":
+            return "run resumed"
+        case "run.stalled":
+            return "makes no progress: the same result again and again"
+        case "run.ending" if data.get("ending") != "ok":
+            return f"run is ending: {data.get('ending')}"
+        case _:
+            return ""
+
+
+def _took(data: JsonObject) -> str:
+    ms = members.object_at(members.object_at(data, "receipt"), "metrics").get("wall_ms")
+    return f" in {output.duration(ms / 1000)}" if isinstance(ms, int) and ms else ""
+
+
+def _clock(at: object) -> str:
+    if isinstance(at, str):
+        try:
+            return datetime.fromisoformat(at).astimezone().strftime("%H:%M:%S")
+        except ValueError:
+            return at
+    return datetime.fromtimestamp(at / 1000).astimezone().strftime("%H:%M:%S") if isinstance(at, int) else ""
