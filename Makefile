@@ -1,0 +1,93 @@
+# Everything a developer does, each thing one command. `make help` lists them.
+# Needs git, make, Python 3.11+ and (for the type checker) Node 20+. Everything else goes into .venv.
+
+VENV := .venv
+BIN := $(VENV)/bin
+SKELO := $(BIN)/skelo
+SOURCES := src tests benchmarks scripts
+
+# What `make demo` runs; what `make bench` and the test runner are told beside their defaults.
+DEMO ?= examples/quickstart/hello.yaml
+ARGS ?=
+JOBS ?= auto
+
+# The bundled type checker, without a look on the network for a newer one.
+export PYRIGHT_PYTHON_IGNORE_WARNINGS = 1
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check bench lock clean static format-check lint types contracts sizes kernel-tests tests fast-tests format
+
+help:  ## this list
+	@grep -E '^[a-z-]+:.*## ' Makefile | sed -e 's/:.*## /	/' | expand -t 16
+
+setup: $(VENV)/.installed  ## put everything into .venv (does nothing when nothing changed)
+
+demo: setup  ## set up, then run the example workflow and check its record
+	$(SKELO) explain $(DEMO)
+	$(SKELO) run $(DEMO)
+	$(SKELO) receipts last --data-dir $(dir $(DEMO)).skelo
+	$(SKELO) verify last --data-dir $(dir $(DEMO)).skelo
+
+test: setup  ## set up, then check everything: format, lint, types, import contracts, sizes, documents, tests
+	$(MAKE) static
+	$(MAKE) kernel-tests
+	$(MAKE) tests
+
+check: setup  ## the fast part of `make test`: all static checks, and the tests that are not marked slow
+	$(MAKE) static
+	$(MAKE) fast-tests
+
+bench: setup  ## measure; ARGS="--json" and the like are passed on
+	$(BIN)/python -m benchmarks $(ARGS)
+
+lock: setup  ## write requirements/*.lock anew from pyproject.toml (UPGRADE=1 takes newer versions)
+	$(BIN)/python scripts/lock.py $(if $(UPGRADE),--upgrade)
+
+format: setup  ## rewrite the code in the house's format
+	$(BIN)/ruff format $(SOURCES)
+	$(BIN)/ruff check --fix $(SOURCES)
+
+clean:  ## remove everything that can be made again, .venv included
+	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# -- the parts of `test`, each of which can be run alone (after `make setup`) ------------------------------------------
+
+static: format-check lint types contracts sizes
+
+format-check:
+	$(BIN)/ruff format --check $(SOURCES)
+
+lint:
+	$(BIN)/ruff check $(SOURCES)
+
+types:
+	@command -v node >/dev/null || { echo "The type checker (pyright) needs Node 20 or newer: install nodejs." >&2; exit 1; }
+	$(BIN)/pyright --warnings
+
+contracts:
+	$(BIN)/lint-imports --no-cache
+
+sizes:
+	$(BIN)/python scripts/sizes.py
+
+kernel-tests:
+	$(BIN)/coverage run -m pytest tests/kernel $(ARGS)
+	$(BIN)/coverage report
+
+tests:
+	$(BIN)/pytest --ignore=tests/kernel -n $(JOBS) --dist worksteal $(ARGS)
+
+fast-tests:
+	$(BIN)/pytest -n $(JOBS) --dist worksteal -m "not slow" $(ARGS)
+
+# -- the virtual environment: one stamp for the locked packages, one for the package itself ---------------------------
+
+$(VENV)/.locked: requirements/dev.lock
+	@sh scripts/venv.sh $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.lock
+	@touch $@
+
+$(VENV)/.installed: $(VENV)/.locked pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --no-index --editable .
+	@touch $@

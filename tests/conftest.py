@@ -1,0 +1,18 @@
+"""Settings for every test: how hypothesis searches, and an environment in which nothing of the developer's leaks in."""
+
+from __future__ import annotations
+
+import os
+
+import hypothesis
+
+# A shared or slow machine is no failure, so no deadlines. In CI the search is the same every time: a change is judged by
+# what it changes, and new counterexamples are found on developers' machines, where the search is random.
+hypothesis.settings.register_profile("local", deadline=None)
+hypothesis.settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
+hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "local")
+
+# `skelo` in tests must see the data dir that the test names, and print for a program.
+for name in ("SKELO_HOME", "SKELO_DEBUG", "FORCE_COLOR"):
+    os.environ.pop(name, None)
+os.environ["NO_COLOR"] = "1"
