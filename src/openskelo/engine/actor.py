@@ -1,0 +1,119 @@
+"""One run in memory while this process drives it: its state, its mailbox, its work under way."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from openskelo import errors
+from openskelo.contract import envelope
+from openskelo.engine import listing
+from openskelo.kernel import commands, events, pending
+from openskelo.kernel.decide import step
+from openskelo.kernel.run import AttemptId, Run
+from openskelo.stores import log
+
+#: Turns a node's expressions into a command; work without effects, done before the append.
+Resolve = Callable[[Run, str, int], Awaitable[commands.ResolveNode]]
+
+
+@dataclass(slots=True, kw_only=True)
+class Letter:
+    """A command on its way to the run, with what must be committed beside its facts."""
+
+    command: commands.Command
+    blobs: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
+    cached: Mapping[str, log.JsonObject] = field(default_factory=dict[str, log.JsonObject])
+    posted: int | None = None
+    done: asyncio.Future[None] | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class Turn:
+    """What one round of letters came to: the append that makes it durable, and what to do once it is."""
+
+    actor: Actor
+    append: log.Append
+    facts: list[events.Event]
+    letters: list[Letter]
+
+
+class Actor:
+    """The mailbox and memory of one run. Only its driver calls it; nothing it says is visible before the append."""
+
+    def __init__(self, run: Run, chain: envelope.Chain, row: log.RunRow | None) -> None:
+        self.run = run
+        self.chain = chain
+        self.row = row
+        self.mailbox: deque[Letter] = deque()
+        self.work: dict[AttemptId, asyncio.Task[None]] = {}
+        self.wake_at: int | None = None
+        self.failure: errors.OpenSkeloError | None = None
+        self.moved: asyncio.Future[None] | None = None
+
+    async def take_turn(self, resolve: Resolve) -> Turn | None:
+        """Decide and apply every letter in memory; None when there is nothing to make durable."""
+        facts: list[events.Event] = []
+        letters: list[Letter] = []
+        while self.mailbox:
+            letter = self.mailbox.popleft()
+            try:
+                facts += step(self.run, letter.command)
+            except errors.Refused as refusal:
+                if letter.done is not None and not letter.done.done():
+                    letter.done.set_exception(refusal)
+                if letter.posted is None:
+                    continue  # nothing changed; a posted command still has to be taken out of the store
+            letters.append(letter)
+            while owed := pending.resolutions(self.run):
+                for key in owed:
+                    facts += step(self.run, await resolve(self.run, key, letter.command.at))
+        if not facts and not any(letter.posted is not None for letter in letters):
+            for letter in letters:
+                acknowledge(letter)
+            return None
+        return Turn(actor=self, append=self._append(facts, letters), facts=facts, letters=letters)
+
+    def _append(self, facts: Sequence[events.Event], letters: Sequence[Letter]) -> log.Append:
+        expected = self.chain.seq
+        lines = tuple(envelope.seal(self.chain, fact) for fact in facts)
+        if len(letters) == 1:
+            letter = letters[0]
+            blobs, cached = letter.blobs, letter.cached
+        else:
+            blobs = {name: data for letter in letters for name, data in letter.blobs.items()}
+            cached = {key: value for letter in letters for key, value in letter.cached.items()}
+        row = listing.row(self.run, self.row)
+        opened, closed = listing.approvals(self.run, facts)
+        self.row = row or self.row
+        return log.Append(
+            run_id=self.run.id,
+            expected_seq=expected,
+            lines=lines,
+            row=row,
+            opened=opened,
+            closed=closed,
+            blobs=blobs,
+            consumed=tuple(letter.posted for letter in letters if letter.posted is not None),
+            cached=cached,
+        )
+
+    def tell(self) -> None:
+        """Wake everybody who waits for the run to move."""
+        if self.moved is not None and not self.moved.done():
+            self.moved.set_result(None)
+        self.moved = None
+
+    async def move(self) -> None:
+        """Wait until something of this run has become durable, or it was dropped."""
+        if self.moved is None:
+            self.moved = asyncio.get_running_loop().create_future()
+        await asyncio.shield(self.moved)
+
+
+def acknowledge(letter: Letter) -> None:
+    """Tell the sender that the letter was taken and is durable."""
+    if letter.done is not None and not letter.done.done():
+        letter.done.set_result(None)

@@ -1,0 +1,210 @@
+"""The door for people: what they send is checked here, completely, before it becomes a command."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import cast
+
+from openskelo import errors
+from openskelo.engine import resolve, wiring
+from openskelo.kernel import commands, definition
+from openskelo.kernel.json import Json, JsonObject
+from openskelo.kernel.run import OpenApproval, Run
+from openskelo.values import canonical, schema
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a person says to an open approval."""
+
+    status: commands.Answer
+    by: str
+    values: JsonObject | None = None
+    reason: str | None = None
+
+
+def run_inputs(workflow: definition.Workflow, given: JsonObject) -> dict[str, Json]:
+    """The run's inputs, complete and valid, or InvalidInput that lists everything wrong with them."""
+    ports = {port.name: port for port in workflow.inputs}
+    unknown = sorted(set(given) - set(ports))
+    if unknown:
+        raise errors.InvalidInput(
+            f"the workflow has no input {', '.join(unknown)}",
+            code="INPUT_UNKNOWN",
+            hint=f"it has {', '.join(ports)}" if ports else "it has no inputs",
+        )
+    values = {name: canonical.admit(value) for name, value in given.items()}
+    for port in workflow.inputs:
+        if port.has_default:
+            values.setdefault(port.name, port.default)
+    missing = [port.name for port in workflow.inputs if port.required and port.name not in values]
+    if missing:
+        raise errors.InvalidInput(
+            f"missing input {', '.join(missing)}",
+            code="INPUT_MISSING",
+            hint=" ".join(f"--input {name}=…" for name in missing),
+        )
+    _demand(_violations(workflow.inputs, values), "INPUT_INVALID")
+    return values
+
+
+async def answer(blobs: wiring.Blobs, run: Run, asked: OpenApproval, given: Answer, at: int) -> commands.AnswerApproval:
+    """The command for an answer: form checked, outputs computed, digest carried along (InvalidInput)."""
+    values = {} if given.values is None else cast("dict[str, Json]", canonical.admit(given.values))
+    node = run.workflow.nodes[asked.node]
+    match asked.kind:
+        case "approval" if node.mode == "approval":
+            return await _answer_block(blobs, run, asked, given, values, at)
+        case "approval":
+            return await _answer_checkpoint(blobs, run, asked, given, values, at)
+        case "uncertain":
+            return await _answer_uncertain(blobs, run, asked, given, values, at)
+        case _:
+            return _plain(asked, given, at)
+
+
+def _plain(asked: OpenApproval, given: Answer, at: int) -> commands.AnswerApproval:
+    return commands.AnswerApproval(
+        at=at, approval_id=asked.id, status=given.status, by=given.by, digest=asked.digest, reason=given.reason
+    )
+
+
+async def _answer_block(
+    blobs: wiring.Blobs, run: Run, asked: OpenApproval, given: Answer, values: JsonObject, at: int
+) -> commands.AnswerApproval:
+    """An approval node's outputs are its answer: the form's values, what it passes on, and the decision itself."""
+    node = run.workflow.nodes[asked.node]
+    inputs = await wiring.inputs(blobs, run, node)
+    form = cast("JsonObject", asked.document.get("form") or {})
+    proposed = propose(form, inputs)
+    filled = {**proposed, **values}
+    status = given.status
+    if status != "denied":
+        _check_form(form, values, filled)
+        status = "modified" if filled != proposed else "approved"
+    decision: JsonObject = {
+        "approved": status != "denied",
+        "decision": status,
+        "reason": given.reason or "",
+        "by": given.by,
+    }
+    offered = {**inputs, **filled, **decision}
+    outputs = {port.name: offered[port.name] for port in node.outputs if port.name in offered}
+    if status != "denied":
+        _demand(_violations(node.outputs, outputs), "APPROVAL_INVALID")
+    return commands.AnswerApproval(
+        at=at,
+        approval_id=asked.id,
+        status=status,
+        by=given.by,
+        digest=asked.digest,
+        reason=given.reason,
+        args=filled if status == "modified" else None,
+        new_digest=resolve.digest(run, asked.node, filled, asked.expires_at) if status == "modified" else None,
+        outputs=await wiring.store(blobs, outputs),
+        inputs_hash=canonical.digest(inputs),
+        output_hash=canonical.digest(outputs),
+    )
+
+
+def propose(form: JsonObject, inputs: JsonObject) -> dict[str, Json]:
+    """The answer as it stands before a person touches it: inputs of the same name, then the form's defaults."""
+    proposed: dict[str, Json] = {}
+    for name, field in cast("JsonObject", form.get("properties") or {}).items():
+        if name in inputs:
+            proposed[name] = inputs[name]
+        elif isinstance(field, dict) and "default" in field:
+            proposed[name] = field["default"]
+    return proposed
+
+
+def _check_form(form: JsonObject, values: JsonObject, filled: JsonObject) -> None:
+    fields = cast("JsonObject", form.get("properties") or {})
+    unknown = sorted(set(values) - set(fields))
+    if unknown:
+        raise errors.InvalidInput(
+            f"the form has no field {', '.join(unknown)}",
+            code="APPROVAL_INVALID",
+            hint=f"it has {', '.join(fields)}" if fields else "approve or deny without values",
+        )
+    if form:
+        found = schema.compile(form).check(filled)
+        _demand((f"{violation.path or '/'}: {violation.message}" for violation in found), "APPROVAL_INVALID")
+
+
+async def _answer_checkpoint(
+    blobs: wiring.Blobs, run: Run, asked: OpenApproval, given: Answer, values: JsonObject, at: int
+) -> commands.AnswerApproval:
+    """Before a node's work a person may edit its inputs; the edit keeps the node's own contract."""
+    node = run.workflow.nodes[asked.node]
+    plain = _plain(asked, given, at)
+    inputs = await wiring.inputs(blobs, run, node)
+    edited = {**inputs, **values}
+    if given.status == "denied" or edited == inputs:
+        status: commands.Answer = "denied" if given.status == "denied" else "approved"
+        return commands.AnswerApproval(
+            at=at,
+            approval_id=plain.approval_id,
+            status=status,
+            by=given.by,
+            digest=asked.digest,
+            reason=given.reason,
+            inputs_hash=canonical.digest(inputs),
+        )
+    unknown = sorted(set(values) - {port.name for port in node.inputs})
+    _demand((f"{node.key} has no input {name}" for name in unknown), "APPROVAL_INVALID")
+    _demand(_violations(node.inputs, edited), "APPROVAL_INVALID")
+    return commands.AnswerApproval(
+        at=at,
+        approval_id=asked.id,
+        status="modified",
+        by=given.by,
+        digest=asked.digest,
+        reason=given.reason,
+        args=edited,
+        new_digest=resolve.digest(run, asked.node, edited, asked.expires_at),
+    )
+
+
+async def _answer_uncertain(
+    blobs: wiring.Blobs, run: Run, asked: OpenApproval, given: Answer, values: JsonObject, at: int
+) -> commands.AnswerApproval:
+    """It happened (modified, with its outputs), do it again (approved), or fail (denied)."""
+    if given.status != "modified":
+        return _plain(asked, given, at)
+    node = run.workflow.nodes[asked.node]
+    unknown = sorted(set(values) - {port.name for port in node.outputs})
+    _demand((f"{node.key} has no output {name}" for name in unknown), "APPROVAL_INVALID")
+    missing = [port.name for port in node.outputs if port.required and port.name not in values]
+    _demand((f"missing output {name}" for name in missing), "APPROVAL_INVALID")
+    _demand(_violations(node.outputs, values), "APPROVAL_INVALID")
+    inputs = await wiring.inputs(blobs, run, node)
+    return commands.AnswerApproval(
+        at=at,
+        approval_id=asked.id,
+        status="modified",
+        by=given.by,
+        digest=asked.digest,
+        reason=given.reason,
+        args=values,
+        new_digest=resolve.digest(run, asked.node, values, asked.expires_at),
+        outputs=await wiring.store(blobs, values),
+        inputs_hash=canonical.digest(inputs),
+        output_hash=canonical.digest(values),
+    )
+
+
+def _violations(ports: Iterable[definition.Port], values: JsonObject) -> list[str]:
+    found: list[str] = []
+    for port in ports:
+        if port.name in values:
+            checked = schema.compile(port.schema).check(values[port.name])
+            found.extend(f"{port.name}{violation.path}: {violation.message}" for violation in checked)
+    return found
+
+
+def _demand(problems: Iterable[str], code: str) -> None:
+    listed = list(problems)
+    if listed:
+        raise errors.InvalidInput("; ".join(listed), code=code)

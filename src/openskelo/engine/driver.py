@@ -1,0 +1,261 @@
+"""The loop that drives runs: drain mailboxes, decide in memory, append once, then start the work that is owed.
+
+All runs with mail share one append, so runs in flight together share a sync. Everything that other processes leave in
+the store is noticed within `POLL_SECONDS`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import time
+from collections.abc import Callable, Sequence
+
+from openskelo import errors
+from openskelo.engine import actor as actors
+from openskelo.engine import door, mail, resolve, wiring
+from openskelo.executors import attempt
+from openskelo.kernel import answers, commands, events, pending
+from openskelo.kernel.run import InFlight, OpenApproval, Run, status
+from openskelo.stores import log
+
+#: How soon commands of other processes are noticed.
+POLL_SECONDS = 0.05
+
+
+class Driver:
+    """Owns the runs this process drives. One task runs the loop; everybody else only sends letters."""
+
+    def __init__(self, store: log.Log, performer: attempt.Performer, clock: Callable[[], int] | None = None) -> None:
+        self._store = store
+        self._performer = performer
+        self._clock = clock or _milliseconds
+        self._latest = 0
+        self._actors: dict[str, actors.Actor] = {}
+        self._dirty: dict[str, actors.Actor] = {}
+        self._timers: list[tuple[int, str]] = []
+        self._mail = asyncio.Event()
+        self._foreign = asyncio.Event()
+        self._loop: asyncio.Task[None] | None = None
+
+    # -- what the engine calls ----------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Begin to drive."""
+        self._loop = asyncio.create_task(self._drive(), name="skelo-driver")
+
+    async def stop(self) -> None:
+        """Stop driving: the loop ends, work under way is cut. What is durable stays so."""
+        if self._loop is not None:
+            self._loop.cancel()
+            await asyncio.gather(self._loop, return_exceptions=True)
+        work = [task for actor in self._actors.values() for task in actor.work.values()]
+        for task in work:
+            task.cancel()
+        await asyncio.gather(*work, return_exceptions=True)
+        self._actors.clear()
+
+    def now(self) -> int:
+        """The time in milliseconds; it never goes back."""
+        self._latest = max(self._latest, self._clock())
+        return self._latest
+
+    def adopt(self, actor: actors.Actor) -> None:
+        """Drive a run from now on."""
+        self._latest = max(self._latest, actor.run.updated_at)
+        self._actors[actor.run.id] = actor
+        self._set_timer(actor)
+
+    def actor(self, run_id: str) -> actors.Actor | None:
+        """The run's actor while this process drives it."""
+        return self._actors.get(run_id)
+
+    def driven(self) -> tuple[actors.Actor, ...]:
+        """Every run this process drives."""
+        return tuple(self._actors.values())
+
+    def send(self, actor: actors.Actor, letter: actors.Letter) -> None:
+        """Put a letter into a run's mailbox."""
+        actor.mailbox.append(letter)
+        self._dirty[actor.run.id] = actor
+        self._mail.set()
+
+    async def submit(self, actor: actors.Actor, command: commands.Command) -> None:
+        """Send a command and wait until what it leads to is durable (Refused, StoreError)."""
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.send(actor, actors.Letter(command=command, done=done))
+        await done
+
+    async def elsewhere(self) -> None:
+        """Wait until another process has changed the store."""
+        await self._foreign.wait()
+
+    # -- the loop -----------------------------------------------------------------------------------------------------
+
+    async def _drive(self) -> None:
+        polled = 0.0
+        while True:
+            if not self._dirty:
+                await self._sleep()
+            if time.monotonic() - polled >= POLL_SECONDS:
+                await self._listen()
+                polled = time.monotonic()
+            await self._ring_timers()
+            if self._dirty:
+                await self._turn()
+
+    async def _sleep(self) -> None:
+        self._mail.clear()
+        seconds = POLL_SECONDS
+        if self._timers:
+            seconds = min(seconds, max(0.0, (self._timers[0][0] - self.now()) / 1000))
+        try:
+            async with asyncio.timeout(seconds):
+                await self._mail.wait()
+        except TimeoutError:
+            pass
+
+    async def _turn(self) -> None:
+        dirty, self._dirty = self._dirty, {}
+        turns: list[actors.Turn] = []
+        for actor in dirty.values():
+            turn = await actor.take_turn(self._resolve)
+            if turn is None:
+                self._settle(actor)
+            else:
+                turns.append(turn)
+        if turns:
+            await self._commit(turns)
+
+    async def _commit(self, turns: Sequence[actors.Turn]) -> None:
+        try:
+            await self._store.append([turn.append for turn in turns])
+        except errors.StoreError as error:
+            if len(turns) == 1:
+                await self._drop(turns[0], error)
+            else:
+                for turn in turns:  # one run's conflict must not take the others with it
+                    await self._commit([turn])
+            return
+        for turn in turns:
+            self._carry_out(turn)
+
+    async def _drop(self, turn: actors.Turn, error: errors.StoreError) -> None:
+        """The append failed: nothing of it happened. The run leaves memory and can be resumed from its log."""
+        actor = turn.actor
+        actor.failure = error
+        self._actors.pop(actor.run.id, None)
+        for task in actor.work.values():
+            task.cancel()
+        for letter in turn.letters:
+            if letter.done is not None and not letter.done.done():
+                letter.done.set_exception(error)
+        actor.tell()
+        await self._store.release(actor.run.id)
+
+    def _carry_out(self, turn: actors.Turn) -> None:
+        """The turn is durable: start what it owes, stop what it ended, tell those who wait."""
+        actor = turn.actor
+        run = actor.run
+        for fact in turn.facts:
+            match fact:
+                case events.AttemptStarted():
+                    key = (fact.node, fact.visit, fact.item or 0)
+                    flight = run.in_flight.get(key)
+                    if flight is not None and flight.attempt == fact.attempt:
+                        actor.work[key] = asyncio.create_task(self._work(actor, flight))
+                case events.AttemptCancelled():
+                    stopped = actor.work.pop((fact.node, fact.visit, fact.item or 0), None)
+                    if stopped is not None:
+                        stopped.cancel()
+                case _:
+                    pass
+        for letter in turn.letters:
+            actors.acknowledge(letter)
+        self._settle(actor)
+        actor.tell()
+
+    def _settle(self, actor: actors.Actor) -> None:
+        if actor.run.ended:
+            self._actors.pop(actor.run.id, None)
+        else:
+            self._set_timer(actor)
+
+    async def _resolve(self, run: Run, key: str, at: int) -> commands.ResolveNode:
+        return await resolve.resolve(self._store, run, key, at)
+
+    # -- work ---------------------------------------------------------------------------------------------------------
+
+    async def _work(self, actor: actors.Actor, flight: InFlight) -> None:
+        """Perform one attempt and report it."""
+        task = await wiring.make_task(self._store, actor.run, flight)
+        attempted = await self._performer.perform(task)
+        actor.work.pop((flight.node, flight.visit, flight.slot), None)
+        report = commands.ReportAttempt(
+            at=self.now(),
+            node=flight.node,
+            visit=flight.visit,
+            attempt=flight.attempt,
+            item=flight.item,
+            outcome=attempted.outcome,
+        )
+        cached = mail.cache_entry(actor.run, task, attempted.outcome) if task.node.cache else {}
+        self.send(actor, actors.Letter(command=report, blobs=attempted.blobs, cached=cached))
+
+    # -- time and other processes -------------------------------------------------------------------------------------
+
+    def _set_timer(self, actor: actors.Actor) -> None:
+        wake_at = pending.wake_at(actor.run)
+        if wake_at is not None and wake_at != actor.wake_at:
+            heapq.heappush(self._timers, (wake_at, actor.run.id))
+        actor.wake_at = wake_at
+
+    async def _ring_timers(self) -> None:
+        if not self._timers:
+            return
+        now = self.now()
+        while self._timers and self._timers[0][0] <= now:
+            _, run_id = heapq.heappop(self._timers)
+            actor = self._actors.get(run_id)
+            if actor is not None and actor.wake_at is not None and actor.wake_at <= now:
+                actor.wake_at = None
+                self.send(actor, actors.Letter(command=commands.Tick(at=now)))
+                for asked in pending.expired(actor.run, now):
+                    await self._expire(actor, asked)
+
+    async def _expire(self, actor: actors.Actor, asked: OpenApproval) -> None:
+        """Answer an approval in the clock's name, with the consequence that the node states."""
+        approval = actor.run.workflow.nodes[asked.node].approval
+        approve = approval is not None and approval.on_timeout == "approve"
+        given = door.Answer(status="approved" if approve else "denied", by=answers.TIMER, reason="expired")
+        try:
+            command = await door.answer(self._store, actor.run, asked, given, self.now())
+        except errors.InvalidInput as error:  # the form wants values that only a person has
+            denied = door.Answer(status="denied", by=answers.TIMER, reason=f"expired; {error.message}")
+            command = await door.answer(self._store, actor.run, asked, denied, self.now())
+        self.send(actor, actors.Letter(command=command))
+
+    async def _listen(self) -> None:
+        """Take in what other processes have posted, and tell those who follow runs driven elsewhere."""
+        if not await self._store.changed():
+            return
+        self._foreign.set()
+        self._foreign = asyncio.Event()
+        if self._actors:
+            await self.take_posted(tuple(self._actors))
+
+    async def take_posted(self, run_ids: Sequence[str]) -> None:
+        """Put what was posted for these runs into their mailboxes."""
+        for posted in await self._store.posted(run_ids):
+            actor = self._actors[posted.run_id]
+            if not mail.is_known(actor, posted.id):
+                self.send(actor, await mail.open_posted(self._store, actor, posted, self.now()))
+
+
+def _milliseconds() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def is_settled(run: Run) -> bool:
+    """Whether only a person can move the run, or nobody."""
+    return status(run) not in ("queued", "running")

@@ -1,0 +1,83 @@
+"""Forking: a new run from a node of another one, which keeps everything that came before it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import cast
+
+from openskelo import errors
+from openskelo.engine import door, wiring
+from openskelo.kernel import commands, definition
+from openskelo.kernel.flows import dag
+from openskelo.kernel.json import Json, JsonObject, Stored
+from openskelo.kernel.run import Run
+from openskelo.values import schema
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What the new run begins with."""
+
+    workflow: definition.Workflow
+    inputs: Stored
+    parent: JsonObject
+    kept: Mapping[str, commands.Kept]
+
+
+def pinned(command: commands.CreateRun, name: str) -> commands.CreateRun:
+    """The command once the workflow's blob has a name."""
+    return replace(command, definition=name)
+
+
+async def plan(
+    blobs: wiring.Blobs, run: Run, node: str, changes: JsonObject, workflow: definition.Workflow | None
+) -> Plan:
+    """Which nodes are kept and what is changed: `changes` name inputs of the node, or inputs of the run."""
+    target = workflow or run.workflow
+    if node not in target.nodes:
+        raise errors.NotFound(
+            f"there is no node {node} in {target.name}", code="NODE_NOT_FOUND", hint=f"it has {', '.join(target.nodes)}"
+        )
+    ports = {port.name: port for port in target.nodes[node].inputs}
+    on_node = {name: value for name, value in changes.items() if name in ports}
+    on_run = {name: value for name, value in changes.items() if name not in ports}
+    for name, value in on_node.items():
+        found = schema.compile(ports[name].schema).check(value)
+        if found:
+            raise errors.InvalidInput(f"{name}{found[0].path}: {found[0].message}", code="INPUT_INVALID")
+    before = cast("JsonObject", await wiring.load(blobs, run.inputs))
+    known = {port.name for port in target.inputs}
+    inputs = door.run_inputs(target, {**{name: before[name] for name in before if name in known}, **on_run})
+    parent: dict[str, Json] = {"runId": run.id, "node": node}
+    if on_node:
+        parent["set"] = on_node
+    return Plan(
+        workflow=target,
+        inputs=await wiring.store(blobs, inputs),
+        parent=parent,
+        kept=_kept(run, target, node),
+    )
+
+
+def _kept(run: Run, workflow: definition.Workflow, node: str) -> dict[str, commands.Kept]:
+    """Finished nodes that do not depend on `node`, each with its sources kept too."""
+    shape = dag.graph(workflow)
+    again = _at_or_after(shape, node)
+    kept: dict[str, commands.Kept] = {}
+    for key, state in run.nodes.items():
+        if key in again or key not in workflow.nodes or state.outcome not in ("succeeded", "skipped"):
+            continue
+        kept[key] = commands.Kept(outcome=state.outcome, outputs=state.outputs, items=state.item_outputs)
+    return kept
+
+
+def _at_or_after(shape: dag.Graph, node: str) -> set[str]:
+    found = {node}
+    todo = [node]
+    while todo:
+        for key in shape.targets[todo.pop()]:
+            if key not in found:
+                found.add(key)
+                todo.append(key)
+    return found

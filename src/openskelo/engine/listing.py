@@ -1,0 +1,67 @@
+"""What listings know of a run, kept beside the log: its row, and its open approvals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+from openskelo.contract import envelope
+from openskelo.kernel import events
+from openskelo.kernel.json import JsonObject
+from openskelo.kernel.run import OpenApproval, Run, status
+from openskelo.stores import log
+
+
+def row(run: Run, before: log.RunRow | None) -> log.RunRow | None:
+    """The run's new row, or None while the old one still says the same."""
+    now = status(run)
+    ending = run.ending if run.ended else None
+    if before is not None and before.status == now and before.ending == ending:
+        return None
+    parent = run.parent.get("runId") if run.parent is not None else None
+    return log.RunRow(
+        run_id=run.id,
+        name=run.workflow.name,
+        workflow_hash=run.workflow.hash,
+        status=now,
+        ending=ending,
+        created_at=run.created_at,
+        updated_at=run.updated_at,
+        parent=cast("str | None", parent),
+    )
+
+
+def approvals(run: Run, facts: Sequence[events.Event]) -> tuple[tuple[log.ApprovalRow, ...], tuple[str, ...]]:
+    """The approvals that these facts opened (and left open) and closed."""
+    opened: list[log.ApprovalRow] = []
+    closed: list[str] = []
+    for fact in facts:
+        if isinstance(fact, events.ApprovalRequested):
+            asked = run.approvals.get(fact.approval_id)
+            if asked is not None:
+                opened.append(_approval(run, asked))
+        elif isinstance(fact, events.ApprovalResolved | events.ApprovalWithdrawn):
+            closed.append(fact.approval_id)
+    return tuple(opened), tuple(closed)
+
+
+def _approval(run: Run, asked: OpenApproval) -> log.ApprovalRow:
+    return log.ApprovalRow(approval_id=asked.id, run_id=run.id, node=asked.node, document=approval_document(run, asked))
+
+
+def approval_document(run: Run, asked: OpenApproval) -> JsonObject:
+    """An open approval as people and programs see it."""
+    tool = cast("JsonObject", asked.document["tool"])
+    return {
+        "id": asked.id,
+        "runId": run.id,
+        "node": asked.node,
+        "kind": asked.kind,
+        "prompt": asked.document["prompt"],
+        "form": asked.document["form"],
+        "args": tool["args"],
+        "approvers": list(asked.approvers),
+        "digest": asked.digest,
+        "expiresAt": None if asked.expires_at is None else envelope.timestamp(asked.expires_at),
+        "tool": tool,
+    }

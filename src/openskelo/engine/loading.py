@@ -1,0 +1,58 @@
+"""Bringing a run back from its log: fold every line onto the workflow that the run pinned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+import orjson
+
+from openskelo import errors
+from openskelo.contract import envelope
+from openskelo.kernel import codec, events
+from openskelo.kernel import run as runs
+from openskelo.kernel.apply import apply
+from openskelo.stores import log
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loaded:
+    """A run as its log says it is, and where its chain ends."""
+
+    run: runs.Run
+    chain: envelope.Chain
+
+
+async def load(store: log.Log, run_id: str) -> Loaded:
+    """Fold the run's log (NotFound; Corrupt when a line cannot be read)."""
+    run: runs.Run | None = None
+    last = b""
+    seq = 0
+    async for lines in store.read(run_id):
+        for line in lines:
+            event = _event(run_id, seq + 1, line)
+            if run is None:
+                run = await _begin(store, run_id, event)
+            apply(run, event)
+            seq += 1
+        last = lines[-1]
+    if run is None:
+        raise errors.NotFound(f"there is no run {run_id}", code="RUN_NOT_FOUND", hint="`skelo runs` lists them")
+    head = cast("str", orjson.loads(last)["hash"])
+    return Loaded(run=run, chain=envelope.Chain(run_id=run_id, seq=seq, head=head))
+
+
+def _event(run_id: str, seq: int, line: bytes) -> events.Event:
+    try:
+        return envelope.open_line(line)[1]
+    except (ValueError, KeyError, TypeError) as error:
+        raise errors.Corrupt(
+            f"event {seq} of run {run_id} cannot be read: {error}", hint=f"`skelo verify {run_id}` says more"
+        ) from error
+
+
+async def _begin(store: log.Log, run_id: str, event: events.Event) -> runs.Run:
+    if not isinstance(event, events.RunCreated):
+        raise errors.Corrupt(f"the log of run {run_id} does not begin with run.created")
+    document = orjson.loads(await store.blob(event.definition))
+    return runs.new(run_id, codec.decode(document))

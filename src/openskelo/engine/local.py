@@ -1,0 +1,299 @@
+"""The local engine: start, follow, answer, resume and cancel runs, driven by this process over one data dir."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import uuid
+from collections.abc import AsyncIterator, Mapping
+from types import TracebackType
+from typing import Literal, cast
+
+import orjson
+
+from openskelo import errors
+from openskelo.contract import envelope
+from openskelo.engine import actor as actors
+from openskelo.engine import document, door, driver, forking, loading, mail, wiring
+from openskelo.executors import attempt, calling, task
+from openskelo.kernel import codec, commands, definition
+from openskelo.kernel import run as runs
+from openskelo.kernel.json import JsonObject
+from openskelo.providers import seam
+from openskelo.stores import log
+from openskelo.values import canonical
+
+#: How long a process waits for another one to take a command it posted.
+TAKEN_SECONDS = 10.0
+
+
+class Engine:
+    """Drives runs in this process. An async context manager; `open` gives one over a project's data dir."""
+
+    def __init__(self, project: task.Project, store: log.Log, performer: attempt.Performer) -> None:
+        self.project = project
+        self.store = store
+        self.performer = performer
+        self._driver = driver.Driver(store, performer)
+
+    @classmethod
+    async def open(
+        cls,
+        project: task.Project,
+        *,
+        store: log.Log | None = None,
+        handlers: Mapping[str, calling.Handler] | None = None,
+        provider: seam.Provider | None = None,
+    ) -> Engine:
+        """An engine that drives: on the project's data dir, or on another store."""
+        if store is None:
+            from openskelo.stores import datadir  # noqa: PLC0415  a caller with its own store needs no SQLite
+
+            store = datadir.open_log(project.data_dir)
+        performer = attempt.Performer(project=project, blobs=store, local_handlers=handlers, provider=provider)
+        engine = cls(project, store, performer)
+        engine._driver.start()
+        return engine
+
+    async def __aenter__(self) -> Engine:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Stop driving and let go of the store. Runs that were under way can be resumed."""
+        await self._driver.stop()
+        await self.performer.close()
+        await self.store.close()
+
+    # -- beginning ----------------------------------------------------------------------------------------------------
+
+    async def start(
+        self,
+        workflow: definition.Workflow,
+        inputs: JsonObject | None = None,
+        *,
+        by: str = "python",
+        mode: Literal["AUTO", "INTERACTIVE"] = "AUTO",
+        global_mode: Literal["PLANNING", "IMPLEMENTATION"] = "IMPLEMENTATION",
+    ) -> str:
+        """Begin a run and give its id; it is durable when this returns (InvalidInput: nothing was started)."""
+        values = door.run_inputs(workflow, inputs or {})
+        command = commands.CreateRun(
+            at=self._driver.now(),
+            definition="",
+            inputs=await wiring.store(self.store, values),
+            by=by,
+            mode=mode,
+            global_mode=global_mode,
+        )
+        return await self._create(workflow, command)
+
+    async def _create(self, workflow: definition.Workflow, command: commands.CreateRun) -> str:
+        run_id = str(uuid.uuid4())
+        pinned = canonical.dumps(codec.encode(workflow))
+        name = canonical.digest_bytes(pinned)
+        blobs: dict[str, bytes] = {}
+        if len(pinned) <= wiring.INLINE_BYTES:
+            blobs[name] = pinned
+        else:
+            await self.store.put_blob(pinned)
+        actor = actors.Actor(runs.new(run_id, workflow), envelope.Chain(run_id=run_id), None)
+        self._driver.adopt(actor)
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        letter = actors.Letter(command=forking.pinned(command, name), blobs=blobs, done=done)
+        self._driver.send(actor, letter)
+        await done
+        return run_id
+
+    async def fork(
+        self,
+        run_id: str,
+        *,
+        node: str,
+        inputs: JsonObject | None = None,
+        workflow: definition.Workflow | None = None,
+        by: str = "python",
+    ) -> str:
+        """Begin a new run from `node` of another one; what came before it is kept, `inputs` change it."""
+        parent = (await self._read(run_id)).run
+        plan = await forking.plan(self.store, parent, node, inputs or {}, workflow)
+        command = commands.CreateRun(
+            at=self._driver.now(),
+            definition="",
+            inputs=plan.inputs,
+            by=by,
+            mode=parent.mode,
+            global_mode=parent.global_mode,
+            parent=plan.parent,
+            kept=plan.kept,
+        )
+        return await self._create(plan.workflow, command)
+
+    # -- going on -----------------------------------------------------------------------------------------------------
+
+    async def resume(self, run_id: str, *, by: str = "python") -> None:
+        """Drive a run again: after a crash, a suspension or a pause (Busy while another process drives it)."""
+        actor = await self._take(run_id)
+        if actor is not None and actor.run.paused is not None:
+            await self._driver.submit(actor, commands.ResumeRun(at=self._driver.now(), by=by))
+
+    async def _take(self, run_id: str) -> actors.Actor | None:
+        """The run's actor, claimed and recovered if need be; None for a run that has ended."""
+        actor = self._driver.actor(run_id)
+        if actor is not None:
+            return actor
+        if await self.store.row(run_id) is None:
+            raise errors.NotFound(f"there is no run {run_id}", code="RUN_NOT_FOUND", hint="`skelo runs` lists them")
+        if not await self.store.claim(run_id):
+            raise errors.Busy(f"another process drives run {run_id}", hint="`skelo events --follow` watches it")
+        loaded = await loading.load(self.store, run_id)
+        if loaded.run.ended:
+            await self.store.release(run_id)
+            return None
+        actor = actors.Actor(loaded.run, loaded.chain, await self.store.row(run_id))
+        self._driver.adopt(actor)
+        now = self._driver.now()
+        await self._driver.submit(actor, commands.Recover(at=now) if runs.is_busy(actor.run) else commands.Tick(at=now))
+        await self._driver.take_posted([run_id])
+        return actor
+
+    async def wait(self, run_id: str) -> JsonObject:
+        """Wait until the run has ended or only a person can move it; gives its document (see `show`)."""
+        actor = self._driver.actor(run_id)
+        while actor is not None and not driver.is_settled(actor.run):
+            if actor.failure is not None:
+                raise actor.failure
+            await actor.move()
+        return await self.show(run_id)
+
+    async def suspend(self, *, by: str = "python") -> None:
+        """Stop cleanly: nothing new starts, `once` effects finish, other work is cut and done again on resume."""
+        await asyncio.gather(*(self._suspend(actor, by) for actor in self._driver.driven()))
+
+    async def _suspend(self, actor: actors.Actor, by: str) -> None:
+        with contextlib.suppress(errors.Refused):
+            await self._driver.submit(actor, commands.PauseRun(at=self._driver.now(), by=by, reason="suspended"))
+        for key, flight in tuple(actor.run.in_flight.items()):
+            work = actor.work.get(key)
+            if work is None:
+                continue
+            if actor.run.workflow.nodes[flight.node].effect == "once":
+                await asyncio.wait([work])
+                continue
+            work.cancel()
+            await asyncio.gather(work, return_exceptions=True)
+            actor.work.pop(key, None)
+            report = commands.ReportInterrupted(
+                at=self._driver.now(),
+                node=flight.node,
+                visit=flight.visit,
+                attempt=flight.attempt,
+                item=flight.item,
+            )
+            with contextlib.suppress(errors.Refused):
+                await self._driver.submit(actor, report)
+        while actor.mailbox:
+            await actor.move()
+
+    async def cancel(self, run_id: str, *, by: str = "python", reason: str | None = None) -> None:
+        """End a run and everything under way in it (Refused when it has ended)."""
+        try:
+            actor = await self._take(run_id)
+        except errors.Busy:
+            await self._post(run_id, mail.cancel_body(by, reason))
+            return
+        if actor is None:
+            raise errors.Refused("the run has ended", code="RUN_ENDED")
+        await self._driver.submit(actor, commands.CancelRun(at=self._driver.now(), by=by, reason=reason))
+
+    async def _post(self, run_id: str, body: JsonObject) -> None:
+        """Leave a command for the process that drives the run, and wait until it has been taken."""
+        posted = await self.store.post(run_id, body)
+        try:
+            async with asyncio.timeout(TAKEN_SECONDS):
+                while any(command.id == posted for command in await self.store.posted([run_id])):
+                    await self._driver.elsewhere()
+        except TimeoutError:
+            raise errors.Busy(
+                f"the process that drives run {run_id} has not taken the command yet", code="COMMAND_WAITING"
+            ) from None
+
+    # -- people -------------------------------------------------------------------------------------------------------
+
+    async def answer(
+        self,
+        approval_id: str,
+        *,
+        status: commands.Answer,
+        values: JsonObject | None = None,
+        reason: str | None = None,
+        by: str = "python",
+    ) -> str:
+        """Answer an open approval; gives the id of its run, which goes on (InvalidInput, Refused, NotFound)."""
+        row = await self.store.approval(approval_id)
+        if row is None:
+            raise errors.NotFound(
+                f"there is no open approval {approval_id}",
+                code="APPROVAL_NOT_FOUND",
+                hint="`skelo approvals` lists them",
+            )
+        given = door.Answer(status=status, by=by, values=values, reason=reason)
+        try:
+            actor = await self._take(row.run_id)
+        except errors.Busy:
+            await self._check_answer(row.run_id, approval_id, given)
+            await self._post(row.run_id, mail.answer_body(approval_id, given))
+            return row.run_id
+        asked = None if actor is None else actor.run.approvals.get(approval_id)
+        if actor is None or asked is None:
+            raise errors.Refused("the approval is not open (any more)", code="APPROVAL_CLOSED")
+        command = await door.answer(self.store, actor.run, asked, given, self._driver.now())
+        await self._driver.submit(actor, command)
+        return row.run_id
+
+    async def _check_answer(self, run_id: str, approval_id: str, given: door.Answer) -> None:
+        """Say what is wrong with an answer before it is posted to the run's driver."""
+        from openskelo.kernel.decide import decide  # noqa: PLC0415  a look ahead at the driver's ruling
+
+        run = (await self._read(run_id)).run
+        asked = run.approvals.get(approval_id)
+        if asked is None:
+            raise errors.Refused("the approval is not open (any more)", code="APPROVAL_CLOSED")
+        decide(run, await door.answer(self.store, run, asked, given, self._driver.now()))
+
+    # -- reading ------------------------------------------------------------------------------------------------------
+
+    async def _read(self, run_id: str) -> loading.Loaded:
+        return await loading.load(self.store, run_id)
+
+    async def show(self, run_id: str) -> JsonObject:
+        """The run's document, from its log (NotFound)."""
+        actor = self._driver.actor(run_id)
+        run = actor.run if actor is not None else (await self._read(run_id)).run
+        return await document.show(self.store, run, max(self._driver.now(), run.updated_at))
+
+    async def follow(self, run_id: str, *, after: int = 0, until_end: bool = True) -> AsyncIterator[JsonObject]:
+        """The run's events after seq `after`, as they stand in its events.jsonl: those there are, then live."""
+        seq = after
+        ended = False
+        while True:
+            async for lines in self.store.read(run_id, after=seq):
+                for line in lines:
+                    event = cast("JsonObject", orjson.loads(line))
+                    seq = cast("int", event["seq"])
+                    ended = event["type"] == "run.ended"
+                    yield event
+            if ended or not until_end:
+                return
+            await self._wait_for_more(run_id)
+
+    async def _wait_for_more(self, run_id: str) -> None:
+        actor = self._driver.actor(run_id)
+        if actor is None:
+            await self._driver.elsewhere()
+        else:
+            await actor.move()

@@ -1,0 +1,134 @@
+"""The values of a visit's expressions: whether it runs, on what, for which items, and what a person is asked first.
+
+This is work without effects, done between deciding and appending, so that it costs no sync of its own.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol, cast
+
+from openskelo import errors
+from openskelo.engine import wiring
+from openskelo.kernel import codec, commands, definition, outcome
+from openskelo.kernel.apply import asks
+from openskelo.kernel.json import Json, JsonObject
+from openskelo.kernel.run import Run
+from openskelo.values import canonical, expression, template
+
+#: A foreach over more items than this is refused: the run would not fit into memory gracefully.
+MAX_ITEMS = 10_000
+
+
+class Memory(wiring.Blobs, Protocol):
+    """Blobs, and the results of earlier runs."""
+
+    async def cached(self, key: str) -> JsonObject | None: ...
+
+
+async def resolve(memory: Memory, run: Run, key: str, at: int) -> commands.ResolveNode:
+    """The command that tells the kernel what `key`'s expressions came to. A failed expression is told as well."""
+    visit = run.nodes[key].visit
+    try:
+        return await _resolve(memory, run, key, at)
+    except errors.OpenSkeloError as error:
+        failure = outcome.Failure(code=error.code, message=error.message, retryable=False)
+        return commands.ResolveNode(at=at, node=key, visit=visit, failure=failure)
+
+
+async def _resolve(memory: Memory, run: Run, key: str, at: int) -> commands.ResolveNode:
+    node = run.workflow.nodes[key]
+    visit = run.nodes[key].visit
+    values = await wiring.bound(memory, run, node)
+    transformed = _transform(node, values)
+    values.update(transformed)
+    values.update(wiring.forked(run, key))
+    run_inputs = cast("JsonObject", await wiring.load(memory, run.inputs))
+    scope: dict[str, Json] = {"inputs": values, "run": wiring.about(run, run_inputs)}
+    if node.when is not None and not _holds(node.when, scope):
+        return commands.ResolveNode(at=at, node=key, visit=visit, skip=True)
+    items = _items(node.foreach.items, scope) if node.foreach is not None else None
+    cached = await _cached(memory, node, values) if node.cache and items is None else None
+    return commands.ResolveNode(
+        at=at,
+        node=key,
+        visit=visit,
+        inputs=await wiring.store(memory, transformed) if transformed else None,
+        items=None if items is None else await wiring.store(memory, items),
+        count=None if items is None else len(items),
+        ask=await _ask(memory, run, node, scope, at) if cached is None and asks(run, node) else None,
+        cached=cached,
+    )
+
+
+def _transform(node: definition.Node, values: JsonObject) -> dict[str, Json]:
+    """The transformed inputs: an error in a transform fails the node, it never lets the raw value pass."""
+    transformed: dict[str, Json] = {}
+    for name, binding in node.bindings.items():
+        if binding.transform is not None and name in values:
+            compiled = expression.compile(binding.transform, {"value": None})
+            transformed[name] = compiled.evaluate({"value": values[name]})
+    return transformed
+
+
+def _holds(text: str, scope: JsonObject) -> bool:
+    result = expression.compile(text, dict.fromkeys(scope)).evaluate(scope)
+    if not isinstance(result, bool):
+        raise errors.AttemptFailed("`when` must be true or false", code="WHEN_NOT_BOOLEAN")
+    return result
+
+
+def _items(text: str, scope: JsonObject) -> list[Json]:
+    result = expression.compile(text, dict.fromkeys(scope)).evaluate(scope)
+    if not isinstance(result, list):
+        raise errors.AttemptFailed("the items of a foreach must be a list", code="ITEMS_NOT_LIST")
+    if len(result) > MAX_ITEMS:
+        raise errors.AttemptFailed(f"{len(result)} items are more than {MAX_ITEMS}", code="ITEMS_TOO_MANY")
+    return result
+
+
+def cache_key(node: definition.Node, inputs_hash: str) -> str:
+    """The name under which a result is found again: the node's whole definition and its inputs."""
+    return canonical.digest({"node": codec.encode_node(node), "inputs": inputs_hash})
+
+
+async def _cached(memory: Memory, node: definition.Node, values: JsonObject) -> commands.Cached | None:
+    inputs_hash = canonical.digest(values)
+    found = await memory.cached(cache_key(node, inputs_hash))
+    if found is None:
+        return None
+    return commands.Cached(
+        outputs=cast("JsonObject", found["outputs"]),
+        inputs_hash=inputs_hash,
+        output_hash=cast("str", found["outputHash"]),
+        source=cast("JsonObject", found["source"]),
+    )
+
+
+async def _ask(memory: Memory, run: Run, node: definition.Node, scope: JsonObject, at: int) -> commands.Ask:
+    """The question, rendered, with a digest over exactly what is asked and until when."""
+    approval = node.approval or definition.Approval(prompt=f"Let {node.key} act? It cannot be undone.")
+    prompt = template.compile(approval.prompt, dict.fromkeys(scope)).render(scope)
+    values = scope["inputs"]
+    stored = await wiring.store(memory, values)
+    expires_at = None if approval.timeout_ms is None else at + approval.timeout_ms
+    return commands.Ask(
+        prompt=prompt,
+        args=cast("JsonObject", stored.get("value", stored)),
+        form=approval.form,
+        digest=digest(run, node.key, values, expires_at),
+        expires_at=expires_at,
+    )
+
+
+def digest(run: Run, key: str, args: Json, expires_at: int | None) -> str:
+    """What binds an answer to its question: the workflow, the node and visit, the exact arguments, the expiry."""
+    visit = run.nodes[key].visit
+    bound: JsonObject = {
+        "workflow": run.workflow.hash,
+        "run": run.id,
+        "node": key,
+        "visit": visit,
+        "args": args,
+        "expiresAt": expires_at,
+    }
+    return canonical.digest(bound)

@@ -1,0 +1,135 @@
+"""What a node is given: bindings, items and defaults turned into its inputs, and an attempt into a task."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Protocol, cast
+
+import orjson
+
+from openskelo.executors import task
+from openskelo.kernel import definition
+from openskelo.kernel.json import Json, JsonObject, Stored
+from openskelo.kernel.run import InFlight, NodeState, Run
+from openskelo.values import canonical
+
+#: Values above this many canonical bytes are kept as blobs, and events hold their name.
+INLINE_BYTES = 32 * 1024
+
+
+class Blobs(Protocol):
+    """Where large values are (every `stores.log.Log` is one)."""
+
+    async def put_blob(self, data: bytes) -> str: ...
+
+    async def blob(self, name: str) -> bytes: ...
+
+
+async def store(blobs: Blobs, value: Json) -> Stored:
+    """A value as events hold it: inline when it is small, else as the name of a blob that is durable already."""
+    data = canonical.dumps(value)
+    if len(data) <= INLINE_BYTES:
+        return {"value": value}
+    return {"blob": await blobs.put_blob(data), "bytes": len(data)}
+
+
+async def load(blobs: Blobs, stored: Stored | None) -> Json:
+    """The value behind what an event holds; None where nothing was stored."""
+    if stored is None:
+        return None
+    if "value" in stored:
+        return stored["value"]
+    return orjson.loads(await blobs.blob(cast("str", stored["blob"])))
+
+
+async def outputs(blobs: Blobs, node: NodeState) -> JsonObject:
+    """A finished node's outputs; those of a foreach are lists, in the order of its items."""
+    if node.item_outputs is None:
+        stored = node.outputs
+        if stored is not None and "value" in stored:
+            return cast("JsonObject", stored["value"])
+        return cast("JsonObject", await load(blobs, stored) or {})
+    items = [cast("JsonObject", await load(blobs, stored)) for stored in node.item_outputs]
+    names = dict.fromkeys(name for item in items for name in item)
+    return {name: [item.get(name) for item in items] for name in names}
+
+
+async def bound(blobs: Blobs, run: Run, node: definition.Node) -> dict[str, Json]:
+    """The node's inputs by its bindings and defaults, before any transform; what has no value is absent."""
+    inputs: dict[str, Json] = {}
+    found: dict[str, JsonObject] = {}
+    for port in node.inputs:
+        binding = node.bindings.get(port.name)
+        if binding is not None:
+            source = found.get(binding.node)
+            if source is None:
+                source = found[binding.node] = await _source(blobs, run, binding.node)
+            if binding.port in source:
+                inputs[port.name] = source[binding.port]
+                continue
+        if port.has_default:
+            inputs[port.name] = port.default
+    return inputs
+
+
+async def _source(blobs: Blobs, run: Run, key: str) -> JsonObject:
+    if key:
+        return await outputs(blobs, run.nodes[key])
+    return cast("JsonObject", await load(blobs, run.inputs))
+
+
+async def inputs(blobs: Blobs, run: Run, node: definition.Node) -> dict[str, Json]:
+    """The node's inputs as this visit sees them: transforms, edited approvals and a fork's changes applied."""
+    values = await bound(blobs, run, node)
+    override = run.nodes[node.key].inputs
+    if override is not None:
+        values.update(cast("JsonObject", await load(blobs, override)))
+    values.update(forked(run, node.key))
+    return values
+
+
+def forked(run: Run, key: str) -> JsonObject:
+    """What a fork changed on the node it starts from."""
+    if run.parent is None or run.parent.get("node") != key:
+        return {}
+    return cast("JsonObject", run.parent.get("set") or {})
+
+
+async def make_task(blobs: Blobs, run: Run, flight: InFlight) -> task.Task:
+    """Everything an executor needs to know about one attempt."""
+    node = run.workflow.nodes[flight.node]
+    state = run.nodes[flight.node]
+    values = await inputs(blobs, run, node)
+    item: Json = None
+    if flight.item is not None and node.foreach is not None:
+        items = cast("list[Json]", await load(blobs, state.items))
+        item = items[flight.item]
+        if any(port.name == node.foreach.name for port in node.inputs):
+            values[node.foreach.name] = item
+    return task.Task(
+        run_id=run.id,
+        workflow_name=run.workflow.name,
+        workflow_hash=run.workflow.hash,
+        node=node,
+        visit=flight.visit,
+        attempt=flight.attempt,
+        inputs=values,
+        now=state.entered_at,
+        idempotency_key=idempotency_key(run.id, flight),
+        item_index=flight.item,
+        item=item,
+        feedback=state.slots[flight.slot].feedback,
+        run_inputs=cast("JsonObject", await load(blobs, run.inputs)),
+    )
+
+
+def idempotency_key(run_id: str, flight: InFlight) -> str:
+    """The same for every attempt of one visit and item, so that the outside can tell a repetition."""
+    name = f"{run_id}/{flight.node}/{flight.visit}/{flight.slot}"
+    return hashlib.sha256(name.encode()).hexdigest()
+
+
+def about(run: Run, run_inputs: JsonObject) -> Mapping[str, Json]:
+    """What expressions see as `run`."""
+    return {"id": run.id, "name": run.workflow.name, "inputs": run_inputs}

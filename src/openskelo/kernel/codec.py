@@ -1,0 +1,272 @@
+"""A workflow as JSON and back: stable, without defaults, exact. The hash of a workflow is taken over this form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, Field, dataclass, fields
+from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar, cast
+
+from openskelo import errors
+from openskelo.kernel import definition
+from openskelo.kernel.json import Json, JsonObject
+
+if TYPE_CHECKING:
+
+    class _Record(Protocol):
+        __dataclass_fields__: ClassVar[dict[str, Field[object]]]
+
+
+_Value = TypeVar("_Value", bound="_Record")
+
+
+def encode(workflow: definition.Workflow) -> JsonObject:
+    """The workflow as JSON; whatever has its default is left out, and so is an empty `hash`."""
+    return cast("JsonObject", _WORKFLOW.encode(workflow))
+
+
+def encode_node(node: definition.Node) -> JsonObject:
+    """One node as JSON: what makes a cached result that of the same work."""
+    return cast("JsonObject", _NODE.encode(node))
+
+
+def decode(document: JsonObject) -> definition.Workflow:
+    """The workflow that `encode` gave as `document`; InvalidInput DEFINITION_INVALID for anything else."""
+    return cast("definition.Workflow", _WORKFLOW.decode(document))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Form:
+    """How a value is written and read."""
+
+    encode: Callable[[object], Json]
+    decode: Callable[[Json], object]
+
+
+def _invalid(what: str) -> errors.InvalidInput:
+    return errors.InvalidInput(f"not an encoded workflow: {what}", code="DEFINITION_INVALID")
+
+
+def _as_it_is(value: object) -> Json:
+    return cast("Json", value)
+
+
+def _text(value: Json) -> object:
+    if not isinstance(value, str):
+        raise _invalid("a text is missing")
+    return value
+
+
+def _whole(value: Json) -> object:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise _invalid("a whole number is missing")
+    return value
+
+
+def _number(value: Json) -> object:
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        raise _invalid("a number is missing")
+    return float(value)
+
+
+def _flag(value: Json) -> object:
+    if not isinstance(value, bool):
+        raise _invalid("true or false is missing")
+    return value
+
+
+def _object(value: Json) -> object:
+    if not isinstance(value, Mapping):
+        raise _invalid("a map is missing")
+    return value
+
+
+def _plain(decoder: Callable[[Json], object]) -> _Form:
+    return _Form(encode=_as_it_is, decode=decoder)
+
+
+def _choice(*options: str) -> _Form:
+    def decoder(value: Json) -> object:
+        if value not in options:
+            raise _invalid(f"one of {', '.join(options)} is missing")
+        return value
+
+    return _plain(decoder)
+
+
+def _many(form: _Form) -> _Form:
+    """A tuple, written as a list."""
+
+    def encoder(value: object) -> Json:
+        return [form.encode(part) for part in cast("Sequence[object]", value)]
+
+    def decoder(value: Json) -> object:
+        if isinstance(value, str) or not isinstance(value, Sequence):
+            raise _invalid("a list is missing")
+        return tuple(form.decode(part) for part in value)
+
+    return _Form(encode=encoder, decode=decoder)
+
+
+def _map(form: _Form) -> _Form:
+    """Values by name; their order means nothing."""
+
+    def encoder(value: object) -> Json:
+        return {key: form.encode(part) for key, part in cast("Mapping[str, object]", value).items()}
+
+    def decoder(value: Json) -> object:
+        if not isinstance(value, Mapping):
+            raise _invalid("a map is missing")
+        return {key: form.decode(part) for key, part in value.items()}
+
+    return _Form(encode=encoder, decode=decoder)
+
+
+def _keyed(form: _Form) -> _Form:
+    """Nodes under their keys, written as a list: their order is the workflow's, and canonical JSON would sort a map."""
+    listed = _many(form)
+
+    def encoder(value: object) -> Json:
+        return listed.encode(tuple(cast("Mapping[str, object]", value).values()))
+
+    def decoder(value: Json) -> object:
+        nodes = cast("tuple[definition.Node, ...]", listed.decode(value))
+        return {node.key: node for node in nodes}
+
+    return _Form(encode=encoder, decode=decoder)
+
+
+def _optional(form: _Form) -> _Form:
+    """None, or a value; None is the default everywhere, so it is never written."""
+    return _Form(encode=form.encode, decode=lambda value: None if value is None else form.decode(value))
+
+
+def _record(kind: type[_Value], forms: Mapping[str, _Form]) -> _Form:
+    """A dataclass: its fields by name, without those at their default."""
+    parts = tuple((field.name, _default(field), forms[field.name]) for field in fields(kind))
+    needed = frozenset(name for name, default, _ in parts if default is MISSING)
+
+    def encoder(value: object) -> Json:
+        encoded: dict[str, Json] = {}
+        for name, default, form in parts:
+            part = getattr(value, name)
+            if part != default:
+                encoded[name] = form.encode(part)
+        return encoded
+
+    def decoder(value: Json) -> object:
+        if not isinstance(value, Mapping):
+            raise _invalid(f"a {kind.__name__} is missing")
+        if not value.keys() <= forms.keys() or not needed <= value.keys():
+            raise _invalid(f"a {kind.__name__} has other keys")
+        return kind(**{name: forms[name].decode(part) for name, part in value.items()})
+
+    return _Form(encode=encoder, decode=decoder)
+
+
+def _default(field: Field[object]) -> object:
+    if field.default_factory is not MISSING:
+        return field.default_factory()
+    return "" if field.name == "hash" else field.default
+
+
+_STRING, _INT, _FLOAT, _BOOL, _JSON = _plain(_text), _plain(_whole), _plain(_number), _plain(_flag), _plain(_as_it_is)
+_TEXTS, _MAYBE_TEXT, _MAYBE_INT, _FREE = _many(_STRING), _optional(_STRING), _optional(_INT), _plain(_object)
+_COMPOSITION = _choice("all", "any")
+
+_PORT = _record(
+    definition.Port,
+    {
+        "name": _STRING,
+        "schema": _FREE,
+        "kind": _choice("json", "file", "artifact"),
+        "required": _BOOL,
+        "has_default": _BOOL,
+        "default": _JSON,
+        "description": _STRING,
+    },
+)
+_BINDING = _record(definition.Binding, {"node": _STRING, "port": _STRING, "transform": _MAYBE_TEXT})
+_GATE = _record(definition.Gate, {"name": _STRING, "type": _STRING, "params": _FREE, "error": _STRING})
+_RETRY = _record(
+    definition.Retry,
+    {
+        "max_attempts": _INT,
+        "backoff": _choice("none", "linear", "exponential"),
+        "delay_ms": _INT,
+        "max_delay_ms": _INT,
+        "stall_after": _INT,
+    },
+)
+_BOUNCE = _record(
+    definition.Bounce,
+    {"when_gate": _STRING, "route_to": _STRING, "max_bounces": _INT, "feedback": _BOOL, "reset": _TEXTS},
+)
+_APPROVAL = _record(
+    definition.Approval,
+    {
+        "prompt": _STRING,
+        "approvers": _TEXTS,
+        "timeout_ms": _MAYBE_INT,
+        "on_timeout": _choice("deny", "approve"),
+        "form": _FREE,
+        "on_deny": _choice("end", "continue", "bounce"),
+        "bounce": _optional(_BOUNCE),
+    },
+)
+_FOREACH = _record(definition.Foreach, {"items": _STRING, "name": _STRING, "concurrency": _INT})
+_AMOUNT = _record(definition.Amount, {"steps": _INT, "tokens": _INT, "cost_nanousd": _INT, "tool_nanousd": _INT})
+_ESTIMATE = _record(definition.Estimate, {"tokens": _INT, "cost_usd": _FLOAT, "duration_sec": _FLOAT})
+_LIMITS = _record(
+    definition.Limits,
+    {
+        "max_steps": _MAYBE_INT,
+        "max_tokens": _MAYBE_INT,
+        "max_wall_ms": _MAYBE_INT,
+        "max_cost_nanousd": _MAYBE_INT,
+        "max_tool_nanousd": _MAYBE_INT,
+    },
+)
+_NODE = _record(
+    definition.Node,
+    {
+        "key": _STRING,
+        "mode": _choice("ai", "deterministic", "approval", "dag"),
+        "label": _STRING,
+        "description": _STRING,
+        "inputs": _many(_PORT),
+        "outputs": _many(_PORT),
+        "bindings": _map(_BINDING),
+        "after": _TEXTS,
+        "when": _MAYBE_TEXT,
+        "foreach": _optional(_FOREACH),
+        "handler": _MAYBE_TEXT,
+        "config": _FREE,
+        "pre_gates": _many(_GATE),
+        "post_gates": _many(_GATE),
+        "pre_composition": _COMPOSITION,
+        "post_composition": _COMPOSITION,
+        "approval": _optional(_APPROVAL),
+        "retry": _RETRY,
+        "timeout_ms": _MAYBE_INT,
+        "bounces": _many(_BOUNCE),
+        "effect": _choice("pure", "idempotent", "once"),
+        "repeatable": _BOOL,
+        "cache": _BOOL,
+        "reserve": _AMOUNT,
+        "estimate": _optional(_ESTIMATE),
+        "metadata": _FREE,
+    },
+)
+_WORKFLOW = _record(
+    definition.Workflow,
+    {
+        "name": _STRING,
+        "hash": _STRING,
+        "nodes": _keyed(_NODE),
+        "description": _STRING,
+        "inputs": _many(_PORT),
+        "outputs": _map(_BINDING),
+        "limits": _LIMITS,
+        "parallel": _INT,
+    },
+)
