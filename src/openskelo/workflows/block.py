@@ -1,0 +1,275 @@
+"""One block, as far as it can be read by itself: everything but what ties it to other blocks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import cast
+
+from openskelo.kernel import definition
+from openskelo.kernel.json import Json, JsonObject
+from openskelo.workflows import approvals, cursor, gates, handlers, limits, ports, scope
+
+ID = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}\Z")
+MODES = ("ai", "deterministic", "approval")
+
+_AI_ONLY = frozenset(
+    {"expert", "agent", "block_dir", "provider", "model", "model_params", "system", "temperature", "top_p"}
+    | {"max_tokens", "seed", "stop", "contract_repair_attempts"}
+)
+_COMMON = frozenset(
+    {"id", "name", "description", "mode", "inputs", "outputs", "pre_gates", "post_gates", "gate_composition"}
+    | {"on_gate_fail", "when", "foreach", "uses", "retry", "timeout_ms", "effect", "repeatable", "cache"}
+    | {"estimate", "after", "approval", "metadata", "strict_output", "deterministic", "prompt"}
+)
+KEYS = _COMMON | _AI_ONLY
+
+#: Keys that mean nothing in a mode; a block that has one was meant otherwise.
+_NOT_IN: Mapping[str, frozenset[str]] = {
+    "ai": frozenset({"deterministic"}),
+    "deterministic": _AI_ONLY | {"prompt"},
+    "approval": _AI_ONLY
+    | {"deterministic", "pre_gates", "post_gates", "gate_composition", "on_gate_fail", "retry", "timeout_ms"}
+    | {"foreach", "effect", "cache", "repeatable"},
+    "dag": _AI_ONLY
+    | {"deterministic", "prompt", "approval", "foreach", "retry", "timeout_ms", "effect", "cache", "repeatable"}
+    | {"estimate", "mode"},
+}
+_LONGEST_MS = 7 * 86_400_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """What a block is read in: the project, and the defaults of its file."""
+
+    root: Path | None
+    commands: bool
+    retry: definition.Retry
+    timeout_ms: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """A block whose ties are still names. `node` has no bindings, no `after`, no bounces yet."""
+
+    place: cursor.Cursor
+    node: definition.Node
+    links: Mapping[str, ports.Link]
+    untyped: frozenset[str] = frozenset()
+    asked: approvals.Asked | None = None
+
+    def at(self, key: str) -> cursor.Cursor | None:
+        """The place under one of the block's keys."""
+        value = self.place.value
+        return self.place.at(key, value[key]) if isinstance(value, Mapping) and key in value else None
+
+
+def identify(place: cursor.Cursor) -> str | None:
+    """The id of a block, or None after a Problem."""
+    fields = place.fields(KEYS)
+    found = None if fields is None else fields.need("id")
+    text = None if found is None else found.text(blank=False)
+    if found is None or text is None:
+        return None
+    if not ID.match(text):
+        hint = "a letter, then at most 63 letters, digits, - or _"
+        found.problem("ID_INVALID", f"{text[:80]!r} cannot be a block's id", hint=hint)
+        return None
+    if text == "inputs":
+        found.problem("ID_RESERVED", "`inputs` means the workflow's own inputs", hint="choose another id")
+        return None
+    return text
+
+
+def read(key: str, place: cursor.Cursor, setting: Setting) -> Draft:
+    """The block at `place`, which has the id `key`."""
+    fields = cursor.Fields(place, cast("Mapping[str, Json]", place.value))
+    mode = "dag" if "uses" in fields else fields.choice("mode", MODES, "ai")
+    _check_mode(fields, mode)
+    taken = ports.read(fields.get("inputs"), "input")
+    given = ports.read(fields.get("outputs"), "output")
+    node = definition.Node(
+        key=key,
+        mode=cast("definition.Mode", mode),
+        label=fields.text("name"),
+        description=fields.text("description"),
+        inputs=taken.ports,
+        outputs=given.ports,
+        metadata=_free(fields.get("metadata")),
+    )
+    node = _schedule(node, fields, setting)
+    node = _work(node, fields, setting)
+    node = _amounts(node, fields)
+    node, asked = _approval(node, fields, given)
+    node = _gates(node, fields, setting)
+    _strict(fields)
+    return Draft(place=place, node=node, links=taken.links, untyped=taken.untyped | given.untyped, asked=asked)
+
+
+def _check_mode(fields: cursor.Fields, mode: str) -> None:
+    wrong = _NOT_IN[mode]
+    for key in fields.value:
+        if key in wrong:
+            spot = fields.cursor.at(key, fields.value[key])
+            what = "a block with `uses`" if mode == "dag" else f"a block of mode {mode}"
+            spot.key_problem("WRONG_MODE", f"`{key}` means nothing in {what}", hint=_mode_hint(key, mode, fields))
+    if mode == "deterministic" and "deterministic" not in fields:
+        fields.missing("deterministic", hint="name the handler: deterministic: {handler: …}")
+    if mode == "approval" and "approval" not in fields and "prompt" not in fields:
+        fields.missing("approval", hint="say what the person is to decide: approval: {prompt: …}")
+
+
+def _mode_hint(key: str, mode: str, fields: cursor.Fields) -> str | None:
+    if key == "foreach" and mode == "dag":
+        return "put foreach inside of the other file"
+    if key == "deterministic" and mode == "ai" and "mode" not in fields:
+        return "write `mode: deterministic`"
+    if key.endswith("gates") and mode == "approval":
+        return "the form's schema checks the answer; gates belong to the block before or after"
+    return None
+
+
+def _schedule(node: definition.Node, fields: cursor.Fields, setting: Setting) -> definition.Node:
+    """When, foreach, retry, timeout."""
+    foreach = _foreach(fields.get("foreach"), node)
+    seen = tuple(port for port in node.inputs if foreach is None or port.name != foreach.name)
+    condition = fields.get("when")
+    if condition is not None:
+        scope.check_expression(condition, {"inputs": scope.of_ports(seen), "run": scope.RUN}, wants="bool")
+    works = node.mode in ("ai", "deterministic")
+    return replace(
+        node,
+        foreach=foreach,
+        when=condition.value if condition is not None and isinstance(condition.value, str) else None,
+        retry=limits.retry(fields.get("retry"), setting.retry) if works else node.retry,
+        timeout_ms=_timeout(fields, setting) if works else None,
+        effect="idempotent" if node.mode == "approval" else "pure",
+    )
+
+
+def _timeout(fields: cursor.Fields, setting: Setting) -> int | None:
+    found = fields.get("timeout_ms")
+    return setting.timeout_ms if found is None else found.integer(1, _LONGEST_MS)
+
+
+def _foreach(found: cursor.Cursor | None, node: definition.Node) -> definition.Foreach | None:
+    fields = None if found is None else found.fields({"items", "as", "concurrency"})
+    if fields is None:
+        return None
+    items = fields.need("items")
+    name = fields.text("as", "item")
+    if not re.match(r"[A-Za-z_][A-Za-z0-9_]{0,63}\Z", name) or name in ("inputs", "outputs", "run"):
+        spot = fields.get("as") or fields.cursor
+        spot.problem("NAME_INVALID", f"{name[:60]!r} cannot name the item", hint="a letter, then letters, digits, _")
+    seen = tuple(port for port in node.inputs if port.name != name)
+    if items is not None:
+        scope.check_expression(items, {"inputs": scope.of_ports(seen), "run": scope.RUN}, wants="list")
+    text = items.value if items is not None and isinstance(items.value, str) else ""
+    return definition.Foreach(items=text, name=name, concurrency=fields.integer("concurrency", 4, 1, 1024))
+
+
+def _work(node: definition.Node, fields: cursor.Fields, setting: Setting) -> definition.Node:
+    """The handler of a deterministic block, or what an ai block hands to its model."""
+    if node.mode == "deterministic" and (section := fields.get("deterministic")) is not None:
+        found = handlers.read(section, setting.root)
+        if found is None:
+            return node
+        node = replace(
+            node,
+            handler=found.name,
+            config=found.config,
+            effect=handlers.default_effect(found.name, found.config),
+        )
+        handlers.check_ports(node, section.at("config", found.config))
+    elif node.mode == "ai":
+        node = replace(node, config=_model(node, fields))
+    return replace(
+        node,
+        effect=cast("definition.Effect", fields.choice("effect", ("pure", "idempotent", "once"), node.effect)),
+        repeatable=fields.flag("repeatable", default=False),
+        cache=_cache(fields),
+    )
+
+
+def _cache(fields: cursor.Fields) -> bool:
+    found = fields.get("cache")
+    if found is None or not found.flag():
+        return False
+    if fields.value.get("effect") == "once":
+        found.problem("CONFLICT", "an effect that happens once cannot be cached")
+        return False
+    return True
+
+
+def _model(node: definition.Node, fields: cursor.Fields) -> JsonObject:
+    """What belongs to the model, under the author's names; the provider knows what they mean."""
+    config = {key: value for key, value in fields.value.items() if key in _AI_ONLY or key == "prompt"}
+    prompt = fields.get("prompt")
+    if prompt is not None:
+        variables: dict[str, JsonObject | None] = {"inputs": scope.of_ports(node.inputs), "run": scope.RUN}
+        if node.foreach is not None:
+            variables[node.foreach.name] = None
+        scope.check_template(prompt, variables)
+    for key, low, high in (("contract_repair_attempts", 0, 3), ("max_tokens", 1, 10_000_000)):
+        fields.integer(key, low, low, high)
+    return config
+
+
+def _amounts(node: definition.Node, fields: cursor.Fields) -> definition.Node:
+    estimate = limits.estimate(fields.get("estimate"), node.mode)
+    most = node.config.get("max_tokens") if node.mode == "ai" else None
+    return replace(node, estimate=estimate, reserve=limits.reserve(estimate, most))
+
+
+def _approval(
+    node: definition.Node, fields: cursor.Fields, given: ports.Ports
+) -> tuple[definition.Node, approvals.Asked | None]:
+    prompt = fields.get("prompt") if node.mode == "approval" else None
+    found = fields.get("approval")
+    if node.mode == "dag" or (found is None and prompt is None):
+        return node, None
+    section = found or fields.cursor.at("prompt", None)
+    if found is None:
+        section = cursor.Cursor({}, section.path, section.report)
+    variables: scope.Variables = {"inputs": scope.of_ports(node.inputs), "run": scope.RUN}
+    asked = approvals.read(section, prompt, variables)
+    if asked is None:
+        return node, None
+    outputs = node.outputs
+    if node.mode == "approval":
+        outputs = approvals.outputs(given, asked.approval, node.inputs, fields.cursor)
+    return replace(node, approval=asked.approval, outputs=outputs), asked
+
+
+def _gates(node: definition.Node, fields: cursor.Fields, setting: Setting) -> definition.Node:
+    composition = fields.get("gate_composition")
+    both = None if composition is None else composition.fields({"pre", "post"})
+    pre = "all" if both is None else both.choice("pre", ("all", "any"), "all")
+    post = "all" if both is None else both.choice("post", ("all", "any"), "all")
+    if node.mode == "dag":
+        return replace(
+            node,
+            pre_composition=cast("definition.Composition", pre),
+            post_composition=cast("definition.Composition", post),
+        )
+    return replace(
+        node,
+        pre_gates=gates.read(fields.get("pre_gates"), gates.before(node, commands=setting.commands)),
+        post_gates=gates.read(fields.get("post_gates"), gates.after(node, commands=setting.commands)),
+        pre_composition=cast("definition.Composition", pre),
+        post_composition=cast("definition.Composition", post),
+    )
+
+
+def _strict(fields: cursor.Fields) -> None:
+    found = fields.get("strict_output")
+    if found is not None and found.flag() is False:
+        hint = "declare a port of type json to accept anything"
+        found.problem("STRICT_ALWAYS", "outputs that break their contract are never stored", hint=hint)
+
+
+def _free(found: cursor.Cursor | None) -> JsonObject:
+    fields = None if found is None else found.fields()
+    return {} if fields is None else fields.value

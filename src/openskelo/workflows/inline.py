@@ -1,0 +1,170 @@
+"""Sub-workflows: a block with `uses` becomes an entry, the other file's nodes under its id, and an exit.
+
+`sub/inputs` takes what the block takes and carries its `when` and the gates before; `sub/…` are the inner nodes;
+`sub` itself gives the inner outputs and carries the gates after.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from openskelo.kernel import definition
+from openskelo.values import schema
+from openskelo.workflows import block, gates, ports, routes, suggest
+
+PASS = "builtin:pass"  # noqa: S105 - a handler's name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inner:
+    """A loaded sub-workflow: its definition, and its outputs as ports."""
+
+    workflow: definition.Workflow
+    outputs: tuple[definition.Port, ...]
+
+
+def entry(key: str) -> str:
+    """The key of the node through which a sub-workflow is entered."""
+    return f"{key}/inputs"
+
+
+def adopt(draft: block.Draft, inner: Inner | None, *, commands: bool) -> block.Draft:
+    """The block with the ports of what it uses, checked against those it declares itself, and its gates."""
+    node = draft.node
+    if inner is not None:
+        node = replace(
+            node,
+            inputs=_ports(draft, "inputs", node.inputs, inner.workflow.inputs),
+            outputs=_ports(draft, "outputs", node.outputs, inner.outputs),
+        )
+    before, after = draft.at("pre_gates"), draft.at("post_gates")
+    node = replace(
+        node,
+        handler=PASS,
+        pre_gates=gates.read(before, gates.before(node, commands=commands)),
+        post_gates=gates.read(after, gates.after(replace(node, inputs=()), commands=commands)),
+    )
+    return replace(draft, node=node)
+
+
+def _ports(
+    draft: block.Draft, side: str, declared: tuple[definition.Port, ...], inner: tuple[definition.Port, ...]
+) -> tuple[definition.Port, ...]:
+    known = ports.by_name(inner)
+    section = draft.at(side)
+    kept: dict[str, definition.Port] = {}
+    for port in declared:
+        spot = draft.place.at(side, None if section is None else section.value).at(port.name, None)
+        match = known.get(port.name)
+        if match is None:
+            hint = suggest.did_you_mean(port.name, known, otherwise=f"its {side}: {', '.join(known) or 'none'}")
+            spot.key_problem("UNKNOWN_PORT", f"the used workflow has no {side[:-1]} {port.name!r}", hint=hint)
+        elif port.name in draft.untyped:
+            kept[port.name] = _own_default(match, port)
+        else:
+            there, here = (port, match) if side == "inputs" else (match, port)
+            why = schema.fits(there.schema, here.schema)
+            if why is not None:
+                spot.problem("TYPE_MISMATCH", f"this does not fit the used workflow's {port.name!r}: {why}")
+            kept[port.name] = _own_default(match, port) if side == "inputs" else match
+    if side == "outputs" and declared:
+        return tuple(kept.values())
+    return tuple(kept.get(port.name, port) for port in inner)
+
+
+def _own_default(match: definition.Port, port: definition.Port) -> definition.Port:
+    if not port.has_default:
+        return match
+    return replace(match, has_default=True, default=port.default, required=False)
+
+
+def expand(nodes: Mapping[str, definition.Node], inner: Mapping[str, Inner]) -> dict[str, definition.Node]:
+    """All nodes, with the insides of every block that uses another workflow in its place."""
+    if not inner:
+        return dict(nodes)
+    expanded: dict[str, definition.Node] = {}
+    for key, node in nodes.items():
+        node = _rerouted(node, inner)  # noqa: PLW2901 - the same node, with its ways back
+        if key in inner:
+            for part in _expanded(node, inner[key]):
+                expanded[part.key] = part
+        else:
+            expanded[key] = node
+    return expanded
+
+
+def _expanded(node: definition.Node, inner: Inner) -> list[definition.Node]:
+    first = entry(node.key)
+    head = replace(
+        node,
+        key=first,
+        label="",
+        outputs=node.inputs,
+        post_gates=(),
+        post_composition="all",
+        bounces=tuple(way for way in node.bounces if _belongs(way, node.pre_gates)),
+        metadata={},
+    )
+    body = [_inner(part, node.key) for part in inner.workflow.nodes.values()]
+    followed = {source for part in body for source in routes.sources_of(part)}
+    last = tuple(part.key for part in body if part.key not in followed)
+    bindings = {
+        port.name: _moved(inner.workflow.outputs[port.name], node.key)
+        for port in node.outputs
+        if port.name in inner.workflow.outputs
+    }
+    tail = replace(
+        node,
+        inputs=node.outputs,
+        bindings=bindings,
+        after=last,
+        when=None,
+        pre_gates=(),
+        pre_composition="all",
+        bounces=tuple(way for way in node.bounces if _belongs(way, node.post_gates)),
+    )
+    return [head, *body, tail]
+
+
+def _belongs(way: definition.Bounce, among: tuple[definition.Gate, ...]) -> bool:
+    return any(gate.name == way.when_gate for gate in among)
+
+
+def _inner(node: definition.Node, outer: str) -> definition.Node:
+    bindings = {port: _moved(binding, outer) for port, binding in node.bindings.items()}
+    after = tuple(f"{outer}/{key}" for key in node.after)
+    if not bindings and not after:
+        after = (entry(outer),)
+    approval = node.approval
+    if approval is not None and approval.bounce is not None:
+        approval = replace(approval, bounce=_moved_way(approval.bounce, outer))
+    return replace(
+        node,
+        key=f"{outer}/{node.key}",
+        bindings=bindings,
+        after=after,
+        bounces=tuple(_moved_way(way, outer) for way in node.bounces),
+        approval=approval,
+    )
+
+
+def _moved(binding: definition.Binding, outer: str) -> definition.Binding:
+    return replace(binding, node=f"{outer}/{binding.node}" if binding.node else entry(outer))
+
+
+def _moved_way(way: definition.Bounce, outer: str) -> definition.Bounce:
+    return replace(way, route_to=f"{outer}/{way.route_to}", reset=())
+
+
+def _rerouted(node: definition.Node, inner: Mapping[str, Inner]) -> definition.Node:
+    """A way back to a sub-workflow leads to its entry."""
+    ways = tuple(_to_entry(way, inner) for way in node.bounces)
+    approval = node.approval
+    if approval is not None and approval.bounce is not None:
+        approval = replace(approval, bounce=_to_entry(approval.bounce, inner))
+    return replace(node, bounces=ways, approval=approval)
+
+
+def _to_entry(way: definition.Bounce, inner: Mapping[str, Inner]) -> definition.Bounce:
+    return replace(way, route_to=entry(way.route_to)) if way.route_to in inner else way

@@ -1,0 +1,155 @@
+"""The door: a file or a document comes in, a Workflow or a list of Problems goes out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from openskelo import errors
+from openskelo.kernel import definition
+from openskelo.kernel.json import Json, JsonObject
+from openskelo.workflows import blocks, cursor, handlers, inline, problems, project, source
+
+#: How deep files may use each other.
+DEEPEST = 8
+
+
+def load(path: Path, *, root: Path | None = None) -> definition.Workflow:
+    """The workflow in a file; InvalidWorkflow lists every error. `root` is the project's when not the nearest."""
+    return _or_raise(check(path, root=root))
+
+
+def from_document(document: JsonObject, *, root: Path | None = None, file: str = "<document>") -> definition.Workflow:
+    """The workflow in a document in memory; InvalidWorkflow lists every error. Without `root` it has no project."""
+    return _or_raise(check_document(document, root=root, file=file))
+
+
+def check(path: Path, *, root: Path | None = None) -> tuple[definition.Workflow | None, tuple[problems.Problem, ...]]:
+    """The workflow in a file, if there is one without errors, and all Problems, warnings included."""
+    try:
+        read = source.read(path)
+    except errors.InvalidWorkflow as error:
+        return None, _listed(error)
+    home = project.find_root(path) if root is None else root
+    return _check(read, home, folder=path.parent, name=path.stem)
+
+
+def check_document(
+    document: JsonObject, *, root: Path | None = None, file: str = "<document>"
+) -> tuple[definition.Workflow | None, tuple[problems.Problem, ...]]:
+    """As `check`, for a document in memory; files it uses are looked for in `root`."""
+    try:
+        read = source.given(document, file=file)
+    except errors.InvalidWorkflow as error:
+        return None, _listed(error)
+    return _check(read, root, folder=root, name=None)
+
+
+def kind(value: Json) -> str | None:
+    """What sort of workflow a document is, by its content: "blocks", "plan", "pipeline", or None."""
+    if not isinstance(value, Mapping):
+        return None
+    if "blocks" in value:
+        return "blocks"
+    if "steps" in value:
+        return "plan"
+    if "skills" in value or "pipeline" in value or "stages" in value:
+        return "pipeline"
+    return None
+
+
+def _check(
+    read: source.Source, root: Path | None, *, folder: Path | None, name: str | None
+) -> tuple[definition.Workflow | None, tuple[problems.Problem, ...]]:
+    settings, listed = (project.ProjectFile(), ()) if root is None else project.check(root)
+    report = read.report()
+    report.include(listed)
+    trail = _Trail(root=root, commands=settings.allow_commands, files=(_identity(folder, read.file),))
+    found = _read(read, report, trail, folder=folder, name=name)
+    workflow = None if found is None or report.failed else found.workflow
+    return workflow, report.problems()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Trail:
+    """The files that led here, outermost first."""
+
+    root: Path | None
+    commands: bool
+    files: tuple[str, ...]
+
+
+def _read(
+    read: source.Source, report: problems.Report, trail: _Trail, *, folder: Path | None, name: str | None
+) -> inline.Inner | None:
+    top = cursor.Cursor(read.value, (), report)
+    found = kind(read.value)
+    if found not in ("blocks", None):
+        top.problem("KIND_UNSUPPORTED", f"this is a {found}; only files of blocks can be run yet")
+        return None
+
+    def use(place: cursor.Cursor) -> inline.Inner | None:
+        return _use(place, trail, folder)
+
+    setting = blocks.Setting(root=trail.root, commands=trail.commands, name=name, use=use)
+    return blocks.read(top, setting)
+
+
+def _use(spot: cursor.Cursor, trail: _Trail, folder: Path | None) -> inline.Inner | None:
+    """The workflow that `uses` names, relative to the file it stands in."""
+    text = spot.text(blank=False)
+    if text is None:
+        return None
+    if folder is None or trail.root is None:
+        spot.problem("USES_NO_ROOT", "a document in memory uses other files only in a project", hint="give `root`")
+        return None
+    path = Path(os.path.normpath(folder / text)) if "\0" not in text else folder
+    inside = Path(os.path.relpath(path, trail.root)).as_posix()
+    if Path(text).is_absolute() or handlers.outside(inside, trail.root) is not None:
+        spot.problem("USES_OUTSIDE", f"{text[:80]!r} is not a file inside the project")
+        return None
+    identity = _identity(path.parent, path.name)
+    if identity in trail.files:
+        spot.problem("USES_CYCLE", f"{text[:80]!r} uses, in the end, this file again")
+        return None
+    if len(trail.files) > DEEPEST:
+        spot.problem("USES_TOO_DEEP", f"files use each other deeper than {DEEPEST} levels")
+        return None
+    deeper = _Trail(root=trail.root, commands=trail.commands, files=(*trail.files, identity))
+    return _load_inner(spot, path, deeper)
+
+
+def _load_inner(spot: cursor.Cursor, path: Path, trail: _Trail) -> inline.Inner | None:
+    try:
+        read = source.read(path)
+    except errors.InvalidWorkflow as error:
+        if not path.exists():
+            spot.problem("USES_NOT_FOUND", f"there is no file {str(spot.value)[:80]!r}", hint=f"looked for {path}")
+        else:
+            spot.report.include(_listed(error))
+        return None
+    report = read.report()
+    found = _read(read, report, trail, folder=path.parent, name=path.stem)
+    if found is not None and found.workflow.limits != definition.Limits():
+        report.warn(("budgets",), "BUDGET_IGNORED", "as a sub-workflow this has the budget of the run that uses it")
+    spot.report.include(report.problems())
+    return found
+
+
+def _identity(folder: Path | None, file: str) -> str:
+    return file if folder is None else os.path.realpath(folder / Path(file).name)
+
+
+def _listed(error: errors.InvalidWorkflow) -> tuple[problems.Problem, ...]:
+    return tuple(one for one in error.problems if isinstance(one, problems.Problem))
+
+
+def _or_raise(
+    checked: tuple[definition.Workflow | None, tuple[problems.Problem, ...]],
+) -> definition.Workflow:
+    workflow, listed = checked
+    if workflow is None:
+        raise errors.InvalidWorkflow([one for one in listed if one.severity == "error"])
+    return workflow

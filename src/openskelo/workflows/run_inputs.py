@@ -1,0 +1,113 @@
+"""The inputs of a whole workflow: those it declares, and those its ports ask for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from openskelo.kernel import definition
+from openskelo.values import schema
+from openskelo.workflows import cursor, ports, suggest
+
+
+class Inputs:
+    """Grows while edges are read; afterwards `ports` are the workflow's inputs, declared ones first."""
+
+    __slots__ = ("_declared", "_found", "_section", "_used")
+
+    def __init__(self, section: cursor.Cursor | None) -> None:
+        self._section = section
+        declared = ports.read(section, "input")
+        for link in declared.links.values():
+            link.source.key_problem("UNKNOWN_KEY", "an input of the workflow has no `from`")
+        self._found: dict[str, definition.Port] = ports.by_name(declared.ports)
+        self._declared = None if section is None else frozenset(self._found)
+        self._used: set[str] = set()
+
+    def named(self, name: str, target: definition.Port, place: cursor.Cursor, *, typed: bool) -> definition.Port | None:
+        """The input that a `from: inputs.NAME` means; without declared inputs it comes into being here."""
+        self._used.add(name)
+        if self._declared is not None and name in self._declared:
+            return self._found[name]
+        if self._declared is not None:
+            hint = suggest.did_you_mean(name, self._declared, otherwise="declare it under the file's `inputs`")
+            place.problem("UNKNOWN_INPUT", f"the workflow has no input {name[:80]!r}", hint=hint)
+            return None
+        if not ports.NAME.match(name):
+            place.problem("NAME_INVALID", f"{name[:80]!r} cannot name an input")
+            return None
+        wanted = replace(
+            target,
+            name=name,
+            schema=target.schema if typed else {},
+            kind=target.kind if typed else "json",
+            required=target.required and not target.has_default,
+            has_default=False,
+            default=None,
+        )
+        return self._merge(wanted, place)
+
+    def unbound(self, port: definition.Port, place: cursor.Cursor) -> definition.Port | None:
+        """The input that feeds a port which nothing else feeds."""
+        self._used.add(port.name)
+        if self._declared is not None and port.name in self._declared:
+            return self._fitting(self._found[port.name], port, place)
+        if self._declared is not None and port.name not in self._found:
+            hint = "write `from:` on the port, or declare the input"
+            place.warn("INPUT_UNDECLARED", f"nothing feeds {port.name!r}, so it becomes an input", hint=hint)
+        return self._merge(port, place)
+
+    def ports(self) -> tuple[definition.Port, ...]:
+        """All inputs; a declared one that nothing uses is worth a warning."""
+        for name in self._declared or ():
+            if name not in self._used and self._section is not None:
+                self._section.at(name, None).warn("INPUT_UNUSED", f"no block uses the input {name!r}")
+        return tuple(self._found.values())
+
+    def use(self, name: str) -> definition.Port | None:
+        """An existing input, for an output that hands it through."""
+        self._used.add(name)
+        return self._found.get(name)
+
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._found)
+
+    def _fitting(self, found: definition.Port, port: definition.Port, place: cursor.Cursor) -> definition.Port | None:
+        why = None if found.schema == port.schema else schema.fits(found.schema, port.schema)
+        if why is not None:
+            place.problem("TYPE_MISMATCH", f"inputs.{port.name} does not fit this port: {why}")
+            return None
+        return found
+
+    def _merge(self, wanted: definition.Port, place: cursor.Cursor) -> definition.Port | None:
+        known = self._found.get(wanted.name)
+        if known is None:
+            self._found[wanted.name] = wanted
+            return wanted
+        merged = _both(known, wanted)
+        if merged is None:
+            hint = "name the inputs apart with `from: inputs.NAME`"
+            place.problem("INPUT_CONFLICT", f"two ports want different values as inputs.{wanted.name}", hint=hint)
+            return None
+        self._found[wanted.name] = merged
+        return merged
+
+
+def _both(known: definition.Port, wanted: definition.Port) -> definition.Port | None:
+    """One input for two ports: a value has to fit both."""
+    if "json" not in (known.kind, wanted.kind) and known.kind != wanted.kind:
+        return None
+    if known.schema == wanted.schema or not wanted.schema:
+        combined = known.schema
+    elif not known.schema:
+        combined = wanted.schema
+    elif schema.fits(known.schema, wanted.schema) and schema.fits(wanted.schema, known.schema):
+        return None
+    else:
+        combined = {"allOf": [known.schema, wanted.schema]}
+    return replace(
+        known,
+        schema=combined,
+        kind=known.kind if known.kind != "json" else wanted.kind,
+        required=known.required or wanted.required,
+        description=known.description or wanted.description,
+    )

@@ -1,0 +1,76 @@
+"""What an expression may see, and the check of its text before any run: a mistake is a Problem at its place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TypeAlias
+
+from openskelo import errors
+from openskelo.kernel import definition
+from openskelo.kernel.json import Json, JsonObject
+from openskelo.values import expression, template
+from openskelo.workflows import cursor
+
+Variables: TypeAlias = "Mapping[str, JsonObject | None]"
+
+RUN: JsonObject = {
+    "type": "object",
+    "properties": {"id": {"type": "string"}, "name": {"type": "string"}, "inputs": {"type": "object"}},
+}
+#: What CEL's static type of a result says about the value, as a schema.
+_RESULTS: Mapping[str, JsonObject] = {
+    "bool": {"type": "boolean"},
+    "int": {"type": "integer"},
+    "double": {"type": "number"},
+    "string": {"type": "string"},
+    "list": {"type": "array"},
+    "map": {"type": "object"},
+    "null": {"type": "null"},
+}
+
+
+def of_ports(ports: Iterable[definition.Port]) -> JsonObject:
+    """The schema of all values of a side together."""
+    properties: dict[str, Json] = {port.name: port.schema for port in ports}
+    return {"type": "object", "properties": properties}
+
+
+def check_expression(found: cursor.Cursor, variables: Variables, *, wants: str | None = None) -> JsonObject | None:
+    """Compile a CEL text; gives the schema of its result as far as known, None after a Problem.
+
+    `wants` ("bool", "list") is the type that the result must have.
+    """
+    text = found.text(blank=False)
+    if text is None:
+        return None
+    try:
+        compiled = expression.compile(text, variables)
+    except errors.InvalidInput as error:
+        report(found, error)
+        return None
+    if wants is not None and compiled.returns not in (wants, "dyn"):
+        found.problem("EXPR_TYPE", f"{found.name} must give {_WANTED[wants]}, and this gives {compiled.returns}")
+        return None
+    return _RESULTS.get(compiled.returns, {})
+
+
+def check_template(found: cursor.Cursor, variables: Variables) -> str:
+    """Compile a text with `{{ CEL }}` in it; gives the text."""
+    text = found.text()
+    if text is None:
+        return ""
+    try:
+        template.compile(text, variables)
+    except errors.InvalidInput as error:
+        report(found, error)
+    return text
+
+
+def report(found: cursor.Cursor, error: errors.InvalidInput) -> None:
+    """A mistake inside a text, at its line and column in the file."""
+    at = error.position if isinstance(error, expression.InvalidExpression) else None
+    position = None if at is None else (at.line, at.column)
+    found.report.error_within(found.path, error.code, error.message, position, hint=error.hint)
+
+
+_WANTED = {"bool": "true or false", "list": "a list"}
