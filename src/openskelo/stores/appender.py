@@ -111,7 +111,7 @@ class Appender:
             if head is None:
                 head = self._insert_run(append, driver)
             elif append.row is not None:
-                self._execute(self._sql["update_listing"], (head.number, *_listing(append.row)))
+                self._list(head, append.row)
             heads[append.run_id] = head
             if append.lines:
                 position += 1
@@ -131,6 +131,12 @@ class Appender:
                 self._sql["insert_run_with_listing"], (append.run_id, driver, row.ending is None, *_listing(row))
             )
         return _Head(added.lastrowid or 0, 0)
+
+    def _list(self, head: _Head, row: log.RunRow) -> None:
+        """Replace the run's listing. `created_at` is indexed, so that leaving it alone saves most of the cost."""
+        values = (head.number, *_listing(row))
+        if self._execute(self._sql["update_listing"], values).rowcount == 0:
+            self._execute(self._sql["add_listing"], values)
 
     def _write_beside(self, append: log.Append) -> None:
         sql, execute = self._sql, self._execute

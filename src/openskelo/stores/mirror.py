@@ -5,13 +5,13 @@ It may lag by a moment and needs no sync: the log is the truth, and `repair` mak
 
 from __future__ import annotations
 
+import asyncio
 import fcntl
 import os
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from pathlib import Path
 
-from openskelo import errors
 from openskelo.stores import faults
 
 #: A run's lines are written once there are so many bytes of them, and everybody's once the whole buffer is so large.
@@ -23,14 +23,19 @@ ReadLog = Callable[[str], Iterable[Sequence[bytes]]]
 
 
 class _Tail:
-    """What of one run is not in its file yet; `size` is the file's size as this process left it, None if unknown."""
+    """What of one run is not in its file yet.
 
-    __slots__ = ("bytes", "chunks", "size")
+    `size` is the file's size as this process left it; None when that is unknown, and the file must be repaired.
+    """
+
+    __slots__ = ("bytes", "chunks", "owing", "size", "writing")
 
     def __init__(self, size: int | None) -> None:
         self.size = size
         self.chunks: list[bytes] = []
         self.bytes = 0
+        self.owing = False
+        self.writing = False
 
 
 class Mirror:
@@ -41,6 +46,10 @@ class Mirror:
         self._read_log = read_log
         self._tails: dict[str, _Tail] = {}
         self._bytes = 0
+
+    def path(self, run_id: str) -> Path:
+        """Where the run's file is."""
+        return self._folder / run_id / "events.jsonl"
 
     def add(self, run_id: str, joined: bytes, *, first: bool) -> None:
         """Take lines (joined by newlines) that were just committed; `first` if they begin the run.
@@ -55,60 +64,40 @@ class Mirror:
         tail.bytes += size
         self._bytes += size
         if tail.bytes >= RUN_BYTES:
-            self._flush_now(run_id)
+            self._write_now(run_id, tail)
         elif self._bytes >= ALL_BYTES:
-            for waiting in self.waiting():
-                self._flush_now(waiting)
+            for each, waiting in self._waiting():
+                self._write_now(each, waiting)
 
     def owe(self, run_id: str) -> None:
         """Expect the run's file to be behind the log: the next flush repairs it."""
         tail = self._tails.setdefault(run_id, _Tail(None))
         tail.size = None
-        tail.chunks.append(b"")
+        tail.owing = True
 
-    def waiting(self) -> Sequence[str]:
-        """The runs that have lines not yet in their files."""
-        return [run_id for run_id, tail in self._tails.items() if tail.chunks]
+    async def flush(self, keep: Container[str]) -> None:
+        """Bring all files up to date (StoreFull, StoreError), and forget the runs that are not to be kept in mind.
 
-    def flush_run(self, run_id: str) -> None:
-        """Bring one run's file up to date (StoreFull, StoreError)."""
-        tail = self._tails.get(run_id)
-        if tail is None or not tail.chunks:
-            return
-        if tail.size is not None:
-            size, tail.size = tail.size, None  # unknown again if anything goes wrong
-            try:
-                tail.size = self._add_to_file(run_id, size, b"\n".join([*tail.chunks, b""]))
-            except OSError as error:
-                raise faults.of_os(error, "for events.jsonl") from error
-        if tail.size is None:
-            self.repair(run_id)
-        else:
-            self._taken(tail)
-
-    def _flush_now(self, run_id: str) -> None:
+        The files are written in a thread: making them is slow, and nobody waits for it. One flush at a time.
+        """
+        waiting = self._waiting()
+        work = [(run_id, tail.size, self._take(tail)) for run_id, tail in waiting]
+        for run_id, tail in waiting:
+            tail.writing = True
+            self.owe(run_id)  # until it is known to be written
         try:
-            self.flush_run(run_id)
-        except errors.StoreError:
-            # The lines are durable and the caller of an append has nothing to mend: forget the bytes, not the debt.
-            self._taken(self._tails[run_id])
-            self.owe(run_id)
-
-    def _add_to_file(self, run_id: str, size: int, data: bytes) -> int | None:
-        """Write the data at the end of the file; gives the new size, or None if the file is not as we left it."""
-        descriptor = self._locked(run_id)
-        try:
-            if os.fstat(descriptor).st_size != size:
-                return None
-            _write_all(descriptor, data, size)
-            return size + len(data)
+            sizes = await asyncio.to_thread(self._write_files, work)
         finally:
-            os.close(descriptor)
-
-    def forget(self, run_id: str) -> None:
-        """Bring a run's file up to date and keep no memory of it: somebody else may write it from now on."""
-        self.flush_run(run_id)
-        self._tails.pop(run_id, None)
+            for _, tail in waiting:
+                tail.writing = False
+        for (run_id, tail), size in zip(waiting, sizes, strict=True):
+            if size is None:
+                self.repair(run_id)
+            else:
+                tail.size = size
+                tail.owing = False
+            if run_id not in keep and not tail.chunks:
+                del self._tails[run_id]
 
     def repair(self, run_id: str) -> None:
         """Make the run's file exactly the log's lines, each followed by a newline.
@@ -124,14 +113,50 @@ class Mirror:
         except OSError as error:
             raise faults.of_os(error, "for events.jsonl") from error
         tail = self._tails.get(run_id)
-        if tail is not None:
+        if tail is not None and not tail.writing:
+            self._take(tail)
             tail.size = size
-            self._taken(tail)
+            tail.owing = False
 
-    def _taken(self, tail: _Tail) -> None:
+    def _write_files(self, work: Sequence[tuple[str, int | None, bytes]]) -> Sequence[int | None]:
+        return [self._add_to_file(run_id, size, data) for run_id, size, data in work]
+
+    def _waiting(self) -> Sequence[tuple[str, _Tail]]:
+        return [
+            (run_id, tail) for run_id, tail in self._tails.items() if (tail.chunks or tail.owing) and not tail.writing
+        ]
+
+    def _write_now(self, run_id: str, tail: _Tail) -> None:
+        if not tail.writing:
+            tail.size = self._add_to_file(run_id, tail.size, self._take(tail))
+            tail.owing = tail.size is None
+
+    def _take(self, tail: _Tail) -> bytes:
+        """The tail's lines, each with its newline; they are not in the tail any more."""
+        data = b"\n".join([*tail.chunks, b""]) if tail.chunks else b""
         self._bytes -= tail.bytes
-        tail.bytes = 0
         tail.chunks.clear()
+        tail.bytes = 0
+        return data
+
+    def _add_to_file(self, run_id: str, size: int | None, data: bytes) -> int | None:
+        """Write the data at the end of the file; gives the new size, or None if the file must be repaired.
+
+        So it must be when it could not be written: the repair then says why.
+        """
+        if size is None:
+            return None
+        try:
+            descriptor = self._locked(run_id)
+            try:
+                if os.fstat(descriptor).st_size != size:
+                    return None
+                _write_all(descriptor, data, size)
+                return size + len(data)
+            finally:
+                os.close(descriptor)
+        except OSError:
+            return None
 
     def _complete(self, run_id: str, descriptor: int) -> int:
         """Compare the locked file with the log and mend it; gives its new size."""
@@ -162,10 +187,6 @@ class Mirror:
             unfinished.unlink(missing_ok=True)
             raise
         return at
-
-    def path(self, run_id: str) -> Path:
-        """Where the run's file is."""
-        return self._folder / run_id / "events.jsonl"
 
     def _locked(self, run_id: str) -> int:
         """The run's file, made if it is missing, locked against every other writer of mirrors."""

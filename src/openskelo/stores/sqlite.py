@@ -19,8 +19,6 @@ from openskelo.stores import appender, blobs, drivers, faults, log, mirror, stat
 CHUNK = 512
 #: After so many commits of one process it pays to make room for the write-ahead log.
 RESERVE_AFTER = 32
-#: So many mirror files are written before others get a turn.
-FLUSH_AT_ONCE = 16
 
 _BUSY_SECONDS = 10.0
 
@@ -51,6 +49,7 @@ class SqliteLog:
         self._mirror = mirror.Mirror(data_dir / "runs", self._chunks)
         self._claimed: set[str] = set()
         self._commits = 0
+        self._flushing = asyncio.Lock()
         with _faults():
             self._connection = connect(self._database)
             self._execute = self._connection.execute
@@ -165,11 +164,11 @@ class SqliteLog:
         """Give up this store's claim, if it has one."""
         if run_id not in self._claimed:
             return
-        self._mirror.forget(run_id)
-        with self._unsynced():
-            self._execute(self._sql["release_run"], (run_id, self._drivers.me()))
         self._claimed.discard(run_id)
         self._appender.forget(run_id)
+        await self.flush()
+        with self._unsynced():
+            self._execute(self._sql["release_run"], (run_id, self._drivers.me()))
 
     async def driver_alive(self, run_id: str) -> bool:
         """Whether any living store (this one included) drives the run."""
@@ -194,13 +193,8 @@ class SqliteLog:
 
     async def flush(self) -> None:
         """Bring the `events.jsonl` files up to date (StoreFull, StoreError: they stay behind, the log does not)."""
-        for count, run_id in enumerate(self._mirror.waiting(), start=1):
-            if run_id in self._claimed:
-                self._mirror.flush_run(run_id)
-            else:
-                self._mirror.forget(run_id)
-            if count % FLUSH_AT_ONCE == 0:
-                await asyncio.sleep(0)
+        async with self._flushing:
+            await self._mirror.flush(keep=self._claimed)
 
     def repair(self, run_id: str) -> None:
         """Make the run's `events.jsonl` exactly the log's lines."""

@@ -12,9 +12,14 @@ INSERT INTO runs (run_id, driver, claimed, name, workflow_hash, status, ending, 
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: update_listing
--- Replaces a run's listing; the first `created_at` stays, and a run that has ended is held by nobody.
-UPDATE runs SET name = ?2, workflow_hash = ?3, status = ?4, ending = ?5,
-  created_at = coalesce(created_at, ?6), updated_at = ?7, parent = ?8,
+-- Replaces a run's listing; its `created_at` stays, and a run that has ended is held by nobody.
+UPDATE runs SET name = ?2, workflow_hash = ?3, status = ?4, ending = ?5, updated_at = ?7, parent = ?8,
+  claimed = CASE WHEN ?5 IS NULL THEN claimed ELSE 0 END
+WHERE number = ?1 AND created_at IS NOT NULL AND ?6 IS NOT NULL;
+
+-- name: add_listing
+-- The first listing of a run that was there without one.
+UPDATE runs SET name = ?2, workflow_hash = ?3, status = ?4, ending = ?5, created_at = ?6, updated_at = ?7, parent = ?8,
   claimed = CASE WHEN ?5 IS NULL THEN claimed ELSE 0 END
 WHERE number = ?1;
 
