@@ -6,8 +6,8 @@ import os
 
 import hypothesis
 
-# A shared or slow machine is no failure, so no deadlines. In CI the search is the same every time: a change is judged by
-# what it changes, and new counterexamples are found on developers' machines, where the search is random.
+# A shared or slow machine is no failure, so no deadlines. In CI the search is the same every time: a change is judged
+# by what it changes, and new counterexamples are found on developers' machines, where the search is random.
 hypothesis.settings.register_profile("local", deadline=None)
 hypothesis.settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "local")

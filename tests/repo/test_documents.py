@@ -1,0 +1,71 @@
+"""Every command and every file shown in the README and the guide does what the page says."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.repo import documents, tracked
+
+PAGES = [str(page.relative_to(tracked.ROOT)) for page in tracked.files("README.md", "docs/guide/*.md", "examples/*.md")]
+
+#: Runs one command where the last one left off, and remembers where that is.
+SHELL = 'cd "$(cat "$1")" && eval "$2"; code=$?; pwd >"$1"; exit $code'
+
+
+def _environment(home: Path) -> dict[str, str]:
+    return {
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "HOME": str(home),
+        "USER": "ada",
+        "LOGNAME": "ada",
+        "LANG": "C.UTF-8",
+        "NO_COLOR": "1",
+        "COLUMNS": "100",
+    }
+
+
+def _perform(command: documents.Command, place: Path, environment: dict[str, str]) -> str | None:
+    """Run the command; gives what is wrong, if anything is."""
+    done = subprocess.run(
+        ["bash", "-c", SHELL, "page", str(place), command.text],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env=environment,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    if done.returncode != command.exit_code:
+        return f"exits with {done.returncode}, not {command.exit_code}, and prints:\n{done.stdout}"
+    if command.printed is not None and not documents.fits(command.printed, done.stdout):
+        return f"prints:\n{done.stdout}\nwhere the page shows:\n{command.printed}"
+    return None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PAGES)
+def test_page_runs_as_written(name: str, tmp_path: Path) -> None:
+    page = tracked.ROOT / name
+    folder, home, place = tmp_path / "project", tmp_path / "home", tmp_path / "place"
+    folder.mkdir()
+    home.mkdir()
+    place.write_text(str(folder))
+    for step in documents.steps(page.read_text("utf-8")):
+        match step:
+            case documents.File():
+                target = Path(place.read_text().strip()) / step.name
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_text(step.text, "utf-8")
+            case documents.Command():
+                wrong = _perform(step, place, _environment(home))
+                assert wrong is None, f"{name}:{step.line}: `{step.text}` {wrong}"
+
+
+def test_there_are_pages_to_run() -> None:
+    assert "README.md" in PAGES

@@ -1,0 +1,39 @@
+"""The house style that a program can see: a file says what it is, has a name that means something, and stays small."""
+
+from __future__ import annotations
+
+import ast
+
+from scripts import sizes
+
+from tests.repo import tracked
+
+#: Names under which anything can be put, and so anything is.
+NAMELESS = {"base", "common", "helper", "helpers", "manager", "misc", "shared", "util", "utils"}
+
+
+def test_every_module_begins_with_what_it_is() -> None:
+    modules = tracked.files("src/*.py", "scripts/*.py", "benchmarks/*.py")
+    assert modules
+    silent = [
+        str(path.relative_to(tracked.ROOT))
+        for path in modules
+        if not ast.get_docstring(ast.parse(path.read_text("utf-8")))
+    ]
+    assert silent == []
+
+
+def test_no_module_has_a_name_without_meaning() -> None:
+    assert [path.name for path in tracked.files("*.py") if path.stem in NAMELESS] == []
+
+
+def test_the_size_check_counts_lines_and_parameters() -> None:
+    text = "def f(a, *, b):\n    return a\n\nclass C:\n    def m(self, a):\n        pass\n"
+    counted = [(size.rule, size.count, size.where) for size in sizes.measure(text, "x.py")]
+    assert counted == [
+        (sizes.FILE, 6, "x.py"),
+        (sizes.FUNCTION, 2, "x.py:1 f"),
+        (sizes.PARAMETERS, 2, "x.py:1 f"),
+        (sizes.FUNCTION, 2, "x.py:5 m"),
+        (sizes.PARAMETERS, 1, "x.py:5 m"),
+    ]

@@ -1,0 +1,48 @@
+"""The locks pin everything with hashes, agree with each other and with pyproject.toml, and name no address."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from typing import cast
+
+from tests.repo import tracked
+
+RUNTIME = tracked.ROOT / "requirements" / "runtime.lock"
+DEV = tracked.ROOT / "requirements" / "dev.lock"
+
+
+def _pins(text: str) -> dict[str, str]:
+    return dict(re.findall(r"^([a-z0-9._-]+)==([^\s;]+)", text, re.MULTILINE))
+
+
+def _normal(requirement: str) -> str:
+    name = re.split(r"[^A-Za-z0-9._-]", requirement, maxsplit=1)[0]
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def test_locks_name_no_address() -> None:
+    for lock in (RUNTIME, DEV):
+        assert re.findall(r"://|--index-url|--extra-index-url|--find-links|--trusted-host", lock.read_text()) == []
+
+
+def test_every_pin_has_hashes() -> None:
+    for lock in (RUNTIME, DEV):
+        entries = re.split(r"^(?=[a-z0-9])", lock.read_text(), flags=re.MULTILINE)
+        unhashed = [entry.split()[0] for entry in entries if entry and "--hash=sha256:" not in entry]
+        assert entries
+        assert unhashed == []
+
+
+def test_the_developers_versions_are_the_users_versions() -> None:
+    runtime, dev = _pins(RUNTIME.read_text()), _pins(DEV.read_text())
+    assert runtime
+    assert {name: dev.get(name) for name in runtime} == runtime
+
+
+def test_everything_that_pyproject_asks_for_is_locked() -> None:
+    project = tomllib.loads((tracked.ROOT / "pyproject.toml").read_text())
+    asked_to_run = {_normal(text) for text in cast("list[str]", project["project"]["dependencies"])}
+    asked_to_develop = {_normal(text) for text in cast("list[str]", project["dependency-groups"]["dev"])}
+    assert asked_to_run <= set(_pins(RUNTIME.read_text()))
+    assert asked_to_run | asked_to_develop <= set(_pins(DEV.read_text()))
