@@ -29,12 +29,12 @@ demo: setup  ## set up, then run the example workflow and check its record
 	$(SKELO) verify last --data-dir $(dir $(DEMO)).skelo
 
 test: setup  ## set up, then check everything: format, lint, types, import contracts, sizes, documents, tests
-	$(MAKE) static
+	$(MAKE) -k static
 	$(MAKE) kernel-tests
 	$(MAKE) tests
 
 check: setup  ## the fast part of `make test`: all static checks, and the tests that are not marked slow
-	$(MAKE) static
+	$(MAKE) -k static
 	$(MAKE) fast-tests
 
 bench: setup  ## measure; ARGS="--json" and the like are passed on

@@ -1,0 +1,38 @@
+"""What `import openskelo` offers is a promise: a name is added or taken away on purpose, here and in the changelog."""
+
+from __future__ import annotations
+
+import openskelo
+
+PROMISED = [
+    "AttemptFailed",
+    "Busy",
+    "Context",
+    "Engine",
+    "InvalidInput",
+    "InvalidWorkflow",
+    "NotFound",
+    "OpenSkeloError",
+    "Problem",
+    "Project",
+    "Refused",
+    "StoreError",
+    "Workflow",
+    "__version__",
+    "check",
+    "from_document",
+    "load",
+    "project_at",
+]
+
+
+def test_the_public_names_are_the_promised_ones() -> None:
+    assert openskelo.__all__ == PROMISED
+
+
+def test_every_public_name_is_there() -> None:
+    assert [name for name in openskelo.__all__ if not hasattr(openskelo, name)] == []
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    assert not hasattr(openskelo, "no_such_name")
