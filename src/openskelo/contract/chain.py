@@ -1,0 +1,271 @@
+"""Verify a run's record line by line, with nothing but its bytes (and the workflow's definition, if there is one).
+
+Integrity first: every line re-serialises to the same bytes, seq has no gap, the hashes chain. While that holds, the
+events are also checked for sense: their fields, their receipts, their order, and what the kernel makes of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, cast
+
+from openskelo.contract import envelope, fold, receipts, sealed, story
+from openskelo.kernel import definition, events
+from openskelo.kernel import receipts as kernel_receipts
+from openskelo.kernel.json import Json, JsonObject
+
+#: So many problems are listed; a file that is no log at all would list one a line.
+MAX_PROBLEMS = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """One thing that is wrong: in which line (from 1), at which byte of the whole, with which event if it says so."""
+
+    line: int
+    offset: int
+    code: str
+    message: str
+    seq: int | None = None
+
+    def document(self) -> JsonObject:
+        """The problem as JSON."""
+        return {
+            "line": self.line,
+            "offset": self.offset,
+            "seq": self.seq,
+            "code": self.code,
+            "message": self.message,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verification:
+    """What a record proves.
+
+    `intact`: nothing is wrong with what is there. `ended`: the last event is `run.ended`; a record that is intact but
+    not ended may go on, or may have been cut at a line's end. `folded`: the kernel, given the workflow, agrees too.
+    `pruned` events have given up their data. `blobs` were there and hashed again, `missing` ones were not there to look
+    at. `signature` is one over the hash of event `signed_seq`; by a `given` key it also says whose the record is.
+    """
+
+    run_id: str | None
+    events: int
+    receipts: int
+    pruned: int
+    head: str
+    ended: bool
+    folded: bool
+    problems: tuple[Problem, ...]
+    blobs: int = 0
+    missing: int = 0
+    signature: Literal["ok", "bad", "none"] = "none"
+    signed_seq: int | None = None
+    public_key: str | None = None
+    key: Literal["given", "embedded"] | None = None
+
+    @property
+    def intact(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.problems and self.signature != "bad"
+
+    def document(self) -> JsonObject:
+        """The result as JSON."""
+        document: dict[str, Json] = {
+            "runId": self.run_id,
+            "intact": self.intact,
+            "ended": self.ended,
+            "events": self.events,
+            "receipts": self.receipts,
+            "pruned": self.pruned,
+            "folded": self.folded,
+            "blobs": {"checked": self.blobs, "missing": self.missing},
+            "head": self.head,
+            "signature": self.signature,
+            "problems": [problem.document() for problem in self.problems],
+        }
+        if self.signature != "none":
+            document["signedBy"] = {"publicKey": self.public_key, "key": self.key, "seq": self.signed_seq}
+        return document
+
+
+def verify_lines(lines: Iterable[bytes], *, workflow: definition.Workflow | None = None) -> Verification:
+    """Verify lines without line ends, as a store gives them."""
+    return verify_text((line + b"\n" for line in lines), workflow=workflow)
+
+
+def verify_text(lines: Iterable[bytes], *, workflow: definition.Workflow | None = None) -> Verification:
+    """Verify lines with their line ends, as a file opened in binary mode gives them."""
+    verifier = Verifier(workflow=workflow)
+    for line in lines:
+        verifier.add(line)
+    return verifier.result()
+
+
+class Verifier:
+    """Takes the lines of one record in order. `line` and `offset` say where the next one starts.
+
+    `watched` is the hash of event `watch`, once that has passed.
+    """
+
+    def __init__(
+        self, *, workflow: definition.Workflow | None = None, line: int = 1, offset: int = 0, watch: int | None = None
+    ) -> None:
+        self.line = line
+        self.offset = offset
+        self.run_id: str | None = None
+        self.seq = 0
+        self.head = envelope.GENESIS
+        self._workflow = workflow
+        self._problems: list[Problem] = []
+        self._watch = watch
+        self.watched: str | None = None
+        self._reading: int | None = None
+        self._unreadable = 0
+        self._at = 0
+        self._ended = False
+        self._events = self._pruned = 0
+        self._sense: Sense | None = None
+
+    def add(self, raw: bytes) -> events.Event | None:
+        """Check the next line; gives its event when line and chain are right and its data is there."""
+        event: events.Event | None = None
+        if len(self._problems) < MAX_PROBLEMS:
+            self._events += 1
+            try:
+                event = self._check(raw)
+            except sealed.Fault as fault:
+                self.report(fault)
+                self._unreadable += fault.code in ("LINE_TORN", "LINE_INVALID")
+        self.line += 1
+        self.offset += len(raw)
+        return event
+
+    def report(self, fault: sealed.Fault) -> None:
+        """List what is wrong at the place reached."""
+        self._problems.append(
+            Problem(
+                line=self.line,
+                offset=self.offset + fault.at,
+                code=fault.code,
+                message=fault.message,
+                seq=self._reading,
+            )
+        )
+
+    def result(self) -> Verification:
+        """What all lines together prove."""
+        self._reading = None
+        if not self._events:
+            self.report(sealed.Fault("EMPTY", "there is not one event"))
+        sense = self._sense
+        return Verification(
+            run_id=self.run_id,
+            events=self._events,
+            receipts=0 if sense is None else sense.receipts,
+            pruned=self._pruned,
+            head=self.head,
+            ended=self._ended,
+            folded=sense is not None and sense.folding and not self._problems,
+            problems=tuple(self._problems),
+        )
+
+    def _check(self, raw: bytes) -> events.Event | None:
+        self._reading = None
+        if not raw.endswith(b"\n"):
+            raise sealed.Fault("LINE_TORN", "the line has no end: the copy was cut here", len(raw))
+        line = raw[:-1]
+        opened = sealed.parse(line)
+        self._reading = cast("int", opened["seq"])
+        self._check_place(opened)
+        sealed.check_bytes(line, opened)
+        at = sealed.check_time(opened, self._at)
+        self._at = at
+        name = cast("str", opened["type"])
+        self._ended = name == "run.ended"
+        if self.seq == self._watch:
+            self.watched = self.head
+        if name not in events.TYPES:
+            raise sealed.Fault("EVENT_UNKNOWN", f"no event type {name!r} is known; a newer version may have written it")
+        if (self.seq == 1) != (name == "run.created"):
+            raise sealed.Fault("EVENT_IMPOSSIBLE", "run.created is the first event, and only the first")
+        if "data" not in opened:
+            self._pruned += 1
+            self._sense = self._sense or Sense(cast("str", self.run_id), None)
+            self._sense.blind = True
+            return None
+        event = sealed.decode(opened, name, at)
+        self._make_sense(event)
+        return event
+
+    def _check_place(self, opened: JsonObject) -> None:
+        """Is this the line that comes next? If not, say so once and go on from here."""
+        run_id, seq, prev = cast("str", opened["runId"]), cast("int", opened["seq"]), cast("str", opened["prev"])
+        expected, head, ended = self.seq + 1, self.head, self._ended
+        if self.run_id is None:
+            self.run_id = run_id
+        elif run_id != self.run_id:
+            raise sealed.Fault("RUN_CHANGED", f"the line belongs to run {run_id}, not to {self.run_id}")
+        if seq < expected:
+            raise sealed.Fault("SEQ_REPEATED", f"seq {seq} comes again, or out of order; {expected} was expected")
+        unreadable, self._unreadable = self._unreadable, 0
+        self.seq, self.head = seq, cast("str", opened["hash"])
+        if ended:
+            raise sealed.Fault("AFTER_END", "the run had ended; nothing may follow run.ended")
+        if seq > expected + unreadable:
+            raise sealed.Fault("SEQ_GAP", f"seq {_span(expected, seq - 1)} missing before seq {seq}")
+        if seq == expected and prev != head:
+            raise sealed.Fault(
+                "PREV_MISMATCH", f"seq {seq} does not follow from the line before: one of the two was changed"
+            )
+
+    def _make_sense(self, event: events.Event) -> None:
+        if self._sense is None:
+            self._sense = Sense(cast("str", self.run_id), self._workflow)
+        if not self._problems:
+            self._sense.check(event)
+
+
+class Sense:
+    """What the events so far amount to. `blind` once data was pruned: what follows can no longer be judged."""
+
+    def __init__(self, run_id: str, workflow: definition.Workflow | None) -> None:
+        self.blind = False
+        self.receipts = 0
+        self._story = story.Story(run_id)
+        self._fold = None if workflow is None else fold.Fold(run_id, workflow)
+        self._created: events.RunCreated | None = None
+        self._last_receipt: str = kernel_receipts.GENESIS
+
+    @property
+    def folding(self) -> bool:
+        """Whether the kernel judges too."""
+        return self._fold is not None and not self.blind
+
+    def check(self, event: events.Event) -> None:
+        """Take the next event in; a sealed.Fault if it cannot have happened."""
+        if isinstance(event, events.RunCreated):
+            self._created = event
+        if isinstance(event, receipts.Receipted):
+            self._check_receipt(event)
+        if self.blind:
+            return
+        refused = self._story.tell(event)
+        if refused is None and self._fold is not None:
+            refused = self._fold.add(event)
+        if refused is not None:
+            raise sealed.Fault("EVENT_IMPOSSIBLE", refused)
+
+    def _check_receipt(self, event: receipts.Receipted) -> None:
+        self.receipts += 1
+        if self._created is None:
+            return
+        refused = receipts.fault(event, self._created, None if self.blind else self._last_receipt)
+        if refused is not None:
+            raise sealed.Fault("RECEIPT_INVALID", refused)
+        self._last_receipt = kernel_receipts.digest(event.receipt)
+
+
+def _span(first: int, last: int) -> str:
+    return f"{first} is" if first == last else f"{first} to {last} are"

@@ -1,0 +1,123 @@
+"""The receipts of a run: taken from its events, checked against them, reduced to a digest that ignores the clock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias, cast
+
+from openskelo.contract import envelope, fields
+from openskelo.kernel import events
+from openskelo.kernel import receipts as kernel_receipts
+from openskelo.kernel.json import Json, JsonObject
+from openskelo.values import canonical
+
+Receipted: TypeAlias = (
+    events.AttemptSucceeded | events.AttemptFailed | events.AttemptInterrupted | events.AttemptCancelled
+)
+
+_STATUS: Mapping[type[events.Event], kernel_receipts.Status] = {
+    events.AttemptSucceeded: "succeeded",
+    events.AttemptFailed: "failed",
+    events.AttemptInterrupted: "interrupted",
+    events.AttemptCancelled: "cancelled",
+}
+_TEXTS = ("plan_id", "step_id", "op", "output_ref", "status")
+_HASHES = ("inputs_hash", "output_hash", "workflow_hash", "prev")
+_COUNTS = ("ts", "visit", "attempt")
+_METRICS: set[str] = {"tokens_in", "tokens_out", "wall_ms"}
+_KEYS: set[str] = {*_TEXTS, *_HASHES, *_COUNTS, "metrics"}
+
+#: What differs between two runs of the same work: when it happened, how long it took, which attempt it was (a driver
+#: that died adds one), and the chain through all of these.
+VOLATILE = frozenset({"ts", "attempt", "prev"})
+VOLATILE_METRICS = frozenset({"wall_ms"})
+
+
+def of(event: events.Event) -> JsonObject | None:
+    """The receipt an event carries, or None."""
+    return event.receipt if isinstance(event, Receipted) else None
+
+
+def collect(lines: Iterable[bytes]) -> list[JsonObject]:
+    """The receipts of trusted lines (our own log), in the order of the log; pruned lines have none."""
+    found: list[JsonObject] = []
+    for line in lines:
+        if line.startswith(b'{"dataHash"'):
+            continue
+        receipt = of(envelope.open_line(line)[1])
+        if receipt is not None:
+            found.append(receipt)
+    return found
+
+
+def digest(receipts: Iterable[JsonObject]) -> str:
+    """One `sha256:` digest of what was done, whenever, however fast and in whatever order parallel work finished.
+
+    Attempts that were cut (interrupted, cancelled) do not count: they say what became of a driver, not of the work.
+    """
+    kept = (_steady(receipt) for receipt in receipts if receipt["status"] in ("succeeded", "failed"))
+    ordered = sorted(canonical.dumps(receipt) for receipt in kept)
+    return canonical.digest_bytes(b"[" + b",".join(ordered) + b"]")
+
+
+def _steady(receipt: JsonObject) -> JsonObject:
+    metrics = cast("JsonObject", receipt["metrics"])
+    steady: dict[str, Json] = {key: value for key, value in receipt.items() if key not in VOLATILE}
+    steady["metrics"] = {key: value for key, value in metrics.items() if key not in VOLATILE_METRICS}
+    return steady
+
+
+def fault(event: Receipted, created: events.RunCreated, previous: str | None) -> str | None:
+    """What is wrong with the receipt of an untrusted event, in words; None when it fits event, run and predecessor.
+
+    `previous` is the digest of the receipt before it, or None when that is not known.
+    """
+    receipt = event.receipt
+    if (shape := _shape(receipt)) is not None:
+        return shape
+    status = _STATUS[type(event)]
+    expected: dict[str, Json] = {
+        "plan_id": created.workflow,
+        "workflow_hash": created.workflow_hash,
+        "step_id": event.node,
+        "ts": event.at,
+        "visit": event.visit,
+        "attempt": event.attempt,
+        "status": status,
+        "output_ref": f"var:{event.node}" if status == "succeeded" else "none",
+    }
+    if event.item is not None:
+        expected["item"] = event.item
+    if previous is not None:
+        expected["prev"] = previous
+    if isinstance(event, events.AttemptSucceeded):
+        expected["output_hash"] = stored_digest(event.outputs)
+    for key, value in expected.items():
+        if receipt.get(key) != value:
+            return f"the receipt of {event.node} says {key} {receipt.get(key)!r}; it should be {value!r}"
+    if ("item" in receipt) != (event.item is not None):
+        return f"the receipt of {event.node} is about another item"
+    return None
+
+
+def stored_digest(stored: JsonObject) -> str:
+    """The digest of a value as events hold it; a blob's name is that digest."""
+    return cast("str", stored["blob"]) if "blob" in stored else canonical.digest(stored["value"])
+
+
+def _shape(receipt: JsonObject) -> str | None:
+    """Why the document is no receipt at all, so that the kernel may canonicalise what passes."""
+    if set(receipt) - {"item"} != _KEYS:
+        return "the receipt does not have the fields of a receipt"
+    metrics = receipt["metrics"]
+    if not isinstance(metrics, Mapping) or set(metrics) != _METRICS:
+        return "the receipt's metrics are not those of a receipt"
+    counts: Sequence[Json] = [receipt[key] for key in _COUNTS]
+    counts = [*counts, *metrics.values(), receipt.get("item", 0)]
+    if not all(type(count) is int for count in counts):
+        return "a number of the receipt is not an integer"
+    if not all(isinstance(receipt[key], str) for key in _TEXTS):
+        return "a text of the receipt is not a text"
+    if not all(fields.is_digest(receipt[key]) for key in _HASHES):
+        return "a hash of the receipt is not a sha256 digest"
+    return None

@@ -1,0 +1,218 @@
+"""Ed25519 signatures over the head of a run: who vouches that the log stood like this, and since when.
+
+The chain shows that a record is whole; anybody can make a whole one. A signature by a key you were given through
+another channel shows whose it is. A signature that is checked only with the key it brings along shows no more than the
+chain does, and the result says which of the two it was.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import os
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, cast
+
+import orjson
+
+from openskelo import errors
+from openskelo.contract import fields, sealed
+from openskelo.kernel.json import Json, JsonObject
+from openskelo.values import canonical
+
+_PREFIX = "ed25519:"
+_PURPOSE = b"openskelo head 1\n"
+_KEYS = {"runId", "seq", "head", "publicKey", "signature", "signedAt"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Key:
+    """A private key. `public` is what others are given: `ed25519:` and base64."""
+
+    secret: bytes
+    public: str
+
+    def __repr__(self) -> str:
+        return f"Key(public={self.public!r})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """Whether a signature holds, and by which key: one that was `given`, or the one `embedded` beside it."""
+
+    ok: bool
+    key: Literal["given", "embedded"]
+    public_key: str
+    seq: int
+    reason: str = ""
+
+
+def sign(key: Key, *, run_id: str, seq: int, head: str, at: str) -> JsonObject:
+    """The document that vouches for `head` as the hash of the run's event `seq`; `at` is a time as events have it."""
+    from cryptography.hazmat.primitives.asymmetric import ed25519  # noqa: PLC0415 -- loaded only where keys are used
+
+    document: dict[str, Json] = {"runId": run_id, "seq": seq, "head": head, "publicKey": key.public, "signedAt": at}
+    made = ed25519.Ed25519PrivateKey.from_private_bytes(key.secret).sign(_message(document))
+    return {**document, "signature": base64.b64encode(made).decode()}
+
+
+def parse(data: bytes | str) -> JsonObject:
+    """A signature document from a file (InvalidInput SIGNATURE_INVALID)."""
+    try:
+        found: object = orjson.loads(data)
+    except orjson.JSONDecodeError:
+        found = None
+    return admit(found)
+
+
+def admit(found: object) -> JsonObject:
+    """`found` as a signature document, with the right names and kinds of value (InvalidInput SIGNATURE_INVALID)."""
+    if isinstance(found, Mapping):
+        document = cast("JsonObject", found)
+        texts = [document.get(key) for key in _KEYS - {"seq"}]
+        right = set(document) == _KEYS and type(document["seq"]) is int and all(isinstance(text, str) for text in texts)
+        if right and sealed.is_uuid(cast("str", document["runId"])) and fields.is_hex(cast("str", document["head"])):
+            return document
+    raise errors.InvalidInput("not a signature of a run's head", code="SIGNATURE_INVALID")
+
+
+def check(document: JsonObject, *, run_id: str, head: str | None, public_key: str | None = None) -> Checked:
+    """Whether an admitted document is a valid signature over `head`, the hash that the record has at the signed seq."""
+    embedded = cast("str", document["publicKey"])
+    reason = ""
+    if document["runId"] != run_id:
+        reason = f"the signature is about run {document['runId']}"
+    elif document["head"] != head:
+        reason = f"the record is not the one that was signed at seq {document['seq']}"
+    elif public_key is not None and public_key != embedded:
+        reason = "the signature is by another key than the one given"
+    elif not _verifies(document):
+        reason = "the signature does not fit what it claims to sign"
+    return Checked(
+        ok=not reason,
+        key="embedded" if public_key is None else "given",
+        public_key=embedded,
+        seq=cast("int", document["seq"]),
+        reason=reason,
+    )
+
+
+def _verifies(document: JsonObject) -> bool:
+    from cryptography import exceptions  # noqa: PLC0415
+    from cryptography.hazmat.primitives.asymmetric import ed25519  # noqa: PLC0415
+
+    text = cast("str", document["signature"])
+    try:
+        public = ed25519.Ed25519PublicKey.from_public_bytes(_public_bytes(cast("str", document["publicKey"])))
+        made = base64.b64decode(text, validate=True)
+        public.verify(made, _message(document))
+    except (ValueError, binascii.Error, exceptions.InvalidSignature, errors.InvalidInput):
+        return False
+    return base64.b64encode(made).decode() == text
+
+
+def _message(document: JsonObject) -> bytes:
+    return _PURPOSE + canonical.dumps({key: value for key, value in document.items() if key != "signature"})
+
+
+# -- keys -------------------------------------------------------------------------------------------------------------
+
+
+def open_key(data_dir: Path) -> Key:
+    """The data dir's key, made at first use: `keys/ed25519.pem`, for its owner only, and `ed25519.pub` to give away."""
+    path = data_dir / "keys" / "ed25519.pem"
+    try:
+        if not path.exists():
+            _make_key(path)
+        return _read_key(path)
+    except OSError as error:
+        raise errors.StoreError(f"the signing key cannot be used: {error.strerror}", code="KEY_UNUSABLE") from error
+
+
+def find_key(data_dir: Path) -> Key | None:
+    """The data dir's key if it has one."""
+    return open_key(data_dir) if (data_dir / "keys" / "ed25519.pem").exists() else None
+
+
+def public_key(text: str) -> str:
+    """A public key as people hand it over, `ed25519:…` or PEM, in the first form (InvalidInput KEY_INVALID)."""
+    from cryptography.hazmat.primitives import serialization  # noqa: PLC0415
+    from cryptography.hazmat.primitives.asymmetric import ed25519  # noqa: PLC0415
+
+    text = text.strip()
+    if text.startswith(_PREFIX):
+        return _public_text(_public_bytes(text))
+    try:
+        loaded = serialization.load_pem_public_key(text.encode())
+    except (ValueError, TypeError):
+        raise _bad_key() from None
+    if not isinstance(loaded, ed25519.Ed25519PublicKey):
+        raise _bad_key()
+    return _public_text(loaded.public_bytes_raw())
+
+
+def _make_key(path: Path) -> None:
+    from cryptography.hazmat.primitives import serialization  # noqa: PLC0415
+    from cryptography.hazmat.primitives.asymmetric import ed25519  # noqa: PLC0415
+
+    made = ed25519.Ed25519PrivateKey.generate()
+    pem = made.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    unfinished = path.with_name(f"new-{uuid.uuid4().hex}")
+    _write(unfinished, pem)
+    try:
+        # A link fails where a rename would replace the key that another process made meanwhile.
+        path.hardlink_to(unfinished)
+    except FileExistsError:
+        return
+    finally:
+        unfinished.unlink()
+    path.with_suffix(".pub").write_text(_public_text(made.public_key().public_bytes_raw()) + "\n")
+
+
+def _write(path: Path, data: bytes) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(descriptor)
+
+
+def _read_key(path: Path) -> Key:
+    from cryptography.hazmat.primitives import serialization  # noqa: PLC0415
+    from cryptography.hazmat.primitives.asymmetric import ed25519  # noqa: PLC0415
+
+    if path.stat().st_mode & 0o077:
+        raise errors.StoreError(
+            "the signing key can be read by others", code="KEY_EXPOSED", hint="chmod 600 it, or make a new one"
+        )
+    try:
+        loaded = serialization.load_pem_private_key(path.read_bytes(), None)
+    except (ValueError, TypeError):
+        raise _bad_key() from None
+    if not isinstance(loaded, ed25519.Ed25519PrivateKey):
+        raise _bad_key()
+    return Key(secret=loaded.private_bytes_raw(), public=_public_text(loaded.public_key().public_bytes_raw()))
+
+
+def _public_text(raw: bytes) -> str:
+    return _PREFIX + base64.b64encode(raw).decode()
+
+
+def _public_bytes(text: str) -> bytes:
+    try:
+        raw = base64.b64decode(text.removeprefix(_PREFIX), validate=True)
+    except (binascii.Error, ValueError):
+        raise _bad_key() from None
+    if len(raw) != 32 or _public_text(raw) != text:
+        raise _bad_key()
+    return raw
+
+
+def _bad_key() -> errors.InvalidInput:
+    return errors.InvalidInput("not an Ed25519 key", code="KEY_INVALID", hint="ed25519:<base64>, or a PEM file")
