@@ -65,28 +65,39 @@ def read(found: cursor.Cursor, prompt: cursor.Cursor | None, variables: scope.Va
     return Asked(approval=approval, back=back)
 
 
-def outputs(declared: ports.Ports, asked: definition.Approval, node_inputs: tuple[definition.Port, ...],
-            place: cursor.Cursor) -> tuple[definition.Port, ...]:  # fmt: skip
+def outputs(node: definition.Node, place: cursor.Cursor) -> tuple[definition.Port, ...]:
     """The output ports of an approval block: those declared, checked, else the verdict and the form's properties."""
-    answers = form_schemas(asked.form)
-    offered: dict[str, JsonObject] = {
-        **{port.name: port.schema for port in node_inputs},
-        **answers,
-        **VERDICT,
-    }
-    if not declared.ports:
+    answers = {} if node.approval is None else form_schemas(node.approval.form)
+    passed = {port.name: port.schema for port in node.inputs}
+    offered: dict[str, JsonObject] = {**passed, **answers, **VERDICT}
+    if not node.outputs:
         names = dict.fromkeys((*VERDICT, *answers))
         return tuple(definition.Port(name=name, schema=offered[name], required=name in VERDICT) for name in names)
-    outer = place.value
-    section = place.at("outputs", outer.get("outputs") if isinstance(outer, Mapping) else None)
-    for port in declared.ports:
+    section = place.at("outputs", None)
+    for port in node.outputs:
         spot = section.at(port.name, None)
         if port.name not in offered:
             hint = suggest.did_you_mean(port.name, offered, otherwise=f"it can give {', '.join(offered)}")
             spot.key_problem("UNKNOWN_PORT", f"an approval gives no {port.name!r}", hint=hint)
         elif (why := schema.fits(offered[port.name], port.schema)) is not None:
             spot.problem("TYPE_MISMATCH", f"{port.name!r} does not fit its port: {why}")
-    return declared.ports
+    return node.outputs
+
+
+def check_checkpoint(node: definition.Node, place: cursor.Cursor) -> None:
+    """Before another block's work a person may change its inputs, and nothing else."""
+    asked = node.approval
+    if asked is None:
+        return
+    section = place.at("approval", None)
+    if asked.on_deny == "continue":
+        hint = "use `end`, or {route_to, max_bounces}"
+        section.at("on_deny", None).problem("CHOICE", "work that was denied cannot go on", hint=hint)
+    inputs = [port.name for port in node.inputs]
+    for name in form_schemas(asked.form):
+        if name not in inputs:
+            hint = suggest.did_you_mean(name, inputs, otherwise="the form of a checkpoint changes the block's inputs")
+            section.at("form", None).problem("UNKNOWN_PORT", f"this block has no input {name[:60]!r}", hint=hint)
 
 
 def form_schemas(form: JsonObject) -> dict[str, JsonObject]:

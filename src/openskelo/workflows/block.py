@@ -102,7 +102,7 @@ def read(key: str, place: cursor.Cursor, setting: Setting) -> Draft:
     node = _schedule(node, fields, setting)
     node = _work(node, fields, setting)
     node = _amounts(node, fields)
-    node, asked = _approval(node, fields, given)
+    node, asked = _approval(node, fields)
     node = _gates(node, fields, setting)
     _strict(fields)
     return Draft(place=place, node=node, links=taken.links, untyped=taken.untyped | given.untyped, asked=asked)
@@ -223,9 +223,7 @@ def _amounts(node: definition.Node, fields: cursor.Fields) -> definition.Node:
     return replace(node, estimate=estimate, reserve=limits.reserve(estimate, most))
 
 
-def _approval(
-    node: definition.Node, fields: cursor.Fields, given: ports.Ports
-) -> tuple[definition.Node, approvals.Asked | None]:
+def _approval(node: definition.Node, fields: cursor.Fields) -> tuple[definition.Node, approvals.Asked | None]:
     prompt = fields.get("prompt") if node.mode == "approval" else None
     found = fields.get("approval")
     if node.mode == "dag" or (found is None and prompt is None):
@@ -237,10 +235,11 @@ def _approval(
     asked = approvals.read(section, prompt, variables)
     if asked is None:
         return node, None
-    outputs = node.outputs
+    node = replace(node, approval=asked.approval)
     if node.mode == "approval":
-        outputs = approvals.outputs(given, asked.approval, node.inputs, fields.cursor)
-    return replace(node, approval=asked.approval, outputs=outputs), asked
+        return replace(node, outputs=approvals.outputs(node, fields.cursor)), asked
+    approvals.check_checkpoint(node, fields.cursor)
+    return node, asked
 
 
 def _gates(node: definition.Node, fields: cursor.Fields, setting: Setting) -> definition.Node:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from openskelo.kernel import definition
-from openskelo.workflows import cursor, edges, ports, run_inputs, scope, suggest
+from openskelo.workflows import cursor, edges, ports, run_inputs, suggest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,7 +18,7 @@ class Outputs:
 
 
 def read(section: cursor.Cursor, drafts: edges.Drafts, inputs: run_inputs.Inputs) -> Outputs:
-    """The `outputs` section: `name: block.port` or `name: {from: block.port, transform, description}`."""
+    """The `outputs` section: `name: block.port` or `name: {from: block.port, description}`."""
     bindings: dict[str, definition.Binding] = {}
     found: list[definition.Port] = []
     fields = section.fields()
@@ -59,14 +59,14 @@ def _seen(draft: edges.block.Draft) -> tuple[definition.Port, ...]:
 def _one(
     entry: cursor.Cursor, drafts: edges.Drafts, inputs: run_inputs.Inputs
 ) -> tuple[definition.Binding, definition.Port] | None:
-    source, transform = entry, None
+    source = entry
     if not isinstance(entry.value, str):
-        fields = entry.fields({"from", "transform", "description"})
+        fields = entry.fields({"from", "description"})
         found = None if fields is None else fields.need("from")
         if fields is None or found is None:
             return None
         fields.text("description")
-        source, transform = found, fields.get("transform")
+        source = found
     reference = edges.parse(source)
     if reference is None:
         return None
@@ -76,10 +76,4 @@ def _one(
             hint = suggest.did_you_mean(reference.port, inputs.names())
             source.problem("UNKNOWN_INPUT", f"the workflow has no input {reference.port[:80]!r}", hint=hint)
         return None
-    if transform is not None:
-        port = replace(port, schema=scope.check_expression(transform, {"value": port.schema}) or {}, kind="json")
-    text = transform.value if transform is not None else None
-    binding = definition.Binding(
-        node=reference.node, port=reference.port, transform=text if isinstance(text, str) else None
-    )
-    return binding, port
+    return definition.Binding(node=reference.node, port=reference.port), port
