@@ -12,7 +12,8 @@ from openskelo.contract import envelope
 from openskelo.engine import listing
 from openskelo.kernel import commands, events, pending
 from openskelo.kernel.decide import step
-from openskelo.kernel.run import AttemptId, Run
+from openskelo.kernel.json import JsonObject
+from openskelo.kernel.run import AttemptId, Run, is_busy
 from openskelo.stores import log
 
 #: Turns a node's expressions into a command; work without effects, done before the append.
@@ -25,7 +26,7 @@ class Letter:
 
     command: commands.Command
     blobs: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
-    cached: Mapping[str, log.JsonObject] = field(default_factory=dict[str, log.JsonObject])
+    cached: Mapping[str, JsonObject] = field(default_factory=dict[str, JsonObject])
     posted: int | None = None
     done: asyncio.Future[None] | None = None
 
@@ -49,6 +50,7 @@ class Actor:
         self.row = row
         self.mailbox: deque[Letter] = deque()
         self.work: dict[AttemptId, asyncio.Task[None]] = {}
+        self.durable = chain.seq
         self.wake_at: int | None = None
         self.failure: errors.OpenSkeloError | None = None
         self.moved: asyncio.Future[None] | None = None
@@ -100,6 +102,10 @@ class Actor:
             cached=cached,
         )
 
+    def is_settled(self) -> bool:
+        """Whether only a person can move the run, or nobody."""
+        return self.run.created and not is_busy(self.run)
+
     def tell(self) -> None:
         """Wake everybody who waits for the run to move."""
         if self.moved is not None and not self.moved.done():
@@ -111,6 +117,17 @@ class Actor:
         if self.moved is None:
             self.moved = asyncio.get_running_loop().create_future()
         await asyncio.shield(self.moved)
+
+    def give_up(self, error: errors.OpenSkeloError, letters: Sequence[Letter]) -> None:
+        """The run leaves memory: stop its work, tell everybody who waits. Its log is what it was."""
+        self.failure = error
+        for task in self.work.values():
+            task.cancel()
+        for letter in (*letters, *self.mailbox):
+            if letter.done is not None and not letter.done.done():
+                letter.done.set_exception(error)
+        self.mailbox.clear()
+        self.tell()
 
 
 def acknowledge(letter: Letter) -> None:

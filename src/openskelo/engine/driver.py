@@ -9,14 +9,15 @@ from __future__ import annotations
 import asyncio
 import heapq
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from openskelo import errors
 from openskelo.engine import actor as actors
 from openskelo.engine import door, mail, resolve, wiring
 from openskelo.executors import attempt
-from openskelo.kernel import answers, commands, events, pending
-from openskelo.kernel.run import InFlight, OpenApproval, Run, status
+from openskelo.kernel import answers, commands, events, outcome, pending
+from openskelo.kernel.json import JsonObject
+from openskelo.kernel.run import InFlight, OpenApproval, Run
 from openskelo.stores import log
 
 #: How soon commands of other processes are noticed.
@@ -34,6 +35,7 @@ class Driver:
         self._actors: dict[str, actors.Actor] = {}
         self._dirty: dict[str, actors.Actor] = {}
         self._timers: list[tuple[int, str]] = []
+        self.between_turns = asyncio.Lock()  # held while memory is ahead of the log
         self._mail = asyncio.Event()
         self._foreign = asyncio.Event()
         self._loop: asyncio.Task[None] | None = None
@@ -93,16 +95,28 @@ class Driver:
     # -- the loop -----------------------------------------------------------------------------------------------------
 
     async def _drive(self) -> None:
+        try:
+            await self._rounds()
+        except Exception as error:  # a defect of ours must not leave callers waiting for ever
+            internal = errors.OpenSkeloError(f"the driver failed: {error!r}", code="INTERNAL")
+            for actor in self._actors.values():
+                actor.give_up(internal, ())
+            self._actors.clear()
+            raise
+
+    async def _rounds(self) -> None:
         polled = 0.0
         while True:
             if not self._dirty:
                 await self._sleep()
             if time.monotonic() - polled >= POLL_SECONDS:
                 await self._listen()
+                await self._store.flush()
                 polled = time.monotonic()
             await self._ring_timers()
             if self._dirty:
-                await self._turn()
+                async with self.between_turns:
+                    await self._turn()
 
     async def _sleep(self) -> None:
         self._mail.clear()
@@ -143,20 +157,15 @@ class Driver:
     async def _drop(self, turn: actors.Turn, error: errors.StoreError) -> None:
         """The append failed: nothing of it happened. The run leaves memory and can be resumed from its log."""
         actor = turn.actor
-        actor.failure = error
         self._actors.pop(actor.run.id, None)
-        for task in actor.work.values():
-            task.cancel()
-        for letter in turn.letters:
-            if letter.done is not None and not letter.done.done():
-                letter.done.set_exception(error)
-        actor.tell()
+        actor.give_up(error, turn.letters)
         await self._store.release(actor.run.id)
 
     def _carry_out(self, turn: actors.Turn) -> None:
         """The turn is durable: start what it owes, stop what it ended, tell those who wait."""
         actor = turn.actor
         run = actor.run
+        actor.durable = actor.chain.seq
         for fact in turn.facts:
             match fact:
                 case events.AttemptStarted():
@@ -188,8 +197,16 @@ class Driver:
 
     async def _work(self, actor: actors.Actor, flight: InFlight) -> None:
         """Perform one attempt and report it."""
-        task = await wiring.make_task(self._store, actor.run, flight)
-        attempted = await self._performer.perform(task)
+        cached: Mapping[str, JsonObject] = {}
+        try:
+            task = await wiring.make_task(self._store, actor.run, flight)
+        except errors.OpenSkeloError as error:  # a blob that is gone or damaged
+            failure = outcome.Failure(code=error.code, message=error.message)
+            attempted = attempt.Attempted(outcome=outcome.Outcome(inputs_hash="", failure=failure))
+        else:
+            attempted = await self._performer.perform(task)
+            if task.node.cache:
+                cached = mail.cache_entry(actor.run, task, attempted.outcome)
         actor.work.pop((flight.node, flight.visit, flight.slot), None)
         report = commands.ReportAttempt(
             at=self.now(),
@@ -199,7 +216,6 @@ class Driver:
             item=flight.item,
             outcome=attempted.outcome,
         )
-        cached = mail.cache_entry(actor.run, task, attempted.outcome) if task.node.cache else {}
         self.send(actor, actors.Letter(command=report, blobs=attempted.blobs, cached=cached))
 
     # -- time and other processes -------------------------------------------------------------------------------------
@@ -254,8 +270,3 @@ class Driver:
 
 def _milliseconds() -> int:
     return time.time_ns() // 1_000_000
-
-
-def is_settled(run: Run) -> bool:
-    """Whether only a person can move the run, or nobody."""
-    return status(run) not in ("queued", "running")

@@ -30,10 +30,17 @@ TAKEN_SECONDS = 10.0
 class Engine:
     """Drives runs in this process. An async context manager; `open` gives one over a project's data dir."""
 
-    def __init__(self, project: task.Project, store: log.Log, performer: attempt.Performer) -> None:
+    def __init__(
+        self,
+        project: task.Project,
+        store: log.Log,
+        performer: attempt.Performer,
+        provider: seam.Provider | None = None,
+    ) -> None:
         self.project = project
         self.store = store
         self.performer = performer
+        self._provider = provider
         self._driver = driver.Driver(store, performer)
 
     @classmethod
@@ -51,7 +58,7 @@ class Engine:
 
             store = datadir.open_log(project.data_dir)
         performer = attempt.Performer(project=project, blobs=store, local_handlers=handlers, provider=provider)
-        engine = cls(project, store, performer)
+        engine = cls(project, store, performer, provider)
         engine._driver.start()
         return engine
 
@@ -81,6 +88,7 @@ class Engine:
         global_mode: Literal["PLANNING", "IMPLEMENTATION"] = "IMPLEMENTATION",
     ) -> str:
         """Begin a run and give its id; it is durable when this returns (InvalidInput: nothing was started)."""
+        self._check_means(workflow)
         values = door.run_inputs(workflow, inputs or {})
         command = commands.CreateRun(
             at=self._driver.now(),
@@ -91,6 +99,18 @@ class Engine:
             global_mode=global_mode,
         )
         return await self._create(workflow, command)
+
+    def _check_means(self, workflow: definition.Workflow) -> None:
+        """Refuse a workflow that asks a model where there is none, before anything is started."""
+        if self._provider is not None:
+            return
+        for key, node in workflow.nodes.items():
+            if node.mode == "ai" or any(gate.type == "llm_review" for gate in (*node.pre_gates, *node.post_gates)):
+                raise errors.InvalidInput(
+                    f"{key} needs a model, and no provider is configured",
+                    code="PROVIDER_MISSING",
+                    hint="`skelo test` runs it with scripted answers",
+                )
 
     async def _create(self, workflow: definition.Workflow, command: commands.CreateRun) -> str:
         run_id = str(uuid.uuid4())
@@ -121,6 +141,7 @@ class Engine:
         """Begin a new run from `node` of another one; what came before it is kept, `inputs` change it."""
         parent = (await self._read(run_id)).run
         plan = await forking.plan(self.store, parent, node, inputs or {}, workflow)
+        self._check_means(plan.workflow)
         command = commands.CreateRun(
             at=self._driver.now(),
             definition="",
@@ -164,11 +185,15 @@ class Engine:
     async def wait(self, run_id: str) -> JsonObject:
         """Wait until the run has ended or only a person can move it; gives its document (see `show`)."""
         actor = self._driver.actor(run_id)
-        while actor is not None and not driver.is_settled(actor.run):
-            if actor.failure is not None:
-                raise actor.failure
+        if actor is None:
+            return await self.show(run_id)
+        while True:
+            async with self._driver.between_turns:
+                if actor.failure is not None:
+                    raise actor.failure
+                if actor.is_settled():
+                    return await self._document(actor.run)
             await actor.move()
-        return await self.show(run_id)
 
     async def suspend(self, *, by: str = "python") -> None:
         """Stop cleanly: nothing new starts, `once` effects finish, other work is cut and done again on resume."""
@@ -272,8 +297,11 @@ class Engine:
 
     async def show(self, run_id: str) -> JsonObject:
         """The run's document, from its log (NotFound)."""
-        actor = self._driver.actor(run_id)
-        run = actor.run if actor is not None else (await self._read(run_id)).run
+        async with self._driver.between_turns:
+            actor = self._driver.actor(run_id)
+            return await self._document(actor.run if actor is not None else (await self._read(run_id)).run)
+
+    async def _document(self, run: runs.Run) -> JsonObject:
         return await document.show(self.store, run, max(self._driver.now(), run.updated_at))
 
     async def follow(self, run_id: str, *, after: int = 0, until_end: bool = True) -> AsyncIterator[JsonObject]:
@@ -281,6 +309,7 @@ class Engine:
         seq = after
         ended = False
         while True:
+            actor = self._driver.actor(run_id)
             async for lines in self.store.read(run_id, after=seq):
                 for line in lines:
                     event = cast("JsonObject", orjson.loads(line))
@@ -289,11 +318,7 @@ class Engine:
                     yield event
             if ended or not until_end:
                 return
-            await self._wait_for_more(run_id)
-
-    async def _wait_for_more(self, run_id: str) -> None:
-        actor = self._driver.actor(run_id)
-        if actor is None:
-            await self._driver.elsewhere()
-        else:
-            await actor.move()
+            if actor is None:
+                await self._driver.elsewhere()
+            elif actor.durable <= seq:
+                await actor.move()
