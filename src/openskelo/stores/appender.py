@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 
 import orjson
 
-from openskelo import errors
 from openskelo.stores import blobs, faults, log
 
 #: So many of the newest rows may be without a place in the index of runs; readers look at each of them.
@@ -55,7 +54,7 @@ class Appender:
             or not _brings_lines_only(append)
         ):
             return None
-        joined = _join(append.lines)
+        joined = log.join(append.lines)
         seq = head.seq + len(append.lines)
         try:
             self._execute(self._insert_lines, (position, head.number, seq, joined))
@@ -116,7 +115,7 @@ class Appender:
             if append.lines:
                 position += 1
                 head.seq += len(append.lines)
-                rows.append((position, head.number, head.seq, _join(append.lines)))
+                rows.append((position, head.number, head.seq, log.join(append.lines)))
             if not _brings_lines_only(append):
                 self._write_beside(append)
         return rows
@@ -193,13 +192,6 @@ def _brings_lines_only(append: log.Append) -> bool:
         and bool(append.lines)
         and not (append.opened or append.closed or append.blobs or append.consumed or append.cached)
     )
-
-
-def _join(lines: Sequence[bytes]) -> bytes:
-    joined = b"\n".join(lines)
-    if joined.count(b"\n") != len(lines) - 1:
-        raise errors.InvalidInput("a line of the log contains a line end", code="LINE_INVALID")
-    return joined
 
 
 def _listing(row: log.RunRow) -> tuple[str | int | None, ...]:

@@ -77,6 +77,14 @@ def check_run_id(run_id: str) -> None:
         raise errors.InvalidInput(f"not a run id: {run_id[:100]!r}", code="RUN_ID", hint="run ids are UUIDs")
 
 
+def join(lines: Sequence[bytes]) -> bytes:
+    """The lines with a line end between any two; a line that has one inside is refused (InvalidInput)."""
+    joined = b"\n".join(lines)
+    if joined.count(b"\n") > len(lines) - 1 and lines:
+        raise errors.InvalidInput("a line of the log contains a line end", code="LINE_INVALID")
+    return joined
+
+
 def conflict(append: Append, seq: int) -> errors.Conflict:
     """The error for an Append that does not go on where its run ends."""
     return errors.Conflict(

@@ -45,6 +45,7 @@ class MemoryLog:
             append = batch[0]
             lines = self._lines.get(append.run_id)
             if lines is not None and len(lines) == append.expected_seq and not _brings_more(append):
+                log.join(append.lines)
                 lines += append.lines
                 self._count()
                 return
@@ -58,6 +59,7 @@ class MemoryLog:
         consumed: set[int] = set()
         for append in batch:
             log.check_run_id(append.run_id)
+            log.join(append.lines)
             seq = heads.get(append.run_id, len(self._lines.get(append.run_id, ())))
             if append.expected_seq != seq:
                 raise log.conflict(append, seq)
@@ -113,10 +115,9 @@ class MemoryLog:
     async def read(self, run_id: str, *, after: int = 0) -> AsyncIterator[Sequence[bytes]]:
         """The run's lines with seq > `after`, in order, in chunks; nothing for an unknown run."""
         lines = self._lines.get(run_id, [])
-        while after < len(lines):
-            chunk = lines[after : after + CHUNK]
-            after += len(chunk)
-            yield chunk
+        end = len(lines)
+        for at in range(after, end, CHUNK):
+            yield lines[at : min(at + CHUNK, end)]
 
     async def row(self, run_id: str) -> log.RunRow | None:
         """A run's listing; None for a run that is unknown or has none yet."""
