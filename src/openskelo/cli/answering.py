@@ -4,52 +4,68 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from typing import Literal
 
 from openskelo.cli import ink, members, output, render, terminal
-from openskelo.kernel.json import JsonObject
+from openskelo.kernel import commands
+from openskelo.kernel.json import Json, JsonObject
+
+_LATER = {"later": "leave it open and stop here"}
+_CHOICES = {
+    "approval": {"approve": "say yes", "deny": "say no, with a reason"},
+    "uncertain": {
+        "again": "do it again",
+        "happened": "it did happen: give its outputs",
+        "fail": "count it as failed",
+    },
+    "stalled": {"approve": "go on trying", "deny": "end the run"},
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """What a person decided."""
 
-    status: Literal["approved", "denied", "modified"]
+    status: commands.Answer
     values: JsonObject | None = None
     reason: str | None = None
-
-
-def open_questions(document: JsonObject) -> list[JsonObject]:
-    """The open approvals of a run's document."""
-    return members.objects_at(document, "approvals")
 
 
 async def ask(lines: terminal.Lines, approval: JsonObject) -> Answer | None:
     """Show one approval and take the answer; None when the person wants to answer later."""
     paint = ink.Ink(sys.stderr).paint
     output.note()
-    output.note(f"{paint('?', 'yellow', 'bold')} {paint(str(approval.get('node')), 'bold')} asks:")
+    output.note(f"{paint('?', 'yellow', 'bold')} {paint(ink.one_line(str(approval.get('node'))), 'bold')} asks:")
     output.note(f"  {render.indented(str(approval.get('prompt', '')), 2)}")
     form = members.object_at(approval, "form")
-    choices = {"approve": "say yes", "deny": "say no, with a reason", "later": "leave it open and stop here"}
+    choices = dict(_CHOICES.get(str(approval.get("kind")), _CHOICES["approval"]))
     if members.object_at(form, "properties"):
-        choices = {"approve": "say yes", "edit": "say yes with other values", **choices}
-    match await terminal.choose(lines, "Your answer", choices):
+        choices["edit"] = "say yes with other values"
+    match await terminal.choose(lines, "Your answer", choices | _LATER):
         case "approve":
-            return await _approve(lines, form, approval)
+            return await _approve(lines, form, members.object_at(approval, "args"))
+        case "again":
+            return Answer(status="approved")
         case "edit":
             values = await terminal.ask_form(lines, form, members.object_at(approval, "args"))
             return Answer(status="modified", values=values)
-        case "deny":
+        case "happened":
+            return Answer(status="modified", values=await _outputs(lines))
+        case "deny" | "fail":
             reason = await lines.ask("  Why: ")
             return Answer(status="denied", reason=reason or None)
         case _:
             return None
 
 
-async def _approve(lines: terminal.Lines, form: JsonObject, approval: JsonObject) -> Answer:
+async def _approve(lines: terminal.Lines, form: JsonObject, asked: JsonObject) -> Answer:
     """A plain yes, unless the form demands values that nobody has given yet."""
-    asked = members.object_at(approval, "args")
     if all(name in asked for name in members.list_at(form, "required")):
         return Answer(status="approved")
     return Answer(status="modified", values=await terminal.ask_form(lines, form, asked))
+
+
+async def _outputs(lines: terminal.Lines) -> JsonObject:
+    """The outputs of work that did happen; the engine checks them against the node's contract."""
+    schema: dict[str, Json] = {"type": "object", "description": "What it gave back, as one JSON object"}
+    value = await terminal.ask_value(lines, "outputs", schema, default=None, required=True)
+    return members.as_object(value)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from typing import TypeAlias
 
 from openskelo import errors
-from openskelo.cli import drive, exits, identity, output, place, render
-from openskelo.engine import local
+from openskelo.cli import drive, exits, identity, output, render
+from openskelo.executors import task
+from openskelo.kernel import commands
 from openskelo.kernel.json import JsonObject
 from openskelo.stores import log as stores_log
 
 SHORTEST = 4
-Reader = Callable[[argparse.Namespace, JsonObject], tuple[str, JsonObject | None]]
+Reader: TypeAlias = "Callable[[argparse.Namespace, JsonObject], tuple[commands.Answer, JsonObject | None]]"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,18 +27,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-async def answer(args: argparse.Namespace, where: place.Place, read: Reader) -> int:
+async def answer(args: argparse.Namespace, where: task.Project, read: Reader) -> int:
     """Give the answer that `read` makes of the arguments, then follow the run if it is ours to drive."""
-    async with place.reading(where) as log:
-        row = await resolve(log, args.approval_id)
+    async with drive.engine_at(where) as engine:
+        row = await resolve(engine.store, args.approval_id)
         status, values = read(args, row.document)
-        elsewhere = await log.driver_alive(row.run_id)
-        async with await local.Engine.open(where.project, log=log) as engine:
-            await engine.answer(row.approval_id, status=status, values=values, reason=args.reason, by=identity.user())
-            if not elsewhere:
-                workflow = await engine.workflow(row.run_id)
-                return await drive.to_end(engine, row.run_id, args, workflow.nodes)
-            document = await engine.show(row.run_id)
+        seen = await drive.head(engine, row.run_id)
+        elsewhere = await engine.store.driver_alive(row.run_id)
+        await engine.answer(row.approval_id, status=status, values=values, reason=args.reason, by=identity.user())
+        if not elsewhere:
+            await engine.resume(row.run_id, by=identity.user())
+            return await drive.to_end(engine, row.run_id, args, after=seen)
+        document = await engine.show(row.run_id)
     if args.json:
         output.document(document)
     else:

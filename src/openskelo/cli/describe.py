@@ -18,7 +18,7 @@ def block_lines(node: definition.Node, painter: ink.Ink, columns: int) -> list[s
     rows += [("in" if not at else "", _input(port, node)) for at, port in enumerate(node.inputs)]
     rows += [("out" if not at else "", port_text(port)) for at, port in enumerate(node.outputs)]
     rows += [(f"gate {'before' if early else 'after'}", text) for early, text in _gates(node)]
-    rows += [("asks", text) for text in _questions(node)]
+    rows += [("asks" if not at else "", text) for at, text in enumerate(_questions(node))]
     rows += [("back to", bounce_text(bounce)) for bounce in node.bounces]
     rows.append(("runs", ", ".join(run_words(node))))
     lines += [

@@ -6,56 +6,74 @@ import argparse
 import asyncio
 import contextlib
 import sys
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator
 
 from openskelo import errors
-from openskelo.cli import answering, exits, identity, interrupts, output, render, terminal, view
+from openskelo.cli import answering, exits, identity, interrupts, members, output, place, render, terminal, view
 from openskelo.engine import local
-from openskelo.kernel import definition
+from openskelo.executors import task
 from openskelo.kernel.json import JsonObject
 
+#: After a suspension a second Ctrl-C is still taken for so long.
+_SECOND_CHANCE = 0.7
 
-async def to_end(
-    engine: local.Engine, run_id: str, args: argparse.Namespace, nodes: Mapping[str, definition.Node]
-) -> int:
-    """Follow a run until it ends or waits for somebody who is not here; print its document; give its exit code."""
-    try:
-        with interrupts.Interrupts() as stop:
-            document = await _watched(engine, run_id, args, nodes, stop)
-    except interrupts.Interrupted:
-        document = await engine.show(run_id)
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of every command that drives a run."""
+    parser.add_argument("-q", "--quiet", action="store_true", help="no progress on stderr")
+
+
+@contextlib.asynccontextmanager
+async def engine_at(where: task.Project) -> AsyncGenerator[local.Engine]:
+    """An engine over a data dir that has runs already (NotFound when it has none)."""
+    engine = await local.Engine.open(where, store=place.open_log(where))
+    async with engine:
+        yield engine
+
+
+async def to_end(engine: local.Engine, run_id: str, args: argparse.Namespace, *, after: int = 0) -> int:
+    """Follow a run until it ends or waits for somebody who is not here; print its document; give its exit code.
+
+    Events up to seq `after` are old news and not shown.
+    """
+    with interrupts.Interrupts() as stop:
+        document = await _watched(engine, run_id, args, stop, after)
     if args.json:
         output.document(document)
     else:
         render.result(document)
-        if document.get("ending") is None:
+        if document.get("ending") is None and not members.list_at(document, "approvals"):
             output.note(f"go on with: skelo resume {run_id}")
     return exits.of_run(document)
 
 
+async def head(engine: local.Engine, run_id: str) -> int:
+    """The seq of the run's last event so far."""
+    seq = 0
+    async for lines in engine.store.read(run_id):
+        seq += len(lines)
+    return seq
+
+
 async def _watched(
-    engine: local.Engine,
-    run_id: str,
-    args: argparse.Namespace,
-    nodes: Mapping[str, definition.Node],
-    stop: interrupts.Interrupts,
+    engine: local.Engine, run_id: str, args: argparse.Namespace, stop: interrupts.Interrupts, after: int
 ) -> JsonObject:
-    async with _showing(engine, run_id, _view(args, nodes)) as shown:
+    async with _showing(engine, run_id, args, after) as shown:
         try:
             return await _answered(engine, run_id, shown, stop, interactive=terminal.is_interactive(as_json=args.json))
-        except interrupts.Interrupted:
+        except interrupts.Interrupted as interruption:
             shown.pause()
-            return await _suspended(engine, run_id, stop)
+            return await _suspended(engine, run_id, stop, patient=not interruption.hurried)
 
 
 async def _answered(
     engine: local.Engine, run_id: str, shown: view.View, stop: interrupts.Interrupts, *, interactive: bool
 ) -> JsonObject:
-    """Wait for the run, and put its questions to the person here until none is left that this person may answer."""
+    """Wait for the run, and put its questions to the person here until none is left, or they are left for later."""
     lines = terminal.Lines()
     while True:
         document = await stop.until(engine.wait(run_id))
-        approvals = answering.open_questions(document)
+        approvals = members.objects_at(document, "approvals")
         if not interactive or document.get("ending") is not None or not approvals:
             return document
         shown.pause()
@@ -65,57 +83,62 @@ async def _answered(
             return document
         if answer is None:
             return document
-        try:
-            await engine.answer(
-                str(approvals[0]["id"]),
-                status=answer.status,
-                values=answer.values,
-                reason=answer.reason,
-                by=identity.user(),
-            )
-        except (errors.Refused, errors.InvalidInput, errors.NotFound) as error:
-            output.report(error, as_json=False)
+        await _give(engine, str(approvals[0]["id"]), answer)
         shown.go_on()
 
 
-async def _suspended(engine: local.Engine, run_id: str, stop: interrupts.Interrupts) -> JsonObject:
-    output.note("suspending; Ctrl-C again cancels the run")
+async def _give(engine: local.Engine, approval_id: str, answer: answering.Answer) -> None:
+    """Hand the answer in; what is wrong with it is said, and the question stands."""
     try:
-        await stop.until(engine.suspend())
+        await engine.answer(
+            approval_id, status=answer.status, values=answer.values, reason=answer.reason, by=identity.user()
+        )
+    except (errors.Refused, errors.InvalidInput, errors.NotFound) as error:
+        output.report(error, as_json=False)
+
+
+async def _suspended(engine: local.Engine, run_id: str, stop: interrupts.Interrupts, *, patient: bool) -> JsonObject:
+    output.note("suspending the run; Ctrl-C again cancels it")
+    try:
+        await stop.until(engine.suspend(by=identity.user()))
+        if patient:
+            await stop.until(asyncio.sleep(_SECOND_CHANCE))
     except interrupts.Interrupted:
-        output.note("cancelling")
+        output.note("cancelling the run")
         await engine.cancel(run_id, by=identity.user(), reason="interrupted")
+        return await engine.wait(run_id)
     return await engine.show(run_id)
 
 
 @contextlib.asynccontextmanager
-async def _showing(engine: local.Engine, run_id: str, shown: view.View) -> AsyncGenerator[view.View]:
-    """Feed the run's events to the view in the background."""
+async def _showing(engine: local.Engine, run_id: str, args: argparse.Namespace, seen: int) -> AsyncGenerator[view.View]:
+    """Feed the run's events to the view in the background, and at the end whatever it has not seen yet."""
+    shown = await _view(engine, run_id, args)
 
-    async def feed() -> None:
-        async for envelope in engine.follow(run_id):
+    async def feed(*, until_end: bool) -> None:
+        nonlocal seen
+        async for envelope in engine.follow(run_id, after=seen, until_end=until_end):
+            seen = int(str(envelope["seq"]))
             shown.show(envelope)
 
-    task = asyncio.ensure_future(feed())
+    task = asyncio.ensure_future(asyncio.sleep(0) if args.quiet else feed(until_end=True))
     try:
         yield shown
-        await asyncio.sleep(0)
     finally:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-        shown.close()
+        try:
+            if not args.quiet:
+                await feed(until_end=False)
+        finally:
+            shown.close()
 
 
-def _view(args: argparse.Namespace, nodes: Mapping[str, definition.Node]) -> view.View:
+async def _view(engine: local.Engine, run_id: str, args: argparse.Namespace) -> view.View:
     if args.quiet:
         return view.Silent()
-    if sys.stderr.isatty() and not args.json:
-        from openskelo.cli import live  # noqa: PLC0415 - rich is slow to import and for terminals only
+    if not sys.stderr.isatty() or args.json:
+        return view.Plain()
+    from openskelo.cli import live  # noqa: PLC0415 - rich is slow to import and for terminals only
 
-        return live.Live(nodes)
-    return view.Plain()
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of every command that drives a run."""
-    parser.add_argument("-q", "--quiet", action="store_true", help="no progress on stderr")
+    return live.Live(members.object_at(await engine.show(run_id), "nodes"))

@@ -21,7 +21,9 @@ def show(workflow: definition.Workflow, past: totals.Past | None, *, items: int,
 def _print(workflow: definition.Workflow, past: totals.Past | None, items: int) -> None:
     painter = ink.Ink(sys.stdout)
     columns = shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 1000
-    output.say(f"{painter.paint(ink.one_line(workflow.name), 'bold')}  {painter.paint(workflow.hash[:19] + '…', 'dim')}")
+    output.say(
+        f"{painter.paint(ink.one_line(workflow.name), 'bold')}  {painter.paint(workflow.hash[:19] + '…', 'dim')}"
+    )
     if workflow.description:
         output.say(ink.clean(workflow.description).strip())
     _section(painter, "Inputs", [f"  {describe.port_text(port)}" for port in workflow.inputs] or ["  none"])

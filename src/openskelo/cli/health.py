@@ -19,6 +19,7 @@ from typing import Literal
 
 from openskelo import errors
 from openskelo.cli import output, place
+from openskelo.executors import task
 
 PARTS = {
     "orjson": "JSON",
@@ -53,7 +54,7 @@ def examine(args: argparse.Namespace) -> list[Finding]:
         details = "; ".join(str(problem) for problem in error.problems)
         return [*findings, Finding(name="project", state="fail", detail=details, hint="mend skelo.yaml")]
     findings.append(_project(where))
-    checks: tuple[Callable[[place.Place], Finding], ...] = (_data_dir, _space, _locks, _sync)
+    checks: tuple[Callable[[task.Project], Finding], ...] = (_data_dir, _space, _locks, _sync)
     for check in checks:
         try:
             findings.append(check(where))
@@ -88,7 +89,7 @@ def _part(name: str) -> Finding:
     return Finding(name=name, state="ok", detail=PARTS[name])
 
 
-def _project(where: place.Place) -> Finding:
+def _project(where: task.Project) -> Finding:
     marker = where.root / "skelo.yaml"
     if marker.exists():
         return Finding(name="project", state="ok", detail=str(marker))
@@ -100,7 +101,7 @@ def _project(where: place.Place) -> Finding:
     )
 
 
-def _data_dir(where: place.Place) -> Finding:
+def _data_dir(where: task.Project) -> Finding:
     if place.has_runs(where):
         version = (where.data_dir / "version").read_text().strip()
         return Finding(name="data dir", state="ok", detail=f"{where.data_dir} (version {version})")
@@ -110,14 +111,14 @@ def _data_dir(where: place.Place) -> Finding:
     return Finding(name="data dir", state="fail", detail=f"{parent} is not writable", hint="give another --data-dir")
 
 
-def _space(where: place.Place) -> Finding:
+def _space(where: task.Project) -> Finding:
     free = shutil.disk_usage(_nearest(where.data_dir)).free
     low = free < _LOW_SPACE
     detail = f"{free / 1024**3:.1f} GiB free"
     return Finding(name="disk space", state="warn" if low else "ok", detail=detail, hint="make room" if low else None)
 
 
-def _locks(where: place.Place) -> Finding:
+def _locks(where: task.Project) -> Finding:
     """Whether a lock that one holder has is refused to another: what keeps two drivers from one run."""
     with tempfile.NamedTemporaryFile(dir=_nearest(where.data_dir)) as first, Path(first.name).open("rb") as second:
         fcntl.flock(first.fileno(), fcntl.LOCK_EX)
@@ -133,7 +134,7 @@ def _locks(where: place.Place) -> Finding:
     )
 
 
-def _sync(where: place.Place) -> Finding:
+def _sync(where: task.Project) -> Finding:
     """How long one durable line takes here: what every step of a run costs at least."""
     times: list[float] = []
     with tempfile.NamedTemporaryFile(dir=_nearest(where.data_dir)) as file:

@@ -12,19 +12,23 @@ T = TypeVar("T")
 
 
 class Interrupted(Exception):
-    """The user asked to stop what was being waited for."""
+    """Somebody asked to stop what was being waited for; `hurried` when the system did (SIGTERM)."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.hurried = number == signal.SIGTERM
 
 
 class Interrupts:
     """Counts SIGINT and SIGTERM while it is open, and lets a wait end when one arrives."""
 
     def __init__(self) -> None:
-        self._arrived: asyncio.Queue[None] = asyncio.Queue()
+        self._arrived: asyncio.Queue[int] = asyncio.Queue()
         self._loop = asyncio.get_running_loop()
 
     def __enter__(self) -> Interrupts:
         for number in (signal.SIGINT, signal.SIGTERM):
-            self._loop.add_signal_handler(number, self._arrived.put_nowait, None)
+            self._loop.add_signal_handler(number, self._arrived.put_nowait, number)
         return self
 
     def __exit__(
@@ -41,7 +45,7 @@ class Interrupts:
             await asyncio.wait({task, signalled}, return_when=asyncio.FIRST_COMPLETED)
             if task.done():
                 return await task
-            raise Interrupted
+            raise Interrupted(signalled.result())
         finally:
             for waiting in (task, signalled):
                 waiting.cancel()

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rich import console, table, text
 from rich.live import Live as RichLive
 
 from openskelo.cli import ink, members, output, view
-from openskelo.kernel import definition
 from openskelo.kernel.json import JsonObject
 
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
@@ -41,8 +40,9 @@ class _Row:
 class Live:
     """A table that stays in place; what is worth keeping scrolls above it."""
 
-    def __init__(self, nodes: Mapping[str, definition.Node]) -> None:
-        self._rows = {key: _Row(mode=node.mode) for key, node in nodes.items()}
+    def __init__(self, nodes: JsonObject) -> None:
+        """`nodes` are those of the run's document: where each stands now."""
+        self._rows = {key: _row(members.as_object(node)) for key, node in nodes.items()}
         self._console = console.Console(file=sys.stderr, highlight=False)
         self._started = time.monotonic()
         self._live = self._open()
@@ -119,6 +119,14 @@ class Live:
             text.Text(output.duration(spent) if spent >= 0.001 else "", style="dim"),
             text.Text(row.remark, style="dim"),
         )
+
+
+def _row(node: JsonObject) -> _Row:
+    outcomes = {"succeeded": "done", "failed": "failed", "skipped": "skipped", "cancelled": "failed"}
+    states = {"running": "running", "blocked": "asking"}
+    state = outcomes.get(members.text_at(node, "outcome")) or states.get(members.text_at(node, "status"), "waiting")
+    attempts = node.get("attempts")
+    return _Row(mode=members.text_at(node, "mode"), state=state, attempts=attempts if isinstance(attempts, int) else 0)
 
 
 def _note(row: _Row, kind: str, data: JsonObject) -> None:

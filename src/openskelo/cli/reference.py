@@ -1,4 +1,7 @@
-"""The reference page of the command line, made from the parsers: `python -m openskelo.cli.reference > docs/reference/cli.md`."""
+"""The reference page of the command line, made from the parsers.
+
+`python -m openskelo.cli.reference > docs/reference/cli.md` writes it; a test compares.
+"""
 
 from __future__ import annotations
 
@@ -20,14 +23,16 @@ This page is generated from the parsers by `python -m openskelo.cli.reference`; 
 - `--json` prints one JSON document on stdout and nothing else there (`events` prints one JSON line for each event).
   Progress, advice and logs go to stderr.
 - An error is one line on stderr, `error: CODE message`, with a hint under it; with `--json` it is
-  `{{"error": {{"code", "message", "hint"}}}}` on stdout. The Problems of a workflow are lines `FILE:LINE:COL: CODE message (hint)`;
-  with `--json` they are `{{"problems": [{{"file", "line", "column", "code", "message", "path", "hint"}}]}}`.
+  `{{"error": {{"code", "message", "hint"}}}}` on stdout.
+- The Problems of a workflow are lines `FILE:LINE:COL: CODE message (hint)` on stderr; with `--json` they are
+  `{{"problems": [{{"file", "line", "column", "code", "message", "path", "hint"}}]}}` on stdout.
 - Commands that drive a run (`run`, `resume`, `fork`, `approve`, `deny`) and `show` exit with the run's code:
-  0 completed, 1 failed (also denied, escalated), 3 not ended (paused, waiting for a person, suspended, or driven elsewhere),
-  4 budget exceeded, 130 cancelled. 2 means that the input was invalid or the order not allowed, and that nothing was started or changed.
+  0 completed, 1 failed (also denied, escalated), 3 not ended (paused, waiting for a person, suspended, or driven
+  elsewhere), 4 budget exceeded, 130 cancelled. 2 means that the input was invalid or the order not allowed, and that
+  nothing was started or changed.
 - Ctrl-C (or SIGTERM) suspends the run that a command drives; a second one cancels it.
-- The project root is the nearest folder at or above the workflow file (else the current folder) with `skelo.yaml` or `.skelo/`.
-  The data dir is `--data-dir`, else `$SKELO_HOME`, else `.skelo/` in the project root.
+- The project root is the nearest folder at or above the workflow file (else the current folder) that has `skelo.yaml`
+  or `.skelo/`. The data dir is `--data-dir`, else `$SKELO_HOME`, else `data_dir` of `skelo.yaml`, else `.skelo/`.
 - Colours appear on terminals only, and never with `NO_COLOR`. `SKELO_DEBUG=1` prints the traceback of a defect.
 """
 

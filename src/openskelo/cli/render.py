@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from datetime import datetime
 
 from openskelo.cli import ink, members, output
 from openskelo.kernel.json import JsonObject
@@ -55,15 +56,39 @@ def question(approval: JsonObject) -> None:
     """One open approval with the commands that answer it."""
     painter = ink.Ink(sys.stdout)
     output.say(f"  {painter.paint(str(approval.get('node')), 'bold')}: {indented(str(approval.get('prompt', '')))}")
-    properties = members.object_at(members.object_at(approval, "form"), "properties")
-    changes = " ".join(f"[--set {name}=…]" for name in properties)
-    output.say(f"    skelo approve {approval['id']} {changes}".rstrip())
-    output.say(f"    skelo deny {approval['id']} --reason …")
+    if approval.get("expiresAt"):
+        until = local_time(str(approval["expiresAt"]))
+        output.say(f"    {painter.paint(f'open until {until}', 'dim')}")
+    for command, meaning in _answers(approval):
+        output.say(f"    {command}{painter.paint(f'   {meaning}', 'dim') if meaning else ''}")
+
+
+def _answers(approval: JsonObject) -> list[tuple[str, str]]:
+    """The commands that answer an approval, with their meaning where it is not plain."""
+    approve, deny = f"skelo approve {approval['id']}", f"skelo deny {approval['id']} --reason …"
+    match approval.get("kind"):
+        case "uncertain":
+            return [
+                (approve, "do it again"),
+                (f"{approve} --set OUTPUT=…", "it did happen"),
+                (deny, "count it as failed"),
+            ]
+        case "stalled":
+            return [(approve, "go on trying"), (deny, "end the run")]
+        case _:
+            properties = members.object_at(members.object_at(approval, "form"), "properties")
+            return [(" ".join([approve, *(f"[--set {name}=…]" for name in properties)]), ""), (deny, "")]
+
+
+def local_time(text: str) -> str:
+    """A recorded time in the reader's zone."""
+    return datetime.fromisoformat(text).astimezone().strftime("%Y-%m-%d %H:%M:%S")
 
 
 def indented(text: str, by: int = 4) -> str:
     """Text of several lines, the later ones moved in."""
-    return ("\n" + " " * by).join(ink.clean(text).strip().splitlines())
+    lines = ink.clean(text).strip().splitlines()
+    return "\n".join(" " * by + line if number and line else line for number, line in enumerate(lines))
 
 
 def _ending(document: JsonObject, painter: ink.Ink) -> str:

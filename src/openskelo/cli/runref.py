@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import time
+
 from openskelo import errors
+from openskelo.engine import document as run_document
+from openskelo.engine import loading
+from openskelo.kernel.json import JsonObject
 from openskelo.stores import log as stores_log
 
 SHORTEST = 4
@@ -33,6 +38,12 @@ async def resolve(log: stores_log.Log, text: str) -> stores_log.RunRow:
             f"{text} fits {len(found)} runs", code="RUN_AMBIGUOUS", hint=f"give more characters of one of: {listed}"
         )
     return found[0]
+
+
+async def document(log: stores_log.Log, run_id: str) -> JsonObject:
+    """The run's document, read from the log alone; nothing is claimed or changed."""
+    run = (await loading.load(log, run_id)).run
+    return await run_document.show(log, run, max(time.time_ns() // 1_000_000, run.updated_at))
 
 
 async def _starting_with(log: stores_log.Log, prefix: str) -> list[stores_log.RunRow]:

@@ -1,11 +1,11 @@
 """The file of scripted runs that `skelo test` reads: text to cases, or Problems with their place.
 
-    tests:
-      - name: publishes what was approved
-        inputs: {topic: bees}
-        answers: {draft: [{text: "…"}, {error: {code: MODEL_DOWN, message: "…"}}]}   # of ai blocks, in order
-        approvals: {review: {status: approved | denied | modified, set: {…}, reason: "…"}}   # or a list of them
-        expect: {ending: ok, outputs: {…}, nodes: {draft: {outcome: succeeded, outputs: {…}}}}
+tests:
+  - name: publishes what was approved
+    inputs: {topic: bees}
+    answers: {draft: [{text: "…"}, {error: {code: MODEL_DOWN, message: "…"}}]}   # of ai blocks, in order
+    approvals: {review: {status: approved | denied | modified, set: {…}, reason: "…"}}   # or a list of them
+    expect: {ending: ok, outputs: {…}, nodes: {draft: {outcome: succeeded, outputs: {…}}}}
 """
 
 from __future__ import annotations
@@ -14,19 +14,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from openskelo.kernel import definition
+from openskelo.kernel import commands, definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.workflows import cursor, source, suggest
 
 ENDINGS = ("ok", "failed", "cancelled", "budget_exceeded", "denied", "escalated", "paused")
-_NODE_FACTS = ("status", "outcome", "visits", "attempts", "outputs")
+_NODE_FACTS = frozenset({"status", "outcome", "visits", "attempts", "outputs"})
+_STATUSES: dict[str, commands.Answer] = {"approved": "approved", "denied": "denied", "modified": "modified"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
     """What the script answers to an approval."""
 
-    status: str
+    status: commands.Answer
     values: JsonObject | None = None
     reason: str | None = None
 
@@ -48,7 +49,7 @@ def read(path: Path, workflow: definition.Workflow) -> tuple[Case, ...]:
     """The cases in a file; InvalidWorkflow with every Problem found."""
     text = source.read(path)
     report = text.report()
-    root = cursor.Cursor(text.value, (), report).fields(("tests",))
+    root = cursor.Cursor(text.value, (), report).fields({"tests"})
     tests = root.need("tests") if root else None
     entries = (tests.items() or []) if tests else []
     if tests and not entries and not report.failed:
@@ -59,11 +60,11 @@ def read(path: Path, workflow: definition.Workflow) -> tuple[Case, ...]:
 
 
 def _case(entry: cursor.Cursor, workflow: definition.Workflow, number: int) -> Case | None:
-    fields = entry.fields(("name", "inputs", "answers", "approvals", "expect"))
+    fields = entry.fields({"name", "inputs", "answers", "approvals", "expect"})
     if fields is None:
         return None
     expected = fields.need("expect")
-    wanted = expected.fields(("ending", "outputs", "nodes")) if expected else None
+    wanted = expected.fields({"ending", "outputs", "nodes"}) if expected else None
     if wanted is None:
         return None
     nodes = _by_node(wanted, "nodes", workflow)
@@ -102,12 +103,12 @@ def _replies(place: cursor.Cursor) -> tuple[Reply, ...]:
 
 
 def _reply(entry: cursor.Cursor) -> Reply | None:
-    fields = entry.fields(("status", "set", "reason"))
+    fields = entry.fields({"status", "set", "reason"})
     if fields is None:
         return None
     values = _object(fields, "set")
-    status = fields.choice("status", ("approved", "denied", "modified"), "modified" if values else "approved")
-    return Reply(status=status, values=values or None, reason=fields.text("reason") or None)
+    status = fields.choice("status", tuple(_STATUSES), "modified" if values else "approved")
+    return Reply(status=_STATUSES[status], values=values or None, reason=fields.text("reason") or None)
 
 
 def _facts(place: cursor.Cursor) -> JsonObject:

@@ -1,23 +1,26 @@
-"""One scripted run for `skelo test`: the workflow for real, in a copy of the project, with the script as model and person."""
+"""One scripted run for `skelo test`: a real run in a copy of the project, with the script as model and person."""
 
 from __future__ import annotations
 
+import itertools
+import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from openskelo import errors
-from openskelo.cli import members, output, place, script
+from openskelo.cli import members, output, script
 from openskelo.engine import local
 from openskelo.executors import task
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.providers import scripted
 from openskelo.stores import memory
+from openskelo.values import canonical
 
 #: Folders that no workflow needs and that may be large.
-_LEFT_OUT = shutil.ignore_patterns(".git", ".skelo", ".venv", "venv", "node_modules", "__pycache__")
+_LEFT_OUT = (".git", ".skelo", ".venv", "venv", "node_modules", "__pycache__")
 _MOST_FILES = 5_000
 
 
@@ -30,34 +33,37 @@ class Verdict:
     document: JsonObject
 
 
-def copy_project(where: place.Place, target: Path) -> task.Project:
+def copy_project(where: task.Project, target: Path) -> task.Project:
     """A copy of the project under `target`, so that a test writes nothing into the real one."""
-    count = 0
-    for _ in where.root.rglob("*"):
-        count += 1
-        if count > _MOST_FILES:
-            raise errors.InvalidInput(
-                f"{where.root} has more than {_MOST_FILES} files, too many to copy for a test",
-                code="PROJECT_TOO_LARGE",
-                hint="put the workflow into a project of its own: a folder with a skelo.yaml",
-            )
+    if any(True for _ in itertools.islice(_files(where.root), _MOST_FILES, None)):
+        raise errors.InvalidInput(
+            f"{where.root} has more than {_MOST_FILES} files, too many to copy for a test",
+            code="PROJECT_TOO_LARGE",
+            hint="put the workflow into a project of its own: a folder with a skelo.yaml",
+        )
     root = target / "project"
-    shutil.copytree(where.root, root, ignore=_LEFT_OUT, symlinks=True)
+    shutil.copytree(where.root, root, ignore=shutil.ignore_patterns(*_LEFT_OUT), symlinks=True)
     return task.Project(
         root=root,
         data_dir=target / "data",
-        write_roots=tuple(_moved(path, where.root, root) for path in where.project.write_roots),
-        read_roots=tuple(_moved(path, where.root, root) for path in where.project.read_roots),
-        allow_commands=where.project.allow_commands,
-        allow_private_addresses=where.project.allow_private_addresses,
-        secrets=where.project.secrets,
+        write_roots=tuple(_moved(path, where.root, root) for path in where.write_roots),
+        read_roots=tuple(_moved(path, where.root, root) for path in where.read_roots),
+        allow_commands=where.allow_commands,
+        allow_private_addresses=where.allow_private_addresses,
+        secrets=where.secrets,
     )
+
+
+def _files(root: Path) -> Iterator[str]:
+    for _, folders, files in os.walk(root):
+        folders[:] = [name for name in folders if name not in _LEFT_OUT]
+        yield from files
 
 
 async def hold(project: task.Project, workflow: definition.Workflow, case: script.Case) -> Verdict:
     """Run one case to its end, or until it asks something that the script does not answer."""
     model = scripted.Scripted(case.answers)
-    async with await local.Engine.open(project, log=memory.MemoryLog(), provider=model) as engine:
+    async with await local.Engine.open(project, store=memory.MemoryLog(), provider=model) as engine:
         run_id = await engine.start(workflow, case.inputs, by="test")
         document = await _answered(engine, run_id, case.replies)
     return Verdict(name=case.name, differences=tuple(differences(case, document)), document=document)
@@ -96,7 +102,9 @@ def differences(case: script.Case, document: JsonObject) -> list[str]:
         actual = members.object_at(nodes, key)
         facts = {name: value for name, value in expected.items() if name != "outputs"}
         found += _unequal(key, facts, actual)
-        found += _unequal(f"{key}.outputs", members.object_at(expected, "outputs"), members.object_at(actual, "outputs"))
+        found += _unequal(
+            f"{key}.outputs", members.object_at(expected, "outputs"), members.object_at(actual, "outputs")
+        )
     return found
 
 
@@ -113,8 +121,8 @@ def _shown(actual: JsonObject, name: str) -> str:
 
 
 def _same(one: Json, other: Json) -> bool:
-    """Equal as JSON: true is not 1."""
-    return output.compact(one) == output.compact(other) or (one == other and type(one) is type(other))
+    """Equal as JSON: true is not 1, and the order of keys says nothing."""
+    return canonical.dumps(one) == canonical.dumps(other)
 
 
 def _moved(path: Path, root: Path, copy: Path) -> Path:

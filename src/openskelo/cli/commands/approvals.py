@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import Sequence
 
 from openskelo.cli import exits, output, place, render, runref
+from openskelo.executors import task
 from openskelo.stores import log as stores_log
 
 
@@ -26,7 +27,7 @@ def run(args: argparse.Namespace) -> int:
     return exits.COMPLETED
 
 
-async def _rows(args: argparse.Namespace, where: place.Place) -> Sequence[stores_log.ApprovalRow]:
+async def _rows(args: argparse.Namespace, where: task.Project) -> Sequence[stores_log.ApprovalRow]:
     if args.run_id is None and not place.has_runs(where):
         return ()
     async with place.reading(where) as log:

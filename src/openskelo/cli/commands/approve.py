@@ -6,6 +6,7 @@ import argparse
 import asyncio
 
 from openskelo.cli import approvalref, inputs, members, place
+from openskelo.kernel import commands
 from openskelo.kernel.json import JsonObject
 
 
@@ -26,7 +27,7 @@ def run(args: argparse.Namespace) -> int:
     return asyncio.run(approvalref.answer(args, place.of_args(args), _values))
 
 
-def _values(args: argparse.Namespace, document: JsonObject) -> tuple[str, JsonObject | None]:
+def _values(args: argparse.Namespace, document: JsonObject) -> tuple[commands.Answer, JsonObject | None]:
     properties = members.object_at(members.object_at(document, "form"), "properties")
     schemas = {name: members.as_object(part) for name, part in properties.items()}
     values = {**(inputs.from_file(args.values) if args.values else {}), **inputs.from_pairs(args.set, schemas)}

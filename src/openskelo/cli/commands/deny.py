@@ -6,6 +6,7 @@ import argparse
 import asyncio
 
 from openskelo.cli import approvalref, place
+from openskelo.kernel import commands
 from openskelo.kernel.json import JsonObject
 
 
@@ -20,5 +21,5 @@ def run(args: argparse.Namespace) -> int:
     return asyncio.run(approvalref.answer(args, place.of_args(args), _values))
 
 
-def _values(_args: argparse.Namespace, _document: JsonObject) -> tuple[str, JsonObject | None]:
+def _values(_args: argparse.Namespace, _document: JsonObject) -> tuple[commands.Answer, JsonObject | None]:
     return "denied", None

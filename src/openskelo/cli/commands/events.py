@@ -8,8 +8,11 @@ import asyncio
 import orjson
 
 from openskelo.cli import exits, ink, interrupts, output, parsing, place, runref, view
-from openskelo.engine import local
+from openskelo.executors import task
 from openskelo.kernel.json import JsonObject
+from openskelo.stores import log as stores_log
+
+_POLL_SECONDS = 0.05
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,7 +26,7 @@ def run(args: argparse.Namespace) -> int:
     return asyncio.run(_events(args, place.of_args(args)))
 
 
-async def _events(args: argparse.Namespace, where: place.Place) -> int:
+async def _events(args: argparse.Namespace, where: task.Project) -> int:
     async with place.reading(where) as log:
         row = await runref.resolve(log, args.run_id)
         seen = args.after
@@ -32,21 +35,27 @@ async def _events(args: argparse.Namespace, where: place.Place) -> int:
                 seen += 1
                 _print(line, as_json=args.json)
         if args.follow and row.ending is None:
-            async with await local.Engine.open(where.project, log=log) as engine:
-                with interrupts.Interrupts() as stop:
-                    try:
-                        await stop.until(_follow(engine, row.run_id, seen, as_json=args.json))
-                    except interrupts.Interrupted:
-                        return exits.CANCELLED
+            with interrupts.Interrupts() as stop:
+                try:
+                    await stop.until(_follow(log, row.run_id, seen, as_json=args.json))
+                except interrupts.Interrupted:
+                    return exits.CANCELLED
     return exits.COMPLETED
 
 
-async def _follow(engine: local.Engine, run_id: str, after: int, *, as_json: bool) -> None:
-    async for envelope in engine.follow(run_id, after=after):
-        if as_json:
-            output.json_line(envelope)
-        else:
-            _say(envelope)
+async def _follow(log: stores_log.Log, run_id: str, seen: int, *, as_json: bool) -> None:
+    """Print what other processes append, until the run's last event."""
+    while True:
+        if not await log.changed():
+            await asyncio.sleep(_POLL_SECONDS)
+            continue
+        async for lines in log.read(run_id, after=seen):
+            for line in lines:
+                seen += 1
+                _print(line, as_json=as_json)
+        row = await log.row(run_id)
+        if row is not None and row.ending is not None:
+            return
 
 
 def _print(line: bytes, *, as_json: bool) -> None:

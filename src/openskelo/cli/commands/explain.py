@@ -12,9 +12,7 @@ from openskelo.workflows import load
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="a workflow file (YAML or JSON)")
-    parser.add_argument(
-        "--items", metavar="N", type=int, default=1, help="count a foreach of unknown length as N items (default: 1)"
-    )
+    parser.add_argument("--items", metavar="N", type=int, default=10, help="count a foreach as N items (default: 10)")
 
 
 def run(args: argparse.Namespace) -> int:

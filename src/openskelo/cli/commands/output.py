@@ -7,7 +7,7 @@ import asyncio
 
 from openskelo import errors
 from openskelo.cli import exits, members, output, parsing, place, runref
-from openskelo.engine import local
+from openskelo.executors import task
 from openskelo.kernel.json import Json, JsonObject
 
 
@@ -31,11 +31,10 @@ def run(args: argparse.Namespace) -> int:
     return exits.COMPLETED
 
 
-async def _document(args: argparse.Namespace, where: place.Place) -> JsonObject:
+async def _document(args: argparse.Namespace, where: task.Project) -> JsonObject:
     async with place.reading(where) as log:
         row = await runref.resolve(log, args.run_id)
-        async with await local.Engine.open(where.project, log=log) as engine:
-            return await engine.show(row.run_id)
+        return await runref.document(log, row.run_id)
 
 
 def _pick(document: JsonObject, outputs: JsonObject, key: str) -> Json:

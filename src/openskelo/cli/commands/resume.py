@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import asyncio
 
-from openskelo.cli import drive, exits, output, parsing, place, render, runref
-from openskelo.engine import local
+from openskelo.cli import drive, exits, identity, output, parsing, place, render, runref
+from openskelo.executors import task
+from openskelo.kernel.json import JsonObject
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -18,18 +19,17 @@ def run(args: argparse.Namespace) -> int:
     return asyncio.run(_resume(args, place.of_args(args)))
 
 
-async def _resume(args: argparse.Namespace, where: place.Place) -> int:
-    async with place.reading(where) as log:
-        row = await runref.resolve(log, args.run_id)
-        async with await local.Engine.open(where.project, log=log) as engine:
-            if row.ending is not None:
-                return _already_ended(args, await engine.show(row.run_id))
-            await engine.resume(row.run_id)
-            workflow = await engine.workflow(row.run_id)
-            return await drive.to_end(engine, row.run_id, args, workflow.nodes)
+async def _resume(args: argparse.Namespace, where: task.Project) -> int:
+    async with drive.engine_at(where) as engine:
+        row = await runref.resolve(engine.store, args.run_id)
+        if row.ending is not None:
+            return _already_ended(args, await engine.show(row.run_id))
+        seen = await drive.head(engine, row.run_id)
+        await engine.resume(row.run_id, by=identity.user())
+        return await drive.to_end(engine, row.run_id, args, after=seen)
 
 
-def _already_ended(args: argparse.Namespace, document: render.JsonObject) -> int:
+def _already_ended(args: argparse.Namespace, document: JsonObject) -> int:
     if args.json:
         output.document(document)
     else:

@@ -7,6 +7,7 @@ import asyncio
 
 from openskelo.cli import drive, exits, identity, inputs, output, place, terminal
 from openskelo.engine import door, local
+from openskelo.executors import task
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json
 from openskelo.workflows import load
@@ -48,11 +49,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _run(
-    args: argparse.Namespace, where: place.Place, workflow: definition.Workflow, given: dict[str, Json]
+    args: argparse.Namespace, where: task.Project, workflow: definition.Workflow, given: dict[str, Json]
 ) -> int:
     if terminal.is_interactive(as_json=args.json):
         given |= await _ask_missing(workflow, given)
-    async with await local.Engine.open(where.project) as engine:
+    async with await local.Engine.open(where) as engine:
         run_id = await engine.start(
             workflow,
             given,
@@ -62,7 +63,7 @@ async def _run(
         )
         if not args.quiet:
             output.note(f"run {run_id}")
-        return await drive.to_end(engine, run_id, args, workflow.nodes)
+        return await drive.to_end(engine, run_id, args)
 
 
 async def _ask_missing(workflow: definition.Workflow, given: dict[str, Json]) -> dict[str, Json]:
@@ -80,7 +81,7 @@ def _dry(args: argparse.Namespace, workflow: definition.Workflow, given: dict[st
     from openskelo.cli import explaining  # noqa: PLC0415 - for a dry run only
 
     door.run_inputs(workflow, given)
-    explaining.show(workflow, None, items=1, as_json=args.json)
+    explaining.show(workflow, None, items=10, as_json=args.json)
     if not args.json:
         output.say()
         output.say("dry run: the workflow and its inputs are valid, nothing was started")

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from openskelo import errors
 from openskelo.cli import exits, output, place
 from openskelo.contract import envelope
+from openskelo.executors import task
 from openskelo.stores import log as stores_log
 
 
@@ -36,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
     return exits.COMPLETED
 
 
-async def _rows(args: argparse.Namespace, where: place.Place) -> Sequence[stores_log.RunRow]:
+async def _rows(args: argparse.Namespace, where: task.Project) -> Sequence[stores_log.RunRow]:
     if not place.has_runs(where):
         return ()
     async with place.reading(where) as log:

@@ -6,7 +6,7 @@ import argparse
 import asyncio
 
 from openskelo.cli import exits, output, parsing, place, render, runref
-from openskelo.engine import local
+from openskelo.executors import task
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -18,11 +18,10 @@ def run(args: argparse.Namespace) -> int:
     return asyncio.run(_show(args, place.of_args(args)))
 
 
-async def _show(args: argparse.Namespace, where: place.Place) -> int:
+async def _show(args: argparse.Namespace, where: task.Project) -> int:
     async with place.reading(where) as log:
         row = await runref.resolve(log, args.run_id)
-        async with await local.Engine.open(where.project, log=log) as engine:
-            document = await engine.show(row.run_id)
+        document = await runref.document(log, row.run_id)
     if args.json:
         output.document(document)
     else:

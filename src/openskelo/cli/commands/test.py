@@ -10,6 +10,7 @@ from pathlib import Path
 
 from openskelo import errors
 from openskelo.cli import exits, ink, output, place, script, trial
+from openskelo.executors import task
 from openskelo.kernel.json import Json
 from openskelo.workflows import load
 
@@ -45,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     return exits.FAILED if failed else exits.COMPLETED
 
 
-def _hold(args: argparse.Namespace, where: place.Place, path: Path, case: script.Case) -> trial.Verdict:
+def _hold(args: argparse.Namespace, where: task.Project, path: Path, case: script.Case) -> trial.Verdict:
     with tempfile.TemporaryDirectory(prefix="skelo-test-", ignore_cleanup_errors=True) as folder:
         project = trial.copy_project(where, Path(folder))
         copied = project.root / path.resolve().relative_to(where.root)

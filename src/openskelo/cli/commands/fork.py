@@ -1,0 +1,56 @@
+"""`skelo fork RUN --from NODE`: a new run that keeps what came before a node and does the rest again."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+
+from openskelo.cli import drive, identity, inputs, output, parsing, place, runref, workflow_changes
+from openskelo.engine import loading
+from openskelo.executors import task
+from openskelo.kernel import definition
+from openskelo.kernel.json import JsonObject
+from openskelo.workflows import load
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parsing.run_argument(parser)
+    parser.add_argument("--from", dest="node", metavar="NODE", required=True, help="the first node to do again")
+    parser.add_argument(
+        "--set",
+        metavar="K=V",
+        action="append",
+        default=[],
+        help="change an input of the node, else of the run; V as for `run --input` (repeatable)",
+    )
+    parser.add_argument(
+        "--workflow", metavar="FILE", help="go on with this changed workflow (the changes are shown first)"
+    )
+    drive.add_arguments(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    path = place.workflow_file(args.workflow) if args.workflow else None
+    where = place.of_args(args, path)
+    changed = load.load(path, root=where.root) if path else None
+    return asyncio.run(_fork(args, where, changed))
+
+
+async def _fork(args: argparse.Namespace, where: task.Project, changed: definition.Workflow | None) -> int:
+    async with drive.engine_at(where) as engine:
+        row = await runref.resolve(engine.store, args.run_id)
+        pinned = (await loading.load(engine.store, row.run_id)).run.workflow
+        if changed:
+            workflow_changes.note(pinned, changed)
+        values = inputs.from_pairs(args.set, _schemas(changed or pinned, args.node))
+        run_id = await engine.fork(row.run_id, node=args.node, inputs=values, workflow=changed, by=identity.user())
+        if not args.quiet:
+            output.note(f"run {run_id}, forked from {row.run_id}")
+        return await drive.to_end(engine, run_id, args)
+
+
+def _schemas(workflow: definition.Workflow, key: str) -> dict[str, JsonObject]:
+    """What a change must fit: an input of the node, else one of the run."""
+    node = workflow.nodes.get(key)
+    ports = (*workflow.inputs, *(node.inputs if node else ()))
+    return {port.name: port.schema for port in ports}

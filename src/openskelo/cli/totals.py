@@ -1,0 +1,133 @@
+"""What a workflow would take: minimum, expected and worst case by mode, beside what its past runs took."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import orjson
+
+from openskelo.cli import ink, members, output, place
+from openskelo.executors import task
+from openskelo.kernel import definition
+from openskelo.kernel.json import Json
+from openskelo.stores import log as stores_log
+from openskelo.workflows import estimate
+
+#: So many finished runs are looked at, among so many newest of all.
+_RUNS = 20
+_ROWS = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Past:
+    """What finished runs of the same name used, on the average."""
+
+    runs: int
+    succeeded: int
+    steps: float
+    tokens: float
+    cost_usd: float
+    seconds: float
+
+
+async def past(where: task.Project, name: str) -> Past | None:
+    """The newest finished runs of a workflow's name; None when there are none."""
+    async with place.reading(where) as log:
+        rows = [row for row in await log.rows(limit=_ROWS) if row.name == name and row.ending is not None][:_RUNS]
+        spent = [await _spent(log, row.run_id) for row in rows]
+    if not rows:
+        return None
+    steps, tokens, nano, wall = (sum(amounts) / len(rows) for amounts in zip(*spent, strict=True))
+    return Past(
+        runs=len(rows),
+        succeeded=sum(row.ending == "ok" for row in rows),
+        steps=steps,
+        tokens=tokens,
+        cost_usd=nano / 1e9,
+        seconds=wall / 1e3,
+    )
+
+
+def lines(workflow: definition.Workflow, before: Past | None, items: int) -> list[str]:
+    """The totals as a small table, notes and the past under it."""
+    report = estimate.estimate(workflow, items=items)
+    rows = [["", "blocks", "steps", "tokens", "USD", "time"]]
+    for mode, found in report.by_mode.items():
+        count = sum(node.mode == mode for node in workflow.nodes.values())
+        rows.append([ink.BADGES[mode], str(count), *_cells(found)])
+    rows.append(["all", str(len(workflow.nodes)), *_cells(report.total)])
+    widths = [max(map(ink.width, column)) for column in zip(*rows, strict=True)]
+    drawn = ["  " + "  ".join(map(ink.pad, row, widths)).rstrip() for row in rows]
+    drawn.append("  minimum / expected / worst case (every retry, repair and bounce used)")
+    drawn += [f"  {ink.one_line(text)}" for text in report.notes]
+    if before is not None:
+        runs = f"{before.runs} past run{'' if before.runs == 1 else 's'} ({before.succeeded} ok)"
+        used = f"{before.steps:.4g} steps, {before.tokens:.6g} tokens, {before.cost_usd:.4g} USD"
+        drawn.append(f"  {runs}, on the average: {used}, {output.duration(before.seconds)}")
+    return drawn
+
+
+def document(workflow: definition.Workflow, before: Past | None, items: int) -> dict[str, Json]:
+    """The totals as members of the document of `explain`."""
+    report = estimate.estimate(workflow, items=items)
+    found: dict[str, Json] = {
+        "totals": {
+            "byMode": {mode: _range(value) for mode, value in report.by_mode.items()},
+            "all": _range(report.total),
+            "assumedItems": report.items,
+            "notes": list(report.notes),
+        },
+        "history": None,
+    }
+    if before is not None:
+        found["history"] = {
+            "runs": before.runs,
+            "succeeded": before.succeeded,
+            "average": {
+                "steps": before.steps,
+                "tokens": before.tokens,
+                "costUsd": before.cost_usd,
+                "durationSec": before.seconds,
+            },
+        }
+    return found
+
+
+def _cells(found: estimate.Range) -> list[str]:
+    return [
+        _three(found, lambda case: str(case.steps)),
+        _three(found, lambda case: str(case.tokens)),
+        _three(found, lambda case: f"{case.cost_usd:.4g}"),
+        _three(found, lambda case: output.duration(case.duration_sec)),
+    ]
+
+
+def _three(found: estimate.Range, text: Callable[[estimate.Quantity], str]) -> str:
+    """The three cases, or one when they are the same."""
+    cases = [text(found.minimum), text(found.expected), text(found.worst)]
+    return cases[0] if len(set(cases)) == 1 else " / ".join(cases)
+
+
+def _range(found: estimate.Range) -> dict[str, Json]:
+    cases = {"minimum": found.minimum, "expected": found.expected, "worst": found.worst}
+    return {name: _quantity(case) for name, case in cases.items()}
+
+
+def _quantity(case: estimate.Quantity) -> dict[str, Json]:
+    return {
+        "steps": case.steps,
+        "tokens": case.tokens,
+        "costUsd": case.cost_usd,
+        "durationSec": case.duration_sec,
+    }
+
+
+async def _spent(log: stores_log.Log, run_id: str) -> tuple[float, ...]:
+    """Steps, tokens, nano-dollars and milliseconds of a finished run: its last event holds them."""
+    last = b"{}"
+    async for chunk in log.read(run_id):
+        last = chunk[-1]
+    spent = members.object_at(members.object_at(orjson.loads(last), "data"), "spent")
+    found = (spent.get(key) for key in ("steps", "tokens", "costNanousd", "wallMs"))
+    return tuple(value if isinstance(value, int | float) else 0 for value in found)
