@@ -4,10 +4,10 @@
 VENV := .venv
 BIN := $(VENV)/bin
 SKELO := $(BIN)/skelo
-SOURCES := src tests benchmarks scripts
+SOURCES := src tests benchmarks scripts examples
 
 # What `make demo` runs; what `make bench` and the test runner are told beside their defaults.
-DEMO ?= examples/quickstart/hello.yaml
+DEMO ?= examples/quickstart/digest.yaml
 ARGS ?=
 JOBS ?= auto
 
@@ -22,11 +22,8 @@ help:  ## this list
 
 setup: $(VENV)/.installed  ## put everything into .venv (does nothing when nothing changed)
 
-demo: setup  ## set up, then run the example workflow and check its record
-	$(SKELO) explain $(DEMO)
-	$(SKELO) run $(DEMO)
-	$(SKELO) receipts last --data-dir $(dir $(DEMO)).skelo
-	$(SKELO) verify last --data-dir $(dir $(DEMO)).skelo
+demo: setup  ## set up, then run a workflow, kill it, resume it, approve it and verify its record
+	@sh scripts/demo.sh $(BIN) $(dir $(DEMO)) $(notdir $(DEMO))
 
 test: setup  ## set up, then check everything: format, lint, types, import contracts, sizes, documents, tests
 	$(MAKE) -k static
