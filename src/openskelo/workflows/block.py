@@ -52,13 +52,17 @@ class Setting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """A block whose ties are still names. `node` has no bindings, no `after`, no bounces yet."""
+    """A block whose ties are still names. `node` has no bindings, no `after`, no bounces yet.
+
+    `once` says that its effect, or one inside of what it uses, must not be repeated.
+    """
 
     place: cursor.Cursor
     node: definition.Node
     links: Mapping[str, ports.Link]
     untyped: frozenset[str] = frozenset()
     asked: approvals.Asked | None = None
+    once: bool = False
 
     def at(self, key: str) -> cursor.Cursor | None:
         """The place under one of the block's keys."""
@@ -105,7 +109,19 @@ def read(key: str, place: cursor.Cursor, setting: Setting) -> Draft:
     node, asked = _approval(node, fields)
     node = _gates(node, fields, setting)
     _strict(fields)
-    return Draft(place=place, node=node, links=taken.links, untyped=taken.untyped | given.untyped, asked=asked)
+    return Draft(
+        place=place,
+        node=node,
+        links=taken.links,
+        untyped=taken.untyped | given.untyped,
+        asked=asked,
+        once=is_once(node),
+    )
+
+
+def is_once(node: definition.Node) -> bool:
+    """Whether a node's effect must not be repeated."""
+    return node.effect == "once" and not node.repeatable
 
 
 def _check_mode(fields: cursor.Fields, mode: str) -> None:
@@ -136,8 +152,8 @@ def _schedule(node: definition.Node, fields: cursor.Fields, setting: Setting) ->
     foreach = _foreach(fields.get("foreach"), node)
     seen = tuple(port for port in node.inputs if foreach is None or port.name != foreach.name)
     condition = fields.get("when")
-    if condition is not None:
-        scope.check_expression(condition, {"inputs": scope.of_ports(seen), "run": scope.RUN}, wants="bool")
+    if node.mode != "dag":  # the ports of a sub-workflow are not known yet
+        check_condition(condition, seen)
     works = node.mode in ("ai", "deterministic")
     return replace(
         node,
@@ -147,6 +163,12 @@ def _schedule(node: definition.Node, fields: cursor.Fields, setting: Setting) ->
         timeout_ms=_timeout(fields, setting) if works else None,
         effect="idempotent" if node.mode == "approval" else "pure",
     )
+
+
+def check_condition(condition: cursor.Cursor | None, seen: tuple[definition.Port, ...]) -> None:
+    """`when` has to be true or false, and sees the block's inputs."""
+    if condition is not None:
+        scope.check_expression(condition, {"inputs": scope.of_ports(seen), "run": scope.RUN}, wants="bool")
 
 
 def _timeout(fields: cursor.Fields, setting: Setting) -> int | None:

@@ -19,6 +19,7 @@ from openskelo.workflows import (
     routes,
     run_inputs,
     run_outputs,
+    skipping,
     suggest,
 )
 
@@ -82,7 +83,15 @@ def read(place: cursor.Cursor, setting: Setting) -> inline.Inner | None:
     )
     if place.report.failed:
         return None
-    return inline.Inner(workflow=sealed(workflow), outputs=outputs.ports)
+    return inline.Inner(workflow=sealed(workflow), outputs=_certain(outputs, nodes))
+
+
+def _certain(outputs: run_outputs.Outputs, nodes: Mapping[str, definition.Node]) -> tuple[definition.Port, ...]:
+    """The outputs as ports; one whose block may be skipped may be missing."""
+    maybe = skipping.skippable(nodes)
+    return tuple(
+        replace(port, required=False) if outputs.bindings[port.name].node in maybe else port for port in outputs.ports
+    )
 
 
 def sealed(workflow: definition.Workflow) -> definition.Workflow:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from openskelo.kernel import definition
-from openskelo.workflows import graph, routes
+from openskelo.workflows import graph, routes, skipping
 
 MODES: tuple[definition.Mode, ...] = ("ai", "deterministic", "approval", "dag")
 #: Answers of a model that break their contract are repaired so often, unless the block says otherwise.
@@ -86,7 +86,7 @@ def estimate(workflow: definition.Workflow, history: History | None = None, *, i
     sources = {key: routes.sources_of(node) for key, node in workflow.nodes.items()}
     known = history or {}
     visits = _visits(workflow)
-    skippable = _skippable(workflow, sources)
+    skippable = skipping.skippable(workflow.nodes)
     by_node = {
         key: _node(node, known.get(key), visits=visits[key], items=items, skippable=key in skippable)
         for key, node in workflow.nodes.items()
@@ -121,12 +121,6 @@ def _visits(workflow: definition.Workflow) -> dict[str, int]:
             for key in way.reset:
                 visits[key] += way.max_bounces
     return visits
-
-
-def _skippable(workflow: definition.Workflow, sources: graph.Sources) -> set[str]:
-    """Nodes that a run may leave out: those with a condition, and what follows them."""
-    conditional = [key for key, node in workflow.nodes.items() if node.when is not None]
-    return graph.reach(conditional, graph.successors(sources))
 
 
 def _node(node: definition.Node, past: Quantity | None, *, visits: int, items: int, skippable: bool) -> Range:

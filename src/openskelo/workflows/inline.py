@@ -38,6 +38,7 @@ def adopt(draft: block.Draft, inner: Inner | None, *, commands: bool) -> block.D
             inputs=_ports(draft, "inputs", node.inputs, inner.workflow.inputs),
             outputs=_ports(draft, "outputs", node.outputs, inner.outputs),
         )
+    block.check_condition(draft.at("when"), node.inputs)
     before, after = draft.at("pre_gates"), draft.at("post_gates")
     node = replace(
         node,
@@ -45,7 +46,8 @@ def adopt(draft: block.Draft, inner: Inner | None, *, commands: bool) -> block.D
         pre_gates=gates.read(before, gates.before(node, commands=commands)),
         post_gates=gates.read(after, gates.after(replace(node, inputs=()), commands=commands)),
     )
-    return replace(draft, node=node)
+    once = inner is not None and any(block.is_once(part) for part in inner.workflow.nodes.values())
+    return replace(draft, node=node, once=once)
 
 
 def _ports(

@@ -9,7 +9,7 @@ from openskelo.kernel import definition
 from openskelo.workflows import cursor, edges, graph, suggest
 
 #: The keys of all resets together; past this a file would fill memory with routes.
-_MOST_RESETS = 1_000_000
+_MOST_RESETS = 2_000_000
 _KEYS = frozenset({"when_gate", "route_to", "max_bounces", "feedback", "feedback_from", "reason", "reset_blocks"})
 
 
@@ -28,6 +28,11 @@ class Reach:
 def read(drafts: edges.Drafts, reach: Reach) -> dict[str, definition.Node]:
     """Every block with its bounces; `reset` is filled in by `fill`."""
     nodes: dict[str, definition.Node] = {}
+    ways = sum(_goes_back(draft) for draft in drafts.values())
+    if ways * len(drafts) > _MOST_RESETS:
+        first = next(iter(drafts.values())).place
+        first.problem("TOO_MANY_ROUTES", f"{ways} blocks with ways back among {len(drafts)}", hint="use fewer of them")
+        return {key: draft.node for key, draft in drafts.items()}
     for key, draft in drafts.items():
         node = draft.node
         rules = draft.at("on_gate_fail")
@@ -37,6 +42,10 @@ def read(drafts: edges.Drafts, reach: Reach) -> dict[str, definition.Node]:
             node = replace(node, approval=_denial(draft, node.approval, drafts, reach))
         nodes[key] = node
     return nodes
+
+
+def _goes_back(draft: edges.block.Draft) -> bool:
+    return draft.at("on_gate_fail") is not None or (draft.asked is not None and draft.asked.back is not None)
 
 
 def fill(nodes: Mapping[str, definition.Node], report: cursor.Cursor) -> dict[str, definition.Node]:
@@ -142,10 +151,9 @@ def _check_once(
     again = graph.reach((str(target.value),), reach.followers)
     later = graph.reach((node.key,), reach.followers) - {node.key}
     for key in drafts:
-        risky = drafts[key].node
         if key not in again or key in later or (key == node.key and not worked):
             continue
-        if risky.effect == "once" and not risky.repeatable:
+        if drafts[key].once:
             hint = f"write `repeatable: true` on {key} if it may happen again"
             target.problem("BOUNCE_OVER_ONCE", f"this way back repeats {key}, whose effect happens once", hint=hint)
 

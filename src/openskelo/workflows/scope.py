@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
@@ -9,9 +10,17 @@ from openskelo import errors
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.values import expression, template
-from openskelo.workflows import cursor
+from openskelo.workflows import cursor, suggest
 
 Variables: TypeAlias = "Mapping[str, JsonObject | None]"
+
+#: `inputs.NAME` or `outputs.NAME`, looking past quoted text.
+_REFERENCE = re.compile(
+    r"""[rR]?(?:\"{3}.*?\"{3}|'{3}.*?'{3}|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')"""
+    r"""|(?<![\w.])(?P<side>inputs|outputs)\s*\.\s*(?P<name>[A-Za-z_]\w*)""",
+    re.DOTALL,
+)
+_INSERTED = re.compile(r"(?<!\\)\{\{(.*?)\}\}", re.DOTALL)
 
 RUN: JsonObject = {
     "type": "object",
@@ -48,6 +57,7 @@ def check_expression(found: cursor.Cursor, variables: Variables, *, wants: str |
     except errors.InvalidInput as error:
         report(found, error)
         return None
+    _check_ports(found, text, variables, 0)
     if wants is not None and compiled.returns not in (wants, "dyn"):
         found.problem("EXPR_TYPE", f"{found.name} must give {_WANTED[wants]}, and this gives {compiled.returns}")
         return None
@@ -63,6 +73,9 @@ def check_template(found: cursor.Cursor, variables: Variables) -> str:
         template.compile(text, variables)
     except errors.InvalidInput as error:
         report(found, error)
+        return text
+    for inserted in _INSERTED.finditer(text):
+        _check_ports(found, inserted.group(1), variables, inserted.start(1), text)
     return text
 
 
@@ -71,6 +84,21 @@ def report(found: cursor.Cursor, error: errors.InvalidInput) -> None:
     at = error.position if isinstance(error, expression.InvalidExpression) else None
     position = None if at is None else (at.line, at.column)
     found.report.error_within(found.path, error.code, error.message, position, hint=error.hint)
+
+
+def _check_ports(found: cursor.Cursor, text: str, variables: Variables, offset: int, whole: str | None = None) -> None:
+    """`inputs.NAME` of a port that is not there would only fail in a run."""
+    for match in _REFERENCE.finditer(text):
+        side, name = match.group("side"), match.group("name")
+        known = variables.get(side) if side else None
+        properties = None if known is None else known.get("properties")
+        if not isinstance(properties, Mapping) or name in properties:
+            continue
+        hint = suggest.did_you_mean(name, properties)
+        before = (whole or text)[: offset + match.start("name")]
+        position = (before.count("\n") + 1, len(before) - before.rfind("\n"))
+        message = f"this block has no {side[:-1]} {name[:60]!r}"
+        found.report.error_within(found.path, "UNKNOWN_PORT", message, position, hint=hint)
 
 
 _WANTED = {"bool": "true or false", "list": "a list"}

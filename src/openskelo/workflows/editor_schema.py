@@ -1,0 +1,258 @@
+"""The JSON Schema of a blocks file, for editors: keys, types and words. What ties blocks together only the loader knows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from openskelo.kernel.json import Json, JsonObject
+from openskelo.workflows import block, blocks, gates, ports
+
+ID = "https://openskelo.dev/schema/blocks.schema.json"
+
+_TEXT: JsonObject = {"type": "string", "minLength": 1}
+_ANY_TEXT: JsonObject = {"type": "string"}
+_FLAG: JsonObject = {"type": "boolean"}
+_FREE: JsonObject = {"type": "object"}
+_WHOLE: JsonObject = {"type": "integer", "minimum": 0}
+_POSITIVE: JsonObject = {"type": "integer", "minimum": 1}
+_AMOUNT: JsonObject = {"type": "number", "minimum": 0}
+_TEXTS: JsonObject = {"type": "array", "items": _TEXT}
+_TYPE_WORDS = "|".join(name for name in ports.TYPES if name not in ("file", "artifact"))
+_TYPE_PATTERN = rf"^\s*((({_TYPE_WORDS})(\[\])?)|file|artifact)\??\s*$"
+
+
+def schema() -> JsonObject:
+    """The whole schema; the file `schema/blocks.schema.json` is its golden copy."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": ID,
+        "title": "OpenSkelo blocks",
+        "description": "A workflow of blocks: models, code and people, joined by typed ports.",
+        **_closed(_top(), needs=("blocks",)),
+        "$defs": _definitions(),
+    }
+
+
+def _top() -> dict[str, Json]:
+    properties: dict[str, Json] = {
+        "$schema": _ANY_TEXT,
+        "name": _told("What the workflow is called; the file's name when absent.", {**_TEXT, "maxLength": 200}),
+        "description": _ANY_TEXT,
+        "version": {"type": ["string", "number"]},
+        "metadata": _FREE,
+        "inputs": _told("What a run is started with.", _ref("ports")),
+        "outputs": _told(
+            "What a run gives: block.port under a name; else the outputs of the last blocks.",
+            {"type": "object", "additionalProperties": {"anyOf": [_reference(), _closed(_output(), needs=("from",))]}},
+        ),
+        "blocks": {"type": "array", "minItems": 1, "items": _ref("block")},
+        "edges": {"type": "array", "items": _ref("edge")},
+        "defaults": _told(
+            "What holds for every block that says nothing else.",
+            _closed(
+                {
+                    "retry": _ref("retry"),
+                    "timeout_ms": _POSITIVE,
+                    "concurrency": _POSITIVE,
+                    "stall_after": _WHOLE,
+                }
+            ),
+        ),
+        "budgets": _told(
+            "What a run may take at most; 0 allows none.",
+            _closed(
+                {
+                    "max_steps": _WHOLE,
+                    "max_tokens": _WHOLE,
+                    "max_wall_ms": _WHOLE,
+                    "max_tool_spend_usd": _AMOUNT,
+                    "max_cost_usd": _AMOUNT,
+                }
+            ),
+        ),
+    }
+    return _only(properties, blocks.KEYS - {"entrypoints", "terminals"})
+
+
+def _definitions() -> dict[str, Json]:
+    return {
+        "ports": {
+            "type": "object",
+            "propertyNames": {"pattern": "^[A-Za-z_][A-Za-z0-9_-]{0,63}$"},
+            "additionalProperties": _ref("port"),
+        },
+        "port": {"anyOf": [{"type": "string", "pattern": _TYPE_PATTERN}, _closed(_port())]},
+        "edge": _closed(
+            {"from": _TEXT, "output": _TEXT, "to": _TEXT, "input": _TEXT, "transform": _cel("sees `value`")},
+            needs=("from", "to"),
+        ),
+        "retry": _closed(
+            {
+                "max_attempts": _told("All tries, the first included.", {**_POSITIVE, "maximum": 100}),
+                "backoff": {"enum": ["none", "linear", "exponential"]},
+                "delay_ms": _WHOLE,
+                "max_delay_ms": _WHOLE,
+                "stall_after": _WHOLE,
+            }
+        ),
+        "gate": {"anyOf": [*_gates(), _closed({"name": _TEXT, "error": _ANY_TEXT, "check": _FREE}, needs=("check",))]},
+        "approval": _closed(_approval()),
+        "block": _block(),
+    }
+
+
+def _port() -> dict[str, Json]:
+    properties: dict[str, Json] = {keyword: {} for keyword in sorted(ports.KEYWORDS)}
+    properties["type"] = {"anyOf": [{"type": "string", "pattern": _TYPE_PATTERN}, {"type": "array", "items": _TEXT}]}
+    properties["required"] = {"anyOf": [_FLAG, {"type": "array", "items": _ANY_TEXT}]}
+    properties["description"] = _ANY_TEXT
+    properties["kind"] = {"enum": ["json", "file", "artifact"]}
+    properties["from"] = _told("block.port, or inputs.NAME.", _reference())
+    properties["transform"] = _cel("sees `value`")
+    return properties
+
+
+def _output() -> dict[str, Json]:
+    return {"from": _reference(), "description": _ANY_TEXT}
+
+
+def _gates() -> list[Json]:
+    shapes: list[Json] = []
+    for name, kind in gates.TYPES.items():
+        properties: dict[str, Json] = {"type": {"const": name}, "name": _TEXT, "error": _ANY_TEXT}
+        for key in (*kind.needs, *kind.takes):
+            properties[key] = _GATE_PARAMS[key]
+        shapes.append(_closed(properties, needs=("type", *kind.needs)))
+    return shapes
+
+
+def _approval() -> dict[str, Json]:
+    return {
+        "prompt": _told("What the person is to decide; may hold {{ CEL }}.", _TEXT),
+        "approvers": {"anyOf": [_TEXT, _TEXTS]},
+        "approver": {"anyOf": [_TEXT, _TEXTS]},
+        "timeout_sec": {"type": ["integer", "null"], "minimum": 1},
+        "timeout_ms": {"type": ["integer", "null"], "minimum": 1},
+        "on_timeout": {"enum": ["deny", "approve"]},
+        "form": _told("A JSON Schema of an object, or a map of ports.", _FREE),
+        "on_deny": {"anyOf": [{"enum": ["end", "continue"]}, _closed(_way_back(), needs=("route_to", "max_bounces"))]},
+        "required": {"const": True},
+    }
+
+
+def _way_back() -> dict[str, Json]:
+    return {"route_to": _TEXT, "max_bounces": {**_POSITIVE, "maximum": 20}}
+
+
+def _block() -> JsonObject:
+    properties: dict[str, Json] = {key: {} for key in sorted(block.KEYS)}
+    properties.update(_block_basics())
+    properties.update(_block_rules())
+    conditions: list[Json] = [
+        _when_mode("deterministic", {"required": ["deterministic"]}),
+        _when_mode("approval", {"anyOf": [{"required": ["approval"]}, {"required": ["prompt"]}]}),
+    ]
+    return {**_closed(_only(properties, block.KEYS), needs=("id",)), "allOf": conditions}
+
+
+def _block_basics() -> dict[str, Json]:
+    return {
+        "id": {"type": "string", "pattern": "^[A-Za-z][A-Za-z0-9_-]{0,63}$", "not": {"const": "inputs"}},
+        "name": _ANY_TEXT,
+        "description": _ANY_TEXT,
+        "mode": _told("Who does the work: a model (default), code, or a person.", {"enum": list(block.MODES)}),
+        "inputs": _ref("ports"),
+        "outputs": _ref("ports"),
+        "deterministic": _closed({"handler": _TEXT, "config": {"type": ["object", "null"]}}, needs=("handler",)),
+        "prompt": _told("What the model or the person is asked; may hold {{ CEL }}.", _ANY_TEXT),
+        "approval": {"anyOf": [{"const": True}, _ref("approval")]},
+        "uses": _told("Another file of blocks, relative to this one.", _TEXT),
+        "after": _told("Blocks that have to be done first.", {"anyOf": [_TEXT, _TEXTS]}),
+        "metadata": _FREE,
+        "max_tokens": _POSITIVE,
+        "contract_repair_attempts": {**_WHOLE, "maximum": 3},
+    }
+
+
+def _block_rules() -> dict[str, Json]:
+    composition: JsonObject = {"enum": ["all", "any"]}
+    bounce: dict[str, Json] = {"when_gate": _TEXT, **_way_back(), "feedback": _FLAG, "reason": _ANY_TEXT}
+    bounce["feedback_from"] = {"const": "gate_verdicts"}
+    return {
+        "pre_gates": {"type": "array", "items": _ref("gate")},
+        "post_gates": {"type": "array", "items": _ref("gate")},
+        "gate_composition": _closed({"pre": composition, "post": composition}),
+        "on_gate_fail": {
+            "type": "array",
+            "items": _closed(bounce, needs=("when_gate", "route_to", "max_bounces")),
+        },
+        "when": _cel("true or false; sees inputs and run"),
+        "foreach": _closed(
+            {"items": _cel("a list; sees inputs and run"), "as": _TEXT, "concurrency": _POSITIVE}, needs=("items",)
+        ),
+        "retry": _ref("retry"),
+        "timeout_ms": _POSITIVE,
+        "effect": {"enum": ["pure", "idempotent", "once"]},
+        "repeatable": _FLAG,
+        "cache": _FLAG,
+        "estimate": _closed({"tokens": _WHOLE, "cost_usd": _AMOUNT, "duration_sec": _AMOUNT}),
+        "strict_output": {"const": True},
+    }
+
+
+def _when_mode(mode: str, then: JsonObject) -> JsonObject:
+    return {"if": {"properties": {"mode": {"const": mode}}, "required": ["mode"]}, "then": then}
+
+
+def _closed(properties: Mapping[str, Json], *, needs: Iterable[str] = ()) -> dict[str, Json]:
+    closed: dict[str, Json] = {"type": "object", "properties": properties, "additionalProperties": False}
+    required: list[Json] = list(needs)
+    return {**closed, "required": required} if required else closed
+
+
+def _only(properties: dict[str, Json], known: frozenset[str]) -> dict[str, Json]:
+    """The properties, which must be exactly the keys the loader knows: a difference is a mistake in this file."""
+    if properties.keys() != known:
+        raise LookupError(f"the schema for editors differs from the loader: {sorted(properties.keys() ^ known)}")
+    return properties
+
+
+def _told(description: str, own: Mapping[str, Json]) -> JsonObject:
+    return {"description": description, **own}
+
+
+def _cel(description: str) -> JsonObject:
+    return _told(f"CEL: {description}.", _TEXT)
+
+
+def _reference() -> JsonObject:
+    return {"type": "string", "pattern": r"^\s*[^.\s]+\.\S+\s*$"}
+
+
+def _ref(name: str) -> JsonObject:
+    return {"$ref": f"#/$defs/{name}"}
+
+
+_GATE_PARAMS: Mapping[str, JsonObject] = {
+    "port": _TEXT,
+    "left": _TEXT,
+    "right": _TEXT,
+    "schema": _FREE,
+    "expression": _cel("true or false; sees inputs, outputs, run, and the item of a foreach"),
+    "pattern": _told("A regular expression (RE2).", _TEXT),
+    "negate": _FLAG,
+    "min": _WHOLE,
+    "max": _WHOLE,
+    "mode": {"enum": ["equal", "not_equal"]},
+    "argv": {"type": "array", "minItems": 1, "items": _ANY_TEXT},
+    "timeout_ms": _POSITIVE,
+    "expect_exit": {**_WHOLE, "maximum": 255},
+    "url": {"type": "string", "pattern": "^https?://"},
+    "method": {"enum": ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]},
+    "expect_status": {"type": "integer", "minimum": 100, "maximum": 599},
+    "max_usd": _AMOUNT,
+    "max_ms": _WHOLE,
+    "criteria": {"type": "array", "minItems": 1, "items": _TEXT},
+    "expert": _TEXT,
+    "threshold": {**_AMOUNT, "maximum": 1},
+}

@@ -1,0 +1,32 @@
+"""Which nodes a run may leave out: those with a condition, and those that cannot do without them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from openskelo.kernel import definition
+from openskelo.workflows import graph, routes
+
+
+def skippable(nodes: Mapping[str, definition.Node]) -> frozenset[str]:
+    """The keys of all nodes that may be skipped although everything goes well.
+
+    By the scheduler's rule: a node is skipped when the source of a required input is, or when all of its sources are.
+    """
+    sources = {key: routes.sources_of(node) for key, node in nodes.items()}
+    found: set[str] = set()
+    for key in graph.order(sources):
+        node = nodes[key]
+        before = sources[key]
+        if (
+            node.when is not None
+            or not _needed(node).isdisjoint(found)
+            or (before and all(source in found for source in before))
+        ):
+            found.add(key)
+    return frozenset(found)
+
+
+def _needed(node: definition.Node) -> frozenset[str]:
+    required = {port.name for port in node.inputs if port.required and not port.has_default}
+    return frozenset(binding.node for name, binding in node.bindings.items() if name in required and binding.node)
