@@ -5,17 +5,20 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 import orjson
 
 from openskelo import errors
-from openskelo.executors import calling, job, journal, ports, task, work
+from openskelo.executors import calling, gate, job, journal, look, ports, task, work
 from openskelo.handlers import place, secret
 from openskelo.kernel import definition, outcome
 from openskelo.kernel.json import Json, JsonObject, Stored
 from openskelo.providers import seam
 from openskelo.values import canonical
+
+if TYPE_CHECKING:
+    from openskelo.executors import project_handler
 
 #: Outputs above this many canonical bytes are kept as a blob, and events hold their name.
 INLINE_BYTES = 32 * 1024
@@ -52,7 +55,7 @@ class _Prepared:
     work: job.Work
 
 
-class _Broken(Exception):  # noqa: N818 -- says what happened; it never leaves this file
+class _Broken(Exception):
     """A contract or a gate said no: `failure` is the verdict, `feedback` what the next attempt should know."""
 
     def __init__(self, failure: outcome.Failure, feedback: Json) -> None:
@@ -86,8 +89,13 @@ class Performer:
     ) -> None:
         self._project = project
         self._blobs = blobs
+        self._project_handlers: project_handler.ProjectHandlers | None = None
         self._means = work.Means(
-            project=project, local=local_handlers or {}, provider=provider, on_text=on_text or (lambda _of, _text: None)
+            project=project,
+            local=local_handlers or {},
+            provider=provider,
+            on_text=on_text or (lambda _of, _text: None),
+            project_handlers=self._handlers,
         )
         self._prepared: dict[int, _Prepared] = {}
 
@@ -109,52 +117,90 @@ class Performer:
 
     async def close(self) -> None:
         """End every process that is kept for later attempts."""
+        if self._project_handlers is not None:
+            await self._project_handlers.close()
+
+    def _handlers(self) -> project_handler.ProjectHandlers:
+        """Made when a node first needs them: most of what they import, and every process, is for them alone."""
+        if self._project_handlers is None:
+            from openskelo.executors import project_handler  # noqa: PLC0415 -- start-up is counted
+
+            self._project_handlers = project_handler.ProjectHandlers(self._project)
+        return self._project_handlers
 
     async def _produce(self, of: task.Task, trace: _Trace) -> Stored:
         """The stored outputs of an attempt in which everything went well."""
-        prepared = self._prepared.get(id(of.node)) or self._prepare(of.node)
-        trace.job.inputs = self._accept_inputs(of, prepared, trace)
+        node = of.node
+        inputs, data = _admit_inputs(of, trace)
+        prepared = self._prepared.get(id(node)) or self._prepare(node)
+        problems = prepared.inputs.problems(inputs, self._project)
+        if problems:
+            raise _contract("INPUT_CONTRACT", problems, retryable=False)
+        trace.job.inputs = orjson.loads(data)  # a copy: what the handler does to it concerns nobody else
+        if node.pre_gates:
+            await self._pass(node.pre_gates, node.pre_composition, self._look(trace, inputs), trace)
+        started = time.perf_counter()
         returned = await prepared.work(trace.job)
-        outputs, data = self._accept_outputs(returned, prepared, trace)
+        outputs, data = self._admit_outputs(returned, trace)
+        problems = prepared.outputs.problems(outputs, self._project)
+        if problems:
+            raise _contract("OUTPUT_CONTRACT", problems, retryable=True)
+        if node.post_gates:
+            wall_ms = int((time.perf_counter() - started) * 1000)
+            await self._pass(node.post_gates, node.post_composition, self._look(trace, inputs, outputs, wall_ms), trace)
         if len(data) > INLINE_BYTES:
             return {"blob": await self._blobs.put_blob(data), "bytes": len(data)}
         return {"value": outputs}
 
+    def _look(
+        self, trace: _Trace, inputs: JsonObject, outputs: JsonObject | None = None, wall_ms: int = 0
+    ) -> look.Look:
+        return look.Look(
+            job=trace.job,
+            project=self._project,
+            provider=self._means.provider,
+            inputs=inputs,
+            outputs=outputs,
+            wall_ms=wall_ms,
+        )
+
+    async def _pass(
+        self,
+        gates: tuple[definition.Gate, ...],
+        composition: definition.Composition,
+        around: look.Look,
+        trace: _Trace,
+    ) -> None:
+        """Keep every verdict; go on only when the gates let us."""
+        judgement = await gate.judge(gates, composition, around)
+        trace.verdicts.extend(journal.masked(judgement.verdicts, secret.values(self._project.secrets)))
+        if judgement.failed is None:
+            return
+        code = "PRE_GATE_FAILED" if around.outputs is None else "POST_GATE_FAILED"
+        refused: list[Json] = [verdict for verdict in trace.verdicts if not verdict["passed"]]
+        message = f"gate {judgement.failed!r}: {judgement.reason}"
+        raise _Broken(
+            outcome.Failure(code=code, message=message, gate=judgement.failed), {"code": code, "verdicts": refused}
+        )
+
     def _prepare(self, node: definition.Node) -> _Prepared:
         own = node.handler == "builtin:write-file"  # an author may let it write outside the roots
+        outputs = ports.Ports(node.outputs, "output", None if own else place.readable_roots(self._project))
         prepared = _Prepared(
             node=node,
             inputs=ports.Ports(node.inputs, "input", place.readable_roots(self._project)),
-            outputs=ports.Ports(node.outputs, "output", None if own else place.readable_roots(self._project)),
-            work=work.resolve(node, self._means),
+            outputs=outputs,
+            work=work.resolve(node, self._means, outputs),
         )
         if len(self._prepared) >= _MAX_PREPARED:
             del self._prepared[next(iter(self._prepared))]
         self._prepared[id(node)] = prepared  # holds the node, so that its id stays its own
         return prepared
 
-    def _accept_inputs(self, of: task.Task, prepared: _Prepared, trace: _Trace) -> JsonObject:
-        """The work's own copy of the inputs, once they are JSON and keep the contract."""
-        try:
-            inputs = canonical.admit(of.inputs)
-            data = canonical.dumps(inputs)
-        except errors.InvalidInput as error:
-            raise _contract("INPUT_CONTRACT", [error.message], retryable=False) from error
-        if of.item_index is None:
-            trace.inputs_hash = canonical.digest_bytes(data)
-        else:
-            trace.inputs_hash = canonical.digest({"inputs": inputs, "item": of.item})
-        problems = prepared.inputs.problems(cast("JsonObject", inputs), self._project)
-        if problems:
-            raise _contract("INPUT_CONTRACT", problems, retryable=False)
-        return orjson.loads(data)
-
-    def _accept_outputs(self, returned: object, prepared: _Prepared, trace: _Trace) -> tuple[JsonObject, bytes]:
-        """The outputs (a copy that nobody else holds) and their bytes, once they are JSON and keep the contract."""
+    def _admit_outputs(self, returned: object, trace: _Trace) -> tuple[JsonObject, bytes]:
+        """The outputs (a copy that nobody else holds) and their bytes, once they are JSON that may be kept."""
         if not isinstance(returned, Mapping):
-            raise errors.AttemptFailed(
-                f"the handler returned {type(returned).__name__}, not a dict of outputs", code="HANDLER_RETURN"
-            )
+            raise calling.not_a_dict(returned)
         try:
             data = canonical.dumps(canonical.admit(cast("object", returned)))
         except errors.InvalidInput as error:
@@ -165,12 +211,15 @@ class Performer:
                 code="HANDLER_RETURN",
                 retryable=False,
             )
+        if self._project.secrets and secret.found_in(data, secret.values(self._project.secrets)):
+            raise errors.AttemptFailed(
+                "the outputs hold the value of a secret, and outputs are kept",
+                code="SECRET_IN_OUTPUT",
+                hint="use ctx.secret where the value is needed, and do not return it",
+                retryable=False,
+            )
         trace.output_hash = canonical.digest_bytes(data)
-        outputs: JsonObject = orjson.loads(data)
-        problems = prepared.outputs.problems(outputs, self._project)
-        if problems:
-            raise _contract("OUTPUT_CONTRACT", problems, retryable=True)
-        return outputs, data
+        return orjson.loads(data), data
 
     async def _failed(self, trace: _Trace, failure: outcome.Failure, feedback: Json = None) -> Attempted:
         hidden = secret.values(self._project.secrets)
@@ -213,6 +262,20 @@ class Performer:
             ),
             blobs=blobs,
         )
+
+
+def _admit_inputs(of: task.Task, trace: _Trace) -> tuple[JsonObject, bytes]:
+    """The inputs as JSON, and their bytes; from here on the attempt has its inputs' hash."""
+    try:
+        inputs = cast("JsonObject", canonical.admit(of.inputs))
+        data = canonical.dumps(inputs)
+        if of.item_index is None:
+            trace.inputs_hash = canonical.digest_bytes(data)
+        else:
+            trace.inputs_hash = canonical.digest({"inputs": inputs, "item": of.item})
+    except errors.InvalidInput as error:
+        raise _contract("INPUT_CONTRACT", [error.message], retryable=False) from error
+    return inputs, data
 
 
 def _failure(error: errors.OpenSkeloError, retryable: bool, retry_after_ms: int | None = None) -> outcome.Failure:

@@ -61,6 +61,13 @@ def exited(error: SystemExit) -> errors.AttemptFailed:
     return errors.AttemptFailed(f"the handler called sys.exit({error.code!r})", code="HANDLER_EXITED")
 
 
+def not_a_dict(returned: object) -> errors.AttemptFailed:
+    """The failure for a handler that gave something else than a dict."""
+    return errors.AttemptFailed(
+        f"the handler returned {type(returned).__name__}, not a dict of outputs", code="HANDLER_RETURN"
+    )
+
+
 def describe(error: BaseException) -> str:
     """`Type: message`, also for an exception that cannot say its own message."""
     try:

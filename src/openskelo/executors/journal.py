@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import cast
 
 from openskelo.executors import task
 from openskelo.handlers import secret
 from openskelo.kernel import outcome
+from openskelo.kernel.json import Json, JsonObject
 from openskelo.values import canonical
 
 #: How much of a log is kept: the beginning and, mostly, the end.
@@ -22,6 +24,23 @@ def clean(text: str, hidden: Sequence[str] = ()) -> str:
     if len(text) > _MAX_MESSAGE:
         text = text[:_MAX_MESSAGE] + " …"
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def masked(verdicts: Sequence[JsonObject], hidden: Sequence[str]) -> Sequence[JsonObject]:
+    """Verdicts without secrets, wherever they are in the evidence."""
+    return [cast("JsonObject", _masked(verdict, hidden)) for verdict in verdicts] if hidden else verdicts
+
+
+def _masked(value: Json, hidden: Sequence[str]) -> Json:
+    match value:
+        case str():
+            return secret.mask(value, hidden)
+        case Mapping():
+            return {key: _masked(held, hidden) for key, held in value.items()}
+        case Sequence():
+            return [_masked(held, hidden) for held in value]
+        case _:
+            return value
 
 
 def artifact(of: task.Task, lines: Sequence[str], hidden: Sequence[str]) -> tuple[outcome.ArtifactNote, bytes]:

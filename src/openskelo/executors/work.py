@@ -5,14 +5,17 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from openskelo import errors
-from openskelo.executors import calling, job, limit, task
+from openskelo.executors import calling, job, limit, ports, task
 from openskelo.handlers import context, place
 from openskelo.kernel import definition
 from openskelo.kernel.json import JsonObject
 from openskelo.providers import seam
+
+if TYPE_CHECKING:
+    from openskelo.executors import project_handler
 
 Builtin: TypeAlias = Callable[[context.Context, place.Place], Awaitable[JsonObject]]
 
@@ -25,15 +28,16 @@ class Means:
     local: Mapping[str, calling.Handler]
     provider: seam.Provider | None
     on_text: Callable[[task.Task, str], None]
+    project_handlers: Callable[[], project_handler.ProjectHandlers]
 
 
-def resolve(node: definition.Node, means: Means) -> job.Work:
+def resolve(node: definition.Node, means: Means, outputs: ports.Ports) -> job.Work:
     """The work of `node`; AttemptFailed, never retried, when there is no such handler."""
     match node.mode:
         case "deterministic" | "dag":
             return _handler(node, node.handler or "builtin:pass", means)
         case "ai":
-            raise _unknown("no model provider is set up", "PROVIDER_MISSING")
+            return _model(means, outputs)
         case "approval":
             raise _unknown("an approval is answered by a person, not performed", "NOT_PERFORMED")
 
@@ -46,17 +50,17 @@ def _handler(node: definition.Node, name: str, means: Means) -> job.Work:
         if rest not in means.local:
             raise _unknown(f"no handler named {name!r} is registered with the engine", "HANDLER_UNKNOWN")
         return _local(node, means.local[rest], means)
-    raise _unknown(f"{name!r} is not a handler", "HANDLER_UNKNOWN")
+    return _project(means)
 
 
 def _builtin(node: definition.Node, name: str, means: Means) -> job.Work:
     builtin = _load_builtin(name)
-    declared = frozenset(port.name for port in node.outputs)
+    # Most offer more than a node declares, and keep the rest to themselves; a transform says exactly what it was told.
+    declared = None if name == "builtin:transform" else frozenset(port.name for port in node.outputs)
 
     async def work(one: job.Job) -> object:
         made = await limit.within(node.timeout_ms, builtin(context_of(one, means), means.project))
-        # A built-in offers more than most nodes declare; what it may not say it keeps to itself.
-        return {key: value for key, value in made.items() if key in declared}
+        return made if declared is None else {key: value for key, value in made.items() if key in declared}
 
     return work
 
@@ -71,6 +75,18 @@ def _load_builtin(name: str) -> Builtin:
             from openskelo.handlers.write_file import write_file  # noqa: PLC0415
 
             return write_file
+        case "builtin:read-file":
+            from openskelo.handlers.read_file import read_file  # noqa: PLC0415
+
+            return read_file
+        case "builtin:transform":
+            from openskelo.handlers.transform import transform  # noqa: PLC0415
+
+            return transform
+        case "builtin:http-request":
+            from openskelo.handlers.http_request import http_request  # noqa: PLC0415
+
+            return http_request
         case _:
             raise _unknown(f"there is no built-in handler {name!r}", "HANDLER_UNKNOWN")
 
@@ -88,6 +104,26 @@ def _local(node: definition.Node, handler: calling.Handler, means: Means) -> job
     return work
 
 
+def _model(means: Means, outputs: ports.Ports) -> job.Work:
+    from openskelo.executors import ai  # noqa: PLC0415 -- only workflows with ai nodes need it
+
+    if means.provider is None:
+        raise _unknown("no model provider is set up", "PROVIDER_MISSING")
+    asking = ai.Asking(provider=means.provider, on_text=means.on_text, project=means.project, outputs=outputs)
+
+    async def work(one: job.Job) -> object:
+        return await ai.work(one, asking)
+
+    return work
+
+
+def _project(means: Means) -> job.Work:
+    async def work(one: job.Job) -> object:
+        return await means.project_handlers().run(one, context_of(one, means))
+
+    return work
+
+
 def context_of(one: job.Job, means: Means) -> context.Context:
     """What the handler of this job is given."""
     of = one.task
@@ -101,6 +137,7 @@ def context_of(one: job.Job, means: Means) -> context.Context:
         attempt=of.attempt,
         item=of.item,
         item_index=of.item_index,
+        item_name=of.node.foreach.name if of.node.foreach is not None else "item",
         feedback=of.feedback,
         secrets=means.project.secrets,
         lines=one.lines,

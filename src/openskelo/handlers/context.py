@@ -31,6 +31,7 @@ class Context:
         "inputs",
         "item",
         "item_index",
+        "item_name",
         "run_id",
     )
 
@@ -47,6 +48,7 @@ class Context:
         attempt: int = 1,
         item: Json = None,
         item_index: int | None = None,
+        item_name: str = "item",
         feedback: Json = None,
         secrets: Mapping[str, str] | None = None,
         lines: list[str] | None = None,
@@ -59,6 +61,7 @@ class Context:
         self.attempt = attempt
         self.item = item
         self.item_index = item_index
+        self.item_name = item_name
         self.feedback = feedback
         self._now = now
         self._secrets = secrets
@@ -79,3 +82,7 @@ class Context:
     def secret(self, name: str) -> str:
         """The value of a secret declared in `skelo.yaml`; AttemptFailed SECRET_MISSING when there is none."""
         return secret.lookup(self._secrets, name)
+
+    def expand_secrets(self, text: str) -> str:
+        """`text` with every `${env:NAME}` and `${secret:NAME}` in it resolved (SECRET_MISSING when one is not set)."""
+        return secret.resolve(text, self._secrets)

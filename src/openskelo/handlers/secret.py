@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Iterable, Mapping
+
+import orjson
 
 from openskelo import errors
 
@@ -51,17 +54,27 @@ def references(text: str) -> bool:
     return _REFERENCE.search(text) is not None
 
 
+def known(declared: Mapping[str, str] | None) -> dict[str, str]:
+    """Every declared secret that has a value now; an unset one is an error only for whoever asks for it."""
+    found: dict[str, str] = {}
+    for name, reference in (declared or {}).items():
+        with contextlib.suppress(errors.AttemptFailed):
+            found[name] = resolve(reference, None)
+    return found
+
+
 def values(declared: Mapping[str, str] | None) -> tuple[str, ...]:
-    """Every declared secret that has a value now and is long enough to be masked, longest first."""
-    found: list[str] = []
-    for reference in (declared or {}).values():
-        try:
-            value = resolve(reference, None)
-        except errors.AttemptFailed:
-            continue  # unset: there is nothing that could leak
-        if len(value) >= _SHORTEST:
-            found.append(value)
-    return tuple(sorted(set(found), key=len, reverse=True))
+    """The values that must not be kept: those long enough to be masked, longest first."""
+    if not declared:
+        return ()
+    return tuple(
+        sorted({value for value in known(declared).values() if len(value) >= _SHORTEST}, key=len, reverse=True)
+    )
+
+
+def found_in(data: bytes, hidden: Iterable[str]) -> bool:
+    """Whether JSON text holds one of the `hidden` values."""
+    return any(orjson.dumps(value)[1:-1] in data for value in hidden)
 
 
 def mask(text: str, hidden: Iterable[str]) -> str:

@@ -1,0 +1,45 @@
+"""What goes into a model's prompt as data, and what is read out of its answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import cast
+
+from openskelo import errors
+from openskelo.executors import job
+from openskelo.kernel.json import Json, JsonObject
+from openskelo.providers import seam
+from openskelo.values import canonical
+
+_FENCED = re.compile(r"\A\s*```(?:json|JSON)?[ \t]*\n(.*?)\n[ \t]*```\s*\Z", re.DOTALL)
+_TICKS = re.compile(r"`{3,}")
+
+
+def fenced(value: Json) -> str:
+    """`value` between fences that it cannot close itself: text as it is, other values as JSON."""
+    text = value if isinstance(value, str) else canonical.dumps(value).decode()
+    longest = max((len(ticks) for ticks in _TICKS.findall(text)), default=2)
+    fence = "`" * (longest + 1)
+    return f"{fence}\n{text}\n{fence}"
+
+
+def parse(text: str) -> JsonObject:
+    """The JSON object that the answer is, alone or in one fence; AttemptFailed ANSWER_INVALID for anything else."""
+    inside = _FENCED.match(text)
+    try:
+        found = canonical.loads(inside.group(1) if inside else text)
+    except errors.InvalidInput as error:
+        raise errors.AttemptFailed(
+            f"the answer is not one JSON object: {error.message}", code="ANSWER_INVALID"
+        ) from error
+    if not isinstance(found, Mapping):
+        raise errors.AttemptFailed("the answer is JSON, but not an object", code="ANSWER_INVALID")
+    return cast("JsonObject", found)
+
+
+def count(spent: job.Spent, answered: seam.Answer) -> None:
+    """Add what an answer took to what the attempt has used."""
+    spent.tokens_in += answered.usage.tokens_in
+    spent.tokens_out += answered.usage.tokens_out
+    spent.cost_nanousd += answered.cost_nanousd

@@ -1,0 +1,68 @@
+"""What a gate may look at, and what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from openskelo.executors import job, task
+from openskelo.kernel import definition
+from openskelo.kernel.json import Json, JsonObject
+from openskelo.providers import seam
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """The values around a node's work; `outputs` is None before it. `wall_ms` is what the work took."""
+
+    job: job.Job
+    project: task.Project
+    provider: seam.Provider | None
+    inputs: JsonObject
+    outputs: JsonObject | None = None
+    wall_ms: int = 0
+
+    def port(self, name: str) -> Json:
+        """The value of an output of that name, else of an input; None when it was left out."""
+        if self.outputs is not None and name in self.outputs:
+            return self.outputs[name]
+        return self.inputs.get(name)
+
+    def names(self) -> dict[str, Json]:
+        """What expressions see."""
+        of = self.job.task
+        found: dict[str, Json] = {
+            "inputs": self.inputs,
+            "outputs": self.outputs or {},
+            "run": {"id": of.run_id, "name": of.workflow_name, "inputs": of.run_inputs},
+        }
+        if of.item_index is not None:
+            found[item_name(of.node)] = of.item
+        return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """A gate's answer: `reason` says why not, `evidence` what it saw. `took_ms` only where the outside was asked."""
+
+    passed: bool
+    reason: str = ""
+    evidence: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    took_ms: int | None = None
+
+
+def item_name(node: definition.Node) -> str:
+    """What the element of a foreach is called in this node's expressions."""
+    return node.foreach.name if node.foreach is not None else "item"
+
+
+def text(params: JsonObject, key: str, default: str = "") -> str:
+    """A text parameter; the loader has checked it."""
+    value = params.get(key, default)
+    return value if isinstance(value, str) else default
+
+
+def number(params: JsonObject, key: str, default: float) -> float:
+    """A number parameter; the loader has checked it."""
+    value = params.get(key, default)
+    return value if isinstance(value, int | float) else default

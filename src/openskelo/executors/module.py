@@ -1,0 +1,109 @@
+"""Loads the Python file of a project handler, and again when it, or what it imported from the project, changed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import types
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+from openskelo import errors
+from openskelo.executors import calling
+
+Signature: TypeAlias = tuple[int, int, int]
+
+_PREFIX = "skelo_handler_"
+
+
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    module: types.ModuleType
+    files: Mapping[str, Signature]
+    siblings: tuple[str, ...]
+
+
+def signature(path: str) -> Signature:
+    """What changes when a file is written or replaced."""
+    found = os.stat(path)  # noqa: PTH116 -- a Path costs more than the call, and this runs for every attempt
+    return (found.st_mtime_ns, found.st_size, found.st_ino)
+
+
+class Modules:
+    """The handler files loaded in this process, by path. `names` are put into each one before it runs."""
+
+    def __init__(self, root: Path, names: Mapping[str, object] | None = None) -> None:
+        self._root = root
+        self._names = names or {}
+        self._loaded: dict[str, _Loaded] = {}
+
+    def function(self, path: str, name: str, lines: list[str]) -> calling.Handler:
+        """The callable `name` of the file as it is now; AttemptFailed HANDLER_LOAD, with the traceback in `lines`."""
+        try:
+            found = getattr(self._module(path), name, None)
+        except errors.AttemptFailed:
+            raise
+        except (Exception, SystemExit) as error:
+            failed = calling.raised(error, lines)
+            raise errors.AttemptFailed(f"{Path(path).name}: {failed.message}", code="HANDLER_LOAD") from error
+        if not callable(found):
+            raise errors.AttemptFailed(
+                f"{Path(path).name} has no function {name!r}",
+                code="HANDLER_LOAD",
+                hint="name another as `file.py:function`",
+                retryable=False,
+            )
+        return found
+
+    def _module(self, path: str) -> types.ModuleType:
+        held = self._loaded.get(path)
+        if held is not None:
+            if all(_same(file, known) for file, known in held.files.items()):
+                return held.module
+            for sibling in held.siblings:
+                sys.modules.pop(sibling, None)
+        loaded = self._load(path)
+        self._loaded[path] = loaded
+        return loaded.module
+
+    def _load(self, path: str) -> _Loaded:
+        """Compiled from the source each time: a cached bytecode file only knows the second it was made in."""
+        own = signature(path)
+        code = compile(Path(path).read_bytes(), path, "exec", dont_inherit=True)
+        module = types.ModuleType(_PREFIX + hashlib.sha256(path.encode()).hexdigest()[:16])
+        module.__file__ = path
+        module.__dict__.update(self._names)
+        sys.modules[module.__name__] = module  # dataclasses and pickling look a module up by its name
+        sys.path[:0] = added = [str(Path(path).parent), str(self._root)]
+        try:
+            exec(code, module.__dict__)  # noqa: S102 -- a handler is trusted code of this project
+        finally:
+            for entry in added:
+                sys.path.remove(entry)
+        files, siblings = {path: own}, list[str]()
+        for name, other in tuple(sys.modules.items()):
+            file = getattr(other, "__file__", None)
+            if isinstance(file, str) and self._is_ours(name, Path(file)):
+                siblings.append(name)
+                files[file] = signature(file)
+        return _Loaded(module, files, tuple(siblings))
+
+    def _is_ours(self, name: str, file: Path) -> bool:
+        """Whether an imported module is the project's own: inside its root, not in an environment that lies there."""
+        return (
+            file.is_relative_to(self._root)
+            and not file.is_relative_to(sys.prefix)
+            and "site-packages" not in file.parts
+            and name.partition(".")[0] != "openskelo"
+            and not name.startswith(_PREFIX)
+        )
+
+
+def _same(path: str, known: Signature) -> bool:
+    try:
+        return signature(path) == known
+    except FileNotFoundError:
+        return False

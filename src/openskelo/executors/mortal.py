@@ -1,0 +1,56 @@
+"""Child processes that die with their parent, and groups of them that are ended as one."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+
+_PR_SET_PDEATHSIG = 1
+_REAP_SECONDS = 5.0
+
+
+def bound_to_parent() -> Callable[[], None] | None:
+    """What a fresh child calls to be killed when this process ends, however it ends; None where there is no such thing.
+
+    Linux only. Everything is looked up here, before the fork, so that the child makes system calls and nothing else.
+    """
+    if sys.platform != "linux":
+        return None
+    import ctypes  # noqa: PLC0415 -- only needed when a process is started
+
+    prctl = ctypes.CDLL(None).prctl
+    parent = os.getpid()
+
+    def bind() -> None:
+        prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        if os.getppid() != parent:  # it ended before we asked
+            os._exit(1)
+
+    return bind
+
+
+def end(child: subprocess.Popen[bytes]) -> None:
+    """Kill the child's whole group and take its status; harmless when it has ended already.
+
+    The group is killed before the child is reaped: until then its number cannot belong to anybody else.
+    """
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(child.pid, signal.SIGKILL)
+    with contextlib.suppress(subprocess.TimeoutExpired):  # stuck in the kernel: it dies when it comes back
+        child.wait(_REAP_SECONDS)
+
+
+def describe_end(status: int | None) -> str:
+    """How a process ended, in words: `exit code 3`, `signal SIGSEGV`."""
+    if status is None:
+        return "unknown status"
+    if status >= 0:
+        return f"exit code {status}"
+    try:
+        return f"signal {signal.Signals(-status).name}"
+    except ValueError:
+        return f"signal {-status}"

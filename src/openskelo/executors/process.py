@@ -1,0 +1,111 @@
+"""Runs one program to its end: input and output through files, its whole group gone afterwards, whatever happened."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+from openskelo import errors
+from openskelo.executors import mortal
+
+#: The only variables of our own environment that a program sees.
+_INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TZ")
+_LOOK_SECONDS = 0.1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """What to run: an argument vector (never a shell), in a folder, with bytes on its standard input."""
+
+    argv: tuple[str, ...]
+    folder: Path
+    stdin: bytes = b""
+    environment: Mapping[str, str] = field(default_factory=dict[str, str])
+    max_bytes: int = 8 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished:
+    """How it ended: `status` is the exit code, or minus the signal's number."""
+
+    status: int
+    stdout: bytes
+    stderr: bytes
+
+
+async def run(program: Program) -> Finished:
+    """Run to the end. OSError when it cannot be started; AttemptFailed OUTPUT_TOO_LARGE when it says too much.
+
+    Files instead of pipes: nothing can block on a full pipe, and a grandchild that keeps one open cannot hold us up.
+    Cancelling kills the program and everything it started.
+    """
+    with tempfile.TemporaryFile() as stdin, tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
+        stdin.write(program.stdin)
+        stdin.flush()
+        stdin.seek(0)
+        # An argument vector that the project's author wrote; starting it takes a few milliseconds at most.
+        child = subprocess.Popen(  # noqa: S603, ASYNC220
+            program.argv,
+            cwd=program.folder,
+            env={**minimal_environment(), **program.environment},
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            start_new_session=True,
+            preexec_fn=mortal.bound_to_parent(),  # noqa: PLW1509 -- makes two system calls, takes no lock
+        )
+        try:
+            await _ended(child, stdout, stderr, program.max_bytes)
+        finally:
+            mortal.end(child)
+        return Finished(
+            status=child.returncode,
+            stdout=_content(stdout, program.max_bytes),
+            stderr=_content(stderr, program.max_bytes),
+        )
+
+
+def minimal_environment() -> dict[str, str]:
+    """What every program gets of our environment: enough to find its interpreter, no keys."""
+    return {name: os.environ[name] for name in _INHERITED if name in os.environ}
+
+
+async def _ended(child: subprocess.Popen[bytes], stdout: IO[bytes], stderr: IO[bytes], max_bytes: int) -> None:
+    """Wait for the end, without reaping where the system allows it, and look at the output's size now and then."""
+    loop = asyncio.get_running_loop()
+    ended: asyncio.Future[None] = loop.create_future()
+    descriptor = _watch(child.pid)
+    if descriptor is not None:
+        loop.add_reader(descriptor, lambda: ended.done() or ended.set_result(None))
+    try:
+        while not ended.done():
+            await asyncio.wait({ended}, timeout=_LOOK_SECONDS if descriptor is not None else _LOOK_SECONDS / 10)
+            if descriptor is None and child.poll() is not None:
+                return
+            if max(os.fstat(stdout.fileno()).st_size, os.fstat(stderr.fileno()).st_size) > max_bytes:
+                raise errors.AttemptFailed(
+                    f"the program wrote more than {max_bytes} bytes", code="OUTPUT_TOO_LARGE", retryable=False
+                )
+    finally:
+        if descriptor is not None:
+            loop.remove_reader(descriptor)
+            os.close(descriptor)
+
+
+def _watch(pid: int) -> int | None:
+    """A descriptor that becomes readable when the process ends; None where there is none (macOS, old kernels)."""
+    try:
+        return os.pidfd_open(pid)
+    except (AttributeError, OSError):
+        return None
+
+
+def _content(file: IO[bytes], max_bytes: int) -> bytes:
+    file.seek(0)
+    return file.read(max_bytes + 1)

@@ -1,0 +1,114 @@
+"""Runs a handler that the project brings along: async Python here, sync Python in a worker, an executable by itself."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import IO
+
+import orjson
+
+from openskelo import errors
+from openskelo.executors import calling, crew, job, limit, module, mortal, process, source, task
+from openskelo.handlers import context, secret
+from openskelo.kernel.json import Json
+from openskelo.values import canonical
+
+_MAX_WORKERS = 4
+_TAIL = 2000
+
+
+class ProjectHandlers:
+    """The handlers of one project; holds its loaded modules and its worker processes."""
+
+    def __init__(self, project: task.Project) -> None:
+        self._project = project
+        self._sources = source.Sources(project)
+        self._modules = module.Modules(project.root, {"print": _print})
+        self._crew = crew.Crew(project.root, min(_MAX_WORKERS, max(2, os.cpu_count() or 1)))
+
+    async def run(self, one: job.Job, ctx: context.Context) -> object:
+        """What the node's handler gives for this job."""
+        node = one.task.node
+        found = self._sources.locate(node.handler or "")
+        if found.function is None:
+            return await self._execute(found.path, one)
+        if found.is_async:
+            handler = self._modules.function(found.path, found.function, one.lines)
+            return await limit.within(node.timeout_ms, calling.call(handler, ctx, one.lines))
+        return await self._call(found.path, found.function, one)
+
+    async def close(self) -> None:
+        await self._crew.close()
+
+    async def _call(self, path: str, function: str, one: job.Job) -> object:
+        of = one.task
+        values: dict[str, object] = {
+            "inputs": one.inputs,
+            "config": of.node.config,
+            "block_id": of.node.key,
+            "run_id": of.run_id,
+            "idempotency_key": of.idempotency_key,
+            "now": of.now,
+            "attempt": of.attempt,
+            "item": of.item,
+            "item_index": of.item_index,
+            "item_name": of.node.foreach.name if of.node.foreach is not None else "item",
+            "feedback": of.feedback,
+        }
+        if self._project.secrets:
+            values["secrets"] = secret.known(self._project.secrets)
+        body = orjson.dumps({"path": path, "name": function, "context": values})
+        reply = orjson.loads(await self._crew.call(body, of.node.timeout_ms, one.lines))
+        one.lines.extend(reply["lines"])
+        if "outputs" in reply:
+            return reply["outputs"]
+        error = reply["error"]
+        raise errors.AttemptFailed(error.pop("message"), **error)
+
+    async def _execute(self, path: str, one: job.Job) -> object:
+        program = process.Program(argv=(path,), folder=self._project.root, stdin=_document(one.task, one.inputs))
+        try:
+            finished = await limit.within(one.task.node.timeout_ms, process.run(program))
+        except OSError as error:
+            raise errors.AttemptFailed(
+                f"the program cannot be started: {error.strerror}", code="HANDLER_LOAD", hint="has it a #! line?"
+            ) from error
+        said = finished.stderr.decode("utf-8", "replace")
+        one.lines.extend(said.splitlines())
+        if finished.status != 0:
+            ending = mortal.describe_end(finished.status)
+            raise errors.AttemptFailed(
+                f"the program ended with {ending}", code="HANDLER_EXITED", hint=said.strip()[-_TAIL:] or None
+            )
+        try:
+            return canonical.loads(finished.stdout)
+        except errors.InvalidInput as error:
+            raise errors.AttemptFailed(f"its output is not JSON: {error.message}", code="HANDLER_RETURN") from error
+
+
+def _document(of: task.Task, inputs: Mapping[str, Json]) -> bytes:
+    """What an executable reads on its standard input."""
+    now = datetime.fromtimestamp(of.now / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    document: dict[str, Json] = {
+        "inputs": inputs,
+        "config": of.node.config,
+        "blockId": of.node.key,
+        "runId": of.run_id,
+        "idempotencyKey": of.idempotency_key,
+        "now": now,
+        "attempt": of.attempt,
+        "feedback": of.feedback,
+    }
+    if of.item_index is not None:
+        document |= {"item": of.item, "itemIndex": of.item_index}
+    return canonical.dumps(document)
+
+
+def _print(
+    *values: object, sep: str | None = " ", end: str | None = "\n", file: IO[str] | None = None, flush: bool = False
+) -> None:
+    """`print` for handlers in the engine's own process, whose standard output belongs to the command line."""
+    print(*values, sep=sep, end=end, file=file or sys.stderr, flush=flush)

@@ -1,0 +1,118 @@
+"""The warm process that runs a project's sync handlers one by one: `python -m openskelo.executors.worker ROOT`.
+
+Its standard input is the socket to the engine. What handlers print goes to the file that the engine gave as standard
+output and error, so nothing they do can disturb the messages. It ends when the socket does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import os
+import select
+import socket
+import sys
+import threading
+from collections.abc import Coroutine, Mapping
+from pathlib import Path
+from typing import Any, cast
+
+import orjson
+
+from openskelo import errors
+from openskelo.executors import calling, frames, module
+from openskelo.handlers import context
+from openskelo.values import canonical
+
+
+def main() -> None:
+    """Serve calls until the engine is gone."""
+    root = Path(sys.argv[1])
+    channel = socket.socket(fileno=os.dup(0))
+    _take_standard_input_away()
+    _end_with(channel)
+    sys.dont_write_bytecode = True
+    sys.path.insert(0, str(root))
+    modules = module.Modules(root)
+    channel.sendall(frames.pack(b"{}"))
+    while (body := frames.receive(channel)) is not None:
+        os.chdir(root)
+        channel.sendall(frames.pack(_answer(orjson.loads(body), modules)))
+
+
+def _answer(request: Mapping[str, Any], modules: module.Modules) -> bytes:
+    """The reply: `outputs` as JSON, or `error`; and the `lines` that were logged."""
+    lines: list[str] = []
+    try:
+        handler = modules.function(request["path"], request["name"], lines)
+        ctx = context.Context(**request["context"], lines=lines)
+        outputs = _outputs(_call(handler, ctx, lines))
+        return b'{"outputs":' + outputs + b',"lines":' + orjson.dumps(_clean(lines)) + b"}"
+    except errors.AttemptFailed as failed:
+        return orjson.dumps({"error": _failure(failed), "lines": _clean(lines)})
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+
+
+def _call(handler: calling.Handler, ctx: context.Context, lines: list[str]) -> object:
+    try:
+        result = handler(ctx)
+        return asyncio.run(cast("Coroutine[object, object, object]", result)) if inspect.isawaitable(result) else result
+    except errors.AttemptFailed:
+        raise
+    except SystemExit as error:
+        raise calling.exited(error) from error
+    except BaseException as error:  # whatever it is, the worker stays
+        raise calling.raised(error, lines) from error
+
+
+def _outputs(returned: object) -> bytes:
+    if not isinstance(returned, Mapping):
+        raise calling.not_a_dict(returned)
+    try:
+        data = canonical.dumps(canonical.admit(cast("object", returned)))
+    except errors.InvalidInput as error:
+        raise errors.AttemptFailed(f"the outputs are not JSON: {error.message}", code="HANDLER_RETURN") from error
+    if len(data) > frames.MAX_BYTES:
+        raise errors.AttemptFailed(
+            f"the outputs take {len(data)} bytes, more than {frames.MAX_BYTES}", code="HANDLER_RETURN", retryable=False
+        )
+    return data
+
+
+def _failure(failed: errors.AttemptFailed) -> dict[str, object]:
+    return {
+        "code": failed.code,
+        "message": _clean([failed.message])[0],
+        "hint": failed.hint,
+        "retryable": failed.retryable,
+        "retry_after_ms": failed.retry_after_ms,
+    }
+
+
+def _clean(lines: list[str]) -> list[str]:
+    return [line if line.isascii() else line.encode("utf-8", "replace").decode() for line in lines]
+
+
+def _take_standard_input_away() -> None:
+    """A handler that reads its standard input finds it empty, not our messages."""
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+
+
+def _end_with(channel: socket.socket) -> None:
+    """End as soon as the engine is gone, also in the middle of a call: a thread that waits for nothing but that."""
+
+    def wait() -> None:
+        poll = select.poll()
+        poll.register(channel.fileno(), getattr(select, "POLLRDHUP", 0))
+        poll.poll()
+        os._exit(0)
+
+    threading.Thread(target=wait, daemon=True, name="end-with-the-engine").start()
+
+
+if __name__ == "__main__":
+    main()

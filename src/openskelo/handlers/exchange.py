@@ -1,0 +1,162 @@
+"""One HTTP exchange with the outside: checked addresses, redirects followed by hand, and a limit on what comes back."""
+
+from __future__ import annotations
+
+import functools
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import httpx
+
+from openskelo import errors
+from openskelo.handlers import address
+
+_MAX_REDIRECTS = 5
+_NEVER = httpx.Timeout(None)  # the caller's limit holds for the whole exchange, not for each read
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+#: Never sent on to another origin.
+_PRIVATE = frozenset({"authorization", "proxy-authorization", "cookie"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A request. `sensitive` names (in lower case) headers that must not follow a redirect to another origin."""
+
+    method: str
+    url: str
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    body: bytes | None = None
+    sensitive: frozenset[str] = frozenset()
+    allow_private: bool = False
+    follow: bool = True
+    max_bytes: int = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """A response, read whole. Header names are in lower case, repeated ones joined by commas."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+async def exchange(asked: Asked) -> Answered:
+    """The final answer, redirects followed; the caller sets the time limit.
+
+    AttemptFailed: HTTP_URL_INVALID, HTTP_ADDRESS_REFUSED, HTTP_REDIRECTS, HTTP_TOO_LARGE, HTTP_FAILED.
+    """
+    for _ in range(_MAX_REDIRECTS + 1):
+        url = _parse(asked.url)
+        answered = await _once(asked, url)
+        location = answered.headers.get("location")
+        if not asked.follow or answered.status not in _REDIRECTS or location is None:
+            return answered
+        asked = _redirected(asked, url, answered.status, location)
+    raise errors.AttemptFailed(f"more than {_MAX_REDIRECTS} redirects", code="HTTP_REDIRECTS", retryable=False)
+
+
+def _parse(text: str) -> httpx.URL:
+    try:
+        url = httpx.URL(text)
+    except (httpx.InvalidURL, ValueError, TypeError) as error:
+        raise _invalid("it cannot be read") from error
+    if url.scheme not in ("http", "https"):
+        raise _invalid("only http and https are spoken")
+    if not url.host:
+        raise _invalid("it has no host")
+    if url.userinfo:
+        raise _invalid("it holds a user name or password; use a header with ${secret:NAME}")
+    return url
+
+
+def _invalid(reason: str) -> errors.AttemptFailed:
+    return errors.AttemptFailed(f"the URL is not usable: {reason}", code="HTTP_URL_INVALID", retryable=False)
+
+
+async def _once(asked: Asked, url: httpx.URL) -> Answered:
+    """One request to the first of the host's checked addresses that answers."""
+    port = url.port or (443 if url.scheme == "https" else 80)
+    addresses = await address.resolve(url.host, port, allow_private=asked.allow_private)
+    refused: httpx.HTTPError | None = None
+    async with _client(url.scheme) as client:
+        for chosen in addresses:
+            try:
+                return await _send(client, asked, url, chosen)
+            except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+                refused = error
+            except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as error:
+                raise _failed(url, error) from error
+            except (ValueError, UnicodeError) as error:
+                raise errors.AttemptFailed(
+                    f"the request cannot be sent: {error}", code="HTTP_FAILED", retryable=False
+                ) from error
+    raise _failed(url, refused) from refused
+
+
+def _client(scheme: str) -> httpx.AsyncClient:
+    # No proxies and no ~/.netrc: where the request goes is decided here. No redirects: each hop is checked.
+    verify = _trust() if scheme == "https" else False
+    return httpx.AsyncClient(verify=verify, trust_env=False, follow_redirects=False, timeout=_NEVER)
+
+
+@functools.cache
+def _trust() -> ssl.SSLContext:
+    return httpx.create_ssl_context()
+
+
+async def _send(client: httpx.AsyncClient, asked: Asked, url: httpx.URL, chosen: str) -> Answered:
+    headers = {
+        "accept": "*/*",
+        "accept-encoding": "identity",  # a compressed answer could unfold to any size
+        "user-agent": "openskelo",
+        **{name.lower(): value for name, value in asked.headers.items()},
+        "host": url.netloc.decode("ascii"),
+    }
+    request = client.build_request(
+        asked.method,
+        url.copy_with(host=chosen),
+        headers=headers,
+        content=asked.body,
+        extensions={"sni_hostname": url.raw_host.decode("ascii")},
+    )
+    response = await client.send(request, stream=True)
+    try:
+        body = bytearray()
+        async for chunk in response.aiter_raw():
+            body += chunk
+            if len(body) > asked.max_bytes:
+                raise errors.AttemptFailed(
+                    f"the answer has more than {asked.max_bytes} bytes",
+                    code="HTTP_TOO_LARGE",
+                    hint="raise `max_bytes`",
+                    retryable=False,
+                )
+    finally:
+        await response.aclose()
+    if response.headers.get("content-encoding", "identity").lower() not in ("", "identity"):
+        raise errors.AttemptFailed("the answer is compressed although that was not asked for", code="HTTP_FAILED")
+    return Answered(status=response.status_code, headers=dict(response.headers.items()), body=bytes(body))
+
+
+def _redirected(asked: Asked, url: httpx.URL, status: int, location: str) -> Asked:
+    """The next request. To another origin nothing private goes along; 303, and 301/302 of a POST, become a GET."""
+    try:
+        target = url.join(location)
+    except (httpx.InvalidURL, ValueError) as error:
+        raise _invalid("a redirect leads to no usable address") from error
+    headers = dict(asked.headers)
+    if (target.scheme, target.host, target.port) != (url.scheme, url.host, url.port):
+        private = _PRIVATE | asked.sensitive
+        headers = {name: value for name, value in headers.items() if name.lower() not in private}
+    method, body = asked.method, asked.body
+    if (status == 303 and method != "HEAD") or (status in (301, 302) and method == "POST"):
+        method, body = "GET", None
+        headers = {name: value for name, value in headers.items() if not name.lower().startswith("content-")}
+    return replace(asked, url=str(target), headers=headers, method=method, body=body)
+
+
+def _failed(url: httpx.URL, error: Exception | None) -> errors.AttemptFailed:
+    reason = type(error).__name__ if error is not None else "no address"
+    return errors.AttemptFailed(f"no answer from {url.host} ({reason})", code="HTTP_FAILED")

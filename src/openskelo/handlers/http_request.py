@@ -1,0 +1,159 @@
+"""`builtin:http-request`: one request to the outside, with a time limit, a size limit and an idempotency key.
+
+Codes: DET_CONFIG_INVALID, HTTP_STATUS, TIMEOUT, and those of `exchange`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import email.utils
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+from openskelo import errors
+from openskelo.handlers import catalog, context, exchange, place, secret
+from openskelo.kernel.json import Json, JsonObject
+from openskelo.values import canonical, template
+
+_TIMEOUT_MS = 30_000
+_MAX_BYTES = 1024 * 1024
+_MAX_WAIT_MS = 24 * 3600 * 1000
+_SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+#: Set by the transport; another value would make two readers of the same request disagree.
+_OURS = frozenset({"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer"})
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+#: Trying again changes nothing about these answers of a server; every other error status may be temporary.
+_FINAL = frozenset({400, 401, 402, 403, 405, 406, 410, 411, 413, 414, 415, 422, 431, 451})
+
+
+async def http_request(ctx: context.Context, where: place.Place) -> JsonObject:
+    """Send the request; a status outside 200-299 fails the attempt unless `accept_status` names it."""
+    catalog.check_config("builtin:http-request", ctx.config)
+    asked = _asked(ctx, where)
+    timeout_ms = catalog.number(ctx.config, "timeout_ms", _TIMEOUT_MS)
+    try:
+        async with asyncio.timeout(timeout_ms / 1000):
+            answered = await exchange.exchange(asked)
+    except TimeoutError as error:
+        raise errors.AttemptFailed(f"no complete answer within {timeout_ms} ms", code="TIMEOUT") from error
+    accepted = ctx.config.get("accept_status")
+    ok = 200 <= answered.status < 300
+    if not ok and not (isinstance(accepted, list) and answered.status in accepted):
+        raise errors.AttemptFailed(
+            f"the server answered with status {answered.status}",
+            code="HTTP_STATUS",
+            retryable=answered.status not in _FINAL,
+            retry_after_ms=_retry_after(answered.headers.get("retry-after")),
+        )
+    return {"status": answered.status, "ok": ok, "body": _body(answered), "headers": dict(answered.headers)}
+
+
+def _asked(ctx: context.Context, where: place.Place) -> exchange.Asked:
+    config = ctx.config
+    method = catalog.text(config, "method") or "GET"
+    headers, sensitive = _headers(ctx)
+    body = _payload(ctx, headers)
+    if method not in _SAFE and config.get("idempotency_key", True) is True:
+        headers.setdefault("idempotency-key", ctx.idempotency_key)
+    return exchange.Asked(
+        method=method,
+        url=_url(ctx),
+        headers=headers,
+        body=body,
+        sensitive=sensitive,
+        allow_private=where.allow_private_addresses,
+        follow=config.get("follow_redirects", True) is True,
+        max_bytes=catalog.number(config, "max_bytes", _MAX_BYTES),
+    )
+
+
+def _url(ctx: context.Context) -> str:
+    port = catalog.text(ctx.config, "url_from")
+    named: Json = ctx.inputs.get(port) if port is not None else None
+    if isinstance(named, str) and named:
+        return named
+    text = catalog.text(ctx.config, "url")
+    if text is None:
+        raise errors.AttemptFailed(
+            f"there is no URL: the input {port!r} is unset and no `url` is given",
+            code="HTTP_URL_INVALID",
+            retryable=False,
+        )
+    return _render(text, ctx)
+
+
+def _headers(ctx: context.Context) -> tuple[dict[str, str], frozenset[str]]:
+    """All headers by lower-case name, and which of them hold a secret. Only the author's text may name one."""
+    found: dict[str, str] = {}
+    sensitive: set[str] = set()
+    port = catalog.text(ctx.config, "headers_from")
+    for source, trusted in ((ctx.inputs.get(port) if port else None, False), (ctx.config.get("headers"), True)):
+        if not isinstance(source, Mapping):
+            continue
+        for name, value in source.items():
+            lower = name.lower()
+            text = value if isinstance(value, str) else ""
+            if trusted and secret.references(text):
+                sensitive.add(lower)
+                text = ctx.expand_secrets(text)
+            if lower in _OURS or not _HEADER_NAME.fullmatch(name) or any(sign in text for sign in "\r\n\0"):
+                raise errors.AttemptFailed(
+                    f"the header {name[:60]!r} cannot be set", code="DET_CONFIG_INVALID", retryable=False
+                )
+            found[lower] = text
+    return found, frozenset(sensitive)
+
+
+def _payload(ctx: context.Context, headers: dict[str, str]) -> bytes | None:
+    """The body: JSON (`json_from`, `json`) or text (`body_from`, `body`); JSON brings its content type along."""
+    config = ctx.config
+    if (port := catalog.text(config, "json_from")) is not None or "json" in config:
+        headers.setdefault("content-type", "application/json")
+        return canonical.dumps(ctx.inputs.get(port) if port is not None else config["json"])
+    value: Json = None
+    if (port := catalog.text(config, "body_from")) is not None:
+        value = ctx.inputs.get(port)
+    elif (text := catalog.text(config, "body")) is not None:
+        value = _render(text, ctx)
+    if value is None:
+        return None
+    return value.encode() if isinstance(value, str) else canonical.dumps(value)
+
+
+def _render(text: str, ctx: context.Context) -> str:
+    values: dict[str, Json] = {"inputs": ctx.inputs}
+    seen: dict[str, JsonObject | None] = {"inputs": {"type": "object"}}
+    if ctx.item_index is not None:
+        for name in ("item", ctx.item_name):
+            values[name], seen[name] = ctx.item, None
+    return template.compile(text, seen).render(values)
+
+
+def _body(answered: exchange.Answered) -> Json:
+    """JSON where the server says that it is, else text."""
+    kind = answered.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind == "application/json" or kind.endswith("+json"):
+        if not answered.body:
+            return None
+        try:
+            return canonical.loads(answered.body)
+        except errors.InvalidInput as error:
+            raise errors.AttemptFailed(
+                f"the server's answer is not the JSON it says it is: {error.message}", code="HTTP_BODY_INVALID"
+            ) from error
+    return answered.body.decode("utf-8", "replace")
+
+
+def _retry_after(value: str | None) -> int | None:
+    """The server's wish in milliseconds, given in seconds or as a date; at most a day."""
+    if value is None:
+        return None
+    if value.strip().isdecimal():
+        return min(int(value) * 1000, _MAX_WAIT_MS)
+    try:
+        moment = email.utils.parsedate_to_datetime(value)
+        seconds = (moment - datetime.now(UTC)).total_seconds()
+    except (ValueError, TypeError, OverflowError):
+        return None
+    return max(0, min(int(seconds * 1000), _MAX_WAIT_MS))
