@@ -38,6 +38,7 @@ class Driver:
         self.between_turns = asyncio.Lock()  # held while memory is ahead of the log
         self._mail = asyncio.Event()
         self._foreign = asyncio.Event()
+        self._alarm: asyncio.TimerHandle | None = None
         self._loop: asyncio.Task[None] | None = None
 
     # -- what the engine calls ----------------------------------------------------------------------------------------
@@ -51,6 +52,8 @@ class Driver:
         if self._loop is not None:
             self._loop.cancel()
             await asyncio.gather(self._loop, return_exceptions=True)
+        if self._alarm is not None:
+            self._alarm.cancel()
         work = [task for actor in self._actors.values() for task in actor.work.values()]
         for task in work:
             task.cancel()
@@ -105,29 +108,32 @@ class Driver:
             raise
 
     async def _rounds(self) -> None:
-        polled = 0.0
+        loop = asyncio.get_running_loop()
+        poll_at = loop.time()
         while True:
             if not self._dirty:
-                await self._sleep()
-            if time.monotonic() - polled >= POLL_SECONDS:
+                self._mail.clear()
+                self._set_alarm(poll_at)
+                await self._mail.wait()
+            if loop.time() >= poll_at:
                 await self._listen()
                 await self._store.flush()
-                polled = time.monotonic()
+                poll_at = loop.time() + POLL_SECONDS
             await self._ring_timers()
             if self._dirty:
                 async with self.between_turns:
                     await self._turn()
 
-    async def _sleep(self) -> None:
-        self._mail.clear()
-        seconds = POLL_SECONDS
+    def _set_alarm(self, poll_at: float) -> None:
+        """Wake the loop for its next look around, or earlier for a timer; an alarm that is early enough is kept."""
+        loop = asyncio.get_running_loop()
+        ring_at = poll_at
         if self._timers:
-            seconds = min(seconds, max(0.0, (self._timers[0][0] - self.now()) / 1000))
-        try:
-            async with asyncio.timeout(seconds):
-                await self._mail.wait()
-        except TimeoutError:
-            pass
+            ring_at = min(ring_at, loop.time() + max(0, self._timers[0][0] - self.now()) / 1000)
+        if self._alarm is None or self._alarm.cancelled() or not loop.time() <= self._alarm.when() <= ring_at:
+            if self._alarm is not None:
+                self._alarm.cancel()
+            self._alarm = loop.call_at(ring_at, self._mail.set)
 
     async def _turn(self) -> None:
         dirty, self._dirty = self._dirty, {}

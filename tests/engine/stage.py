@@ -1,0 +1,66 @@
+"""A stage for engine tests: workflows as documents, handlers as functions, a real store underneath."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TypeVar, cast
+
+import openskelo
+from openskelo.executors import calling
+from openskelo.kernel.json import Json, JsonObject
+from openskelo.stores import log
+
+T = TypeVar("T")
+Document = Mapping[str, Json]
+
+
+def block(key: str, **fields: Json) -> dict[str, Json]:
+    """A deterministic block that calls the local handler of its own name, unless `fields` say otherwise."""
+    made: dict[str, Json] = {"id": key}
+    if "mode" not in fields and "uses" not in fields:
+        made["mode"] = "deterministic"
+        made["deterministic"] = {"handler": f"local:{key}"}
+    return {**made, **fields}
+
+
+def workflow(*blocks: Document, **top: Json) -> openskelo.Workflow:
+    """A workflow named `staged` of these blocks."""
+    return openskelo.from_document({"name": "staged", "blocks": list(blocks), **top})
+
+
+@asynccontextmanager
+async def engine(
+    root: Path, store: log.Log | None = None, **handlers: calling.Handler
+) -> AsyncIterator[openskelo.Engine]:
+    """An engine over `root` with these local handlers."""
+    project = openskelo.Project(root=root, data_dir=root / ".skelo", write_roots=(root,), read_roots=(root,))
+    async with await openskelo.Engine.open(project, store=store, handlers=handlers) as opened:
+        yield opened
+
+
+def play(story: Callable[[], Awaitable[T]]) -> T:
+    """Run a story to its end; a story that hangs fails instead."""
+
+    async def bounded() -> T:
+        async with asyncio.timeout(30):
+            return await story()
+
+    return asyncio.run(bounded())
+
+
+async def types(engine: openskelo.Engine, run_id: str) -> list[str]:
+    """The types of a run's events, in order."""
+    return [cast("str", event["type"]) async for event in engine.follow(run_id, until_end=False)]
+
+
+def node(document: JsonObject, key: str) -> JsonObject:
+    """One node of a run's document."""
+    return cast("JsonObject", cast("JsonObject", document["nodes"])[key])
+
+
+def approvals(document: JsonObject) -> list[JsonObject]:
+    """The open approvals of a run's document."""
+    return cast("list[JsonObject]", document["approvals"])

@@ -1,0 +1,148 @@
+"""Stopping and going on: cancel, suspend, resume, fork."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+import openskelo
+from openskelo.kernel.json import Json
+from tests.engine import stage
+
+NUMBER: dict[str, Json] = {"n": "integer"}
+
+
+class Gate:
+    """Handlers that count their calls; `slow` waits until it is let go."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+        self.open = asyncio.Event()
+        self.started = asyncio.Event()
+
+    async def first(self, ctx: openskelo.Context) -> dict[str, Json]:
+        self.calls.append("first")
+        return {"n": 1}
+
+    async def slow(self, ctx: openskelo.Context) -> dict[str, Json]:
+        self.calls.append("slow")
+        self.started.set()
+        await self.open.wait()
+        return {"n": cast("int", ctx.inputs["n"]) + 1}
+
+
+def flow(**slow: Json) -> openskelo.Workflow:
+    return stage.workflow(
+        stage.block("first", outputs=NUMBER),
+        stage.block("slow", inputs={"n": {"type": "integer", "from": "first.n"}}, outputs=NUMBER, **slow),
+    )
+
+
+def test_cancel_ends_everything_under_way(tmp_path: Path) -> None:
+    async def story() -> None:
+        gate = Gate()
+        async with stage.engine(tmp_path, first=gate.first, slow=gate.slow) as engine:
+            run_id = await engine.start(flow())
+            await gate.started.wait()
+            await engine.cancel(run_id, by="ann", reason="enough")
+            document = await engine.wait(run_id)
+            assert (document["status"], document["ending"]) == ("failed", "cancelled")
+            assert stage.node(document, "slow")["outcome"] == "cancelled"
+            with pytest.raises(openskelo.Refused):
+                await engine.cancel(run_id, by="ann")
+
+    stage.play(story)
+
+
+def test_a_suspended_run_goes_on_without_repeating_finished_steps(tmp_path: Path) -> None:
+    async def story() -> None:
+        gate = Gate()
+        async with stage.engine(tmp_path, first=gate.first, slow=gate.slow) as engine:
+            run_id = await engine.start(flow())
+            await gate.started.wait()
+            await engine.suspend(by="ann")
+            assert (await engine.show(run_id))["status"] == "paused"
+        gate.open.set()
+        async with stage.engine(tmp_path, first=gate.first, slow=gate.slow) as engine:
+            await engine.resume(run_id)
+            document = await engine.wait(run_id)
+            assert document["outputs"] == {"n": 2}
+        assert gate.calls == ["first", "slow", "slow"]
+
+    stage.play(story)
+
+
+def test_suspending_lets_a_once_effect_finish(tmp_path: Path) -> None:
+    async def story() -> None:
+        gate = Gate()
+        async with stage.engine(tmp_path, first=gate.first, slow=gate.slow) as engine:
+            run_id = await engine.start(flow(effect="once"))
+            await gate.started.wait()
+            asyncio.get_running_loop().call_later(0.05, gate.open.set)
+            await engine.suspend(by="ann")
+            assert stage.node(await engine.show(run_id), "slow")["outcome"] == "succeeded"
+
+    stage.play(story)
+
+
+@pytest.mark.parametrize(("effect", "asked"), [("idempotent", False), ("once", True)])
+def test_after_a_crash_only_a_once_effect_is_asked_about(tmp_path: Path, effect: str, asked: bool) -> None:
+    async def crash() -> str:
+        gate = Gate()
+        engine_context = stage.engine(tmp_path, first=gate.first, slow=gate.slow)
+        engine = await engine_context.__aenter__()
+        run_id = await engine.start(flow(effect=effect))
+        await gate.started.wait()
+        await engine_context.__aexit__(None, None, None)  # no suspension: the attempt just vanishes
+        return run_id
+
+    async def recover(run_id: str) -> None:
+        gate = Gate()
+        gate.open.set()
+        async with stage.engine(tmp_path, first=gate.first, slow=gate.slow) as engine:
+            await engine.resume(run_id)
+            document = await engine.wait(run_id)
+            assert (document["status"] == "paused") is asked
+            if asked:
+                question = stage.approvals(document)[0]
+                assert question["kind"] == "uncertain"
+                await engine.answer(cast("str", question["id"]), status="modified", values={"n": 9}, by="ann")
+                document = await engine.wait(run_id)
+            assert document["outputs"] == {"n": 9 if asked else 2}
+        assert gate.calls == ([] if asked else ["slow"])
+
+    run_id = stage.play(crash)
+    stage.play(lambda: recover(run_id))
+
+
+def test_a_fork_keeps_what_came_before_and_changes_what_it_is_told(tmp_path: Path) -> None:
+    async def story() -> None:
+        gate = Gate()
+        gate.open.set()
+        async with stage.engine(tmp_path, first=gate.first, slow=gate.slow) as engine:
+            run_id = await engine.start(flow())
+            await engine.wait(run_id)
+            forked = await engine.fork(run_id, node="slow", inputs={"n": 40}, by="ann")
+            document = await engine.wait(forked)
+            assert document["outputs"] == {"n": 41}
+            assert document["parent"] == {"runId": run_id, "node": "slow", "set": {"n": 40}}
+            with pytest.raises(openskelo.NotFound):
+                await engine.fork(run_id, node="sloow")
+        assert gate.calls == ["first", "slow", "slow"]
+
+    stage.play(story)
+
+
+def test_a_run_that_does_not_exist_is_said_so(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with stage.engine(tmp_path) as engine:
+            nobody = "00000000-0000-4000-8000-000000000000"
+            for attempt in (engine.show(nobody), engine.resume(nobody), engine.cancel(nobody)):
+                with pytest.raises(openskelo.NotFound) as caught:
+                    await attempt
+                assert caught.value.code == "RUN_NOT_FOUND"
+
+    stage.play(story)

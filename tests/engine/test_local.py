@@ -1,0 +1,332 @@
+"""Runs from start to end over a real SQLite log: what a user of the Python interface may rely on."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+import openskelo
+from openskelo.kernel.json import Json
+from tests.engine import stage
+
+NUMBER: dict[str, Json] = {"n": "integer"}
+
+
+async def one(ctx: openskelo.Context) -> dict[str, Json]:
+    return {"n": 1}
+
+
+async def double(ctx: openskelo.Context) -> dict[str, Json]:
+    return {"n": cast("int", ctx.inputs["n"]) * 2}
+
+
+def test_a_chain_carries_values_to_the_outputs(tmp_path: Path) -> None:
+    flow = stage.workflow(
+        stage.block("one", outputs=NUMBER),
+        stage.block("double", inputs={"n": {"type": "integer", "from": "one.n"}}, outputs=NUMBER),
+    )
+
+    async def story() -> None:
+        async with stage.engine(tmp_path, one=one, double=double) as engine:
+            run_id = await engine.start(flow)
+            document = await engine.wait(run_id)
+            assert (document["status"], document["ending"], document["outputs"]) == ("completed", "ok", {"n": 2})
+            assert await stage.types(engine, run_id) == [
+                "run.created",
+                "attempt.started",
+                "attempt.succeeded",
+                "attempt.started",
+                "attempt.succeeded",
+                "run.ended",
+            ]
+            assert (await engine.store.row(run_id)).status == "completed"  # type: ignore[union-attr]
+
+    stage.play(story)
+
+
+def test_wrong_inputs_start_nothing(tmp_path: Path) -> None:
+    flow = stage.workflow(stage.block("double", inputs=NUMBER, outputs=NUMBER))
+
+    async def story() -> None:
+        async with stage.engine(tmp_path, double=double) as engine:
+            for inputs, code in (
+                ({}, "INPUT_MISSING"),
+                ({"n": "x"}, "INPUT_INVALID"),
+                ({"n": 1, "m": 2}, "INPUT_UNKNOWN"),
+                ({"n": float("nan")}, "NUMBER_INVALID"),
+                ({"n": 2**60}, "NUMBER_RANGE"),
+            ):
+                with pytest.raises(openskelo.InvalidInput) as caught:
+                    await engine.start(flow, cast("dict[str, Json]", inputs))
+                assert caught.value.code == code
+            assert await engine.store.rows() == []
+
+    stage.play(story)
+
+
+def test_a_workflow_that_needs_a_model_is_refused_without_one(tmp_path: Path) -> None:
+    flow = stage.workflow({"id": "write", "outputs": {"text": "string"}})
+
+    async def story() -> None:
+        async with stage.engine(tmp_path) as engine:
+            with pytest.raises(openskelo.InvalidInput) as caught:
+                await engine.start(flow)
+            assert caught.value.code == "PROVIDER_MISSING"
+            assert await engine.store.rows() == []
+
+    stage.play(story)
+
+
+def test_the_failure_of_a_node_ends_the_run_and_says_where(tmp_path: Path) -> None:
+    async def broken(ctx: openskelo.Context) -> dict[str, Json]:
+        raise ValueError("no such luck")
+
+    flow = stage.workflow(
+        stage.block("broken", outputs=NUMBER),
+        stage.block("double", inputs={"n": {"type": "integer", "from": "broken.n"}}, outputs=NUMBER),
+    )
+
+    async def story() -> None:
+        async with stage.engine(tmp_path, broken=broken, double=double) as engine:
+            document = await engine.wait(await engine.start(flow))
+            error = cast("dict[str, Json]", document["error"])
+            assert (document["status"], document["ending"]) == ("failed", "failed")
+            assert (error["code"], error["node"]) == ("HANDLER_RAISED", "broken")
+            assert "no such luck" in cast("str", error["message"])
+            assert stage.node(document, "double")["outcome"] is None
+
+    stage.play(story)
+
+
+def test_a_retry_sees_why_the_last_attempt_failed(tmp_path: Path) -> None:
+    seen: list[Json] = []
+
+    async def picky(ctx: openskelo.Context) -> dict[str, Json]:
+        seen.append(ctx.feedback)
+        return {"n": "wrong" if ctx.feedback is None else 7}
+
+    flow = stage.workflow(stage.block("picky", outputs=NUMBER, retry={"max_attempts": 2, "delay_ms": 1}))
+
+    async def story() -> None:
+        async with stage.engine(tmp_path, picky=picky) as engine:
+            document = await engine.wait(await engine.start(flow))
+            assert document["outputs"] == {"n": 7}
+            assert stage.node(document, "picky")["attempts"] == 2
+
+    stage.play(story)
+    assert seen[0] is None
+    assert cast("dict[str, dict[str, Json]]", seen[1])["error"]["code"] == "OUTPUT_CONTRACT"
+
+
+def test_a_gate_sends_the_work_back_with_its_verdict(tmp_path: Path) -> None:
+    drafts = iter([1, 5])
+    heard: list[Json] = []
+
+    async def draft(ctx: openskelo.Context) -> dict[str, Json]:
+        heard.append(ctx.feedback)
+        return {"n": next(drafts)}
+
+    flow = stage.workflow(
+        stage.block("draft", outputs=NUMBER),
+        stage.block(
+            "double",
+            inputs={"n": {"type": "integer", "from": "draft.n"}},
+            outputs=NUMBER,
+            post_gates=[{"name": "big", "type": "expr", "expression": "outputs.n >= 10", "error": "too small"}],
+            on_gate_fail=[{"when_gate": "big", "route_to": "draft", "max_bounces": 2}],
+        ),
+    )
+
+    async def story() -> None:
+        async with stage.engine(tmp_path, draft=draft, double=double) as engine:
+            document = await engine.wait(await engine.start(flow))
+            assert document["outputs"] == {"n": 10}
+            assert [stage.node(document, key)["visits"] for key in ("draft", "double")] == [2, 2]
+
+    stage.play(story)
+    feedback = cast("dict[str, Json]", heard[1])
+    assert heard[0] is None
+    assert (feedback["from"], feedback["bounce"]) == ("double", 1)
+    assert cast("list[dict[str, Json]]", feedback["verdicts"])[0]["gate"] == "big"
+
+
+def test_a_branch_not_taken_is_skipped_through_its_join(tmp_path: Path) -> None:
+    source: dict[str, Json] = {"type": "integer", "from": "one.n"}
+    flow = stage.workflow(
+        stage.block("one", outputs=NUMBER),
+        stage.block("double", inputs={"n": source}, outputs=NUMBER, when="inputs.n > 5"),
+        stage.block("after", inputs={"n": {"type": "integer", "from": "double.n"}}, outputs=NUMBER),
+        stage.block(
+            "join",
+            inputs={
+                "left": {"type": "integer", "required": False, "from": "after.n"},
+                "right": {"type": "integer", "from": "one.n"},
+            },
+            outputs=NUMBER,
+        ),
+    )
+
+    async def join(ctx: openskelo.Context) -> dict[str, Json]:
+        return {"n": ctx.inputs.get("left", ctx.inputs["right"])}
+
+    async def story() -> None:
+        async with stage.engine(tmp_path, one=one, double=double, after=double, join=join) as engine:
+            document = await engine.wait(await engine.start(flow))
+            outcomes = {key: stage.node(document, key)["outcome"] for key in ("one", "double", "after", "join")}
+            assert outcomes == {"one": "succeeded", "double": "skipped", "after": "skipped", "join": "succeeded"}
+            assert document["ending"] == "ok"
+
+    stage.play(story)
+
+
+def test_foreach_keeps_the_order_of_its_items_and_the_bound_on_how_many_run(tmp_path: Path) -> None:
+    running = 0
+    most = 0
+
+    async def square(ctx: openskelo.Context) -> dict[str, Json]:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        await asyncio.sleep(0.002 * (5 - cast("int", ctx.item)))
+        running -= 1
+        return {"n": cast("int", ctx.item) ** 2}
+
+    flow = stage.workflow(
+        stage.block(
+            "square",
+            inputs={"numbers": {"type": "array", "items": {"type": "integer"}}},
+            outputs=NUMBER,
+            foreach={"items": "inputs.numbers", "as": "number", "concurrency": 2},
+        )
+    )
+
+    async def story() -> None:
+        async with stage.engine(tmp_path, square=square) as engine:
+            document = await engine.wait(await engine.start(flow, {"numbers": [1, 2, 3, 4]}))
+            assert document["outputs"] == {"n": [1, 4, 9, 16]}
+            empty = await engine.wait(await engine.start(flow, {"numbers": []}))
+            assert empty["ending"] == "ok"
+
+    stage.play(story)
+    assert most == 2
+
+
+def test_an_edge_transform_changes_the_value_and_its_error_fails_the_node(tmp_path: Path) -> None:
+    def flow(transform: str) -> openskelo.Workflow:
+        bound: dict[str, Json] = {"type": "integer", "from": "one.n", "transform": transform}
+        return stage.workflow(
+            stage.block("one", outputs=NUMBER), stage.block("double", inputs={"n": bound}, outputs=NUMBER)
+        )
+
+    async def story() -> None:
+        async with stage.engine(tmp_path, one=one, double=double) as engine:
+            document = await engine.wait(await engine.start(flow("value + 20")))
+            assert document["outputs"] == {"n": 42}
+            failed = await engine.wait(await engine.start(flow("value / (value - 1)")))
+            assert cast("dict[str, Json]", failed["error"])["code"] == "EXPR_FAILED"
+
+    stage.play(story)
+
+
+def test_a_timeout_really_stops_the_work(tmp_path: Path) -> None:
+    stopped = asyncio.Event()
+
+    async def sleepy(ctx: openskelo.Context) -> dict[str, Json]:
+        try:
+            await asyncio.sleep(20)
+        finally:
+            stopped.set()
+        return {"n": 1}
+
+    flow = stage.workflow(stage.block("sleepy", outputs=NUMBER, timeout_ms=30))
+
+    async def story() -> None:
+        async with stage.engine(tmp_path, sleepy=sleepy) as engine:
+            document = await engine.wait(await engine.start(flow))
+            assert cast("dict[str, Json]", document["error"])["code"] == "TIMEOUT"
+            assert stopped.is_set()
+
+    stage.play(story)
+
+
+def test_a_cached_result_is_not_computed_again(tmp_path: Path) -> None:
+    calls = 0
+
+    async def slow(ctx: openskelo.Context) -> dict[str, Json]:
+        nonlocal calls
+        calls += 1
+        return {"n": cast("int", ctx.inputs["n"]) + 1}
+
+    flow = stage.workflow(stage.block("slow", inputs=NUMBER, outputs=NUMBER, cache=True))
+
+    async def story() -> None:
+        async with stage.engine(tmp_path, slow=slow) as engine:
+            first = await engine.wait(await engine.start(flow, {"n": 1}))
+            second = await engine.wait(await engine.start(flow, {"n": 1}))
+            other = await engine.wait(await engine.start(flow, {"n": 2}))
+            assert [document["outputs"] for document in (first, second, other)] == [{"n": 2}, {"n": 2}, {"n": 3}]
+
+    stage.play(story)
+    assert calls == 2
+
+
+def test_budgets_end_the_run_before_the_step_that_would_exceed_them(tmp_path: Path) -> None:
+    flow = stage.workflow(
+        stage.block("one", outputs=NUMBER),
+        stage.block("double", inputs={"n": {"type": "integer", "from": "one.n"}}, outputs=NUMBER),
+        budgets={"max_steps": 1},
+    )
+
+    async def story() -> None:
+        async with stage.engine(tmp_path, one=one, double=double) as engine:
+            document = await engine.wait(await engine.start(flow))
+            assert (document["status"], document["ending"]) == ("failed", "budget_exceeded")
+            assert stage.node(document, "double")["attempts"] == 0
+            assert cast("dict[str, Json]", document["budget"])["steps"] == {"used": 1, "limit": 1}
+
+    stage.play(story)
+
+
+def test_the_wall_budget_stops_work_that_is_under_way(tmp_path: Path) -> None:
+    async def sleepy(ctx: openskelo.Context) -> dict[str, Json]:
+        await asyncio.sleep(20)
+        return {"n": 1}
+
+    flow = stage.workflow(stage.block("sleepy", outputs=NUMBER), budgets={"max_wall_ms": 40})
+
+    async def story() -> None:
+        async with stage.engine(tmp_path, sleepy=sleepy) as engine:
+            document = await engine.wait(await engine.start(flow))
+            assert document["ending"] == "budget_exceeded"
+            assert stage.node(document, "sleepy")["outcome"] == "cancelled"
+
+    stage.play(story)
+
+
+def test_large_values_live_in_blobs_and_come_back_whole(tmp_path: Path) -> None:
+    text = "ä" * 100_000
+
+    async def big(ctx: openskelo.Context) -> dict[str, Json]:
+        return {"text": text}
+
+    async def count(ctx: openskelo.Context) -> dict[str, Json]:
+        return {"n": len(cast("str", ctx.inputs["text"]))}
+
+    flow = stage.workflow(
+        stage.block("big", outputs={"text": "string"}),
+        stage.block("count", inputs={"text": {"type": "string", "from": "big.text"}}, outputs=NUMBER),
+    )
+
+    async def story() -> None:
+        async with stage.engine(tmp_path, big=big, count=count) as engine:
+            run_id = await engine.start(flow)
+            document = await engine.wait(run_id)
+            assert document["outputs"] == {"n": 100_000}
+            assert stage.node(document, "big")["outputs"] == {"text": text}
+            lines = [event async for event in engine.follow(run_id)]
+            assert max(len(str(line)) for line in lines) < 10_000
+
+    stage.play(story)

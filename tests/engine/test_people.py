@@ -1,0 +1,191 @@
+"""Approvals: asked once, answered once, bound to what was asked, and never lost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+import openskelo
+from openskelo.kernel.json import Json
+from tests.engine import stage
+
+TEXT: dict[str, Json] = {"text": "string"}
+FORM: dict[str, Json] = {
+    "type": "object",
+    "properties": {"text": {"type": "string", "minLength": 2}},
+    "required": ["text"],
+}
+
+
+async def write(ctx: openskelo.Context) -> dict[str, Json]:
+    return {"text": "draft" if ctx.feedback is None else "second draft"}
+
+
+async def publish(ctx: openskelo.Context) -> dict[str, Json]:
+    return {"text": f"published {ctx.inputs['text']}"}
+
+
+def reviewed(**approval: Json) -> openskelo.Workflow:
+    """write, then a person, then publish."""
+    return stage.workflow(
+        stage.block("write", outputs=TEXT),
+        {
+            "id": "review",
+            "mode": "approval",
+            "inputs": {"text": {"type": "string", "from": "write.text"}},
+            "outputs": {"text": "string", "approved": "boolean"},
+            "approval": {"prompt": "Publish {{ inputs.text }}?", "form": FORM, **approval},
+        },
+        stage.block("publish", inputs={"text": {"type": "string", "from": "review.text"}}, outputs=TEXT),
+        outputs={"text": "publish.text"},
+    )
+
+
+def test_the_run_waits_for_a_person_and_goes_on(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with stage.engine(tmp_path, write=write, publish=publish) as engine:
+            run_id = await engine.start(reviewed())
+            waiting = await engine.wait(run_id)
+            asked = stage.approvals(waiting)[0]
+            assert (waiting["status"], asked["prompt"]) == ("paused", "Publish draft?")
+            assert stage.node(waiting, "review")["status"] == "blocked"
+            await engine.answer(cast("str", asked["id"]), status="approved", by="ann")
+            done = await engine.wait(run_id)
+            assert (done["ending"], done["outputs"]) == ("ok", {"text": "published draft"})
+            with pytest.raises(openskelo.NotFound):
+                await engine.answer(cast("str", asked["id"]), status="approved", by="ann")
+
+    stage.play(story)
+
+
+def test_an_edit_is_checked_by_the_form_and_used_instead(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with stage.engine(tmp_path, write=write, publish=publish) as engine:
+            run_id = await engine.start(reviewed())
+            asked = cast("str", stage.approvals(await engine.wait(run_id))[0]["id"])
+            for values in ({"text": "x"}, {"text": 3}, {"other": "y"}):
+                with pytest.raises(openskelo.InvalidInput) as caught:
+                    await engine.answer(asked, status="modified", values=cast("dict[str, Json]", values), by="ann")
+                assert caught.value.code == "APPROVAL_INVALID"
+            await engine.answer(asked, status="modified", values={"text": "better"}, by="ann")
+            assert (await engine.wait(run_id))["outputs"] == {"text": "published better"}
+
+    stage.play(story)
+
+
+def test_a_denial_ends_the_run_as_denied_with_its_reason(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with stage.engine(tmp_path, write=write, publish=publish) as engine:
+            run_id = await engine.start(reviewed())
+            asked = cast("str", stage.approvals(await engine.wait(run_id))[0]["id"])
+            await engine.answer(asked, status="denied", reason="not now", by="ann")
+            done = await engine.wait(run_id)
+            assert (done["status"], done["ending"]) == ("failed", "denied")
+            assert cast("dict[str, Json]", done["error"])["message"] == "not now"
+
+    stage.play(story)
+
+
+def test_a_denial_can_bounce_with_the_reason_as_feedback(tmp_path: Path) -> None:
+    flow = reviewed(on_deny={"route_to": "write", "max_bounces": 1})
+
+    async def story() -> None:
+        async with stage.engine(tmp_path, write=write, publish=publish) as engine:
+            run_id = await engine.start(flow)
+            first = stage.approvals(await engine.wait(run_id))[0]
+            await engine.answer(cast("str", first["id"]), status="denied", reason="shorter", by="ann")
+            second = stage.approvals(await engine.wait(run_id))[0]
+            assert second["prompt"] == "Publish second draft?"
+            await engine.answer(cast("str", second["id"]), status="denied", reason="no", by="ann")
+            assert (await engine.wait(run_id))["ending"] == "denied"
+
+    stage.play(story)
+
+
+def test_only_the_named_approvers_may_answer(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with stage.engine(tmp_path, write=write, publish=publish) as engine:
+            run_id = await engine.start(reviewed(approvers=["ann"]))
+            asked = cast("str", stage.approvals(await engine.wait(run_id))[0]["id"])
+            with pytest.raises(openskelo.Refused) as caught:
+                await engine.answer(asked, status="approved", by="bob")
+            assert caught.value.code == "APPROVER_NOT_ALLOWED"
+            await engine.answer(asked, status="approved", by="ann")
+            assert (await engine.wait(run_id))["ending"] == "ok"
+
+    stage.play(story)
+
+
+def test_an_approval_expires_with_the_consequence_it_states(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with stage.engine(tmp_path, write=write, publish=publish) as engine:
+            for consequence, ending in (("deny", "denied"), ("approve", "ok")):
+                run_id = await engine.start(reviewed(timeout_ms=60, on_timeout=consequence))
+                assert (await engine.wait(run_id))["status"] == "paused"
+                last = [event async for event in engine.follow(run_id)][-1]
+                assert cast("dict[str, Json]", last["data"])["ending"] == ending
+
+    stage.play(story)
+
+
+def test_a_checkpoint_asks_before_the_work_and_its_edit_becomes_the_input(tmp_path: Path) -> None:
+    flow = stage.workflow(
+        stage.block("write", outputs=TEXT),
+        stage.block(
+            "publish",
+            inputs={"text": {"type": "string", "from": "write.text"}},
+            outputs=TEXT,
+            approval={"prompt": "Really?"},
+        ),
+    )
+
+    async def story() -> None:
+        async with stage.engine(tmp_path, write=write, publish=publish) as engine:
+            run_id = await engine.start(flow)
+            waiting = await engine.wait(run_id)
+            asked = stage.approvals(waiting)[0]
+            assert (asked["args"], stage.node(waiting, "publish")["attempts"]) == ({"text": "draft"}, 0)
+            await engine.answer(cast("str", asked["id"]), status="modified", values={"text": "edited"}, by="ann")
+            assert (await engine.wait(run_id))["outputs"] == {"text": "published edited"}
+
+    stage.play(story)
+
+
+def test_approvals_survive_a_restart(tmp_path: Path) -> None:
+    async def ask() -> str:
+        async with stage.engine(tmp_path, write=write, publish=publish) as engine:
+            run_id = await engine.start(reviewed())
+            await engine.wait(run_id)
+            return run_id
+
+    async def answer(run_id: str) -> None:
+        async with stage.engine(tmp_path, write=write, publish=publish) as engine:
+            rows = await engine.store.approvals()
+            assert [row.run_id for row in rows] == [run_id]
+            assert await engine.answer(rows[0].approval_id, status="approved", by="ann") == run_id
+            assert (await engine.wait(run_id))["outputs"] == {"text": "published draft"}
+
+    run_id = stage.play(ask)
+    stage.play(lambda: answer(run_id))
+
+
+def test_another_process_answers_while_this_one_drives(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with (
+            stage.engine(tmp_path, write=write, publish=publish) as driving,
+            stage.engine(tmp_path) as elsewhere,
+        ):
+            run_id = await driving.start(reviewed())
+            asked = cast("str", stage.approvals(await driving.wait(run_id))[0]["id"])
+            with pytest.raises(openskelo.InvalidInput):
+                await elsewhere.answer(asked, status="modified", values={"text": ""}, by="ann")
+            with pytest.raises(openskelo.Busy):
+                await elsewhere.resume(run_id)
+            assert await elsewhere.answer(asked, status="approved", by="ann") == run_id
+            events = [event async for event in elsewhere.follow(run_id)]
+            assert events[-1]["type"] == "run.ended"
+            assert (await driving.wait(run_id))["outputs"] == {"text": "published draft"}
+
+    stage.play(story)
