@@ -7,10 +7,10 @@ events are also checked for sense: their fields, their receipts, their order, an
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, cast
 
-from openskelo.contract import envelope, fold, receipts, sealed, story
+from openskelo.contract import envelope, fold, receipts, sealed, signature, story
 from openskelo.kernel import definition, events
 from openskelo.kernel import receipts as kernel_receipts
 from openskelo.kernel.json import Json, JsonObject
@@ -46,8 +46,8 @@ class Verification:
 
     `intact`: nothing is wrong with what is there. `ended`: the last event is `run.ended`; a record that is intact but
     not ended may go on, or may have been cut at a line's end. `folded`: the kernel, given the workflow, agrees too.
-    `pruned` events have given up their data. `blobs` were there and hashed again, `missing` ones were not there to look
-    at. `signature` is one over the hash of event `signed_seq`; by a `given` key it also says whose the record is.
+    `pruned` events have given up their data. `blobs` were hashed again. `signature` is one over the hash of event
+    `signed_seq`; by a `given` key it also says whose the record is.
     """
 
     run_id: str | None
@@ -59,7 +59,6 @@ class Verification:
     folded: bool
     problems: tuple[Problem, ...]
     blobs: int = 0
-    missing: int = 0
     signature: Literal["ok", "bad", "none"] = "none"
     signed_seq: int | None = None
     public_key: str | None = None
@@ -68,7 +67,7 @@ class Verification:
     @property
     def intact(self) -> bool:
         """Whether nothing is wrong."""
-        return not self.problems and self.signature != "bad"
+        return not self.problems
 
     def document(self) -> JsonObject:
         """The result as JSON."""
@@ -80,7 +79,7 @@ class Verification:
             "receipts": self.receipts,
             "pruned": self.pruned,
             "folded": self.folded,
-            "blobs": {"checked": self.blobs, "missing": self.missing},
+            "blobs": self.blobs,
             "head": self.head,
             "signature": self.signature,
             "problems": [problem.document() for problem in self.problems],
@@ -103,23 +102,37 @@ def verify_text(lines: Iterable[bytes], *, workflow: definition.Workflow | None 
     return verifier.result()
 
 
+def signed(proved: Verification, document: JsonObject, head: str | None, public_key: str | None = None) -> Verification:
+    """The result with a signature looked at; `head` is the hash that the record has at the signed seq."""
+    checked = signature.check(document, run_id=proved.run_id or "", head=head, public_key=public_key)
+    problems = proved.problems
+    if not checked.ok:
+        problems = (*problems, Problem(line=0, offset=0, code="SIGNATURE_BAD", message=checked.reason, seq=checked.seq))
+    return replace(
+        proved,
+        problems=problems,
+        signature="ok" if checked.ok else "bad",
+        signed_seq=checked.seq,
+        public_key=checked.public_key,
+        key=checked.key,
+    )
+
+
 class Verifier:
     """Takes the lines of one record in order. `line` and `offset` say where the next one starts.
 
     `watched` is the hash of event `watch`, once that has passed.
     """
 
-    def __init__(
-        self, *, workflow: definition.Workflow | None = None, line: int = 1, offset: int = 0, watch: int | None = None
-    ) -> None:
-        self.line = line
-        self.offset = offset
+    def __init__(self, *, workflow: definition.Workflow | None = None, watch: int | None = None) -> None:
+        self.workflow = workflow
+        self.watch = watch
+        self.line = 1
+        self.offset = 0
         self.run_id: str | None = None
         self.seq = 0
         self.head = envelope.GENESIS
-        self._workflow = workflow
         self._problems: list[Problem] = []
-        self._watch = watch
         self.watched: str | None = None
         self._reading: int | None = None
         self._unreadable = 0
@@ -138,12 +151,19 @@ class Verifier:
             except sealed.Fault as fault:
                 self.report(fault)
                 self._unreadable += fault.code in ("LINE_TORN", "LINE_INVALID")
+        self.skip(raw)
+        return event
+
+    def skip(self, raw: bytes) -> None:
+        """Go on to the next line."""
+        self._reading = None
         self.line += 1
         self.offset += len(raw)
-        return event
 
     def report(self, fault: sealed.Fault) -> None:
         """List what is wrong at the place reached."""
+        if len(self._problems) >= MAX_PROBLEMS:
+            return
         self._problems.append(
             Problem(
                 line=self.line,
@@ -156,7 +176,6 @@ class Verifier:
 
     def result(self) -> Verification:
         """What all lines together prove."""
-        self._reading = None
         if not self._events:
             self.report(sealed.Fault("EMPTY", "there is not one event"))
         sense = self._sense
@@ -172,7 +191,6 @@ class Verifier:
         )
 
     def _check(self, raw: bytes) -> events.Event | None:
-        self._reading = None
         if not raw.endswith(b"\n"):
             raise sealed.Fault("LINE_TORN", "the line has no end: the copy was cut here", len(raw))
         line = raw[:-1]
@@ -184,7 +202,7 @@ class Verifier:
         self._at = at
         name = cast("str", opened["type"])
         self._ended = name == "run.ended"
-        if self.seq == self._watch:
+        if self.seq == self.watch:
             self.watched = self.head
         if name not in events.TYPES:
             raise sealed.Fault("EVENT_UNKNOWN", f"no event type {name!r} is known; a newer version may have written it")
@@ -222,7 +240,7 @@ class Verifier:
 
     def _make_sense(self, event: events.Event) -> None:
         if self._sense is None:
-            self._sense = Sense(cast("str", self.run_id), self._workflow)
+            self._sense = Sense(cast("str", self.run_id), self.workflow)
         if not self._problems:
             self._sense.check(event)
 

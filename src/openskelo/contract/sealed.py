@@ -72,7 +72,7 @@ def check_bytes(line: bytes, opened: JsonObject) -> None:
         raise Fault("HASH_MISMATCH", f"seq {seq} was changed: its hash does not fit its content")
     sealed = b'{%b,"hash":"%b",%b' % (first, digest.encode(), rest[1:])
     if sealed != line:
-        raise Fault("NOT_CANONICAL", f"seq {seq} is not written as it was sealed", _first_difference(sealed, line))
+        raise Fault("NOT_CANONICAL", f"seq {seq} is not written as it was sealed", first_difference(sealed, line))
 
 
 def _data(opened: JsonObject) -> tuple[str, bytes]:
@@ -132,7 +132,8 @@ def _odd_keys(found: dict[str, object]) -> str:
     return f"unexpected {', '.join(odd)[:100]}" if odd else "data missing"
 
 
-def _first_difference(one: bytes, other: bytes) -> int:
+def first_difference(one: bytes, other: bytes) -> int:
+    """Where two texts part: the first byte in which they differ, or the end of the shorter one."""
     for at, (mine, theirs) in enumerate(zip(one, other, strict=False)):
         if mine != theirs:
             return at

@@ -1,0 +1,215 @@
+"""Compare two runs node by node: what they were, what became of each node, and where their outputs part."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import cast
+
+from openskelo.contract import receipts
+from openskelo.engine import difference, unfolding, wiring
+from openskelo.kernel import budget, codec
+from openskelo.kernel.json import Json, JsonObject
+from openskelo.kernel.run import NodeState, Run, status
+from openskelo.stores import log
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Use:
+    """What a run, or one node of it, took."""
+
+    attempts: int = 0
+    tokens: int = 0
+    cost_nanousd: int = 0
+    wall_ms: int = 0
+
+    def document(self) -> JsonObject:
+        """The use as JSON."""
+        return {
+            "attempts": self.attempts,
+            "tokens": self.tokens,
+            "costUsd": self.cost_nanousd / 1e9,
+            "wallMs": self.wall_ms,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Side:
+    """One node in one run."""
+
+    status: str
+    outcome: str | None
+    visits: int
+    use: Use
+
+    def document(self) -> JsonObject:
+        """The side as JSON."""
+        return {"status": self.status, "outcome": self.outcome, "visits": self.visits, **self.use.document()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeComparison:
+    """A node in both runs; a side is None where the run has no such node. `redefined`: its definition differs."""
+
+    node: str
+    a: Side | None
+    b: Side | None
+    redefined: bool
+    outputs: tuple[difference.Change, ...]
+
+    @property
+    def same(self) -> bool:
+        """Whether node and result are the same; time, tokens and money do not count."""
+        if self.a is None or self.b is None or self.redefined or self.outputs:
+            return False
+        return (self.a.status, self.a.outcome, self.a.visits) == (self.b.status, self.b.outcome, self.b.visits)
+
+    def document(self) -> JsonObject:
+        """The comparison as JSON."""
+        return {
+            "node": self.node,
+            "same": self.same,
+            "redefined": self.redefined,
+            "a": None if self.a is None else self.a.document(),
+            "b": None if self.b is None else self.b.document(),
+            "outputs": [change.document() for change in self.outputs],
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSide:
+    """One of the two runs as a whole."""
+
+    run_id: str
+    workflow: str
+    workflow_hash: str
+    status: str
+    ending: str | None
+    digest: str
+    use: Use
+
+    def document(self) -> JsonObject:
+        """The run as JSON; `receiptsDigest` is that of `contract.receipts.digest`."""
+        return {
+            "runId": self.run_id,
+            "workflow": self.workflow,
+            "workflowHash": self.workflow_hash,
+            "status": self.status,
+            "ending": self.ending,
+            "receiptsDigest": self.digest,
+            **self.use.document(),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """Two runs. `same_work`: their receipts, without what the clock adds, are equal."""
+
+    a: RunSide
+    b: RunSide
+    inputs: tuple[difference.Change, ...]
+    nodes: tuple[NodeComparison, ...]
+
+    @property
+    def same_work(self) -> bool:
+        """Whether both did the same work with the same results."""
+        return self.a.digest == self.b.digest
+
+    @property
+    def same_workflow(self) -> bool:
+        """Whether both pinned the same workflow."""
+        return self.a.workflow_hash == self.b.workflow_hash
+
+    def document(self) -> JsonObject:
+        """The comparison as JSON."""
+        redefined: list[Json] = [node.node for node in self.nodes if node.redefined or node.a is None or node.b is None]
+        return {
+            "a": self.a.document(),
+            "b": self.b.document(),
+            "sameWork": self.same_work,
+            "sameWorkflow": self.same_workflow,
+            "redefined": redefined,
+            "inputs": [change.document() for change in self.inputs],
+            "nodes": [node.document() for node in self.nodes],
+        }
+
+
+@dataclass(slots=True)
+class _Side:
+    """A run folded for comparison, with what each node used."""
+
+    run: Run
+    receipts: list[JsonObject] = field(default_factory=list[JsonObject])
+    uses: dict[str, Use] = field(default_factory=dict[str, Use])
+
+
+async def compare(store: log.Log, run_a: str, run_b: str) -> Comparison:
+    """Compare two runs of one store, ended or not (NotFound, Corrupt)."""
+    a, b = await _load(store, run_a), await _load(store, run_b)
+    inputs = difference.find(await wiring.load(store, a.run.inputs), await wiring.load(store, b.run.inputs))
+    keys = dict.fromkeys((*a.run.workflow.nodes, *b.run.workflow.nodes))
+    nodes = [await _node(store, key, a, b) for key in keys]
+    return Comparison(a=_run_side(a), b=_run_side(b), inputs=tuple(inputs), nodes=tuple(nodes))
+
+
+async def _load(store: log.Log, run_id: str) -> _Side:
+    side: _Side | None = None
+    async for run, event in unfolding.unfold(store, run_id):
+        side = side or _Side(run)
+        receipt = receipts.of(event)
+        if receipt is None:
+            continue
+        side.receipts.append(receipt)
+        key = cast("str", receipt["step_id"])
+        spent = cast("JsonObject", getattr(event, "spent", None) or {})
+        side.uses[key] = _add(side.uses.get(key, Use()), receipt, spent)
+    assert side is not None  # noqa: S101  unfold raises NotFound for a run without events
+    return side
+
+
+def _add(use: Use, receipt: JsonObject, spent: JsonObject) -> Use:
+    metrics = cast("dict[str, int]", receipt["metrics"])
+    return Use(
+        attempts=use.attempts + 1,
+        tokens=use.tokens + metrics["tokens_in"] + metrics["tokens_out"],
+        cost_nanousd=use.cost_nanousd + cast("int", spent.get("costNanousd", 0)),
+        wall_ms=use.wall_ms + metrics["wall_ms"],
+    )
+
+
+def _run_side(side: _Side) -> RunSide:
+    run = side.run
+    return RunSide(
+        run_id=run.id,
+        workflow=run.workflow.name,
+        workflow_hash=run.workflow.hash,
+        status=status(run),
+        ending=run.ending if run.ended else None,
+        digest=receipts.digest(side.receipts),
+        use=Use(
+            attempts=run.receipts,
+            tokens=run.spent.tokens,
+            cost_nanousd=run.spent.cost_nanousd,
+            wall_ms=budget.wall_ms(run, run.updated_at),
+        ),
+    )
+
+
+async def _node(store: log.Log, key: str, a: _Side, b: _Side) -> NodeComparison:
+    before, after = a.run.workflow.nodes.get(key), b.run.workflow.nodes.get(key)
+    redefined = before is not None and after is not None and codec.encode_node(before) != codec.encode_node(after)
+    changes: tuple[difference.Change, ...] = ()
+    if before is not None and after is not None:
+        found = difference.find(await _outputs(store, a.run.nodes[key]), await _outputs(store, b.run.nodes[key]))
+        changes = tuple(found)
+    return NodeComparison(node=key, a=_node_side(key, a), b=_node_side(key, b), redefined=redefined, outputs=changes)
+
+
+def _node_side(key: str, side: _Side) -> Side | None:
+    node = side.run.nodes.get(key)
+    if node is None:
+        return None
+    return Side(status=node.status, outcome=node.outcome, visits=node.visit, use=side.uses.get(key, Use()))
+
+
+async def _outputs(store: log.Log, node: NodeState) -> JsonObject:
+    return await wiring.outputs(store, node) if node.outcome == "succeeded" else {}

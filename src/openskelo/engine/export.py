@@ -1,0 +1,140 @@
+"""Write a run as one file that verifies anywhere: header, blobs, then the event lines exactly as logged."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO, cast
+
+import orjson
+
+from openskelo import errors
+from openskelo.contract import bundle, envelope, references
+from openskelo.kernel import events
+from openskelo.kernel.json import JsonObject
+from openskelo.stores import log
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exported:
+    """What was written. `missing` are blobs that the events refer to and the store no longer has."""
+
+    path: Path
+    bytes: int
+    header: bundle.Header
+    missing: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _Survey:
+    """What must go into the file, found by reading the log once."""
+
+    events: int = 0
+    head: str = ""
+    definition: str = ""
+    names: set[str] = field(default_factory=set[str])
+
+
+async def export(
+    store: log.Log,
+    run_id: str,
+    path: Path,
+    *,
+    signature: JsonObject | None = None,
+    overwrite: bool = False,
+) -> Exported:
+    """Write the run, as far as it has come, to `path`, at once and whole (NotFound; InvalidInput FILE_EXISTS)."""
+    if not overwrite:
+        _refuse_existing(path)
+    survey = await _survey(store, run_id)
+    kept, missing = await _kept(store, sorted(survey.names))
+    header = bundle.Header(
+        run_id=run_id,
+        head=survey.head,
+        events=survey.events,
+        blobs=len(kept),
+        definition=survey.definition,
+        signature=signature,
+    )
+    with _whole_file(path) as file:
+        file.write(header.line() + b"\n")
+        for name in kept:
+            file.write(bundle.blob_line(name, await store.blob(name)) + b"\n")
+        await _write_lines(store, run_id, file, survey.events)
+        size = file.tell()
+    return Exported(path=path, bytes=size, header=header, missing=tuple(missing))
+
+
+async def _survey(store: log.Log, run_id: str) -> _Survey:
+    survey = _Survey()
+    async for lines in store.read(run_id):
+        for line in lines:
+            survey.events += 1
+            try:
+                opened, event = _read(line)
+            except (ValueError, KeyError, TypeError) as error:
+                raise errors.Corrupt(
+                    f"event {survey.events} of run {run_id} cannot be read: {error}",
+                    hint=f"`skelo verify {run_id}` says more",
+                ) from error
+            survey.head = cast("str", opened["hash"])
+            if isinstance(event, events.RunCreated):
+                survey.definition = event.definition
+            if event is not None:
+                survey.names.update(references.names(event))
+    if not survey.events:
+        raise errors.NotFound(f"there is no run {run_id}", code="RUN_NOT_FOUND", hint="`skelo runs` lists them")
+    return survey
+
+
+def _read(line: bytes) -> tuple[JsonObject, events.Event | None]:
+    """The envelope of a line and its event; None for one that gave up its data."""
+    opened = cast("JsonObject", orjson.loads(line))
+    return opened, None if "dataHash" in opened else envelope.open_line(line)[1]
+
+
+async def _kept(store: log.Log, names: list[str]) -> tuple[list[str], list[str]]:
+    kept: list[str] = []
+    missing: list[str] = []
+    for name in names:
+        try:
+            await store.blob(name)
+        except errors.NotFound:
+            missing.append(name)
+        else:
+            kept.append(name)
+    return kept, missing
+
+
+async def _write_lines(store: log.Log, run_id: str, file: BinaryIO, count: int) -> None:
+    """The first `count` lines: a run that goes on meanwhile is exported as it stood."""
+    async for lines in store.read(run_id):
+        file.writelines(line + b"\n" for line in lines[:count])
+        count -= len(lines)
+        if count <= 0:
+            return
+
+
+def _refuse_existing(path: Path) -> None:
+    if path.exists():
+        raise errors.InvalidInput(f"{path} exists already", code="FILE_EXISTS", hint="name another file")
+
+
+@contextmanager
+def _whole_file(path: Path) -> Generator[BinaryIO]:
+    """A file that has its name only once all of it is on disk."""
+    unfinished = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    try:
+        with unfinished.open("xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(path)
+    except OSError as error:
+        raise errors.StoreError(f"{path} cannot be written: {error.strerror}", code="EXPORT_FAILED") from error
+    finally:
+        unfinished.unlink(missing_ok=True)

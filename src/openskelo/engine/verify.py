@@ -1,0 +1,132 @@
+"""Verify a run in its data dir, or a file that was copied from somewhere: an export, or a plain `events.jsonl`."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from pathlib import Path
+
+from openskelo import errors
+from openskelo.contract import bundle, chain, envelope, pinned, references, sealed
+from openskelo.engine import signing
+from openskelo.kernel import definition, events
+from openskelo.kernel.json import JsonObject
+from openskelo.stores import log
+
+
+def verify_file(path: Path, *, public_key: str | None = None) -> chain.Verification:
+    """Verify a file with nothing else at hand; a `head.sig` beside a plain log is looked at too (InvalidInput)."""
+    if not path.is_file():
+        raise errors.InvalidInput(f"there is no file {path}", code="FILE_NOT_FOUND")
+    try:
+        with path.open("rb") as file:
+            first = file.readline()
+            lines = itertools.chain([first] if first else [], file)
+            if bundle.is_bundle(first):
+                return bundle.verify(lines, public_key=public_key)
+            signed, fault = _signature(path.with_name("head.sig"))
+            verifier = chain.Verifier(watch=_signed_seq(signed))
+            for line in lines:
+                verifier.add(line)
+    except OSError as error:
+        raise errors.InvalidInput(f"{path} cannot be read: {error.strerror}", code="FILE_UNREADABLE") from error
+    return _with_signature(verifier, signed, fault, public_key)
+
+
+async def verify_run(
+    store: log.Log, run_id: str, *, data_dir: Path | None = None, public_key: str | None = None
+) -> chain.Verification:
+    """Verify a run where it was made: its lines, its blobs, and in `data_dir` its `events.jsonl` and signature."""
+    signed, fault = (None, None) if data_dir is None else _signature(signing.path_of(data_dir, run_id))
+    verifier = chain.Verifier(watch=_signed_seq(signed))
+    referred: dict[str, int] = {}
+    async for lines in store.read(run_id):
+        if verifier.line == 1:
+            verifier.workflow = await _workflow(store, lines[0], verifier)
+        for line in lines:
+            event = verifier.add(line + b"\n")
+            for name in () if event is None else references.names(event):
+                referred.setdefault(name, verifier.seq)
+    if verifier.line == 1:
+        raise errors.NotFound(f"there is no run {run_id}", code="RUN_NOT_FOUND", hint="`skelo runs` lists them")
+    await _check_blobs(store, verifier, referred)
+    await _check_listing(store, verifier, run_id)
+    if data_dir is not None:
+        await _check_mirror(store, verifier, run_id, data_dir / "runs" / run_id / "events.jsonl")
+    return replace(_with_signature(verifier, signed, fault, public_key), blobs=len(referred))
+
+
+async def _workflow(store: log.Log, first: bytes, verifier: chain.Verifier) -> definition.Workflow | None:
+    """The pinned workflow, or None where line or blob are unusable: their own checks say why."""
+    try:
+        event = envelope.open_line(first)[1]
+        data = await store.blob(event.definition) if isinstance(event, events.RunCreated) else None
+    except (errors.OpenSkeloError, ValueError, KeyError, TypeError):
+        return None
+    try:
+        return None if data is None else pinned.read(data)
+    except errors.InvalidInput as error:
+        verifier.report(sealed.Fault(error.code, error.message))
+        return None
+
+
+async def _check_blobs(store: log.Log, verifier: chain.Verifier, referred: dict[str, int]) -> None:
+    for name, seq in referred.items():
+        try:
+            await store.blob(name)
+        except errors.NotFound:
+            verifier.report(sealed.Fault("BLOB_MISSING", f"blob {name} of event {seq} is not there"))
+        except errors.Corrupt:
+            verifier.report(sealed.Fault("BLOB_MISMATCH", f"blob {name} of event {seq} was changed"))
+        except errors.InvalidInput as error:  # not a name at all
+            verifier.report(sealed.Fault(error.code, error.message))
+
+
+async def _check_listing(store: log.Log, verifier: chain.Verifier, run_id: str) -> None:
+    row = await store.row(run_id)
+    if row is not None and row.ending is not None and not verifier.result().ended:
+        verifier.report(sealed.Fault("SEQ_GAP", f"the run is listed as ended ({row.ending}), but its end is missing"))
+
+
+async def _check_mirror(store: log.Log, verifier: chain.Verifier, run_id: str, path: Path) -> None:
+    """The run's file may lag behind the log, but must be its beginning, byte for byte."""
+    await store.flush()
+    offset = 0
+    try:
+        with path.open("rb") as file:
+            async for lines in store.read(run_id):
+                expected = b"".join(line + b"\n" for line in lines)
+                found = file.read(len(expected))
+                if not expected.startswith(found):
+                    at = offset + sealed.first_difference(expected, found)
+                    verifier.report(sealed.Fault("FILE_DIFFERS", f"events.jsonl is not the log from byte {at} on"))
+                    return
+                offset += len(found)
+            if file.read(1):
+                verifier.report(sealed.Fault("FILE_DIFFERS", f"events.jsonl goes on after the log, from byte {offset}"))
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        verifier.report(sealed.Fault("FILE_UNREADABLE", f"events.jsonl cannot be read: {error.strerror}"))
+
+
+def _signature(path: Path) -> tuple[JsonObject | None, sealed.Fault | None]:
+    try:
+        return signing.read(path), None
+    except errors.InvalidInput:
+        return None, sealed.Fault("SIGNATURE_BAD", "head.sig is not a signature of a run's head")
+
+
+def _signed_seq(signed: JsonObject | None) -> int | None:
+    seq = None if signed is None else signed["seq"]
+    return seq if isinstance(seq, int) else None
+
+
+def _with_signature(
+    verifier: chain.Verifier, signed: JsonObject | None, fault: sealed.Fault | None, public_key: str | None
+) -> chain.Verification:
+    if fault is not None:
+        verifier.report(fault)
+        return replace(verifier.result(), signature="bad")
+    proved = verifier.result()
+    return proved if signed is None else chain.signed(proved, signed, verifier.watched, public_key)
