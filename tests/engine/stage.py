@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TypeVar, cast
@@ -34,7 +34,7 @@ def workflow(*blocks: Document, **top: Json) -> openskelo.Workflow:
 @asynccontextmanager
 async def engine(
     root: Path, store: log.Log | None = None, **handlers: calling.Handler
-) -> AsyncIterator[openskelo.Engine]:
+) -> AsyncGenerator[openskelo.Engine]:
     """An engine over `root` with these local handlers."""
     project = openskelo.Project(root=root, data_dir=root / ".skelo", write_roots=(root,), read_roots=(root,))
     async with await openskelo.Engine.open(project, store=store, handlers=handlers) as opened:
