@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Mapping, Sequence
 from typing import cast
 
@@ -29,24 +30,16 @@ _OPTIONS = (
 def dumps(value: Json) -> bytes:
     """The RFC 8785 bytes of `value`; `InvalidInput` (NUMBER_INVALID, NUMBER_RANGE, TOO_DEEP, NOT_JSON) if it has none.
 
-    orjson writes the same bytes as RFC 8785 except for four things, each of which leaves a trace in its output: `null`
-    may have been NaN, `.0` and `e+` an integral double, `e-6` a double that RFC 8785 writes without an exponent, and
-    a key outside the basic plane (which sorts elsewhere in UTF-16) is not ASCII. Only then is the value itself looked at.
+    orjson writes the same bytes as RFC 8785 but for a few things, each of which leaves a trace in what it wrote: a
+    `null` may have been NaN, `.0` and `e+` an integral double, `e-6` a double that RFC 8785 writes without an exponent,
+    and keys outside the basic plane, which UTF-16 sorts elsewhere, are not ASCII. Only then is the value looked at.
     """
     try:
         data = orjson.dumps(value, default=_open, option=_OPTIONS)
-    except (TypeError, RecursionError):
+    except TypeError:
         return _dumps_slowly(value)
-    if (
-        data.isascii()
-        and b"null" not in data
-        and b".0" not in data
-        and b"e-6" not in data
-        and b"e+" not in data
-        or _orjson_agrees(value)
-    ):
-        return data
-    return _dumps_slowly(value)
+    traces = b"null" in data or b".0" in data or b"e-6" in data or b"e+" in data or not data.isascii()
+    return _dumps_slowly(value) if traces and not _orjson_agrees(value) else data
 
 
 def digest(value: Json) -> str:
@@ -72,8 +65,8 @@ def admit(value: object) -> Json:
     """`value` as JSON that every part of the system reads alike; the same object when nothing had to change.
 
     Integral doubles become integers, tuples lists, mappings dicts. `InvalidInput` refuses NaN and infinity
-    (NUMBER_INVALID), integers beyond 2**53 (NUMBER_RANGE), nesting beyond 64 (TOO_DEEP), and keys, text and objects that
-    JSON does not know (NOT_JSON).
+    (NUMBER_INVALID), integers beyond 2**53 (NUMBER_RANGE), nesting beyond 64 (TOO_DEEP), and keys, text and objects
+    that JSON does not know (NOT_JSON).
     """
     return _admit(value, MAX_DEPTH)
 
@@ -102,12 +95,12 @@ def _admit_dict(value: dict[object, object], room: int) -> Json:
     changed: dict[str, Json] = {}
     for key, item in value.items():
         if type(key) is not str:
-            raise _not_json(f"a key of type {type(key).__name__}", "JSON object keys are text")
+            raise _key_not_text(key)
         if not key.isascii():
             _admit_text(key)
         kind = type(item)
         # The common leaves are settled here: a call for each of them would cost more than all the rest.
-        if kind is bool or item is None or kind is str and cast(str, item).isascii():
+        if kind is bool or item is None or (kind is str and cast(str, item).isascii()):
             continue
         admitted = _admit(item, room - 1)
         if admitted is not item:
@@ -132,7 +125,7 @@ def _admit_text(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise _not_json("text with a lone surrogate", "the text was cut or decoded wrongly") from None
+        raise _lone_surrogate() from None
     return text
 
 
@@ -168,7 +161,7 @@ def _admit_other(value: object, room: int) -> Json:
         case list() | tuple():
             return _admit_list(list(cast("Sequence[object]", value)), room)
         case _:
-            raise _not_json(f"a value of type {type(value).__name__}", "return text, numbers, booleans, lists or dicts")
+            raise _unknown_type(value)
 
 
 def _open(value: object) -> object:
@@ -180,68 +173,63 @@ def _open(value: object) -> object:
             return int(value)
         case Mapping():
             return dict(cast("Mapping[object, object]", value))
-        case list():
-            return list(cast("list[object]", value))
         case Sequence() if not isinstance(value, bytes | bytearray | memoryview):
             return list(cast("Sequence[object]", value))
         case _:
-            raise TypeError
+            raise _unknown_type(value)
 
 
 def _orjson_agrees(value: object) -> bool:
-    """Whether orjson's bytes for `value` are those of RFC 8785: no astral key, and every double in the range both write alike."""
-    match value:
-        case str() | int() | None:
-            return True
-        case float():
-            size = abs(value)
-            # Not written as `not (...)`: NaN must come out False.
-            return (
-                size < 1e-6
-                and size != 0
-                or 1e-5 <= size < 1e16
-                and not value.is_integer()
-                or 1e21 <= size < float("inf")
-            )
-        case Mapping():
-            items = cast("Mapping[str, object]", value)
-            return all((key.isascii() or max(key) < "\U00010000") and _orjson_agrees(items[key]) for key in items)
-        case Sequence():
-            return all(_orjson_agrees(item) for item in cast("Sequence[object]", value))
-        case _:
-            return False
+    """Whether orjson's bytes for `value` are right: doubles in a range both write alike, keys in the basic plane."""
+    kind = type(value)
+    if kind is str or kind is int or kind is bool or value is None:
+        return True
+    if kind is dict:
+        items = cast("dict[str, object]", value)
+        return all(key.isascii() or max(key) < "\U00010000" for key in items) and all(
+            map(_orjson_agrees, items.values())
+        )
+    if kind is list or kind is tuple:
+        return all(map(_orjson_agrees, cast("list[object]", value)))
+    if kind is float:
+        size = abs(cast(float, value))
+        # NaN compares false with everything, so that it is in none of the ranges.
+        return 0 < size < 1e-6 or 1e21 <= size < math.inf or (1e-5 <= size < 1e16 and not size.is_integer())
+    return False
 
 
 def _dumps_slowly(value: object) -> bytes:
     import rfc8785  # noqa: PLC0415 -- rarely needed, and start-up is counted
 
     try:
-        return rfc8785.dumps(_plain(value))
+        return rfc8785.dumps(cast("dict[str, str]", _plain(value)))
     except rfc8785.FloatDomainError:
         raise _not_a_number() from None
-    except rfc8785.CanonicalizationError as error:
-        raise _not_json(
-            str(error), "only text, numbers, booleans, null, lists and objects have a canonical form"
-        ) from None
+    except (rfc8785.CanonicalizationError, UnicodeEncodeError):
+        raise _lone_surrogate() from None
     except RecursionError:
         raise _too_deep() from None
 
 
-def _plain(value: object) -> None | bool | int | float | str | list[object] | dict[str, object]:
+def _plain(value: object) -> object:
     """`value` in the types that the `rfc8785` package takes."""
     match value:
         case None | bool() | str() | float():
             return value
         case int():
-            # The package stops one short of 2**53; as a double it writes the same digits.
-            return float(_admit_integer(value)) if abs(value) == MAX_INTEGER else _admit_integer(value)
+            number = _admit_integer(value)
+            # The package stops one short of 2**53; as a double it is written with the same digits.
+            return float(number) if abs(number) == MAX_INTEGER else number
         case Mapping():
-            items = cast("Mapping[str, object]", value)
+            items = cast("Mapping[object, object]", value)
+            for key in items:
+                if not isinstance(key, str):
+                    raise _key_not_text(key)
             return {key: _plain(items[key]) for key in items}
         case Sequence() if not isinstance(value, bytes | bytearray | memoryview):
             return [_plain(item) for item in cast("Sequence[object]", value)]
         case _:
-            raise _not_json(f"a value of type {type(value).__name__}", "admit the value first")
+            raise _unknown_type(value)
 
 
 def _not_a_number() -> errors.InvalidInput:
@@ -256,3 +244,15 @@ def _too_deep() -> errors.InvalidInput:
 
 def _not_json(what: str, hint: str) -> errors.InvalidInput:
     return errors.InvalidInput(f"{what} is not JSON", code="NOT_JSON", hint=hint)
+
+
+def _lone_surrogate() -> errors.InvalidInput:
+    return _not_json("text with a lone surrogate", "the text was cut or decoded wrongly")
+
+
+def _key_not_text(key: object) -> errors.InvalidInput:
+    return _not_json(f"an object key of type {type(key).__name__}", "keys are text")
+
+
+def _unknown_type(value: object) -> errors.InvalidInput:
+    return _not_json(f"a value of type {type(value).__name__}", "use text, numbers, booleans, null, lists and objects")

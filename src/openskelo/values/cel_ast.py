@@ -1,14 +1,12 @@
-"""Reads the syntax tree of a checked CEL expression from its serialised form (`cel.expr.CheckedExpr`).
-
-The library compiles and evaluates but does not show the tree, and the protobuf package would be a heavy dependency for
-seven small messages; their wire format is stable by design.
-"""
+"""The syntax tree of a compiled CEL expression, read from its serialised form (`cel.expr.CheckedExpr`)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
+
+from openskelo.values import cel_wire
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,11 +26,12 @@ class Name:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
-    """`operand.field`; a `test` only asks whether it is there."""
+    """`operand.field`, at `offset` characters into the text; a `test` only asks whether it is there."""
 
     operand: Node
     field: str
     test: bool
+    offset: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,12 +64,13 @@ class Comprehension:
 
 Node: TypeAlias = "Constant | Name | Field | Call | Group | Comprehension"
 
-_Message: TypeAlias = "list[tuple[int, int | bytes]]"
-
 
 def read(data: bytes) -> Node:
     """The tree of the serialised expression `data` (an `Any` that holds the checked expression)."""
-    return _node(_one(_fields(_one(_fields(data), 2)), 4))
+    message = cel_wire.decode(cel_wire.first(cel_wire.decode(data), 2))
+    entries = [cel_wire.decode(entry) for entry in cel_wire.every(cel_wire.decode(cel_wire.first(message, 5)), 4)]
+    offsets = {cel_wire.number(entry, 1): cel_wire.number(entry, 2) for entry in entries}
+    return _Reader(offsets=offsets).node(cel_wire.first(message, 4))
 
 
 def walk(node: Node) -> Iterator[Node]:
@@ -94,99 +94,61 @@ def _children(node: Node) -> tuple[Node, ...]:
             return (node.items, node.initial, node.condition, node.step, node.result)
 
 
-def _node(data: bytes) -> Node:
-    message = _fields(data)
-    for field, content in message:
-        if field < 3 or isinstance(content, int):
-            continue
-        body = _fields(content)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Reader:
+    """Turns `Expr` messages into nodes; `offsets` are the places of nodes in the text, by the id of the node."""
+
+    offsets: Mapping[int, int]
+
+    def node(self, data: bytes) -> Node:
+        message = cel_wire.decode(data)
+        for field in message:
+            if field.number >= 3 and isinstance(field.content, bytes):
+                return self._content(field.number, cel_wire.decode(field.content), cel_wire.number(message, 2))
+        return Constant(size=1)
+
+    def _content(self, field: int, body: cel_wire.Message, identity: int) -> Node:
         match field:
-            case 3:
-                return _constant(body)
             case 4:
-                return Name(name=_text(body, 1))
+                return Name(name=cel_wire.text(body, 1))
             case 5:
-                return Field(operand=_node(_one(body, 1)), field=_text(body, 2), test=bool(_number(body, 3)))
+                operand = self.node(cel_wire.first(body, 1))
+                offset = self.offsets.get(identity, 0)
+                return Field(
+                    operand=operand, field=cel_wire.text(body, 2), test=bool(cel_wire.number(body, 3)), offset=offset
+                )
             case 6:
-                targets = [_node(item) for item in _all(body, 1)]
-                arguments = [_node(item) for item in _all(body, 3)]
-                return Call(function=_text(body, 2), arguments=(*targets, *arguments))
+                return Call(function=cel_wire.text(body, 2), arguments=(*self._nodes(body, 1), *self._nodes(body, 3)))
             case 7:
-                return Group(items=tuple(_node(item) for item in _all(body, 1)))
+                return Group(items=self._nodes(body, 1))
             case 8:
-                entries = [_fields(item) for item in _all(body, 2)]
-                parts = [part for entry in entries for number in (3, 4) for part in _all(entry, number)]
-                return Group(items=tuple(_node(part) for part in parts))
+                entries = [cel_wire.decode(entry) for entry in cel_wire.every(body, 2)]
+                return Group(
+                    items=tuple(part for entry in entries for part in (*self._nodes(entry, 3), *self._nodes(entry, 4)))
+                )
             case 9:
-                return _comprehension(body)
+                return self._comprehension(body)
             case _:
-                continue
+                return _constant(body)
+
+    def _nodes(self, body: cel_wire.Message, field: int) -> tuple[Node, ...]:
+        return tuple(self.node(item) for item in cel_wire.every(body, field))
+
+    def _comprehension(self, body: cel_wire.Message) -> Comprehension:
+        names = [cel_wire.text(body, 1), cel_wire.text(body, 8)]
+        return Comprehension(
+            variables=tuple(name for name in names if name),
+            items=self.node(cel_wire.first(body, 2)),
+            accumulator=cel_wire.text(body, 3),
+            initial=self.node(cel_wire.first(body, 4)),
+            condition=self.node(cel_wire.first(body, 5)),
+            step=self.node(cel_wire.first(body, 6)),
+            result=self.node(cel_wire.first(body, 7)),
+        )
+
+
+def _constant(body: cel_wire.Message) -> Constant:
+    for field in body:
+        if isinstance(field.content, bytes):
+            return Constant(size=len(field.content), text=field.content.decode() if field.number == 6 else None)
     return Constant(size=1)
-
-
-def _constant(body: _Message) -> Constant:
-    for field, content in body:
-        if isinstance(content, bytes):
-            return Constant(size=len(content), text=content.decode() if field == 6 else None)
-    return Constant(size=1)
-
-
-def _comprehension(body: _Message) -> Comprehension:
-    names = [_text(body, 1), _text(body, 8)]
-    return Comprehension(
-        variables=tuple(name for name in names if name),
-        items=_node(_one(body, 2)),
-        accumulator=_text(body, 3),
-        initial=_node(_one(body, 4)),
-        condition=_node(_one(body, 5)),
-        step=_node(_one(body, 6)),
-        result=_node(_one(body, 7)),
-    )
-
-
-def _fields(data: bytes) -> _Message:
-    """The fields of a protobuf message in wire order: number and content (an int for varints and fixed widths)."""
-    found: _Message = []
-    at = 0
-    while at < len(data):
-        tag, at = _varint(data, at)
-        match tag & 7:
-            case 0:
-                content, at = _varint(data, at)
-            case 2:
-                length, at = _varint(data, at)
-                content = data[at : at + length]
-                at += length
-            case kind:
-                width = 8 if kind == 1 else 4
-                content = int.from_bytes(data[at : at + width], "little")
-                at += width
-        found.append((tag >> 3, content))
-    return found
-
-
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value, at
-        shift += 7
-
-
-def _all(message: _Message, field: int) -> list[bytes]:
-    return [content for number, content in message if number == field and isinstance(content, bytes)]
-
-
-def _one(message: _Message, field: int) -> bytes:
-    return next(iter(_all(message, field)), b"")
-
-
-def _text(message: _Message, field: int) -> str:
-    return _one(message, field).decode()
-
-
-def _number(message: _Message, field: int) -> int:
-    return next((content for number, content in message if number == field and isinstance(content, int)), 0)

@@ -1,10 +1,17 @@
-"""Which CEL type a value of a JSON Schema has, written as CEL type signatures (`int`, `list<string>`, `map<string, dyn>`)."""
+"""What a JSON Schema says about CEL types.
+
+Types are written as CEL type signatures: `int`, `list<string>`, `map<string, dyn>`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TypeAlias
 
 from openskelo.values.fit import JsonSchema
+
+#: The fields of an object that has no others, with the shapes of their values; None when it may have others.
+Shape: TypeAlias = "tuple[tuple[str, Shape], ...] | None"
 
 DYNAMIC = "dyn"
 
@@ -49,3 +56,20 @@ def fields(name: str, schema: JsonSchema | None) -> dict[str, str]:
             if kind != DYNAMIC:
                 found[f"{name}.{key}"] = kind
     return found
+
+
+def shape(schema: JsonSchema | None, room: int = _MAX_DEPTH) -> Shape:
+    """Which fields a value of `schema` can have, if the schema allows no others (`additionalProperties: false`)."""
+    if not isinstance(schema, Mapping) or room == 0 or schema.get("type") != "object":
+        return None
+    properties = schema.get("properties", {})
+    if (
+        schema.get("additionalProperties") is not False
+        or "patternProperties" in schema
+        or not isinstance(properties, Mapping)
+    ):
+        return None
+    return tuple(
+        (key, shape(value, room - 1) if isinstance(value, Mapping) else None)
+        for key, value in sorted(properties.items())
+    )

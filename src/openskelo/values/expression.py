@@ -1,55 +1,41 @@
-"""Expressions in CEL: compiled once with the types of their variables, evaluated in bounded time and space, reaching nothing else.
+"""Expressions in CEL: compiled once, evaluated in bounded time and space, and reaching nothing but their variables.
 
 What authors should know: a JSON number 2 is an `int`, 2.5 a `double`. They compare with each other
-(`inputs.n > 1`), but arithmetic does not mix them: write `double(inputs.n) + 0.5`.
+(`inputs.n > 1`), but arithmetic does not mix them: write `double(inputs.n) + 0.5`. A result of type `uint` becomes an
+integer; bytes, timestamps, durations and types are no JSON (EXPR_RESULT): wrap them in `string(...)`.
 """
 
 from __future__ import annotations
 
-import difflib
 import functools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol, cast
+from typing import Protocol, TypeAlias, cast
+
+import orjson
 
 from openskelo import errors
 from openskelo.kernel.json import Json
-from openskelo.values import canonical, cel_ast, cel_types
+from openskelo.values import canonical, cel_ast, cel_cost, cel_ranges, cel_report, cel_types
+from openskelo.values.cel_report import InvalidExpression, Position
 from openskelo.values.fit import JsonSchema
+
+__all__ = ["MAX_BYTES", "Expression", "InvalidExpression", "Position", "compile"]
 
 #: How long an expression may be, in bytes of UTF-8.
 MAX_BYTES = 4096
 
+_Types: TypeAlias = "frozenset[tuple[str, str]]"
+_Shapes: TypeAlias = "tuple[tuple[str, cel_types.Shape], ...]"
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Position:
-    """A place in an expression or template; both count from 1."""
-
-    line: int
-    column: int
+_MISSING = object()
+_SMALLER = "use less data, or do this in a deterministic block"
+_NAME = re.compile(r"[_a-zA-Z][_a-zA-Z0-9]*(\.[_a-zA-Z][_a-zA-Z0-9]*)?")
 
 
-class InvalidExpression(errors.InvalidInput):
-    """The text is not a valid expression; `position` says where, if that is known."""
-
-    default_code = "EXPR_INVALID"
-
-    def __init__(
-        self, message: str, *, position: Position | None = None, code: str | None = None, hint: str | None = None
-    ) -> None:
-        super().__init__(message, code=code, hint=hint)
-        self.position = position
-
-    @property
-    def line(self) -> int | None:
-        """The line, counted from 1."""
-        return self.position.line if self.position else None
-
-    @property
-    def column(self) -> int | None:
-        """The column, counted from 1."""
-        return self.position.column if self.position else None
+_TIME_PART = re.compile(r"get(FullYear|Month|Date|Day\w+|Hours|Minutes|Seconds|Milliseconds)")
+_FIXED_ZONE = re.compile(r"UTC|[+-]?\d\d:\d\d")
 
 
 class _Type(Protocol):
@@ -63,6 +49,13 @@ class _Value(Protocol):
 
 class _Program(Protocol):
     def eval(self, *, data: Mapping[str, object]) -> _Value: ...
+    def serialize(self) -> bytes: ...
+    def return_type(self) -> _Type: ...
+
+
+class _Environment(Protocol):
+    def compile(self, expression: str, /) -> _Program: ...
+    def deserialize(self, serialized: bytes, /) -> _Program: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,74 +70,124 @@ class Expression:
     returns: str
     variables: frozenset[str]
     _names: tuple[tuple[str, tuple[str, ...]], ...]
+    _tree: cel_ast.Node
+    _metered: bool
     _program: _Program
 
     def evaluate(self, values: Mapping[str, Json]) -> Json:
-        """The result as admitted JSON; `AttemptFailed` EXPR_FAILED or EXPR_RESULT says why there is none."""
+        """The result as admitted JSON; `AttemptFailed` EXPR_FAILED or EXPR_RESULT says why there is none.
+
+        Only the variables that the expression names are looked at; more may be given.
+        """
         data = {name: found for name, path in self._names if (found := _look_up(values, path)) is not _MISSING}
+        data = self._within_bounds(data)
         try:
             result = self._program.eval(data=data)
             kind = result.type().name()
-            plain = None if kind == "optional_type" else result.plain_value()
-        except (RuntimeError, TypeError, ValueError, UnicodeError, RecursionError) as error:
-            raise _failed(self.text, str(error)) from None
+            plain = result.plain_value()
+        except (RuntimeError, TypeError, ValueError, RecursionError) as error:
+            raise self._failed(str(error)) from None
         if kind == "ERROR":
-            raise _failed(self.text, str(plain))
-        return _as_json(self.text, kind, plain)
+            raise self._failed(str(plain))
+        return self._as_json(kind, plain)
+
+    def _within_bounds(self, data: dict[str, object]) -> dict[str, object]:
+        """`data` in plain types, when it is neither too deep nor too much."""
+        try:
+            written = orjson.dumps(data, option=orjson.OPT_PASSTHROUGH_SUBCLASS)
+            # Every level opens a bracket, so that few brackets cannot be many levels.
+            plain = written.count(b"[") + written.count(b"{") <= canonical.MAX_DEPTH
+        except TypeError:
+            plain = False
+        if not plain:
+            try:
+                data = {name: canonical.admit(value) for name, value in data.items()}
+            except errors.InvalidInput as error:
+                raise self._failed(error.message, error.hint) from None
+        if self._metered and cel_cost.Meter(self._tree, data).work() > cel_cost.MAX_BYTES:
+            raise self._failed("on data of this size it could take more time and memory than is allowed", _SMALLER)
+        return data
+
+    def _as_json(self, kind: str, plain: object) -> Json:
+        what, hint = kind.lower(), "wrap it in string(...)"
+        if kind not in ("BYTES", "TIMESTAMP", "DURATION", "TYPE"):
+            try:
+                return canonical.admit(plain)
+            except errors.InvalidInput as error:
+                what, hint = error.message, error.hint or hint
+        message = f"the result of `{cel_report.short(self.text)}` is not JSON: {what}"
+        raise errors.AttemptFailed(message, code="EXPR_RESULT", hint=hint, retryable=False)
+
+    def _failed(self, reason: str, hint: str | None = None) -> errors.AttemptFailed:
+        message = f"`{cel_report.short(self.text)}`: {cel_report.plainly(reason)}"
+        hint = hint or cel_report.number_advice(reason)
+        return errors.AttemptFailed(message, code="EXPR_FAILED", hint=hint, retryable=False)
 
 
-_MISSING = object()
+def compile(text: str, variables: Mapping[str, JsonSchema | None]) -> Expression:  # noqa: A001 -- `expression.compile`
+    """The compiled expression, cached; `InvalidExpression` (EXPR_INVALID, EXPR_TOO_LONG) with the place of the fault.
 
-
-def compile(text: str, variables: Mapping[str, JsonSchema | None]) -> Expression:  # noqa: A001 -- read as `expression.compile`
-    """The compiled expression, cached; `InvalidExpression` (EXPR_INVALID, EXPR_TOO_LONG) with the position of the fault.
-
-    `variables` maps each visible name to the schema of its values, or None when nothing is known about them.
+    `variables` maps each visible name to the schema of its values, or None when nothing is known about them. A field
+    is checked for its type when the schema requires it, and for its name when the schema allows no others.
     """
     types: dict[str, str] = {}
+    shapes: list[tuple[str, cel_types.Shape]] = []
     for name, schema in variables.items():
         types[name] = cel_types.signature(schema)
         types.update(cel_types.fields(name, schema))
-    return _compile(text, frozenset(types.items()))
+        shapes.append((name, cel_types.shape(schema)))
+    return _compile(text, frozenset(types.items()), tuple(shapes))
 
 
 @functools.lru_cache(maxsize=2048)
-def _compile(text: str, types: frozenset[tuple[str, str]]) -> Expression:
+def _compile(text: str, types: _Types, shapes: _Shapes) -> Expression:
     _check_text(text)
+    environment = _environment(types)
     try:
-        program = _environment(types).compile(text)
+        checked = environment.compile(text)
     except RuntimeError as error:
-        raise _explained(str(error), types) from None
-    tree = cel_ast.read(program.serialize())
+        raise cel_report.explained(str(error), [name for name, _ in shapes]) from None
+    serialised = checked.serialize()
+    tree = cel_ast.read(serialised)
+    _check_fields(text, tree, shapes)
+    _check_time_zones(tree)
     declared = {name for name, _ in types}
     names = {node.name for node in cel_ast.walk(tree) if isinstance(node, cel_ast.Name)} & declared
     return Expression(
         text=text,
-        returns=_returns(program.return_type().name()),
+        returns=_returns(checked.return_type().name()),
         variables=frozenset(name.partition(".")[0] for name in names),
         _names=tuple((name, tuple(name.split("."))) for name in sorted(names)),
-        _program=cast(_Program, program),
+        _tree=tree,
+        _metered=cel_cost.may_multiply(tree),
+        _program=environment.deserialize(cel_ranges.bounded(serialised)),
     )
 
 
-class _Checked(Protocol):
-    def serialize(self) -> bytes: ...
-    def return_type(self) -> _Type: ...
-
-
-class _Environment(Protocol):
-    def compile(self, expression: str, /) -> _Checked: ...
-
-
 @functools.lru_cache(maxsize=256)
-def _environment(types: frozenset[tuple[str, str]]) -> _Environment:
-    # The library takes 60 ms to load, which commands that evaluate nothing should not pay.
-    from cel_expr_python import cel  # noqa: PLC0415
-    from cel_expr_python.ext import ext_bindings, ext_math, ext_optional, ext_strings  # noqa: PLC0415
+def _environment(types: _Types) -> _Environment:
+    # Optional values are left out: converting one inside a list or map crashes the process (0.1.3).
+    # The library takes 60 ms to load, which commands that evaluate nothing should not pay. Its type stubs lie beside
+    # binary modules in a folder that is no package, where pyright does not look.
+    from cel_expr_python import cel  # noqa: PLC0415  # pyright: ignore[reportMissingTypeStubs]
+    from cel_expr_python.ext import ext_bindings, ext_math, ext_strings  # noqa: PLC0415  # pyright: ignore[reportMissingTypeStubs]
 
-    extensions = [ext_strings.ExtStrings(), ext_math.ExtMath(), ext_optional.ExtOptional(), ext_bindings.ExtBindings()]
+    for name, _ in types:
+        if not _NAME.fullmatch(name):
+            raise InvalidExpression(f"{cel_report.short(name)!r} is not a name that an expression can use")
+    any_list, any_map = cel.Type.List(cel.Type.DYN), cel.Type.Map(cel.Type.DYN, cel.Type.DYN)
+    ranges = [
+        cel.Overload("range_list", any_list, [any_list], impl=cel_ranges.items_of_list),
+        cel.Overload("range_map", any_list, [any_map], impl=cel_ranges.keys_of_map),
+    ]
+    extensions = [ext_strings.ExtStrings(), ext_math.ExtMath(), ext_bindings.ExtBindings()]
     declared = {name: cel.Type(signature) for name, signature in types}
-    return cast(_Environment, cel.NewEnv(variables=declared, extensions=extensions))
+    return cast(
+        _Environment,
+        cel.NewEnv(
+            variables=declared, extensions=extensions, functions=[cel.FunctionDecl(cel_ranges.FUNCTION, ranges)]
+        ),
+    )
 
 
 def _check_text(text: str) -> None:
@@ -162,46 +205,44 @@ def _check_text(text: str) -> None:
         raise InvalidExpression("the expression is empty", position=Position(line=1, column=1))
 
 
-_LOCATED = re.compile(r"ERROR: <input>:(-?\d+):(-?\d+): (.*)")
-_UNKNOWN = re.compile(r"undeclared reference to '([^']*)'")
+def _check_fields(text: str, tree: cel_ast.Node, shapes: _Shapes) -> None:
+    """Refuses fields that a closed schema does not have; CEL itself takes any field of a map."""
+    nodes = list(cel_ast.walk(tree))
+    hidden = {name for node in nodes if isinstance(node, cel_ast.Comprehension) for name in node.variables}
+    visible = {name: shape for name, shape in shapes if name not in hidden}
+    for node in nodes:
+        if not isinstance(node, cel_ast.Field):
+            continue
+        known = _fields_of(node.operand, visible)
+        if known is not None and node.field not in known:
+            where = cel_report.position(text, node.offset + 1)
+            hint = cel_report.choice(node.field, known)
+            raise InvalidExpression(f"there is no {node.field!r} here", position=where, hint=hint)
 
 
-def _explained(report: str, types: frozenset[tuple[str, str]]) -> InvalidExpression:
-    """The library's report (one or several located lines with source excerpts) as one error about the first fault."""
-    located = _LOCATED.search(report)
-    if located is None:
-        nested = "recursion" in report
-        return InvalidExpression(
-            "the expression nests too deeply" if nested else f"not a valid expression: {_stripped(report)}",
-            hint="split it over several blocks" if nested else None,
-        )
-    line, column, message = int(located[1]), int(located[2]), located[3]
-    if "recursion depth" in message:
-        return InvalidExpression("the expression nests too deeply", hint="split it over several blocks")
-    position = Position(line=line, column=column) if line > 0 and column > 0 else None
-    return InvalidExpression(_stripped(message), position=position, hint=_advice(message, types))
+def _check_time_zones(tree: cel_ast.Node) -> None:
+    """Refuses time zones by name: their rules are read from the machine, so that two machines may disagree."""
+    for node in cel_ast.walk(tree):
+        match node:
+            case cel_ast.Call(function=function, arguments=(_, zone)) if _TIME_PART.fullmatch(function):
+                if not isinstance(zone, cel_ast.Constant) or not _FIXED_ZONE.fullmatch(zone.text or ""):
+                    raise InvalidExpression(f"{function} takes a fixed time zone", hint="write 'UTC' or '+02:00'")
+            case _:
+                pass
 
 
-def _advice(message: str, types: frozenset[tuple[str, str]]) -> str | None:
-    unknown = _UNKNOWN.search(message)
-    if unknown:
-        visible = sorted({name.partition(".")[0] for name, _ in types})
-        close = difflib.get_close_matches(unknown[1], visible, n=1)
-        return f"did you mean {close[0]!r}?" if close else f"visible here: {', '.join(visible) or 'nothing'}"
-    return _number_advice(message)
-
-
-def _number_advice(message: str) -> str | None:
-    if "overload" in message and "int" in message and "double" in message:
-        return "int and double do not mix in arithmetic: write double(x), or 1.0 for 1"
-    return None
-
-
-_STATUS = re.compile(r"^[A-Z_]+: | \[[A-Z_]+\]$| \(in container ''\)")
-
-
-def _stripped(message: str) -> str:
-    return _STATUS.sub("", message)
+def _fields_of(node: cel_ast.Node, shapes: Mapping[str, cel_types.Shape]) -> dict[str, cel_types.Shape] | None:
+    match node:
+        case cel_ast.Name(name=name):
+            root, *fields = name.split(".")
+            found = shapes.get(root)
+            for field in fields:
+                found = dict(found or ()).get(field)
+        case cel_ast.Field(operand=operand, field=field):
+            found = (_fields_of(operand, shapes) or {}).get(field)
+        case _:
+            found = None
+    return None if found is None else dict(found)
 
 
 def _returns(kind: str) -> str:
@@ -221,28 +262,3 @@ def _look_up(values: Mapping[str, Json], path: tuple[str, ...]) -> object:
             return _MISSING
         found = cast("Mapping[str, object]", found).get(part, _MISSING)
     return found
-
-
-def _as_json(text: str, kind: str, plain: object) -> Json:
-    if kind == "optional_type":
-        raise _no_json(text, "an optional value", "end it with .orValue(...) or .value()")
-    try:
-        return canonical.admit(plain)
-    except errors.InvalidInput as error:
-        raise _no_json(text, f"{kind.lower()}: {error.message}", error.hint) from None
-
-
-def _no_json(text: str, what: str, hint: str | None) -> errors.AttemptFailed:
-    return errors.AttemptFailed(
-        f"the result of `{_short(text)}` is not JSON ({what})", code="EXPR_RESULT", hint=hint, retryable=False
-    )
-
-
-def _failed(text: str, reason: str) -> errors.AttemptFailed:
-    return errors.AttemptFailed(
-        f"`{_short(text)}`: {_stripped(reason)}", code="EXPR_FAILED", hint=_number_advice(reason), retryable=False
-    )
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 80 else text[:77] + "..."

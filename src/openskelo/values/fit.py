@@ -71,9 +71,9 @@ def _fits_plain(source: JsonObject, target: JsonObject, room: int) -> str | None
     common = _overlap(have, want)
     if not common:
         return f"{_names(have)} cannot be {_names(want)}"
-    if common == {"array"}:
+    if common == frozenset({"array"}):
         return _fits_items(source, target, room)
-    if common == {"object"}:
+    if common == frozenset({"object"}):
         return _fits_properties(source, target, room)
     return None
 
@@ -126,10 +126,12 @@ def _types(schema: JsonObject) -> frozenset[str]:
 
 
 def _overlap(have: frozenset[str], want: frozenset[str]) -> frozenset[str]:
-    common = have & want
-    if "integer" in have | want and ("number" in have and "integer" in want or "integer" in have and "number" in want):
-        return common | {"integer"}
-    return common
+    """The types that both sides allow; every integer is a number too."""
+    return _with_integer(have) & _with_integer(want)
+
+
+def _with_integer(types: frozenset[str]) -> frozenset[str]:
+    return types | {"integer"} if "number" in types else types
 
 
 def _constants(schema: JsonObject) -> Sequence[Json] | None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import importlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, cast
 
@@ -17,6 +19,18 @@ _MAX_MEMORY = 1 << 20
 class _Compiled(Protocol):
     def search(self, text: str, /) -> object: ...
     def fullmatch(self, text: str, /) -> object: ...
+
+
+class _Options(Protocol):
+    log_errors: bool
+    max_mem: int
+
+
+class _Re2(Protocol):
+    error: type[Exception]
+    Options: Callable[[], _Options]
+
+    def compile(self, pattern: str, /, *, options: _Options) -> _Compiled: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,9 +51,9 @@ class Pattern:
 
 @functools.lru_cache(maxsize=512)
 def compile(pattern: str) -> Pattern:  # noqa: A001 -- read as `pattern.compile`
-    """The compiled `pattern`; `InvalidInput` REGEX_INVALID if it is no RE2 pattern (no look-around, no back-references)."""
-    import re2  # noqa: PLC0415 -- start-up is counted
-
+    """The compiled `pattern`, cached; `InvalidInput` REGEX_INVALID if it is no RE2 pattern."""
+    # Imported by name: start-up is counted, and the package has no types.
+    re2 = cast(_Re2, importlib.import_module("re2"))
     if len(pattern) > MAX_LENGTH:
         raise _invalid(f"it has more than {MAX_LENGTH} characters")
     options = re2.Options()
@@ -49,7 +63,7 @@ def compile(pattern: str) -> Pattern:  # noqa: A001 -- read as `pattern.compile`
         compiled = re2.compile(pattern, options=options)
     except (re2.error, UnicodeEncodeError) as error:
         raise _invalid(_reason(error)) from None
-    return Pattern(text=pattern, _compiled=cast(_Compiled, compiled))
+    return Pattern(text=pattern, _compiled=compiled)
 
 
 def _encodable(text: str) -> str:

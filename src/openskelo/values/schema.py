@@ -1,15 +1,18 @@
-"""JSON Schema (draft 2020-12): compiled once, checked offline, in bounded time, and silent about the values it refuses."""
+"""JSON Schema (draft 2020-12): compiled once, checked offline, bounded in time, silent about the values it refuses."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, cast
 
+import orjson
+
 from openskelo import errors
 from openskelo.kernel.json import Json
-from openskelo.values import canonical
+from openskelo.values import canonical, schema_cost
 from openskelo.values.fit import JsonSchema, fits
 
 __all__ = ["MAX_BYTES", "MAX_VIOLATIONS", "JsonSchema", "Schema", "Violation", "compile", "fits"]
@@ -20,6 +23,9 @@ MAX_BYTES = 256 * 1024
 MAX_VIOLATIONS = 20
 
 _MASK = "the value"
+_MAX_MESSAGE = 500
+# Whether a value is valid takes linear time; listing what is wrong tries every way through a schema that recurs.
+_MAX_RECURSION = 4096
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,11 +36,20 @@ class Violation:
     message: str
 
 
+class _Kind(Protocol):
+    @property
+    def name(self) -> str: ...
+    @property
+    def value(self) -> object: ...
+
+
 class _Error(Protocol):
     @property
     def instance_path(self) -> list[str | int]: ...
     @property
     def message(self) -> str: ...
+    @property
+    def kind(self) -> _Kind: ...
 
 
 class _Validator(Protocol):
@@ -48,23 +63,53 @@ class Schema:
 
     digest: str
     _validator: _Validator
+    _recursions: int
 
     def check(self, value: Json) -> tuple[Violation, ...]:
-        """Every way in which `value` (plain lists and dicts) breaks the schema, at most 20; empty when it holds."""
-        if self._validator.is_valid(value):
-            return ()
-        found: list[Violation] = []
-        for error in self._validator.iter_errors(value):
-            found.append(Violation(path=_pointer(error.instance_path), message=error.message))
-            if len(found) == MAX_VIOLATIONS:
-                break
-        return tuple(found)
+        """Every way in which `value` breaks the schema, at most 20; empty when it holds.
+
+        `InvalidInput` with a code of `canonical.admit` when `value` is no JSON at all.
+        """
+        try:
+            if self._validator.is_valid(value):
+                return ()
+        except ValueError:
+            # Not in plain lists and dicts, or not JSON, which `admit` then says.
+            value = canonical.admit(value)
+            if self._validator.is_valid(value):
+                return ()
+        if self._recursions > 1 and self._recursions ** _depth(value) > _MAX_RECURSION:
+            return (Violation(path="", message="the value breaks the schema; it nests too deeply to say where"),)
+        found = itertools.islice(self._validator.iter_errors(value), MAX_VIOLATIONS)
+        return tuple(Violation(path=_pointer(error.instance_path), message=_message(error)) for error in found)
+
+
+def _depth(value: Json) -> int:
+    match value:
+        case str():
+            return 0
+        case Mapping():
+            return 1 + max(map(_depth, value.values()), default=0)
+        case Sequence():
+            return 1 + max(map(_depth, value), default=0)
+        case _:
+            return 0
+
+
+def _message(error: _Error) -> str:
+    """The error in words; for alternatives, which one is missed by how little, as that is what to repair."""
+    words = error.message
+    branches = cast("list[list[_Error]]", error.kind.value) if error.kind.name in ("anyOf", "oneOf") else None
+    if isinstance(branches, list):
+        reasons = [f"{_pointer(branch[0].instance_path)} {branch[0].message}".strip() for branch in branches if branch]
+        words = f"{words}: {'; or '.join(reasons)}" if reasons else words
+    return words if len(words) <= _MAX_MESSAGE else words[: _MAX_MESSAGE - 3] + "..."
 
 
 def compile(schema: JsonSchema) -> Schema:  # noqa: A001 -- read as `schema.compile`
     """The compiled `schema`, cached by content; `InvalidInput` SCHEMA_INVALID says what is wrong with it.
 
-    `$ref` reaches only into the schema itself; `format` is asserted; `pattern` is linear in time, so it has no look-around.
+    `$ref` reaches only into the schema itself; `format` is asserted; `pattern` takes linear time, without look-around.
     """
     try:
         admitted = canonical.admit(schema)
@@ -82,19 +127,29 @@ def _compile(data: bytes) -> Schema:
         raise _invalid(f"it has more than {MAX_BYTES} bytes")
     if data[:1] not in (b"{", b"t", b"f"):
         raise _invalid("a schema is an object, true or false")
+    schema = orjson.loads(data)
+    if reason := schema_cost.excess(schema):
+        raise _invalid(reason)
     try:
+        # First without the mask: a schema is its author's own text, and says best itself what is wrong with it.
+        jsonschema_rs.meta.validate(schema)
         validator = jsonschema_rs.validator_for(
-            data.decode(),
+            schema,
             validate_formats=True,
             offline=True,
             mask=_MASK,
             pattern_options=jsonschema_rs.RegexOptions(),
         )
     except jsonschema_rs.ValidationError as error:
-        raise _invalid(f"{error.message} (at {_pointer(error.instance_path) or '/'})") from None
+        where = _pointer(error.instance_path) or "/"
+        raise _invalid(f"{_message(error)} (at {where})".replace(_MASK, "it")) from None
     except (ValueError, jsonschema_rs.ReferencingError) as error:
         raise _invalid(str(error)) from None
-    return Schema(digest=canonical.digest_bytes(data), _validator=cast(_Validator, validator))
+    return Schema(
+        digest=canonical.digest_bytes(data),
+        _validator=cast(_Validator, validator),
+        _recursions=schema_cost.recursions(schema),
+    )
 
 
 def _pointer(path: list[str | int]) -> str:

@@ -1,4 +1,4 @@
-r"""Text with `{{ CEL }}` in it and no other code: values are inserted, nothing is run. `\{{` stands for two plain braces."""
+r"""Text with `{{ CEL }}` in it and no other code. `\{{` stands for two plain braces."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ class Template:
         return "".join(pieces)
 
 
-def compile(text: str, variables: Mapping[str, JsonSchema | None]) -> Template:  # noqa: A001 -- read as `template.compile`
-    """The compiled template; `InvalidExpression` (TEMPLATE_INVALID, EXPR_INVALID, EXPR_TOO_LONG) with the position in `text`."""
+def compile(text: str, variables: Mapping[str, JsonSchema | None]) -> Template:  # noqa: A001 -- `template.compile`
+    """The compiled template; `InvalidExpression` (TEMPLATE_INVALID or a code of expressions) says where."""
     if len(text) > MAX_LENGTH:
         raise expression.InvalidExpression(
             f"the template has more than {MAX_LENGTH} characters", code="TEMPLATE_INVALID"
@@ -85,7 +85,7 @@ def _split(text: str) -> tuple[str | slice, ...]:
 
 
 def _end_of_expression(text: str, start: int) -> int:
-    """Where the `}}` is that ends the expression at `start`, looking past braces and quoted text inside the expression."""
+    """Where the `}}` is that ends the expression at `start`, past the braces and quoted text inside the expression."""
     at, open_braces = start, 0
     while at < len(text):
         char = text[at]
