@@ -5,7 +5,7 @@ from __future__ import annotations
 from openskelo.errors import Refused
 from openskelo.kernel import commands, definition, events, receipts, record
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.kernel.run import OpenApproval, Run
+from openskelo.kernel.run import OpenApproval, Run, is_under_way
 
 #: Who answers when the time is up.
 TIMER = "timer"
@@ -16,7 +16,7 @@ def decide(run: Run, answer: commands.AnswerApproval) -> tuple[events.Event, ...
     asked = run.approvals.get(answer.approval_id)
     if asked is None:
         raise Refused("the approval is not open (any more)", code="APPROVAL_CLOSED")
-    _admit(asked, answer)
+    _admit(run, asked, answer)
     resolved = _resolved(asked, answer)
     match asked.kind, answer.status:
         case "approval", "denied":
@@ -33,13 +33,16 @@ def decide(run: Run, answer: commands.AnswerApproval) -> tuple[events.Event, ...
             return (resolved,)
 
 
-def _admit(asked: OpenApproval, answer: commands.AnswerApproval) -> None:
+def _admit(run: Run, asked: OpenApproval, answer: commands.AnswerApproval) -> None:
     if answer.digest != asked.digest:
         raise Refused("the answer is about something else than what is asked", code="APPROVAL_DIGEST")
     expired = asked.expires_at is not None and answer.at >= asked.expires_at
     if answer.by == TIMER:
         if not expired:
             raise Refused("the approval has time left", code="APPROVAL_EARLY")
+        approval = run.workflow.nodes[asked.node].approval
+        if answer.status != "denied" and (approval is None or approval.on_timeout == "deny"):
+            raise Refused("nobody said yes in time, which means no", code="APPROVAL_EXPIRED")
         return
     if expired:
         raise Refused("the approval has expired", code="APPROVAL_EXPIRED")
@@ -51,6 +54,8 @@ def _admit(asked: OpenApproval, answer: commands.AnswerApproval) -> None:
 def _resolved(asked: OpenApproval, answer: commands.AnswerApproval) -> events.ApprovalResolved:
     resolution: dict[str, Json] = {"status": answer.status}
     if answer.status == "modified":
+        if asked.kind == "approval" and (answer.args is None or answer.new_digest is None):
+            raise Refused("a modified answer needs its arguments and their digest", code="APPROVAL_INVALID")
         resolution["modifiedArgs"] = answer.args or {}
     return events.ApprovalResolved(
         at=answer.at,
@@ -60,16 +65,21 @@ def _resolved(asked: OpenApproval, answer: commands.AnswerApproval) -> events.Ap
         item=asked.item,
         resolution=resolution,
         by=answer.by,
-        reason=answer.reason,
+        reason=_reason(answer),
         digest=answer.new_digest or asked.digest,
     )
 
 
 def _tried(run: Run, asked: OpenApproval) -> record.Attempt:
-    """The attempt an answer stands for: a new one, or (uncertain) the one that was cut."""
-    before = run.nodes[asked.node].slots[asked.slot].attempt
-    attempt = before if asked.kind == "uncertain" else before + 1
-    return record.Attempt(node=asked.node, visit=asked.visit, attempt=attempt, item=asked.item)
+    """The attempt an answer stands for: the one that was cut (uncertain), or the one that was to start next."""
+    node = run.nodes[asked.node]
+    if asked.kind == "uncertain":
+        attempt, item = node.slots[asked.slot].attempt, asked.item
+    else:
+        index = node.queue[0]
+        attempt = node.slots[index].attempt + 1
+        item = index if run.workflow.nodes[asked.node].foreach is not None else None
+    return record.Attempt(node=asked.node, visit=asked.visit, attempt=attempt, item=item)
 
 
 def _succeeded(run: Run, asked: OpenApproval, answer: commands.AnswerApproval) -> events.AttemptSucceeded:
@@ -82,18 +92,25 @@ def _succeeded(run: Run, asked: OpenApproval, answer: commands.AnswerApproval) -
         node=asked.node,
         visit=asked.visit,
         attempt=tried.attempt,
-        item=asked.item,
+        item=tried.item,
         outputs=answer.outputs,
         receipt=record.receipt(run, tried, evidence, answer.at),
     )
 
 
 def _denied(run: Run, asked: OpenApproval, answer: commands.AnswerApproval) -> tuple[events.Event, ...]:
-    """A denial ends the run, goes on with `approved: false`, or bounces with the reason, as the node says."""
+    """A denial ends the run, goes on, or bounces with the reason, as the node says.
+
+    To go on is `approved: false` from an approval node. A node that was to be let work is skipped, unless part of its
+    work was done already: then the run ends as denied, because a part must not pass for the whole.
+    """
     shape = run.workflow.nodes[asked.node]
     approval = shape.approval
-    if approval is not None and approval.on_deny == "continue" and shape.mode == "approval":
-        return (_succeeded(run, asked, answer),)
+    if approval is not None and approval.on_deny == "continue":
+        if shape.mode == "approval":
+            return (_succeeded(run, asked, answer),)
+        if not is_under_way(run.nodes[asked.node]):
+            return (events.NodeSkipped(at=answer.at, node=asked.node, visit=asked.visit, reason="denied"),)
     bounce = _bounce_left(run, asked, approval)
     error = _denial(answer)
     tried = _tried(run, asked)
@@ -106,7 +123,7 @@ def _denied(run: Run, asked: OpenApproval, answer: commands.AnswerApproval) -> t
             node=asked.node,
             visit=asked.visit,
             attempt=tried.attempt,
-            item=asked.item,
+            item=tried.item,
             error=error,
             next="fail" if bounce is None else "bounce",
             rule=bounce,
@@ -123,15 +140,20 @@ def _bounce_left(run: Run, asked: OpenApproval, approval: definition.Approval | 
     return -1 if used < approval.bounce.max_bounces else None
 
 
+def _reason(answer: commands.AnswerApproval) -> str | None:
+    return answer.reason or ("expired" if answer.by == TIMER else None)
+
+
 def _denial(answer: commands.AnswerApproval) -> JsonObject:
     return {
         "code": "APPROVAL_DENIED",
-        "message": answer.reason or f"denied by {answer.by}",
+        "message": _reason(answer) or f"denied by {answer.by}",
         "by": answer.by,
     }
 
 
 def _node_failed(run: Run, asked: OpenApproval, answer: commands.AnswerApproval) -> events.NodeFailed:
+    """A person would not let the node go on: the run fails, with the last failure as evidence."""
     last = run.nodes[asked.node].slots[asked.slot].feedback
     code = "UNCERTAIN_EFFECT" if asked.kind == "uncertain" else "STALLED"
     error: dict[str, Json] = {"code": code, "message": answer.reason or f"{asked.kind}: denied by {answer.by}"}

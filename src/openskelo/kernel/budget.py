@@ -7,26 +7,31 @@ from openskelo.kernel.json import JsonObject
 from openskelo.kernel.run import Run
 
 
-def refusal(run: Run, reserve: definition.Amount) -> JsonObject | None:
-    """Why an attempt that needs `reserve` does not fit into what is left, or None when it fits."""
+def refusal(run: Run, reserve: definition.Amount, at: int) -> JsonObject | None:
+    """Why an attempt that needs `reserve` (and a step, and a millisecond) does not fit into what is left, or None."""
     limits, spent, held = run.workflow.limits, run.spent, run.reserved
     rows = (
-        ("max_steps", limits.max_steps, spent.steps + held.steps, 1),
         ("max_tokens", limits.max_tokens, spent.tokens + held.tokens, reserve.tokens),
         ("max_cost_usd", limits.max_cost_nanousd, spent.cost_nanousd + held.cost_nanousd, reserve.cost_nanousd),
         ("max_tool_spend_usd", limits.max_tool_nanousd, spent.tool_nanousd + held.tool_nanousd, reserve.tool_nanousd),
+        ("max_wall_ms", limits.max_wall_ms, wall_ms(run, at), 1),
     )
     for name, limit, used, wanted in rows:
         if limit is not None and used + wanted > limit:
             return _evidence(name, limit, used, wanted)
-    return None
+    return step_refusal(run)
+
+
+def step_refusal(run: Run) -> JsonObject | None:
+    """Why one more step does not fit, or None. A step once reserved is never given back: its attempt takes it."""
+    limit, used = run.workflow.limits.max_steps, run.spent.steps + run.reserved.steps
+    return _evidence("max_steps", limit, used, 1) if limit is not None and used + 1 > limit else None
 
 
 def overrun(run: Run, at: int) -> JsonObject | None:
-    """The first limit that what was really used has gone beyond, or None."""
+    """The first limit that what was really used has gone beyond, or None. Steps cannot: each is reserved."""
     limits, spent = run.workflow.limits, run.spent
     rows = (
-        ("max_steps", limits.max_steps, spent.steps),
         ("max_tokens", limits.max_tokens, spent.tokens),
         ("max_cost_usd", limits.max_cost_nanousd, spent.cost_nanousd),
         ("max_tool_spend_usd", limits.max_tool_nanousd, spent.tool_nanousd),

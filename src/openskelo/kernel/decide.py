@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import assert_never
 
 from openskelo.errors import Refused
-from openskelo.kernel import answers, commands, events, questions, record, reports
-from openskelo.kernel.apply import apply
-from openskelo.kernel.follow import follow
+from openskelo.kernel import answers, budget, commands, events, questions, record, reports
+from openskelo.kernel.apply import apply, asks
+from openskelo.kernel.follow import by_mode, follow
 from openskelo.kernel.json import JsonObject
-from openskelo.kernel.run import NodeState, Run
+from openskelo.kernel.run import NodeState, Run, is_under_way
 
 
 def step(run: Run, command: commands.Command) -> list[events.Event]:
@@ -35,6 +35,8 @@ def decide(run: Run, command: commands.Command) -> tuple[events.Event, ...]:
         raise Refused("the run does not exist yet", code="RUN_UNKNOWN")
     if run.ended:
         raise Refused("the run has ended", code="RUN_ENDED", hint="fork it to go on from one of its nodes")
+    if run.ending is not None and not isinstance(command, commands.Tick | commands.Recover):
+        raise Refused("the run is ending", code="RUN_ENDING")
     match command:
         case commands.ReportAttempt():
             return reports.decide(run, command)
@@ -53,7 +55,7 @@ def decide(run: Run, command: commands.Command) -> tuple[events.Event, ...]:
         case commands.ResumeRun():
             return (events.RunResumed(at=command.at, by=command.by),) if run.paused is not None else ()
         case commands.CancelRun():
-            return _cancel(run, command)
+            return (_cancel(command),)
         case _:
             assert_never(command)
 
@@ -72,6 +74,11 @@ def _create(run: Run, command: commands.CreateRun) -> tuple[events.Event, ...]:
         by=command.by,
         parent=command.parent,
     )
+    for key, node in command.kept.items():
+        if not _can_keep(run, key, node):
+            raise Refused(
+                f"{key} cannot be kept: the workflow has no such node or it lacks results", code="KEPT_INVALID"
+            )
     kept = (
         events.NodeKept(at=command.at, node=key, outcome=node.outcome, outputs=node.outputs, items=node.items)
         for key, node in command.kept.items()
@@ -79,24 +86,57 @@ def _create(run: Run, command: commands.CreateRun) -> tuple[events.Event, ...]:
     return (created, *kept)
 
 
+def _can_keep(run: Run, key: str, kept: commands.Kept) -> bool:
+    shape = run.workflow.nodes.get(key)
+    if shape is None or kept.outcome == "skipped":
+        return shape is not None
+    return (kept.outputs if shape.foreach is None else kept.items) is not None
+
+
 def _resolve(run: Run, command: commands.ResolveNode) -> tuple[events.Event, ...]:
     node = run.nodes.get(command.node)
     if node is None or command.node not in run.resolving or node.visit != command.visit:
         raise Refused(f"{command.node} is not waiting for its values", code="STALE_RESOLUTION")
+    _admit(run, node, command)
     at, key, visit = command.at, command.node, command.visit
     if command.failure is not None:
         error: JsonObject = {"code": command.failure.code, "message": command.failure.message}
         return (events.NodeFailed(at=at, node=key, visit=visit, error=error),)
     if command.skip:
         return (events.NodeSkipped(at=at, node=key, visit=visit, reason="when"),)
+    if command.ask is not None or command.cached is not None:
+        if command.ask is not None and (forbidden := by_mode(run, key, at)) is not None:
+            return (forbidden,)
+        if (refusal := budget.step_refusal(run)) is not None:
+            return (events.RunEnding(at=at, ending="budget_exceeded", error={**refusal, "node": key}),)
     if command.cached is not None:
         return (_from_cache(run, node, command, command.cached),)
     resolved = events.NodeResolved(
         at=at, node=key, visit=visit, inputs=command.inputs, items=command.items, count=command.count
     )
-    if command.ask is None:
+    if command.ask is None or command.count == 0:  # nobody is asked about no work
         return (resolved,)
     return (resolved, questions.about_node(run, node, command.ask, at))
+
+
+def _admit(run: Run, node: NodeState, command: commands.ResolveNode) -> None:
+    """Refuse values that do not belong to this node, so that `apply` can trust them."""
+    shape = run.workflow.nodes[node.key]
+    if command.failure is not None:
+        return
+    if command.skip:
+        wrong = "part of it is under way, and it cannot be skipped any more" if is_under_way(node) else None
+    elif command.cached is not None:
+        cacheable = shape.cache and shape.foreach is None and shape.mode != "approval"
+        wrong = None if cacheable else "its results are not to be had from the cache"
+    elif (shape.foreach is not None) != (command.count is not None and command.items is not None):
+        wrong = "a foreach needs its items and their count, and only a foreach does"
+    elif asks(run, shape) and command.ask is None:
+        wrong = "a person must be asked first"
+    else:
+        wrong = None
+    if wrong is not None:
+        raise Refused(f"{node.key}: {wrong}", code="RESOLUTION_INVALID")
 
 
 def _from_cache(
@@ -132,13 +172,11 @@ def _interrupt(run: Run, command: commands.ReportInterrupted) -> tuple[events.Ev
 
 
 def _pause(run: Run, command: commands.PauseRun) -> tuple[events.Event, ...]:
-    if run.paused is not None or run.ending is not None:
+    if run.paused is not None:
         return ()
     return (events.RunPaused(at=command.at, reason=command.reason, by=command.by),)
 
 
-def _cancel(run: Run, command: commands.CancelRun) -> tuple[events.Event, ...]:
-    if run.ending is not None:
-        raise Refused("the run is ending already", code="RUN_ENDING")
+def _cancel(command: commands.CancelRun) -> events.RunEnding:
     error: JsonObject = {"code": "CANCELLED", "message": command.reason or f"cancelled by {command.by}"}
-    return (events.RunEnding(at=command.at, ending="cancelled", error=error, by=command.by),)
+    return events.RunEnding(at=command.at, ending="cancelled", error=error, by=command.by)

@@ -80,7 +80,8 @@ class Approval:
     """A question to a person: the whole work of an approval node, or a checkpoint before another node's work.
 
     `prompt` may hold `{{ CEL }}`; `form` is the JSON Schema (an object) of the answer; no `approvers` means anybody.
-    `on_deny`: end the run, go on with `approved: false`, or bounce by `bounce`.
+    `on_deny`: end the run, go on (an approval node with `approved: false`; a checkpoint skips its node), or bounce by
+    `bounce`.
     """
 
     prompt: str

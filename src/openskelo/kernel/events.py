@@ -55,12 +55,12 @@ class NodeResolved:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeSkipped:
-    """The node does not run: its `when` said no, or what it needs was skipped."""
+    """The node does not run: its `when` said no, what it needs was skipped, or a person who may said no to it."""
 
     at: int
     node: str
     visit: int
-    reason: Literal["when", "upstream"]
+    reason: Literal["when", "upstream", "denied"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

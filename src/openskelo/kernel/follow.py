@@ -13,7 +13,7 @@ from openskelo.kernel.flows import dag
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.kernel.run import InFlight, Run
 
-#: A visit that is cut this often (a handler that kills its driver, say) is not started again.
+#: A piece of work that crashes cut this often (a handler that kills its driver, say) is not started again.
 MAX_INTERRUPTIONS = 10
 
 
@@ -59,23 +59,19 @@ def _start(run: Run, at: int) -> events.Event | None:
     node = run.nodes[key]
     if run.skipped and node.status == "ready" and not node.running and dag.is_dead(run.graph, key, run.skipped):
         return events.NodeSkipped(at=at, node=key, visit=node.visit, reason="upstream")
-    if len(run.in_flight) >= run.workflow.parallel:
+    if run.in_flight and len(run.in_flight) >= run.workflow.parallel:
         return None
     shape = run.workflow.nodes[key]
-    if run.global_mode == "PLANNING" and shape.effect != "pure":
-        error: JsonObject = {
-            "code": "PLANNING_MODE",
-            "message": f"{key} has effects ({shape.effect}), and the run is in PLANNING mode",
-        }
-        return events.NodeFailed(at=at, node=key, visit=node.visit, error=error, ending="denied")
-    if run.limited and (refusal := budget.refusal(run, shape.reserve)) is not None:
+    if (forbidden := by_mode(run, key, at)) is not None:
+        return forbidden
+    if run.limited and (refusal := budget.refusal(run, shape.reserve, at)) is not None:
         if run.in_flight:
-            return None  # those in flight may give back what they reserved
+            return None  # those in flight may give back what they reserved; people and retries hold nothing to give
         return events.RunEnding(at=at, ending="budget_exceeded", error={**refusal, "node": key})
     index = node.queue[0]
     slot = node.slots[index]
     if slot.interruptions >= MAX_INTERRUPTIONS:
-        error = {"code": "INTERRUPTED_TOO_OFTEN", "message": f"{key} was cut {slot.interruptions} times"}
+        error: JsonObject = {"code": "INTERRUPTED_TOO_OFTEN", "message": f"{key} was cut {slot.interruptions} times"}
         return events.NodeFailed(at=at, node=key, visit=node.visit, error=error)
     return events.AttemptStarted(
         at=at,
@@ -84,6 +80,16 @@ def _start(run: Run, at: int) -> events.Event | None:
         attempt=slot.attempt + 1,
         item=index if shape.foreach is not None else None,
     )
+
+
+def by_mode(run: Run, key: str, at: int) -> events.NodeFailed | None:
+    """The failure of a node whose effects the run's PLANNING mode forbids, or None."""
+    effect = run.workflow.nodes[key].effect
+    if run.global_mode != "PLANNING" or effect == "pure":
+        return None
+    message = f"{key} has effects ({effect}), and the run is in PLANNING mode"
+    error: JsonObject = {"code": "PLANNING_MODE", "message": message}
+    return events.NodeFailed(at=at, node=key, visit=run.nodes[key].visit, error=error, ending="denied")
 
 
 def _stuck(run: Run, at: int) -> events.Event | None:

@@ -9,7 +9,6 @@ from openskelo.kernel.run import InFlight, NodeState, Run
 
 def about_node(run: Run, node: NodeState, asked: commands.Ask, at: int) -> events.ApprovalRequested:
     """The question an approval node is, or the checkpoint before a node's work."""
-    approval = run.workflow.nodes[node.key].approval
     approval_id = ids.derive(run.id, f"approval/{run.asked + 1}")
     return events.ApprovalRequested(
         at=at,
@@ -20,7 +19,7 @@ def about_node(run: Run, node: NodeState, asked: commands.Ask, at: int) -> event
         digest=asked.digest,
         prompt=asked.prompt,
         form=asked.form,
-        approvers=() if approval is None else approval.approvers,
+        approvers=_approvers(run, node.key),
         expires_at=asked.expires_at,
     )
 
@@ -46,6 +45,12 @@ def about_stall(run: Run, stalled: events.RunStalled, rule: int | None) -> event
     return _ask(run, stalled, "stalled", prompt, args, stalled.at)
 
 
+def _approvers(run: Run, key: str) -> tuple[str, ...]:
+    """Those who may let the node work are also the ones who may let it work again."""
+    approval = run.workflow.nodes[key].approval
+    return () if approval is None else approval.approvers
+
+
 def _ask(
     run: Run, about: InFlight | events.RunStalled, kind: str, prompt: str, args: JsonObject, at: int
 ) -> events.ApprovalRequested:
@@ -61,5 +66,5 @@ def _ask(
         digest=digest,
         prompt=prompt,
         form={},
-        approvers=(),
+        approvers=_approvers(run, about.node),
     )

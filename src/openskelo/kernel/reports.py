@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import assert_never
+
 from openskelo.errors import Refused
 from openskelo.kernel import commands, definition, events, outcome, questions, record, stall
 from openskelo.kernel.json import Json, JsonObject
@@ -21,7 +23,7 @@ def decide(run: Run, report: commands.ReportAttempt) -> tuple[events.Event, ...]
 def in_flight(run: Run, report: commands.ReportAttempt | commands.ReportInterrupted) -> InFlight:
     """The attempt a report is about, or Refused when it is not under way (any more)."""
     flight = run.in_flight.get((report.node, report.visit, report.item or 0))
-    if flight is None or flight.attempt != report.attempt:
+    if flight is None or (flight.attempt, flight.item) != (report.attempt, report.item):
         raise Refused(f"attempt {report.attempt} of {report.node} is not under way", code="STALE_REPORT")
     return flight
 
@@ -76,14 +78,14 @@ def _failed(run: Run, report: commands.ReportAttempt, failure: outcome.Failure) 
     node = run.nodes[report.node]
     shape = run.workflow.nodes[report.node]
     slot = node.slots[report.item or 0]
-    error = _error(failure, report.outcome.output_hash)
     rule = _bounce_rule(shape, node, failure)
     if rule is not None:
         streak = node.loop.extended((failure.code, failure.message), report.outcome.output_hash or "")
-        return _loop_or_ask(run, report, error, streak, rule)
+        return _loop_or_ask(run, report, failure, streak, rule)
     if failure.retryable and slot.failures + 1 < shape.retry.max_attempts:
         streak = slot.streak.extended((failure.code, failure.message), report.outcome.output_hash or "")
-        return _loop_or_ask(run, report, error, streak, None)
+        return _loop_or_ask(run, report, failure, streak, None)
+    error = _error(failure, report.outcome.output_hash)
     return (_attempt_failed(run, report, error, events_next="fail"),)
 
 
@@ -105,15 +107,17 @@ def _bounce_rule(shape: definition.Node, node: NodeState, failure: outcome.Failu
 
 
 def _loop_or_ask(
-    run: Run, report: commands.ReportAttempt, error: JsonObject, streak: stall.Streak, rule: int | None
+    run: Run, report: commands.ReportAttempt, failure: outcome.Failure, streak: stall.Streak, rule: int | None
 ) -> tuple[events.Event, ...]:
     """Go round once more, unless the loop makes no progress: then a person is asked."""
-    kind = stall.kind(streak, run.workflow.nodes[report.node].retry.stall_after)
+    retry = run.workflow.nodes[report.node].retry
+    error = _error(failure, report.outcome.output_hash)
+    kind = stall.kind(streak, retry.stall_after)
     if kind is None:
         if rule is not None:
             return (_attempt_failed(run, report, error, events_next="bounce", rule=rule),)
         slot = run.nodes[report.node].slots[report.item or 0]
-        retry_at = report.at + delay_ms(run.workflow.nodes[report.node].retry, slot, report.outcome.failure)
+        retry_at = report.at + delay_ms(retry, slot, failure)
         return (_attempt_failed(run, report, error, events_next="retry", retry_at=retry_at),)
     evidence: JsonObject = {
         "repeats": streak.length,
@@ -128,7 +132,7 @@ def _loop_or_ask(
     return (failed, stalled, questions.about_stall(run, stalled, rule))
 
 
-def delay_ms(retry: definition.Retry, slot: Slot, failure: outcome.Failure | None) -> int:
+def delay_ms(retry: definition.Retry, slot: Slot, failure: outcome.Failure) -> int:
     """How long to wait before the next attempt; a server's own wish (retry-after) is respected up to the cap."""
     tried = slot.failures
     match retry.backoff:
@@ -138,7 +142,9 @@ def delay_ms(retry: definition.Retry, slot: Slot, failure: outcome.Failure | Non
             delay = retry.delay_ms * (tried + 1)
         case "exponential":
             delay = retry.delay_ms * 2 ** min(tried, 30)
-    if failure is not None and failure.retry_after_ms is not None:
+        case _:
+            assert_never(retry.backoff)
+    if failure.retry_after_ms is not None:
         delay = max(delay, failure.retry_after_ms)
     return min(delay, retry.max_delay_ms)
 

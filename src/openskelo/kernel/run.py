@@ -112,7 +112,10 @@ class PendingBounce:
 
 @dataclass(slots=True)
 class Run:
-    """A run in memory. The sets (`ready`, `resolving`, `in_flight`, …) are kept by `apply`, never searched for."""
+    """A run in memory. The sets (`ready`, `resolving`, `in_flight`, …) are kept by `apply`, never searched for.
+
+    `timers` (retries) and `expiries` (approvals) are heaps whose head always still stands.
+    """
 
     id: str
     workflow: definition.Workflow
@@ -137,6 +140,7 @@ class Run:
     timers: list[tuple[int, str, int, int]] = field(default_factory=list[tuple[int, str, int, int]])
     backing_off: int = 0
     approvals: dict[str, OpenApproval] = field(default_factory=dict[str, OpenApproval])
+    expiries: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
     asked: int = 0
     skipped: set[str] = field(default_factory=set[str])
     bouncing: PendingBounce | None = None
@@ -168,6 +172,11 @@ def is_busy(run: Run) -> bool:
     if run.in_flight or run.lost or run.ending:
         return True
     return not run.paused and bool(run.ready or run.resolving or run.finishing or run.backing_off or run.bouncing)
+
+
+def is_under_way(node: NodeState) -> bool:
+    """Whether any piece of the node's visit is running, done, or waits for its time or a person: not all may start."""
+    return len(node.queue) < len(node.slots)
 
 
 def status(run: Run) -> Literal["queued", "running", "paused", "completed", "failed"]:

@@ -1,0 +1,171 @@
+"""What an attempt does to a run when it starts, lands, is cut, or is due again."""
+
+from __future__ import annotations
+
+import heapq
+from typing import assert_never, cast
+
+from openskelo.kernel import definition, events, places
+from openskelo.kernel.json import Json, JsonObject
+from openskelo.kernel.run import AttemptId, InFlight, NodeState, Run, Slot
+from openskelo.kernel.stall import Streak
+
+
+def started(run: Run, event: events.AttemptStarted) -> None:
+    """The attempt is under way and holds its reservation."""
+    node = run.nodes[event.node]
+    index = event.item or 0
+    node.queue.popleft()
+    slot = node.slots[index]
+    slot.state = "running"
+    slot.attempt = event.attempt
+    node.status = "active"
+    node.running += 1
+    node.attempts += 1
+    shape = run.workflow.nodes[event.node]
+    if not node.queue or (shape.foreach is not None and node.running >= shape.foreach.concurrency):
+        run.ready.pop(event.node, None)
+    reserve = shape.reserve
+    run.reserved.steps += 1
+    run.reserved.tokens += reserve.tokens
+    run.reserved.cost_nanousd += reserve.cost_nanousd
+    run.reserved.tool_nanousd += reserve.tool_nanousd
+    run.in_flight[event.node, event.visit, index] = InFlight(
+        event.node, event.visit, index, event.attempt, event.item, event.at, reserve
+    )
+
+
+def _land(run: Run, event: events.AttemptSucceeded | events.AttemptFailed) -> NodeState:
+    """An attempt is over: give back what it reserved, count what it used, keep its receipt."""
+    node = run.nodes[event.node]
+    index = event.item or 0
+    flight = run.in_flight.pop((event.node, event.visit, index), None)
+    if flight is not None:
+        _give_back(run, node, flight.reserve)
+        run.spent.steps += 1
+    elif event.attempt > node.slots[index].attempt:
+        run.spent.steps += 1  # a person's answer or a cached result is the attempt
+        node.attempts += 1
+    metrics = cast("JsonObject", event.receipt["metrics"])
+    run.spent.tokens += cast("int", metrics["tokens_in"]) + cast("int", metrics["tokens_out"])
+    if event.spent is not None:
+        run.spent.cost_nanousd += cast("int", event.spent["costNanousd"])
+        run.spent.tool_nanousd += cast("int", event.spent["toolNanousd"])
+    run.last_receipt = event.receipt
+    run.receipts += 1
+    return node
+
+
+def _give_back(run: Run, node: NodeState, reserve: definition.Amount) -> None:
+    node.running -= 1
+    run.reserved.steps -= 1
+    run.reserved.tokens -= reserve.tokens
+    run.reserved.cost_nanousd -= reserve.cost_nanousd
+    run.reserved.tool_nanousd -= reserve.tool_nanousd
+
+
+def _cut(run: Run, event: events.AttemptInterrupted | events.AttemptCancelled) -> tuple[AttemptId, InFlight]:
+    """An attempt was stopped: nobody knows what it used, so it is charged what it had reserved."""
+    key = (event.node, event.visit, event.item or 0)
+    flight = run.lost.pop(key) if key in run.lost else run.in_flight.pop(key)
+    reserve = flight.reserve
+    _give_back(run, run.nodes[event.node], reserve)
+    run.spent.steps += 1
+    run.spent.tokens += reserve.tokens
+    run.spent.cost_nanousd += reserve.cost_nanousd
+    run.spent.tool_nanousd += reserve.tool_nanousd
+    run.last_receipt = event.receipt
+    run.receipts += 1
+    return key, flight
+
+
+def succeeded(run: Run, event: events.AttemptSucceeded) -> None:
+    """Outputs are there; the node is done, or one of its items is."""
+    node = _land(run, event)
+    slot = node.slots[event.item or 0]
+    slot.state = "done"
+    slot.attempt = event.attempt
+    slot.outputs = event.outputs
+    slot.feedback = None
+    node.done_slots += 1
+    if node.loop.length:
+        node.loop = Streak()
+    if run.workflow.nodes[event.node].foreach is None:
+        places.finish(run, node, event.at)
+    elif node.done_slots == len(node.slots):
+        run.finishing[event.node] = None
+    else:
+        places.offer(run, node)
+
+
+def failed(run: Run, event: events.AttemptFailed) -> None:
+    """No outputs; `next` says how it goes on. A piece that waits leaves its room to the others."""
+    node = _land(run, event)
+    index = event.item or 0
+    slot = node.slots[index]
+    slot.attempt = event.attempt
+    slot.failures += 1
+    verdicts: list[Json] = list(event.verdicts or ())
+    slot.feedback = {"attempt": event.attempt, "error": event.error, "verdicts": verdicts}
+    _remember_verdict(node, slot, event.error)
+    match event.next:
+        case "retry":
+            slot.state = "waiting"
+            run.backing_off += 1
+            heapq.heappush(run.timers, (cast("int", event.retry_at), event.node, event.visit, index))
+            places.offer(run, node)
+        case "bounce":
+            slot.state = "done"
+            places.plan_bounce(run, node, cast("int", event.rule), slot.feedback)
+        case "ask":
+            slot.state = "asking"
+            places.offer(run, node)
+        case "fail":
+            places.fail(run, node, event.error, event.ending or "failed")
+        case _:
+            assert_never(event.next)
+
+
+def _remember_verdict(node: NodeState, slot: Slot, error: JsonObject) -> None:
+    """Count how often in a row the same verdict came back: within a visit, and over the visits of a bounce loop."""
+    verdict = (str(error.get("code")), str(error.get("message")))
+    output = cast("str", error.get("outputHash", ""))
+    slot.streak = slot.streak.extended(verdict, output)
+    node.loop = node.loop.extended(verdict, output)
+
+
+def interrupted(run: Run, event: events.AttemptInterrupted) -> None:
+    """The piece may start again, or waits for somebody who knows whether its effect happened."""
+    key, flight = _cut(run, event)
+    node = run.nodes[event.node]
+    slot = node.slots[flight.slot]
+    if event.reason == "crash":
+        slot.interruptions += 1
+    if event.uncertain:
+        slot.state = "asking"
+        run.uncertain[key] = flight
+        places.offer(run, node)
+    else:
+        places.requeue(run, node, flight.slot)
+
+
+def cancelled(run: Run, event: events.AttemptCancelled) -> None:
+    """The attempt does not matter any more."""
+    _, flight = _cut(run, event)
+    node = run.nodes[event.node]
+    node.slots[flight.slot].state = "done"
+    if event.reason == "ending":
+        places.cancel(node)
+
+
+def due(run: Run, event: events.RetryDue) -> None:
+    """The wait is over. A once effect was allowed for one attempt only: a person is asked again."""
+    heapq.heappop(run.timers)
+    run.backing_off -= 1
+    places.forget_waits(run)
+    node = run.nodes[event.node]
+    shape = run.workflow.nodes[event.node]
+    if shape.effect == "once" and places.asks(run, shape):
+        places.ask_again(run, node, event.item or 0)
+    else:
+        places.requeue(run, node, event.item or 0)

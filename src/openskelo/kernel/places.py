@@ -1,0 +1,212 @@
+"""Entering and leaving nodes: what it means for a node, and for those that wait for it, to begin or to be done."""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from typing import cast
+
+from openskelo.kernel import definition, events
+from openskelo.kernel.flows import dag
+from openskelo.kernel.json import Json, JsonObject
+from openskelo.kernel.run import NodeState, PendingBounce, Run, Slot
+
+
+def needs_resolution(run: Run, node: definition.Node) -> bool:
+    """Whether a visit has expressions to evaluate, a cache to look into or a person to ask before it starts."""
+    return (
+        node.when is not None
+        or node.foreach is not None
+        or node.cache
+        or asks(run, node)
+        or any(binding.transform is not None for binding in node.bindings.values())
+    )
+
+
+def asks(run: Run, node: definition.Node) -> bool:
+    """Whether a person is asked before (or, for an approval node, instead of) the node's work."""
+    return node.approval is not None or (run.mode == "INTERACTIVE" and node.effect == "once")
+
+
+# -- entering ---------------------------------------------------------------------------------------------------------
+
+
+def enter(run: Run, node: NodeState, at: int) -> None:
+    """Begin a visit: the node is owed its values, or may start (or be skipped) at once."""
+    node.visit += 1
+    node.entered_at = at
+    node.slots = [Slot(feedback=node.feedback)]
+    node.feedback = None
+    node.queue = deque((0,))
+    shape = run.workflow.nodes[node.key]
+    dead = dag.is_dead(run.graph, node.key, run.skipped)
+    if not dead and needs_resolution(run, shape):
+        node.status = "resolving"
+        run.resolving[node.key] = None
+    else:
+        node.status = "ready"
+        run.ready[node.key] = None
+
+
+def resolved(run: Run, event: events.NodeResolved) -> None:
+    """The visit has its values. A second resolution (a person is asked again) keeps the items that there are."""
+    node = run.nodes[event.node]
+    node.inputs = event.inputs
+    if event.count is not None and node.items is None:
+        node.items = event.items
+        feedback = node.slots[0].feedback
+        node.slots = [Slot(feedback=feedback) for _ in range(event.count)]
+        node.queue = deque(range(event.count))
+    run.resolving.pop(node.key, None)
+    node.status = "ready"
+    if node.slots:
+        offer(run, node)
+    else:
+        run.finishing[node.key] = None
+
+
+def requeue(run: Run, node: NodeState, index: int) -> None:
+    """Piece `index` of the node may be started (again)."""
+    node.slots[index].state = "ready"
+    node.queue.append(index)
+    offer(run, node)
+
+
+def offer(run: Run, node: NodeState) -> None:
+    """Let the node start its next piece, if it has one, is not being asked about, and has room for it."""
+    if not node.queue or node.status in ("resolving", "asking"):
+        return
+    foreach = run.workflow.nodes[node.key].foreach
+    if foreach is None or node.running < foreach.concurrency:
+        run.ready[node.key] = None
+
+
+def ask_again(run: Run, node: NodeState, index: int) -> None:
+    """Piece `index` may be started once a person has been asked; one question covers all pieces that wait for it."""
+    node.slots[index].state = "ready"
+    node.queue.append(index)
+    run.ready.pop(node.key, None)
+    node.granted = False
+    if node.status != "asking":
+        node.status = "resolving"
+        run.resolving[node.key] = None
+
+
+# -- leaving ----------------------------------------------------------------------------------------------------------
+
+
+def _leave(run: Run, node: NodeState, at: int) -> None:
+    """The node is done: those that waited for it may be entered."""
+    node.status = "done"
+    run.ready.pop(node.key, None)
+    run.resolving.pop(node.key, None)
+    run.finishing.pop(node.key, None)
+    run.unfinished -= 1
+    for key in run.graph.targets[node.key]:
+        target = run.nodes[key]
+        target.waiting -= 1
+        if target.waiting == 0 and target.status == "waiting":
+            enter(run, target, at)
+
+
+def finish(run: Run, node: NodeState, at: int) -> None:
+    """Every piece of the node's work is done."""
+    node.outcome = "succeeded"
+    if run.workflow.nodes[node.key].foreach is None:
+        node.outputs = node.slots[0].outputs
+    else:
+        node.item_outputs = tuple(slot.outputs for slot in node.slots if slot.outputs is not None)
+    _leave(run, node, at)
+
+
+def kept(run: Run, event: events.NodeKept) -> None:
+    """The node is done without a visit, whether or not its sources were kept before it."""
+    node = run.nodes[event.node]
+    node.visit = node.entered_at = 0
+    node.slots = []
+    node.queue = deque()
+    node.outcome = event.outcome
+    node.outputs = event.outputs
+    node.item_outputs = event.items
+    if event.outcome == "skipped":
+        run.skipped.add(event.node)
+    _leave(run, node, event.at)
+
+
+def skipped(run: Run, event: events.NodeSkipped) -> None:
+    """The node does not run; what needs it will not either."""
+    node = run.nodes[event.node]
+    node.outcome = "skipped"
+    run.skipped.add(event.node)
+    _leave(run, node, event.at)
+
+
+def fail(run: Run, node: NodeState, error: JsonObject, ending: events.Ending) -> None:
+    """The node failed, and with it the run, unless something else was first."""
+    node.status = "done"
+    node.outcome = "failed"
+    node.error = error
+    run.ready.pop(node.key, None)
+    run.resolving.pop(node.key, None)
+    if run.failed is None:
+        run.failed = (node.key, error, ending)
+
+
+def cancel(node: NodeState) -> None:
+    """The run ends while the node is under way."""
+    if node.status != "done":
+        node.status = "done"
+        node.outcome = "cancelled"
+
+
+# -- going back -------------------------------------------------------------------------------------------------------
+
+
+def plan_bounce(run: Run, node: NodeState, rule: int, feedback: Json) -> None:
+    """Remember that the work goes back, by rule `rule` of the node: its `on_gate_fail`, or (-1) a denial's bounce."""
+    shape = run.workflow.nodes[node.key]
+    bounce = shape.bounces[rule] if rule >= 0 else cast("definition.Approval", shape.approval).bounce
+    planned = cast("definition.Bounce", bounce)  # a denial is told to bounce only where its node says how
+    run.bouncing = PendingBounce(node.key, node.visit, rule, planned, feedback, frozenset(planned.reset))
+
+
+def bounced(run: Run, event: events.NodeBounced) -> None:
+    """Every node of `reset` is as if it had not been entered, and `route_to` is entered anew."""
+    run.bouncing = None
+    run.nodes[event.node].bounces[event.rule] = event.bounce
+    for key in event.reset:
+        _reset(run, run.nodes[key])
+    forget_waits(run)
+    for key in event.reset:
+        node = run.nodes[key]
+        node.waiting = sum(run.nodes[source].status != "done" for source in run.graph.sources[key])
+    target = run.nodes[event.route_to]
+    target.feedback = event.feedback
+    enter(run, target, event.at)
+
+
+def _reset(run: Run, node: NodeState) -> None:
+    if node.status == "done":
+        run.unfinished += 1
+    node.status = "waiting"
+    node.outcome = None
+    node.outputs = node.inputs = node.items = node.error = None
+    node.item_outputs = None
+    run.backing_off -= sum(slot.state == "waiting" for slot in node.slots)
+    node.slots = []
+    node.queue = deque()
+    node.running = node.done_slots = 0
+    node.granted = False
+    for owed in (run.ready, run.resolving, run.finishing):
+        owed.pop(node.key, None)
+    run.skipped.discard(node.key)
+
+
+def forget_waits(run: Run) -> None:
+    """Keep the head of `timers` a wait that still stands: those of visits that a bounce overtook are dropped."""
+    while run.timers:
+        _, key, visit, _ = run.timers[0]
+        node = run.nodes[key]
+        if node.visit == visit and node.slots:
+            return
+        heapq.heappop(run.timers)
