@@ -50,10 +50,11 @@ def _target(ctx: context.Context, where: place.Place) -> tuple[Path, AbstractCon
 def _read(path: Path, folder: int, limit: int) -> bytes:
     # Not blocking: a pipe must be recognised, not waited for.
     descriptor = os.open(path.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+    found = os.fstat(descriptor)
+    if not stat.S_ISREG(found.st_mode):
+        os.close(descriptor)
+        raise place.invalid(f"{path.name!r} is not a regular file")
     with os.fdopen(descriptor, "rb") as file:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode):
-            raise place.invalid(f"{path.name!r} is not a regular file")
         data = file.read(limit + 1) if found.st_size <= limit else b""
     if found.st_size > limit or len(data) > limit:
         raise errors.AttemptFailed(

@@ -115,11 +115,12 @@ class _Marker:
 
 def _create(path: Path, folder: int, data: bytes, marker: _Marker) -> None:
     """A new file at `path`, or nothing; done already when this visit made it before a crash."""
+    temporary = _temporary(marker.path.stem)
     if place.regular(path.name, folder) is not None:
         if marker.exists() and _read(path.name, folder) == data:
+            _discard(temporary, folder)
             return
         raise _blocked(path)
-    temporary = _temporary(marker.path.stem)
     _fill(temporary, folder, data, 0o666)
     try:
         marker.write()
