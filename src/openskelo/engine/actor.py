@@ -53,7 +53,8 @@ class Actor:
         self.durable = chain.seq
         self.wake_at: int | None = None
         self.failure: errors.OpenSkeloError | None = None
-        self.moved: asyncio.Future[None] | None = None
+        self._moved: asyncio.Future[None] | None = None
+        self._settled: asyncio.Future[None] | None = None
 
     async def take_turn(self, resolve: Resolve) -> Turn | None:
         """Decide and apply every letter in memory; None when there is nothing to make durable."""
@@ -107,16 +108,23 @@ class Actor:
         return self.run.created and not is_busy(self.run)
 
     def tell(self) -> None:
-        """Wake everybody who waits for the run to move."""
-        if self.moved is not None and not self.moved.done():
-            self.moved.set_result(None)
-        self.moved = None
+        """Wake those who wait for the run to move, and those who wait for it to settle if it has."""
+        if self._moved is not None:
+            self._moved = _wake(self._moved)
+        if self._settled is not None and (self.failure is not None or self.is_settled()):
+            self._settled = _wake(self._settled)
 
     async def move(self) -> None:
         """Wait until something of this run has become durable, or it was dropped."""
-        if self.moved is None:
-            self.moved = asyncio.get_running_loop().create_future()
-        await asyncio.shield(self.moved)
+        if self._moved is None:
+            self._moved = asyncio.get_running_loop().create_future()
+        await asyncio.shield(self._moved)
+
+    async def settle(self) -> None:
+        """Wait until the run has settled, or was dropped; it may have moved on since."""
+        if self._settled is None:
+            self._settled = asyncio.get_running_loop().create_future()
+        await asyncio.shield(self._settled)
 
     def give_up(self, error: errors.OpenSkeloError, letters: Sequence[Letter]) -> None:
         """The run leaves memory: stop its work, tell everybody who waits. Its log is what it was."""
@@ -128,6 +136,11 @@ class Actor:
                 letter.done.set_exception(error)
         self.mailbox.clear()
         self.tell()
+
+
+def _wake(waited: asyncio.Future[None]) -> None:
+    if not waited.done():
+        waited.set_result(None)
 
 
 def acknowledge(letter: Letter) -> None:

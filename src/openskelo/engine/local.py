@@ -193,7 +193,7 @@ class Engine:
                     raise actor.failure
                 if actor.is_settled():
                     return await self._document(actor.run)
-            await actor.move()
+            await actor.settle()
 
     async def suspend(self, *, by: str = "python") -> None:
         """Stop cleanly: nothing new starts, `once` effects finish, other work is cut and done again on resume."""
