@@ -24,6 +24,9 @@ def open_log(data_dir: Path) -> sqlite.SqliteLog:
     """The log of a data dir, which is made if it is missing and migrated if it is older (StoreVersion if newer)."""
     if _version(data_dir) != VERSION:
         _make_ready(data_dir)
+    elif not (data_dir / "log.db").exists():
+        # SQLite would make an empty one, and every run would silently be gone.
+        raise errors.Corrupt(f"{data_dir / 'log.db'} is missing", hint="restore the data dir from a copy")
     return sqlite.SqliteLog(data_dir)
 
 

@@ -19,17 +19,18 @@ from openskelo.stores import appender, blobs, drivers, faults, log, mirror, stat
 CHUNK = 512
 #: After so many commits of one process it pays to make room for the write-ahead log.
 RESERVE_AFTER = 32
-
-_BUSY_SECONDS = 10.0
+#: So long a commit waits for another process's.
+BUSY_SECONDS = 10.0
 
 _Row: TypeAlias = tuple[Any, ...]  # what sqlite3 says of its rows; each is read right where its statement is named
 
 
 def connect(path: Path) -> sqlite3.Connection:
     """A connection as the store uses it: every commit synced, transactions begun by hand."""
-    connection = sqlite3.connect(path, isolation_level=None, timeout=_BUSY_SECONDS, cached_statements=64)
+    connection = sqlite3.connect(path, isolation_level=None, timeout=BUSY_SECONDS, cached_statements=64)
     try:
         connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA fullfsync = ON")  # on macOS a plain fsync does not reach the disk
         connection.execute(f"PRAGMA wal_autocheckpoint = {wal.CHECKPOINT_PAGES}")
         connection.execute("PRAGMA cache_size = -16000")
     except sqlite3.Error:
@@ -59,11 +60,13 @@ class SqliteLog:
 
     async def append(self, batch: Sequence[log.Append]) -> None:
         """Commit every Append of the batch at once, durably, or nothing of it (Conflict, StoreFull, StoreError)."""
+        if self._commits == RESERVE_AFTER:
+            self._reserve()
         if len(batch) == 1:
             joined = self._appender.append_lines(batch[0])
             if joined is not None:
                 self._mirror.add(batch[0].run_id, joined, first=False)
-                self._committed()
+                self._commits += 1
                 return
         texts = iter(self._appender.append_batch(batch, self._drivers.me()))
         for append in batch:
@@ -74,13 +77,13 @@ class SqliteLog:
                 self._appender.forget(append.run_id)
             elif append.expected_seq == 0:
                 self._claimed.add(append.run_id)
-        self._committed()
-
-    def _committed(self) -> None:
         self._commits += 1
-        if self._commits == RESERVE_AFTER:
-            with _faults():
-                wal.reserve(self._connection, self._database)
+
+    def _reserve(self) -> None:
+        """Before a commit and never after one: what fails then must not look like a commit that failed."""
+        with _faults():
+            wal.reserve(self._connection, self._database)
+        self._commits += 1
 
     async def read(self, run_id: str, *, after: int = 0) -> AsyncIterator[Sequence[bytes]]:
         """The run's lines with seq > `after`, in order, in chunks; nothing for an unknown run."""
@@ -166,9 +169,11 @@ class SqliteLog:
             return
         self._claimed.discard(run_id)
         self._appender.forget(run_id)
-        await self.flush()
-        with self._unsynced():
-            self._execute(self._sql["release_run"], (run_id, self._drivers.me()))
+        try:
+            await self.flush()
+        finally:
+            with self._unsynced():
+                self._execute(self._sql["release_run"], (run_id, self._drivers.me()))
 
     async def driver_alive(self, run_id: str) -> bool:
         """Whether any living store (this one included) drives the run."""
@@ -216,10 +221,16 @@ class SqliteLog:
             self._drivers.leave(owing=not flushed)
 
     def _repair_mirrors(self) -> None:
-        """Drivers that were killed may have left their runs' files behind the log."""
+        """Drivers that were killed may have left their runs' files behind the log.
+
+        A file that cannot be written now is no reason not to open the log: whoever opens it next tries again.
+        """
         for driver in self._drivers.dead():
-            for (run_id,) in self._all("runs_of_driver", driver):
-                self._mirror.repair(run_id)
+            try:
+                for (run_id,) in self._all("runs_of_driver", driver):
+                    self._mirror.repair(run_id)
+            except errors.StoreError:
+                continue
             self._drivers.bury(driver)
 
     @contextlib.contextmanager
@@ -254,6 +265,8 @@ def _faults() -> Generator[None]:
         yield
     except sqlite3.Error as error:
         raise faults.of_sqlite(error) from error
+    except UnicodeEncodeError as error:
+        raise errors.InvalidInput("a text with half a character in it", code="TEXT_INVALID") from error
 
 
 def _run_row(found: _Row) -> log.RunRow:

@@ -6,6 +6,8 @@ import os
 import sqlite3
 from pathlib import Path
 
+from openskelo.stores import faults
+
 PAGE = 4096
 #: SQLite moves its write-ahead log into the database after so many pages, then writes it again from the start.
 CHECKPOINT_PAGES = 1000
@@ -26,6 +28,8 @@ def reserve(connection: sqlite3.Connection, database: Path) -> None:
             _extend(descriptor)
         finally:
             os.close(descriptor)
+    except OSError as error:
+        raise faults.of_os(error, "making room for the log") from error
     finally:
         connection.execute("ROLLBACK")
 

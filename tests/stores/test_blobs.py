@@ -1,0 +1,65 @@
+"""Large values: one file each under its digest, durable, checked on reading."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from openskelo import errors
+from openskelo.stores import blobs
+
+
+def test_the_name_is_the_sha256_of_the_bytes() -> None:
+    assert blobs.name_of(b"") == "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
+
+def test_a_blob_is_one_file_under_its_digest(tmp_path: Path) -> None:
+    files = blobs.BlobFiles(tmp_path)
+    name = files.put(b"abc" * 100_000)
+    digest = name.removeprefix("sha256:")
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [tmp_path / digest[:2] / digest]
+    assert files.get(name) == b"abc" * 100_000
+
+
+def test_what_is_there_is_not_written_again(tmp_path: Path) -> None:
+    files = blobs.BlobFiles(tmp_path)
+    name = files.put(b"abc")
+    path = next(path for path in tmp_path.rglob("*") if path.is_file())
+    os.utime(path, ns=(1, 1))
+    assert files.put(b"abc") == name
+    assert path.stat().st_mtime_ns == 1
+
+
+@pytest.mark.parametrize("damaged", [b"", b"ab", b"abX", b"abcd"])
+def test_damaged_bytes_are_noticed_and_writing_again_heals_them(tmp_path: Path, damaged: bytes) -> None:
+    files = blobs.BlobFiles(tmp_path)
+    name = files.put(b"abc")
+    next(path for path in tmp_path.rglob("*") if path.is_file()).write_bytes(damaged)
+    with pytest.raises(errors.Corrupt):
+        files.get(name)
+    files.put(b"abc")
+    assert files.get(name) == b"abc"
+
+
+def test_no_name_leads_out_of_the_folder(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("secret")
+    files = blobs.BlobFiles(tmp_path / "blobs")
+    for name in ("sha256:../secret", "../secret", "/etc/passwd", "sha256:" + "0" * 63, "SHA256:" + "0" * 64):
+        with pytest.raises(errors.InvalidInput) as raised:
+            files.get(name)
+        assert raised.value.code == "BLOB_NAME"
+
+
+def test_a_missing_blob_is_not_found(tmp_path: Path) -> None:
+    with pytest.raises(errors.NotFound) as raised:
+        blobs.BlobFiles(tmp_path).get("sha256:" + "0" * 64)
+    assert raised.value.code == "BLOB_NOT_FOUND"
+
+
+def test_a_folder_that_cannot_be_written_is_a_store_error_and_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "blobs").write_text("in the way")
+    with pytest.raises(errors.StoreError) as raised:
+        blobs.BlobFiles(tmp_path / "blobs").put(b"abc")
+    assert raised.value.code == "STORE_IO"

@@ -1,0 +1,101 @@
+"""Claims are as alive as the process that made them."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TypeVar
+
+from openskelo.stores import datadir, drivers, sqlite
+from tests.stores import child, processes
+
+T = TypeVar("T")
+
+
+def _with_log(data_dir: Path, use: Callable[[sqlite.SqliteLog], Awaitable[T]]) -> T:
+    async def run() -> T:
+        store = datadir.open_log(data_dir)
+        try:
+            return await use(store)
+        finally:
+            await store.close()
+
+    return asyncio.run(run())
+
+
+async def _alive_and_claimed(store: sqlite.SqliteLog) -> tuple[bool, bool]:
+    return await store.driver_alive(child.RUN), await store.claim(child.RUN)
+
+
+def test_a_killed_drivers_claim_is_free_at_once(tmp_path: Path) -> None:
+    with processes.child("hold", tmp_path) as process:
+        assert processes.say(process) == "True"
+        assert _with_log(tmp_path, _alive_and_claimed) == (True, False)
+        process.kill()
+        process.wait()
+        start = time.monotonic()
+        assert _with_log(tmp_path, _alive_and_claimed) == (False, True)
+        assert time.monotonic() - start < 1
+
+
+def test_a_driver_that_leaves_gives_up_its_claim(tmp_path: Path) -> None:
+    with processes.child("hold", tmp_path) as process:
+        assert processes.say(process) == "True"
+        process.communicate("")
+        assert process.returncode == 0
+    assert list((tmp_path / "drivers").iterdir()) == []
+    assert _with_log(tmp_path, _alive_and_claimed) == (False, True)
+
+
+def test_of_many_processes_exactly_one_claims_each_run(tmp_path: Path) -> None:
+    with (
+        processes.child("race", tmp_path, "60") as one,
+        processes.child("race", tmp_path, "60") as two,
+        processes.child("race", tmp_path, "60") as three,
+    ):
+        racers = (one, two, three)
+        assert [processes.say(racer) for racer in racers] == ["ready"] * 3
+        for racer in racers:
+            processes.tell(racer, "go")
+        won = [processes.say(racer).split() for racer in racers]
+    assert [words[0] for words in won] == ["won"] * 3
+    assert sorted(int(number) for words in won for number in words[1:]) == list(range(60))
+
+
+def test_a_lock_that_is_being_made_is_nobodys_dead_driver(tmp_path: Path) -> None:
+    living = drivers.Drivers(tmp_path)
+    name = living.me()
+    other = drivers.Drivers(tmp_path)
+    assert (other.alive(name), other.dead()) == (True, [])
+    living.leave(owing=True)
+    assert (other.alive(name), other.dead()) == (False, [name])
+    other.bury(name)
+    assert (other.alive(name), other.dead()) == (False, [])
+
+
+def test_asking_does_not_look_like_driving(tmp_path: Path) -> None:
+    dead = drivers.Drivers(tmp_path)
+    name = dead.me()
+    dead.leave(owing=True)
+    with (tmp_path / f"{name}.lock").open("rb") as asking:
+        fcntl.flock(asking, fcntl.LOCK_SH)
+        assert drivers.Drivers(tmp_path).alive(name) is False
+
+
+def test_a_long_lived_store_takes_over_a_killed_drivers_run_and_mends_its_file(tmp_path: Path) -> None:
+    async def take_over(store: sqlite.SqliteLog) -> bytes:
+        with processes.child("append", tmp_path) as process:
+            processes.say(process)
+            assert await store.claim(child.RUN) is False
+            process.kill()
+            process.wait()
+        assert await store.claim(child.RUN) is True
+        await store.flush()
+        return b"".join([line + b"\n" async for chunk in store.read(child.RUN) for line in chunk])
+
+    written = _with_log(tmp_path, take_over)
+    assert written.startswith(b"1 x")
+    assert (tmp_path / "runs" / child.RUN / "events.jsonl").read_bytes() == written

@@ -1,0 +1,128 @@
+"""What only the SQLite store promises: how often it syncs, who may hold it up, what it says when it cannot go on."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from openskelo import errors
+from openskelo.stores import appender, datadir, sqlite, statements, wal
+from openskelo.stores.conformance import rig
+
+
+def test_every_statement_has_a_name_and_a_sentence() -> None:
+    for topic in ("log", "runs", "beside"):
+        for part in (statements.FOLDER / f"{topic}.sql").read_text("utf-8").split("-- name: ")[1:]:
+            name, sentence, *_ = part.splitlines()
+            assert name.isidentifier()
+            assert sentence.startswith("-- ")
+            assert sentence.endswith((".", ").")), sentence
+    assert len(statements.load()) > 20
+
+
+def test_every_statement_is_used() -> None:
+    source = "".join((Path(sqlite.__file__).parent / name).read_text("utf-8") for name in ("sqlite.py", "appender.py"))
+    assert [name for name in statements.load() if f'"{name}"' not in source] == []
+
+
+def test_rows_are_found_before_and_after_they_have_a_place(tmp_path: Path) -> None:
+    async def run() -> None:
+        store = datadir.open_log(tmp_path)
+        total = appender.UNPLACED * 2 + 10
+        for seq in range(total):
+            await store.append([rig.append(seq, b"%d" % seq)])
+            if seq % 100 == 0 or seq in {appender.UNPLACED - 1, appender.UNPLACED, appender.UNPLACED + 1}:
+                assert await rig.lines(store, rig.RUN) == [b"%d" % number for number in range(seq + 1)]
+        other = datadir.open_log(tmp_path)
+        await other.append([rig.append(total, b"other")])
+        with pytest.raises(errors.Conflict):
+            await store.append([rig.append(total, b"lost")])
+        assert (await rig.lines(store, rig.RUN))[-2:] == [b"%d" % (total - 1), b"other"]
+        await other.close()
+        await store.close()
+
+    asyncio.run(run())
+
+
+def test_the_write_ahead_log_has_room_and_does_not_grow(tmp_path: Path) -> None:
+    async def run() -> list[int]:
+        store = datadir.open_log(tmp_path)
+        sizes: list[int] = []
+        for seq in range(800):
+            await store.append([rig.append(seq, b"x" * 1300)])
+            sizes.append((tmp_path / "log.db-wal").stat().st_size)
+        assert len(await rig.lines(store, rig.RUN)) == 800
+        await store.close()
+        return sizes
+
+    sizes = asyncio.run(run())
+    reserved = sizes[sqlite.RESERVE_AFTER]
+    assert reserved > wal.CHECKPOINT_PAGES * wal.PAGE > sizes[sqlite.RESERVE_AFTER - 1]
+    assert set(sizes[sqlite.RESERVE_AFTER :]) == {reserved}
+
+
+def test_the_database_syncs_every_commit(tmp_path: Path) -> None:
+    async def run() -> tuple[object, ...]:
+        store = datadir.open_log(tmp_path)
+        await store.append([rig.append(0, b"1")])
+        await store.claim(rig.OTHER)
+        await store.release(rig.OTHER)
+        database = store._connection  # pyright: ignore[reportPrivateUsage] - settings have no public face
+        settings = [database.execute(f"PRAGMA {name}").fetchone()[0] for name in ("journal_mode", "synchronous")]
+        await store.close()
+        return tuple(settings)
+
+    assert asyncio.run(run()) == ("wal", 2)
+
+
+def test_a_log_that_somebody_else_holds_is_busy_and_usable_afterwards(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite, "BUSY_SECONDS", 0.05)
+
+    async def run() -> None:
+        store = datadir.open_log(tmp_path)
+        await store.append([rig.append(0, b"1")])
+        with contextlib.closing(sqlite3.connect(tmp_path / "log.db", isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            for doing in (
+                store.append([rig.append(1, b"2")]),
+                store.append([rig.append(1, b"2", closed=("a",))]),
+                store.post(rig.RUN, {"type": "cancel"}),
+                store.claim(rig.OTHER),
+            ):
+                with pytest.raises(errors.StoreError) as raised:
+                    await doing
+                assert raised.value.code == "STORE_BUSY"
+            assert await rig.lines(store, rig.RUN) == [b"1"]
+            other.execute("ROLLBACK")
+        await store.append([rig.append(1, b"2")])
+        assert await store.claim(rig.OTHER) is True
+        assert await rig.lines(store, rig.RUN) == [b"1", b"2"]
+        await store.close()
+
+    asyncio.run(run())
+
+
+def test_a_reader_that_stops_half_way_does_not_stop_the_writer(tmp_path: Path) -> None:
+    async def run() -> None:
+        store = datadir.open_log(tmp_path)
+        await store.append([rig.append(0, *[b"x" * 100] * 10)])
+        for seq in range(10, 10 + sqlite.CHUNK * 2):
+            await store.append([rig.append(seq, b"x")])
+        reader = store.read(rig.RUN)
+        first = await anext(reader)
+        assert len(first) == sqlite.CHUNK + 9
+        other = datadir.open_log(tmp_path)
+        assert await other.claim(rig.OTHER) is True
+        await other.close()
+        await store.append([rig.append(10 + sqlite.CHUNK * 2, b"last")])
+        rest = [line async for chunk in reader for line in chunk]
+        assert rest[-1] == b"last"
+        await store.close()
+
+    asyncio.run(run())
