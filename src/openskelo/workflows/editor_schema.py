@@ -1,4 +1,4 @@
-"""The JSON Schema of a blocks file, for editors: keys, types and words. What ties blocks together only the loader knows."""
+"""The JSON Schema of a blocks file, for editors: keys, types and words. What ties blocks the loader alone knows."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.workflows import block, blocks, gates, ports
 
-ID = "https://openskelo.dev/schema/blocks.schema.json"
+ID = "urn:openskelo:schema:blocks"
 
 _TEXT: JsonObject = {"type": "string", "minLength": 1}
 _ANY_TEXT: JsonObject = {"type": "string"}
