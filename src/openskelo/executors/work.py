@@ -34,7 +34,9 @@ class Means:
 def resolve(node: definition.Node, means: Means, outputs: ports.Ports) -> job.Work:
     """The work of `node`; AttemptFailed, never retried, when there is no such handler."""
     match node.mode:
-        case "deterministic" | "dag":
+        case "deterministic":
+            return _handler(node, node.handler or "", means)
+        case "dag":
             return _handler(node, node.handler or "builtin:pass", means)
         case "ai":
             return _model(means, outputs)

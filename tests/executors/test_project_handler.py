@@ -1,0 +1,411 @@
+"""Handlers that a project brings along: Python in a worker or in the loop, and executables, all with real processes."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import orjson
+import pytest
+
+from openskelo.executors import attempt
+from openskelo.kernel import definition, outcome
+from openskelo.kernel.json import Json
+from tests.executors import workshop
+
+SYNC = "def handler(ctx):\n    "
+ASYNC = "async def handler(ctx):\n    "
+
+
+def node(handler: str = "handlers/it.py", timeout_ms: int | None = None) -> definition.Node:
+    return definition.Node(
+        key="it",
+        mode="deterministic",
+        handler=handler,
+        inputs=(workshop.port("x"),),
+        outputs=(workshop.port("y"),),
+        config={"c": 1},
+        timeout_ms=timeout_ms,
+    )
+
+
+def write(root: Path, source: str, name: str = "handlers/it.py") -> Path:
+    path = root / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(source)
+    return path
+
+
+def perform(root: Path, source: str, one: definition.Node | None = None) -> attempt.Attempted:
+    write(root, source)
+    (found,) = workshop.perform(workshop.project(root), workshop.task_of(one or node(), {"x": 2}))
+    return found
+
+
+def failure_of(found: attempt.Attempted) -> outcome.Failure:
+    assert found.outcome.failure is not None
+    return found.outcome.failure
+
+
+def alive(pid: int) -> bool:
+    try:
+        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def until(condition: Callable[[], bool], seconds: float = 5.0) -> bool:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(0.01)
+    return condition()
+
+
+@pytest.mark.parametrize("begin", [SYNC, ASYNC])
+def test_the_context_is_complete(tmp_path: Path, begin: str) -> None:
+    found = perform(
+        tmp_path,
+        begin + "return {'y': [ctx.inputs, ctx.config, ctx.block_id, ctx.run_id, ctx.idempotency_key,"
+        " ctx.now.isoformat(), ctx.attempt, ctx.feedback, ctx.item]}\n",
+    )
+    run_id = "3f0e8f0a-0000-4000-8000-000000000001"
+    now = "2023-11-14T22:13:20.123000+00:00"
+    assert found.outcome.outputs == {"value": {"y": [{"x": 2}, {"c": 1}, "it", run_id, "key-1", now, 1, None, None]}}
+
+
+def test_another_function_can_be_named(tmp_path: Path) -> None:
+    found = perform(tmp_path, "def other(ctx):\n    return {'y': 'other'}\n", node("handlers/it.py:other"))
+    assert found.outcome.outputs == {"value": {"y": "other"}}
+
+
+def test_a_sync_handler_runs_in_another_process_and_an_async_one_here(tmp_path: Path) -> None:
+    here = perform(tmp_path, "import os\n" + ASYNC + "return {'y': os.getpid()}\n").outcome.outputs
+    there = perform(tmp_path, "import os\n" + SYNC + "return {'y': os.getpid()}\n").outcome.outputs
+    assert here == {"value": {"y": os.getpid()}}
+    assert there is not None
+    assert there != here
+
+
+def test_the_worker_stays_warm_between_calls(tmp_path: Path) -> None:
+    write(tmp_path, "import os\n" + SYNC + "return {'y': os.getpid()}\n")
+    tasks = [workshop.task_of(node(), {"x": number}) for number in range(3)]
+    found = {str(one.outcome.outputs) for one in workshop.perform(workshop.project(tmp_path), *tasks)}
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize("begin", [SYNC, ASYNC])
+@pytest.mark.parametrize(
+    ("body", "code", "message"),
+    [
+        ("raise ValueError('no')", "HANDLER_RAISED", "ValueError: no"),
+        ("import sys; sys.exit(3)", "HANDLER_EXITED", "the handler called sys.exit(3)"),
+        ("return [1]", "HANDLER_RETURN", "the handler returned list, not a dict of outputs"),
+        ("return None", "HANDLER_RETURN", "the handler returned NoneType, not a dict of outputs"),
+        ("return {'y': {1}}", "HANDLER_RETURN", "the outputs are not JSON: a value of type set is not JSON"),
+        ("return {'y': float('nan')}", "HANDLER_RETURN", "the outputs are not JSON: NaN and infinity are not JSON"),
+        ("return {'z': 1}", "OUTPUT_CONTRACT", "output 'y' is required and missing; output 'z' is not declared"),
+        (f"return {{'y': {'[' * 70}{']' * 70}}}", "HANDLER_RETURN", "the outputs are not JSON: the value nests"),
+        (
+            "x = 'x' * 70_000_000; return {'y': x}",
+            "HANDLER_RETURN",
+            "the outputs take 70000008 bytes, more than 67108864",
+        ),
+        ("raise Exception('\\ud800')", "HANDLER_RAISED", "Exception: ?"),
+        ("ctx.secret('NONE')", "SECRET_MISSING", "no secret named 'NONE' is declared"),
+    ],
+)
+def test_whatever_a_handler_does_is_a_failed_attempt_with_its_code(
+    tmp_path: Path, begin: str, body: str, code: str, message: str
+) -> None:
+    failure = failure_of(perform(tmp_path, begin + body))
+    assert failure.code == code
+    assert failure.message.startswith(message)
+
+
+def test_the_traceback_is_in_the_log(tmp_path: Path) -> None:
+    found = perform(tmp_path, SYNC + "ctx.log('hello', n=1)\n    print('printed')\n    raise ValueError('no')\n")
+    log = workshop.log_of(found)
+    assert 'hello {"n":1}' in log
+    assert "printed" in log
+    assert 'handlers/it.py", line 4, in handler' in log
+    assert "worker.py" not in log
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("def handler(ctx)\n", "it.py: SyntaxError: expected ':' (it.py, line 1)"),
+        ("import nothing_like_this\n", "it.py: ModuleNotFoundError: No module named 'nothing_like_this'"),
+        ("raise SystemExit(1)\n", "it.py: SystemExit: 1"),
+        ("x = 1\n", "it.py has no function 'handler' (name another as `file.py:function`)"),
+        ("handler = 3\n", "it.py has no function 'handler' (name another as `file.py:function`)"),
+    ],
+)
+def test_a_file_that_cannot_be_loaded_says_why(tmp_path: Path, source: str, message: str) -> None:
+    failure = failure_of(perform(tmp_path, source))
+    assert (failure.code, failure.message) == ("HANDLER_LOAD", message)
+
+
+def test_a_process_that_ends_is_replaced(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        "import os, signal\n" + SYNC + "if ctx.inputs['x'] is None: return {'y': 'fine'}\n"
+        "    print('last words', flush=True)\n    if ctx.inputs['x']: os.kill(os.getpid(), ctx.inputs['x'])\n"
+        "    os._exit(7)\n",
+    )
+    one = [workshop.task_of(node(), {"x": value}) for value in (0, int(signal.SIGKILL), None)]
+    found = workshop.perform(workshop.project(tmp_path), *one)
+    message = "the handler's process ended during the call"
+    assert [one.outcome.failure for one in found] == [
+        outcome.Failure(code="HANDLER_EXITED", message=f"{message} (exit code 7)"),
+        outcome.Failure(code="HANDLER_EXITED", message=f"{message} (signal SIGKILL)"),
+        None,
+    ]
+    assert workshop.log_of(found[0]) == "last words\n"
+    assert found[2].outcome.outputs == {"value": {"y": "fine"}}
+
+
+def test_what_is_printed_cannot_disturb_the_messages(tmp_path: Path) -> None:
+    found = perform(
+        tmp_path,
+        "import os, sys, subprocess\n"
+        + SYNC
+        + "print('one')\n    os.write(1, b'two\\n')\n    sys.stdout.write('three\\n')\n"
+        "    sys.stdout.flush()\n    subprocess.run(['echo', 'four'])\n    return {'y': sys.stdin.read()}\n",
+    )
+    assert found.outcome.outputs == {"value": {"y": ""}}
+    assert sorted(workshop.log_of(found).split()) == ["four", "one", "three", "two"]
+
+
+def test_a_changed_file_is_loaded_again(tmp_path: Path) -> None:
+    async def scenario() -> list[Json]:
+        performer = attempt.Performer(project=workshop.project(tmp_path), blobs=workshop.MemoryBlobs())
+        seen: list[Json] = []
+        try:
+            for begin in (SYNC, ASYNC):
+                for value in (1, 2):
+                    write(tmp_path, "import sibling\n" + begin + f"return {{'y': [{value}, sibling.VALUE]}}\n")
+                    write(tmp_path, f"VALUE = {value}\n", "handlers/sibling.py")
+                    found = await performer.perform(workshop.task_of(node(), {"x": 1}))
+                    assert found.outcome.outputs is not None
+                    seen.append(found.outcome.outputs["value"])
+                write(tmp_path, "VALUE = 3\n", "handlers/sibling.py")
+                found = await performer.perform(workshop.task_of(node(), {"x": 1}))
+                assert found.outcome.outputs is not None
+                seen.append(found.outcome.outputs["value"])
+        finally:
+            await performer.close()
+        return seen
+
+    assert asyncio.run(scenario()) == [{"y": [1, 1]}, {"y": [2, 2]}, {"y": [2, 3]}] * 2
+
+
+def test_two_calls_run_at_once(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        "import os, time\n" + SYNC + "open(f'{os.getpid()}.on', 'w').close()\n"
+        "    while len([n for n in os.listdir() if n.endswith('.on')]) < 2: time.sleep(0.005)\n    return {'y': 1}\n",
+    )
+
+    async def scenario() -> list[attempt.Attempted]:
+        performer = attempt.Performer(project=workshop.project(tmp_path), blobs=workshop.MemoryBlobs())
+        try:
+            one = workshop.task_of(node(timeout_ms=10_000), {"x": 1})
+            return await asyncio.gather(*(performer.perform(one) for _ in range(2)))
+        finally:
+            await performer.close()
+
+    assert [found.outcome.outputs for found in asyncio.run(scenario())] == [{"value": {"y": 1}}] * 2
+
+
+@pytest.mark.parametrize(
+    "handler",
+    [
+        "../outside.py",
+        "/etc/passwd",
+        "handlers/../../outside.py",
+        "link.py",
+        "linked/outside.py",
+        "none.py",
+        "handlers",
+        "",
+        ".skelo/x.py",
+        "plain.txt",
+        "a\0b.py",
+    ],
+)
+def test_a_handler_outside_the_project_is_never_run(tmp_path: Path, handler: str) -> None:
+    project = tmp_path / "project"
+    write(project, "", "handlers/x.py")
+    write(project, SYNC + "return {'y': 1}\n", ".skelo/x.py")
+    write(project, "no program", "plain.txt")
+    write(tmp_path, SYNC + "return {'y': 1}\n", "outside.py")
+    (project / "link.py").symlink_to(tmp_path / "outside.py")
+    (project / "linked").symlink_to(tmp_path)
+    found = workshop.outcome_of(workshop.project(project), workshop.task_of(node(handler), {"x": 1}))
+    assert found.failure is not None
+    assert (found.failure.code, found.failure.retryable) == ("HANDLER_LOAD", False)
+
+
+def test_a_link_inside_the_project_is_followed(tmp_path: Path) -> None:
+    write(tmp_path, SYNC + "return {'y': 1}\n", "real.py")
+    (tmp_path / "link.py").symlink_to("real.py")
+    found = workshop.outcome_of(workshop.project(tmp_path), workshop.task_of(node("link.py"), {"x": 1}))
+    assert found.outputs == {"value": {"y": 1}}
+
+
+HANG = (
+    "import subprocess, time, os\n"
+    + SYNC
+    + (
+        "child = subprocess.Popen(['sleep', '300'])\n    open('pids', 'w').write(f'{os.getpid()} {child.pid}')\n"
+        "    time.sleep(300)\n"
+    )
+)
+
+
+def pids(root: Path) -> list[int]:
+    assert until(lambda: (root / "pids").exists() and len((root / "pids").read_text().split()) == 2)
+    return [int(word) for word in (root / "pids").read_text().split()]
+
+
+EXECUTABLE_HANG = "#!/bin/sh\nsleep 300 &\nprintf '%s %s' $$ $! > pids\nwait\n"
+
+
+def hanging(root: Path, kind: str, timeout_ms: int | None = None) -> definition.Node:
+    if kind == "python":
+        write(root, HANG)
+        return node(timeout_ms=timeout_ms)
+    write(root, EXECUTABLE_HANG, "hang.sh").chmod(0o755)
+    return node("hang.sh", timeout_ms)
+
+
+@pytest.mark.parametrize("kind", ["python", "executable"])
+def test_a_timeout_kills_the_process_and_its_children(tmp_path: Path, kind: str) -> None:
+    one = workshop.task_of(hanging(tmp_path, kind, timeout_ms=400), {"x": 1})
+    found = workshop.outcome_of(workshop.project(tmp_path), one)
+    assert found.failure == outcome.Failure(code="TIMEOUT", message="stopped after 400 ms")
+    assert until(lambda: not any(alive(pid) for pid in pids(tmp_path)))
+
+
+@pytest.mark.parametrize("timeout_ms", [None, 60_000])
+@pytest.mark.parametrize("kind", ["python", "executable"])
+def test_cancelling_kills_the_process_and_its_children(tmp_path: Path, kind: str, timeout_ms: int | None) -> None:
+    one = workshop.task_of(hanging(tmp_path, kind, timeout_ms=timeout_ms), {"x": 1})
+
+    async def scenario() -> list[int]:
+        performer = attempt.Performer(project=workshop.project(tmp_path), blobs=workshop.MemoryBlobs())
+        running = asyncio.create_task(performer.perform(one))
+        found = await asyncio.to_thread(pids, tmp_path)
+        assert [alive(pid) for pid in found] == [True, True]
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        await performer.close()
+        return found
+
+    found = asyncio.run(scenario())
+    assert until(lambda: not any(alive(pid) for pid in found))
+
+
+@pytest.mark.parametrize("kind", ["python", "executable"])
+def test_a_process_dies_with_an_engine_that_is_killed(tmp_path: Path, kind: str) -> None:
+    hanging(tmp_path, kind)
+    handler = "handlers/it.py" if kind == "python" else "hang.sh"
+    script = (
+        "import pathlib, sys\n"
+        "from tests.executors import workshop, test_project_handler as t\n"
+        f"root = pathlib.Path({str(tmp_path)!r})\n"
+        f"workshop.perform(workshop.project(root), workshop.task_of(t.node({handler!r}), {{'x': 1}}))\n"
+    )
+    engine = subprocess.Popen([sys.executable, "-c", script], cwd=Path(__file__).parents[2])
+    try:
+        process, child = pids(tmp_path)
+    finally:
+        engine.kill()
+        engine.wait()
+    assert until(lambda: not alive(process))
+    if alive(child):  # a grandchild of a killed engine is nobody's any more
+        os.kill(child, signal.SIGKILL)
+
+
+PROGRAM = """#!{python}
+import json, os, sys
+told = json.load(sys.stdin)
+print("to the log", file=sys.stderr)
+print(json.dumps({{"y": [told, sorted(os.environ), os.getcwd()]}}))
+"""
+
+
+def test_an_executable_gets_json_and_gives_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOME_API_KEY", "sk-very-secret")
+    write(tmp_path, PROGRAM.format(python=sys.executable), "bin/tool").chmod(0o755)
+    (found,) = workshop.perform(workshop.project(tmp_path), workshop.task_of(node("bin/tool"), {"x": 2}))
+    assert found.outcome.outputs is not None
+    y = orjson.loads(orjson.dumps(found.outcome.outputs))["value"]["y"]
+    assert y[0] == {
+        "inputs": {"x": 2},
+        "config": {"c": 1},
+        "blockId": "it",
+        "runId": "3f0e8f0a-0000-4000-8000-000000000001",
+        "idempotencyKey": "key-1",
+        "now": "2023-11-14T22:13:20.123Z",
+        "attempt": 1,
+        "feedback": None,
+    }
+    assert "SOME_API_KEY" not in y[1]
+    assert y[2] == str(tmp_path.resolve())
+    assert workshop.log_of(found) == "to the log\n"
+
+
+@pytest.mark.parametrize(
+    ("script", "code", "message"),
+    [
+        ("#!/bin/sh\necho oops >&2\nexit 3\n", "HANDLER_EXITED", "the program ended with exit code 3 (oops)"),
+        ("#!/bin/sh\nkill -9 $$\n", "HANDLER_EXITED", "the program ended with signal SIGKILL"),
+        ("#!/bin/sh\necho not json\n", "HANDLER_RETURN", "its output is not JSON: not valid JSON"),
+        ("#!/bin/sh\necho '[1]'\n", "HANDLER_RETURN", "the handler returned list, not a dict of outputs"),
+        ("#!/bin/sh\n", "HANDLER_RETURN", "its output is not JSON: not valid JSON"),
+        ("#!/no/such/interpreter\n", "HANDLER_LOAD", "the program cannot be started"),
+        ("\0\0\0", "HANDLER_LOAD", "the program cannot be started"),
+        ("#!/bin/sh\nyes\n", "OUTPUT_TOO_LARGE", "the program wrote more than 8388608 bytes"),
+        ("#!/bin/sh\necho '{\"y\": 1}'\nsleep 300 &\n", "", ""),
+    ],
+)
+def test_an_executable_fails_with_its_code(tmp_path: Path, script: str, code: str, message: str) -> None:
+    write(tmp_path, script, "tool").chmod(0o755)
+    found = workshop.outcome_of(workshop.project(tmp_path), workshop.task_of(node("tool"), {"x": 2}))
+    if not code:
+        assert found.outputs == {"value": {"y": 1}}
+        return
+    assert found.failure is not None
+    assert found.failure.code == code
+    assert found.failure.message.startswith(message)
+
+
+@pytest.mark.parametrize("begin", [SYNC, ASYNC])
+def test_secrets_are_given_and_never_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, begin: str) -> None:
+    monkeypatch.setenv("MY_KEY", "sk-very-secret")
+    where = workshop.project(tmp_path, secrets={"KEY": "${env:MY_KEY}", "UNSET": "${env:NOT_SET_AT_ALL}"})
+    write(tmp_path, begin + "ctx.log('key is ' + ctx.secret('KEY'))\n    return {'y': len(ctx.secret('KEY'))}\n")
+    (found,) = workshop.perform(where, workshop.task_of(node(), {"x": 1}))
+    assert found.outcome.outputs == {"value": {"y": 14}}
+    assert workshop.log_of(found) == "key is [secret]\n"
+    write(tmp_path, begin + "raise ValueError(ctx.secret('KEY'))\n")
+    (found,) = workshop.perform(where, workshop.task_of(node(), {"x": 1}))
+    assert found.outcome.failure == outcome.Failure(code="HANDLER_RAISED", message="ValueError: [secret]")
+    assert "sk-very-secret" not in workshop.log_of(found)
+    write(tmp_path, begin + "return {'y': 'Bearer ' + ctx.secret('KEY')}\n")
+    (found,) = workshop.perform(where, workshop.task_of(node(), {"x": 1}))
+    assert workshop.code_of(found.outcome) == "SECRET_IN_OUTPUT"
+    write(tmp_path, begin + "return {'y': ctx.secret('UNSET')}\n")
+    (found,) = workshop.perform(where, workshop.task_of(node(), {"x": 1}))
+    assert workshop.code_of(found.outcome) == "SECRET_MISSING"
