@@ -4,7 +4,7 @@
 VENV := .venv
 BIN := $(VENV)/bin
 SKELO := $(BIN)/skelo
-SOURCES := src tests benchmarks scripts examples
+SOURCES := $(wildcard src tests benchmarks scripts examples)
 
 # What `make demo` runs; what `make bench` and the test runner are told beside their defaults.
 DEMO ?= examples/quickstart/digest.yaml
