@@ -11,6 +11,9 @@ from tests.repo import tracked
 #: Names under which anything can be put, and so anything is.
 NAMELESS = {"base", "common", "helper", "helpers", "manager", "misc", "shared", "util", "utils"}
 
+#: What a page in docs/adr must have, in this order.
+WANTED = ["## Context", "## Decision", "## Price paid"]
+
 
 def test_every_module_begins_with_what_it_is() -> None:
     modules = tracked.files("src/*.py", "scripts/*.py", "benchmarks/*.py")
@@ -37,3 +40,16 @@ def test_the_size_check_counts_lines_and_parameters() -> None:
         (sizes.FUNCTION, 2, "x.py:5 m"),
         (sizes.PARAMETERS, 1, "x.py:5 m"),
     ]
+
+
+def test_every_decision_says_its_context_what_was_decided_and_the_price() -> None:
+    pages = tracked.files("docs/adr/0*.md")
+    numbers = [path.name.split("-")[0] for path in pages]
+    assert pages
+    assert len(set(numbers)) == len(numbers)
+    headings = {
+        path.name: [line for line in path.read_text("utf-8").splitlines() if line.startswith("#")] for path in pages
+    }
+    for path, number in zip(pages, numbers, strict=True):
+        assert headings[path.name][0].startswith(f"# {number}: ")
+        assert [line for line in headings[path.name] if line in WANTED] == WANTED, path.name
