@@ -66,6 +66,8 @@ def _parse(text: str) -> httpx.URL:
         raise _invalid("only http and https are spoken")
     if not url.host:
         raise _invalid("it has no host")
+    if url.port is not None and not 0 < url.port < 65_536:
+        raise _invalid("its port is out of range")
     if url.userinfo:
         raise _invalid("it holds a user name or password; use a header with ${secret:NAME}")
     return url
@@ -89,9 +91,7 @@ async def _once(asked: Asked, url: httpx.URL) -> Answered:
             except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as error:
                 raise _failed(url, error) from error
             except (ValueError, UnicodeError) as error:
-                raise errors.AttemptFailed(
-                    f"the request cannot be sent: {error}", code="HTTP_FAILED", retryable=False
-                ) from error
+                raise _invalid(f"the request cannot be sent ({type(error).__name__})") from error
     raise _failed(url, refused) from refused
 
 

@@ -23,6 +23,7 @@ _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 #: Set by the transport; another value would make two readers of the same request disagree.
 _OURS = frozenset({"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer"})
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_HEADER_VALUE = re.compile(r"[\t -~]*")
 #: Trying again changes nothing about these answers of a server; every other error status may be temporary.
 _FINAL = frozenset({400, 401, 402, 403, 405, 406, 410, 411, 413, 414, 415, 422, 431, 451})
 
@@ -97,9 +98,12 @@ def _headers(ctx: context.Context) -> tuple[dict[str, str], frozenset[str]]:
             if trusted and secret.references(text):
                 sensitive.add(lower)
                 text = ctx.expand_secrets(text)
-            if lower in _OURS or not _HEADER_NAME.fullmatch(name) or any(sign in text for sign in "\r\n\0"):
+            if lower in _OURS or not _HEADER_NAME.fullmatch(name) or not _HEADER_VALUE.fullmatch(text):
                 raise errors.AttemptFailed(
-                    f"the header {name[:60]!r} cannot be set", code="DET_CONFIG_INVALID", retryable=False
+                    f"the header {name[:60]!r} cannot be set",
+                    code="DET_CONFIG_INVALID",
+                    hint="headers are printable ASCII; Host and the like are set for you",
+                    retryable=False,
                 )
             found[lower] = text
     return found, frozenset(sensitive)

@@ -1,0 +1,97 @@
+"""A real HTTP server on the loopback, for the tests of everything that speaks HTTP."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Generator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+
+@dataclass(slots=True)
+class Seen:
+    """One request as the server saw it."""
+
+    method: str
+    path: str
+    headers: dict[str, str]
+    body: bytes
+
+
+@dataclass(slots=True)
+class Site:
+    """The running server: its address and what it was asked."""
+
+    port: int
+    seen: list[Seen] = field(default_factory=list[Seen])
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+
+@contextlib.contextmanager
+def serving() -> Generator[Site]:
+    """Paths: /json /text /status/N /redirect/N?to=… /slow /large /gzip /echo /broken, and / for anything else."""
+    site = Site(0)
+
+    class Handler(BaseHTTPRequestHandler):
+        def answer(self) -> None:
+            length = int(self.headers.get("content-length") or 0)
+            body = self.rfile.read(length)
+            site.seen.append(Seen(self.command, self.path, {k.lower(): v for k, v in self.headers.items()}, body))
+            _respond(self)
+
+        do_GET = do_POST = do_PUT = do_HEAD = do_DELETE = answer  # noqa: N815 -- the names that http.server calls
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 -- the name that http.server calls
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    site.port = server.server_port
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    try:
+        yield site
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def _respond(handler: BaseHTTPRequestHandler) -> None:
+    parts = handler.path.partition("?")[0].strip("/").split("/")
+    match parts:
+        case ["json"]:
+            _send(handler, 200, b'{"b": 1.0, "a": [true]}', {"content-type": "application/json; charset=utf-8"})
+        case ["badjson"]:
+            _send(handler, 200, b"{", {"content-type": "application/json"})
+        case ["status", number]:
+            _send(handler, int(number), b"told so", {"retry-after": "7"})
+        case ["redirect", number]:
+            _send(handler, int(number), b"", {"location": handler.path.partition("?to=")[2]})
+        case ["large"]:
+            _send(handler, 200, b"x" * 5000, {})
+        case ["gzip"]:
+            _send(handler, 200, b"zzz", {"content-encoding": "gzip"})
+        case ["slow"]:
+            time.sleep(1.0)
+            with contextlib.suppress(OSError):
+                _send(handler, 200, b"late", {})
+        case ["broken"]:
+            handler.close_connection = True
+        case _:
+            _send(handler, 200, "grüße".encode(), {"content-type": "text/plain"})
+
+
+def _send(handler: BaseHTTPRequestHandler, status: int, body: bytes, headers: dict[str, str]) -> None:
+    handler.send_response(status)
+    for name, value in headers.items():
+        handler.send_header(name, value)
+    handler.send_header("content-length", str(len(body)))
+    handler.end_headers()
+    if handler.command != "HEAD":
+        handler.wfile.write(body)
