@@ -1,0 +1,134 @@
+"""Comparing two runs: node by node, output by output, and as a whole."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import openskelo
+from openskelo import errors
+from openskelo.engine import compare, difference
+from openskelo.kernel.json import Json
+from tests.engine import proving, stage
+
+
+def compared(
+    root: Path,
+    *,
+    sign: str = "!",
+    workflow: openskelo.Workflow | None = None,
+    topic: str = "bees",
+) -> compare.Comparison:
+    """A run, another one in which something may differ, and their comparison."""
+    workshop = proving.Workshop()
+
+    async def story() -> compare.Comparison:
+        async with workshop.engine(root) as engine:
+            first = await proving.finish(engine)
+            workshop.sign = sign
+            second = await proving.finish(engine, workflow, {"topic": topic})
+            return await compare.compare(engine.store, first, second)
+
+    return stage.play(story)
+
+
+def test_two_runs_of_the_same_work_are_the_same(tmp_path: Path) -> None:
+    found = compared(tmp_path)
+    assert found.a.run_id != found.b.run_id
+    assert (found.same_work, found.same_workflow, found.inputs) == (True, True, ())
+    assert [(node.node, node.same) for node in found.nodes] == [
+        ("draft", True),
+        ("shout", True),
+        ("each", True),
+        ("post", True),
+    ]
+    assert found.a.use.attempts == 5
+
+
+def test_another_result_is_shown_where_it_appears(tmp_path: Path) -> None:
+    found = compared(tmp_path, sign="?")
+    assert (found.same_work, found.same_workflow) == (False, True)
+    assert {node.node: node.outputs for node in found.nodes if not node.same} == {
+        "shout": (difference.Change(path="/text", kind="changed", before="ABOUT BEES !", after="ABOUT BEES ?"),),
+        "each": (
+            difference.Change(path="/text/0", kind="changed", before="a: ABOUT BEES !", after="a: ABOUT BEES ?"),
+            difference.Change(path="/text/1", kind="changed", before="b: ABOUT BEES !", after="b: ABOUT BEES ?"),
+        ),
+    }
+
+
+def test_other_inputs_are_shown(tmp_path: Path) -> None:
+    found = compared(tmp_path, topic="wasps")
+    assert found.inputs == (difference.Change(path="/topic", kind="changed", before="bees", after="wasps"),)
+    assert not found.same_work
+
+
+def test_a_changed_workflow_names_the_nodes_that_changed(tmp_path: Path) -> None:
+    found = compared(tmp_path, workflow=proving.flow(shout_effect="idempotent"))
+    assert (found.same_workflow, [node.node for node in found.nodes if node.redefined]) == (False, ["shout"])
+    assert found.document()["redefined"] == ["shout"]
+
+
+def test_nodes_of_only_one_run_are_shown(tmp_path: Path) -> None:
+    alone = stage.workflow(stage.block("draft", inputs={"topic": "string"}, outputs=proving.TEXT))
+    found = compared(tmp_path, workflow=alone)
+    assert [(node.node, node.a is None, node.b is None, node.same) for node in found.nodes] == [
+        ("draft", False, False, True),
+        ("shout", False, True, False),
+        ("each", False, True, False),
+        ("post", False, True, False),
+    ]
+    assert found.document()["redefined"] == ["shout", "each", "post"]
+
+
+def test_the_document_is_json_and_counts_what_was_used(tmp_path: Path) -> None:
+    document = compared(tmp_path, sign="?").document()
+    nodes = document["nodes"]
+    assert isinstance(nodes, list)
+    each = nodes[2]
+    assert isinstance(each, dict)
+    side = each["a"]
+    assert isinstance(side, dict)
+    wall = side["wallMs"]
+    assert side == {
+        "status": "done",
+        "outcome": "succeeded",
+        "visits": 1,
+        "attempts": 2,
+        "tokens": 0,
+        "costUsd": 0.0,
+        "wallMs": wall,
+    }
+
+
+def test_an_unknown_run_is_not_found(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with proving.Workshop().engine(tmp_path) as engine:
+            run_id = await proving.finish(engine)
+            with pytest.raises(errors.NotFound):
+                await compare.compare(engine.store, run_id, "3f0e8f0a-1111-4222-8333-444455556666")
+
+    stage.play(story)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ({"a": 1}, {"a": 1}, []),
+        ({"a": 1}, {"b": 1}, [("/a", "removed"), ("/b", "added")]),
+        ([1, 2], [1, 3, 4], [("/1", "changed"), ("/2", "added")]),
+        ([1, 2], [1], [("/1", "removed")]),
+        ({"a/b": {"~": 1}}, {"a/b": {"~": 2}}, [("/a~1b/~0", "changed")]),
+        (True, 1, [("", "changed")]),
+        (0, False, [("", "changed")]),
+        ({}, [], [("", "changed")]),
+        (None, None, []),
+    ],
+)
+def test_values_part_at_json_pointers(before: Json, after: Json, expected: list[tuple[str, str]]) -> None:
+    assert [(change.path, change.kind) for change in difference.find(before, after)] == expected
+
+
+def test_the_list_of_differences_is_bounded() -> None:
+    assert len(difference.find(list(range(500)), list(range(1, 501)))) == difference.MAX_CHANGES

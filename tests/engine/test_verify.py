@@ -1,0 +1,248 @@
+"""Verifying, signing and exporting runs of the real engine over a real data dir."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+import openskelo
+from openskelo import errors
+from openskelo.contract import bundle, chain, signature
+from openskelo.engine import export, signing, verify
+from openskelo.stores import datadir
+from tests.engine import proving, stage
+
+AT = 1_800_000_000_000
+Proof = Callable[[openskelo.Engine, str, Path], Awaitable[None]]
+
+
+def play(root: Path, proof: Proof, *, draft_size: int = 1) -> None:
+    """Finish a run in `root`, then prove something about it."""
+    workshop = proving.Workshop()
+    workshop.draft_size = draft_size
+
+    async def story() -> None:
+        async with workshop.engine(root) as engine:
+            run_id = await proving.finish(engine)
+            await proof(engine, run_id, root / ".skelo")
+
+    stage.play(story)
+
+
+def later(root: Path, run_id: str) -> chain.Verification:
+    """Verify in a store that is opened anew, as another process would."""
+
+    async def story() -> chain.Verification:
+        store = datadir.open_log(root / ".skelo")
+        try:
+            return await verify.verify_run(store, run_id, data_dir=root / ".skelo")
+        finally:
+            await store.close()
+
+    return stage.play(story)
+
+
+def codes(found: chain.Verification) -> list[str]:
+    return [problem.code for problem in found.problems]
+
+
+def test_a_run_of_the_engine_is_intact_with_its_blobs(tmp_path: Path) -> None:
+    async def proof(engine: openskelo.Engine, run_id: str, data_dir: Path) -> None:
+        found = await verify.verify_run(engine.store, run_id, data_dir=data_dir)
+        assert (found.problems, found.ended, found.folded, found.signature) == ((), True, True, "none")
+        assert (found.events, found.receipts, found.blobs) == (15, 5, 3)
+
+    play(tmp_path, proof, draft_size=5000)
+
+
+def test_a_copied_events_file_verifies_without_a_database(tmp_path: Path) -> None:
+    async def proof(engine: openskelo.Engine, run_id: str, data_dir: Path) -> None:
+        await engine.store.flush()
+        copy = tmp_path / "copied.jsonl"
+        copy.write_bytes((data_dir / "runs" / run_id / "events.jsonl").read_bytes())
+        found = verify.verify_file(copy)
+        assert (found.intact, found.ended, found.run_id, found.folded) == (True, True, run_id, False)
+        copy.write_bytes(copy.read_bytes().replace(b"about bees", b"about wasp", 1))
+        assert codes(verify.verify_file(copy)) == ["HASH_MISMATCH"]
+
+    play(tmp_path, proof)
+
+
+def test_an_unknown_run_is_not_found(tmp_path: Path) -> None:
+    async def proof(engine: openskelo.Engine, run_id: str, data_dir: Path) -> None:
+        unknown = run_id[:-4] + "0000"
+        for attempt in (
+            verify.verify_run(engine.store, unknown, data_dir=data_dir),
+            signing.sign(engine.store, unknown, data_dir, at=AT),
+            export.export(engine.store, unknown, tmp_path / "x"),
+        ):
+            with pytest.raises(errors.NotFound):
+                await attempt
+
+    play(tmp_path, proof)
+
+
+@pytest.mark.parametrize("name", ["nowhere.jsonl", "."])
+def test_what_is_no_file_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(errors.InvalidInput) as refused:
+        verify.verify_file(tmp_path / name)
+    assert refused.value.code == "FILE_NOT_FOUND"
+
+
+def test_an_empty_file_is_no_record(tmp_path: Path) -> None:
+    (tmp_path / "empty").touch()
+    assert codes(verify.verify_file(tmp_path / "empty")) == ["EMPTY"]
+
+
+def test_a_changed_database_is_found(tmp_path: Path) -> None:
+    found: list[str] = []
+
+    async def proof(engine: openskelo.Engine, run_id: str, data_dir: Path) -> None:
+        found.append(run_id)
+
+    play(tmp_path, proof)
+    with contextlib.closing(sqlite3.connect(tmp_path / ".skelo" / "log.db")) as database, database:
+        for position, lines in database.execute("SELECT position, lines FROM log").fetchall():
+            changed = lines.replace(b"ABOUT BEES", b"ABOUT WASP")
+            database.execute("UPDATE log SET lines = ? WHERE position = ?", (changed, position))
+    assert codes(later(tmp_path, found[0])) == ["HASH_MISMATCH", "HASH_MISMATCH", "HASH_MISMATCH", "FILE_DIFFERS"]
+
+
+CHANGES: dict[str, tuple[Callable[[bytes], bytes], list[str]]] = {
+    "changed": (lambda data: data.replace(b"about bees", b"about wasp"), ["FILE_DIFFERS"]),
+    "longer": (lambda data: data + b"{}\n", ["FILE_DIFFERS"]),
+    "behind": (lambda data: data[:-100], []),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_the_events_file_must_be_the_beginning_of_the_log(tmp_path: Path, name: str) -> None:
+    change, expected = CHANGES[name]
+
+    async def proof(engine: openskelo.Engine, run_id: str, data_dir: Path) -> None:
+        await engine.store.flush()
+        path = data_dir / "runs" / run_id / "events.jsonl"
+        path.write_bytes(change(path.read_bytes()))
+        assert codes(await verify.verify_run(engine.store, run_id, data_dir=data_dir)) == expected
+
+    play(tmp_path, proof)
+
+
+@pytest.mark.parametrize(("content", "code"), [(b"other", "BLOB_MISMATCH"), (None, "BLOB_MISSING")])
+def test_a_blob_that_was_changed_or_lost_is_found(tmp_path: Path, content: bytes | None, code: str) -> None:
+    async def proof(engine: openskelo.Engine, run_id: str, data_dir: Path) -> None:
+        (blob,) = [path for path in (data_dir / "blobs").rglob("*") if path.is_file()]
+        blob.unlink()
+        if content is not None:
+            blob.write_bytes(content)
+        assert codes(await verify.verify_run(engine.store, run_id, data_dir=data_dir)) == [code]
+
+    play(tmp_path, proof, draft_size=5000)
+
+
+# -- signatures -------------------------------------------------------------------------------------------------------
+
+
+def test_a_signed_run_says_by_whom(tmp_path: Path) -> None:
+    async def proof(engine: openskelo.Engine, run_id: str, data_dir: Path) -> None:
+        document = await signing.sign(engine.store, run_id, data_dir, at=AT)
+        assert signing.find(data_dir, run_id) == document
+        own = signature.open_key(data_dir).public
+        found = await verify.verify_run(engine.store, run_id, data_dir=data_dir, public_key=own)
+        assert (found.intact, found.signature, found.key, found.signed_seq) == (True, "ok", "given", found.events)
+        await engine.store.flush()
+        beside = verify.verify_file(data_dir / "runs" / run_id / "events.jsonl")
+        assert (beside.signature, beside.key, beside.public_key) == ("ok", "embedded", own)
+        other = signature.open_key(tmp_path / "other").public
+        assert codes(await verify.verify_run(engine.store, run_id, data_dir=data_dir, public_key=other)) == [
+            "SIGNATURE_BAD"
+        ]
+        signing.path_of(data_dir, run_id).write_bytes(b"nonsense")
+        spoiled = await verify.verify_run(engine.store, run_id, data_dir=data_dir)
+        assert (spoiled.signature, codes(spoiled)) == ("bad", ["SIGNATURE_BAD"])
+
+    play(tmp_path, proof)
+
+
+def test_a_signature_made_while_the_run_goes_on_holds_for_its_beginning(tmp_path: Path) -> None:
+    async def story() -> None:
+        waiting = stage.workflow(stage.block("ask", mode="approval", approval={"prompt": "Go on?"}))
+        async with stage.engine(tmp_path) as engine:
+            run_id = await engine.start(waiting)
+            document = await engine.wait(run_id)
+            signed = await signing.sign(engine.store, run_id, tmp_path / ".skelo", at=AT)
+            assert (await verify.verify_run(engine.store, run_id, data_dir=tmp_path / ".skelo")).ended is False
+            await engine.answer(str(stage.approvals(document)[0]["id"]), status="approved", by="ada")
+            await engine.wait(run_id)
+            found = await verify.verify_run(engine.store, run_id, data_dir=tmp_path / ".skelo")
+            assert (found.intact, found.ended, found.signature, found.signed_seq) == (True, True, "ok", signed["seq"])
+            assert found.signed_seq != found.events
+
+    stage.play(story)
+
+
+# -- export -----------------------------------------------------------------------------------------------------------
+
+
+def test_an_export_verifies_elsewhere_with_definition_blobs_and_signature(tmp_path: Path) -> None:
+    path = tmp_path / "run.skelo.jsonl"
+
+    async def proof(engine: openskelo.Engine, run_id: str, data_dir: Path) -> None:
+        signed = await signing.sign(engine.store, run_id, data_dir, at=AT)
+        made = await export.export(engine.store, run_id, path, signature=signed)
+        assert (made.path, made.bytes, made.missing) == (path, path.stat().st_size, ())
+        assert made.header.line() == path.read_bytes().split(b"\n")[0]
+        found = verify.verify_file(path)
+        assert (found.problems, found.run_id, found.ended, found.folded) == ((), run_id, True, True)
+        assert (found.signature, found.blobs) == ("ok", 3)
+
+    play(tmp_path, proof, draft_size=5000)
+    assert [entry.name for entry in tmp_path.iterdir() if entry.name.startswith(".run")] == []
+
+
+def test_an_export_holds_the_lines_exactly_as_logged(tmp_path: Path) -> None:
+    async def proof(engine: openskelo.Engine, run_id: str, data_dir: Path) -> None:
+        made = await export.export(engine.store, run_id, tmp_path / "run")
+        logged = [line async for lines in engine.store.read(run_id) for line in lines]
+        lines = (tmp_path / "run").read_bytes().splitlines()
+        assert bundle.is_bundle(lines[0])
+        assert lines[1 + made.header.blobs :] == logged
+
+    play(tmp_path, proof)
+
+
+def test_an_export_replaces_a_file_only_when_told(tmp_path: Path) -> None:
+    async def proof(engine: openskelo.Engine, run_id: str, data_dir: Path) -> None:
+        path = tmp_path / "run"
+        path.write_text("mine")
+        with pytest.raises(errors.InvalidInput) as refused:
+            await export.export(engine.store, run_id, path)
+        assert (refused.value.code, path.read_text()) == ("FILE_EXISTS", "mine")
+        await export.export(engine.store, run_id, path, overwrite=True)
+        assert verify.verify_file(path).intact
+
+    play(tmp_path, proof)
+
+
+def test_an_export_to_a_place_that_cannot_be_written_is_a_clear_error(tmp_path: Path) -> None:
+    async def proof(engine: openskelo.Engine, run_id: str, data_dir: Path) -> None:
+        with pytest.raises(errors.StoreError) as refused:
+            await export.export(engine.store, run_id, tmp_path / "no" / "such" / "folder")
+        assert refused.value.code == "EXPORT_FAILED"
+
+    play(tmp_path, proof)
+
+
+def test_an_export_without_a_lost_blob_is_written_and_says_so(tmp_path: Path) -> None:
+    async def proof(engine: openskelo.Engine, run_id: str, data_dir: Path) -> None:
+        (blob,) = [path for path in (data_dir / "blobs").rglob("*") if path.is_file()]
+        blob.unlink()
+        made = await export.export(engine.store, run_id, tmp_path / "run")
+        assert made.missing == (f"sha256:{blob.name}",)
+        assert codes(verify.verify_file(tmp_path / "run")) == ["BLOB_MISSING"]
+
+    play(tmp_path, proof, draft_size=5000)
