@@ -63,10 +63,14 @@ def test_every_command_explains_itself(skelo: Skelo) -> None:
 
 
 def test_a_defect_is_a_message_with_a_code(skelo: Skelo) -> None:
-    broken = skelo.write("sitecustomize.py", "import json\nimport orjson\ndel orjson.OPT_INDENT_2\n")
+    broken = skelo.write("sitecustomize.py", "from openskelo.engine import place\nplace.project_at = None\n")
     result = skelo("runs", "--json", env={"PYTHONPATH": str(broken.parent)})
     assert result.code == 1
-    assert "Traceback" not in result.out
+    assert result.document["error"] == {
+        "code": "INTERNAL",
+        "message": "TypeError: 'NoneType' object is not callable",
+        "hint": "this is a defect of OpenSkelo, please report it; SKELO_DEBUG=1 prints where it happened",
+    }
 
 
 def test_a_reader_that_leaves_is_no_error() -> None:

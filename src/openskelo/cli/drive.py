@@ -6,7 +6,7 @@ import argparse
 import asyncio
 import contextlib
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Coroutine
 
 from openskelo import errors
 from openskelo.cli import answering, exits, identity, interrupts, members, output, place, render, terminal, view
@@ -77,14 +77,47 @@ async def _answered(
         if not interactive or document.get("ending") is not None or not approvals:
             return document
         shown.pause()
+        approval_id = str(approvals[0]["id"])
+        gone = _gone(engine, run_id, approval_id)
         try:
-            answer = await stop.until(answering.ask(lines, approvals[0]))
+            answer = await stop.until(_first(answering.ask(lines, approvals[0]), gone))
         except EOFError:
             return document
-        if answer is None:
-            return document
-        await _give(engine, str(approvals[0]["id"]), answer)
+        except _Overtaken:
+            output.note("\nthis was answered elsewhere or is no longer asked")
+        else:
+            if answer is None:
+                return document
+            await _give(engine, approval_id, answer)
         shown.go_on()
+
+
+class _Overtaken(Exception):
+    """The question was answered or withdrawn while the person here thought about it."""
+
+
+async def _gone(engine: local.Engine, run_id: str, approval_id: str) -> None:
+    """Wait until the approval is no longer open."""
+    async for envelope in engine.follow(run_id, after=await head(engine, run_id)):
+        closing = envelope["type"] in ("approval.resolved", "approval.withdrawn")
+        if closing and members.object_at(envelope, "data").get("approvalId") == approval_id:
+            return
+
+
+async def _first(
+    asking: Coroutine[object, object, answering.Answer | None], gone: Coroutine[object, object, None]
+) -> answering.Answer | None:
+    """The answer; _Overtaken when the question goes away first."""
+    tasks = (asyncio.ensure_future(asking), asyncio.ensure_future(gone))
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        if tasks[0].done():
+            return tasks[0].result()
+        raise _Overtaken
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _give(engine: local.Engine, approval_id: str, answer: answering.Answer) -> None:

@@ -74,35 +74,39 @@ class Live:
     def close(self) -> None:
         self._live.stop()
 
-    def __rich__(self) -> table.Table:
+    def __rich__(self) -> console.Group:
         shown, hidden = self._fitting()
         drawn = table.Table(box=None, show_header=False, padding=(0, 1), expand=False, pad_edge=False)
-        for ratio in (None, None, None, None, None, 1):
-            drawn.add_column(no_wrap=True, overflow="ellipsis", ratio=ratio)
+        for size in self._widths():
+            drawn.add_column(no_wrap=True, overflow="ellipsis", width=size)
         for key in shown:
             drawn.add_row(*self._cells(key, self._rows[key]))
-        if hidden:
-            done = sum(self._rows[key].state in ("done", "skipped") for key in hidden)
-            drawn.add_row("", "", text.Text(f"… and {len(hidden)} more, {done} of them done", style="dim"))
         elapsed = output.duration(max(0.1, round(time.monotonic() - self._started, 1)))
         total = sum(row.state in ("done", "skipped") for row in self._rows.values())
-        drawn.add_row("", "", text.Text(f"{total} of {len(self._rows)} done, {elapsed}", style="dim"))
-        return drawn
+        more = f"… and {hidden} more. " if hidden else ""
+        foot = text.Text(f"{more}{total} of {len(self._rows)} done, {elapsed}", style="dim")
+        return console.Group(drawn, foot)
+
+    def _widths(self) -> tuple[int, ...]:
+        """Sign, badge, name, attempts or items, time, and for the remark what is left of the line."""
+        name = min(28, max((ink.width(key) for key in self._rows), default=0))
+        fixed = (1, 5, max(name, 16), 10, 9)
+        return (*fixed, max(8, self._console.width - sum(fixed) - 2 * len(fixed) - 2))
 
     def _open(self) -> RichLive:
         live = RichLive(get_renderable=self.__rich__, console=self._console, refresh_per_second=8, transient=False)
         live.start()
         return live
 
-    def _fitting(self) -> tuple[list[str], list[str]]:
-        """The nodes that fit on the screen: those that move or wait for somebody first, in workflow order."""
+    def _fitting(self) -> tuple[list[str], int]:
+        """The nodes that fit on the screen (those that move or ask before the rest), and how many do not."""
         room = max(3, self._console.size.height - 4)
         if len(self._rows) <= room:
-            return list(self._rows), []
+            return list(self._rows), 0
         urgency = {"failed": 0, "asking": 0, "running": 0, "waiting": 1, "done": 2, "skipped": 2}
         ranked = sorted(self._rows, key=lambda key: urgency[self._rows[key].state])
         chosen = set(ranked[:room])
-        return [key for key in self._rows if key in chosen], ranked[room:]
+        return [key for key in self._rows if key in chosen], len(ranked) - room
 
     def _cells(self, key: str, row: _Row) -> Iterable[text.Text]:
         sign, style = _STATES[row.state]
@@ -135,7 +139,7 @@ def _note(row: _Row, kind: str, data: JsonObject) -> None:
         case "node.resolved" if isinstance(data.get("count"), int):
             row.items, row.items_done = int(str(data["count"])), 0
         case "attempt.started":
-            row.state, row.attempts = "running", row.attempts + 1
+            row.state, row.attempts = "running", int(str(data.get("attempt", 1)))
             row.since = row.since or time.monotonic()
         case "attempt.succeeded":
             row.items_done += 1

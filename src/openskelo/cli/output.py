@@ -90,6 +90,11 @@ def duration(seconds: float) -> str:
     return f"{hours} h {minutes:02d} min" if hours else f"{minutes} min {rest:02d} s"
 
 
+def count(number: int, noun: str) -> str:
+    """A number of things: `1 event`, `2 events`."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def compact(value: Json, limit: int | None = None) -> str:
     """A JSON value on one line for people, cut at `limit` columns."""
     return ink.one_line(_encode(value, indented=False).decode(), limit)

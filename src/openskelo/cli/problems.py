@@ -48,5 +48,4 @@ def as_document(problem: Problem) -> dict[str, Json]:
 
 def count(problems: Sequence[Problem]) -> str:
     """How many, in words."""
-    number = len(problems)
-    return f"{number} problem{'' if number == 1 else 's'} found, nothing was started"
+    return f"{output.count(len(problems), 'problem')} found, nothing was started"

@@ -62,7 +62,7 @@ def _files(root: Path) -> Iterator[str]:
 
 async def hold(project: task.Project, workflow: definition.Workflow, case: script.Case) -> Verdict:
     """Run one case to its end, or until it asks something that the script does not answer."""
-    model = scripted.Scripted(case.answers)
+    model = scripted.from_document(case.answers)
     async with await local.Engine.open(project, store=memory.MemoryLog(), provider=model) as engine:
         run_id = await engine.start(workflow, case.inputs, by="test")
         document = await _answered(engine, run_id, case.replies)

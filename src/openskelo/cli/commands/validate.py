@@ -48,9 +48,9 @@ def _entry(file: str, workflow: definition.Workflow | None) -> dict[str, str | b
 
 def _summary(workflow: definition.Workflow) -> str:
     edges = sum(bool(binding.node) for node in workflow.nodes.values() for binding in node.bindings.values())
-    words = [_count(len(workflow.nodes), "block"), _count(edges, "edge"), _count(len(workflow.inputs), "input")]
+    words = [
+        output.count(len(workflow.nodes), "block"),
+        output.count(edges, "edge"),
+        output.count(len(workflow.inputs), "input"),
+    ]
     return ", ".join(words)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

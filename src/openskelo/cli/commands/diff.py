@@ -1,0 +1,74 @@
+"""`skelo diff RUN RUN`: two runs side by side, node by node."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Iterable
+
+from openskelo.cli import exits, ink, output, parsing, place, runref
+from openskelo.engine import compare, difference
+from openskelo.executors import task
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parsing.run_argument(parser, "run_a")
+    parsing.run_argument(parser, "run_b")
+    parser.add_argument("--exit-code", action="store_true", help="exit with 1 when the two differ (default: always 0)")
+
+
+def run(args: argparse.Namespace) -> int:
+    found = asyncio.run(_compare(args, place.of_args(args)))
+    if args.json:
+        output.document(found.document())
+    else:
+        _say(found)
+    same = found.same_work and found.same_workflow and all(node.same for node in found.nodes)
+    return exits.FAILED if args.exit_code and not same else exits.COMPLETED
+
+
+async def _compare(args: argparse.Namespace, where: task.Project) -> compare.Comparison:
+    async with place.reading(where) as log:
+        first = await runref.resolve(log, args.run_a)
+        second = await runref.resolve(log, args.run_b)
+        return await compare.compare(log, first.run_id, second.run_id)
+
+
+def _say(found: compare.Comparison) -> None:
+    painter = ink.Ink(sys.stdout)
+    for sign, colour, side in (("-", "red", found.a), ("+", "green", found.b)):
+        ending = side.ending or side.status
+        time = output.duration(side.use.wall_ms / 1000)
+        output.say(f"{painter.paint(sign, colour)} {side.run_id}  {ink.one_line(side.workflow)}  {ending}, {time}")
+    output.say("same workflow" if found.same_workflow else painter.paint("the workflows differ", "yellow"))
+    output.say("same work, by the receipts" if found.same_work else painter.paint("the work differs", "yellow"))
+    if found.inputs:
+        output.say("inputs")
+        _changes(found.inputs, painter)
+    for node in found.nodes:
+        if not node.same:
+            output.say(f"{painter.paint(node.node, 'bold')}  {_verdict(node)}".rstrip())
+            _changes(node.outputs, painter)
+    equal = sum(node.same for node in found.nodes)
+    output.say(f"{equal} of {len(found.nodes)} nodes are the same")
+
+
+def _verdict(node: compare.NodeComparison) -> str:
+    if node.a is None or node.b is None:
+        return "only in the second run" if node.a is None else "only in the first run"
+    words = ["redefined"] if node.redefined else []
+    before, after = node.a.outcome or node.a.status, node.b.outcome or node.b.status
+    if before != after:
+        words.append(f"{before} -> {after}")
+    if node.a.visits != node.b.visits:
+        words.append(f"{node.a.visits} -> {node.b.visits} visits")
+    return ", ".join(words)
+
+
+def _changes(changes: Iterable[difference.Change], painter: ink.Ink) -> None:
+    for change in changes:
+        if change.kind != "added":
+            output.say(f"  {painter.paint('-', 'red')} {change.path or '/'}  {output.compact(change.before, 100)}")
+        if change.kind != "removed":
+            output.say(f"  {painter.paint('+', 'green')} {change.path or '/'}  {output.compact(change.after, 100)}")

@@ -1,0 +1,57 @@
+"""`skelo export RUN`: one file with everything that verifies the run anywhere."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import time
+from pathlib import Path
+
+from openskelo.cli import exits, output, parsing, place, runref
+from openskelo.engine import export, signing
+from openskelo.executors import task
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parsing.run_argument(parser)
+    parser.add_argument("-o", "--output", metavar="FILE", help="where to (default: RUN.skelo.jsonl here)")
+    parser.add_argument("--sign", action="store_true", help="sign the head with the data dir's key (made when missing)")
+    parser.add_argument("--force", action="store_true", help="write over the file if it exists")
+    parser.epilog = "`skelo verify FILE` checks the file with no database; its form is JSON lines."
+
+
+def run(args: argparse.Namespace) -> int:
+    made = asyncio.run(_export(args, place.of_args(args)))
+    signature = made.header.signature
+    if args.json:
+        output.document(
+            {
+                "runId": made.header.run_id,
+                "file": str(made.path),
+                "bytes": made.bytes,
+                "events": made.header.events,
+                "blobs": made.header.blobs,
+                "head": made.header.head,
+                "publicKey": signature["publicKey"] if signature else None,
+                "missing": list(made.missing),
+            }
+        )
+        return exits.COMPLETED
+    output.say(str(made.path))
+    output.note(f"{output.count(made.header.events, 'event')}, {made.bytes} bytes, head {made.header.head}")
+    if signature:
+        output.note(f"signed with {signature['publicKey']}")
+    for name in made.missing:
+        output.note(f"not there any more: {name}")
+    return exits.COMPLETED
+
+
+async def _export(args: argparse.Namespace, where: task.Project) -> export.Exported:
+    async with place.reading(where) as log:
+        row = await runref.resolve(log, args.run_id)
+        if args.sign:
+            signature = await signing.sign(log, row.run_id, where.data_dir, at=time.time_ns() // 1_000_000)
+        else:
+            signature = signing.find(where.data_dir, row.run_id)
+        path = Path(args.output or f"{row.run_id}.skelo.jsonl")
+        return await export.export(log, row.run_id, path, signature=signature, overwrite=args.force)

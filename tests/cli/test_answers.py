@@ -1,0 +1,196 @@
+"""Approvals answered from the command line: in a pipe, from another process, and at a terminal."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import subprocess
+import time
+from pathlib import Path
+
+from tests.cli.conftest import SKELO, Skelo, clean_environment
+
+REVIEW = """\
+name: review
+inputs:
+  title: string
+blocks:
+  - id: ask
+    mode: approval
+    inputs: {title: {type: string, from: inputs.title}}
+    outputs: {title: string, approved: boolean, by: string}
+    approval:
+      prompt: "Publish {{ inputs.title }}?"
+      on_deny: continue
+      form:
+        type: object
+        properties:
+          title: {type: string, minLength: 3, description: The title as it will be}
+          copies: {type: integer, minimum: 1, default: 1}
+          loud: {type: boolean}
+  - id: say
+    mode: deterministic
+    inputs:
+      title: {type: string, from: ask.title}
+      approved: {type: boolean, from: ask.approved}
+    outputs: {text: string}
+    deterministic:
+      handler: builtin:transform
+      config: {map: {text: "inputs.approved ? inputs.title : 'nothing'"}}
+outputs: {text: say.text}
+"""
+
+
+def _pause(skelo: Skelo) -> str:
+    """Start the run in a pipe, where it must stop, and give the id of its question."""
+    skelo.write("review.yaml", REVIEW)
+    paused = skelo("run", "review.yaml", "--input", "title=Bees", "--json")
+    assert (paused.code, paused.document["status"], paused.document["ending"]) == (3, "paused", None)
+    (approval,) = paused.document["approvals"]
+    assert {key: approval[key] for key in ("node", "prompt", "args")} == {
+        "node": "ask",
+        "prompt": "Publish Bees?",
+        "args": {"title": "Bees"},
+    }
+    return approval["id"]
+
+
+def test_a_pipe_stops_at_a_question_and_names_the_commands_that_answer(skelo: Skelo) -> None:
+    skelo.write("review.yaml", REVIEW)
+    result = skelo("run", "review.yaml", "--input", "title=Bees")
+    assert result.code == 3
+    assert "  ask: Publish Bees?\n" in result.out
+    assert "    skelo approve " in result.out
+    assert "[--set title=…] [--set copies=…] [--set loud=…]\n" in result.out
+    assert "--reason …\n" in result.out
+
+
+def test_approve_goes_on_and_exits_with_the_runs_code(skelo: Skelo) -> None:
+    approval = _pause(skelo)
+    listed = skelo("approvals", "--json").document["approvals"]
+    assert [entry["id"] for entry in listed] == [approval]
+    answered = skelo("approve", approval[:8], "--json")
+    assert (answered.code, answered.document["outputs"]) == (0, {"text": "Bees"})
+    assert answered.document["nodes"]["ask"]["outputs"]["approved"] is True
+    assert skelo("approvals", "--json").document == {"approvals": []}
+    again = skelo("approve", approval, "--json")
+    assert (again.code, again.document["error"]["code"]) == (2, "APPROVAL_NOT_FOUND")
+
+
+def test_changed_values_are_checked_by_the_form(skelo: Skelo) -> None:
+    approval = _pause(skelo)
+    for pair in ("title=B", "copies=0", "copies=many", "other=1"):
+        refused = skelo("approve", approval, "--set", pair, "--json")
+        assert (refused.code, list(refused.document)) == (2, ["error"])
+    changed = skelo("approve", approval, "--set", "title=Wasps", "--json")
+    assert (changed.code, changed.document["outputs"]) == (0, {"text": "Wasps"})
+
+
+def test_deny_needs_a_reason_and_lets_the_run_do_what_it_does_then(skelo: Skelo) -> None:
+    approval = _pause(skelo)
+    assert skelo("deny", approval, "--json").document["error"]["code"] == "USAGE"
+    denied = skelo("deny", approval, "--reason", "no bees", "--json")
+    assert (denied.code, denied.document["outputs"]) == (0, {"text": "nothing"})
+
+
+class Terminal:
+    """`skelo` on a pseudo-terminal, 80 columns wide."""
+
+    def __init__(self, folder: Path, *words: str) -> None:
+        self._main, child = pty.openpty()
+        self.seen = ""
+        self._read = 0
+        self.process = subprocess.Popen(
+            [SKELO, *words],
+            cwd=folder,
+            stdin=child,
+            stdout=child,
+            stderr=child,
+            env=clean_environment() | {"TERM": "xterm", "COLUMNS": "80", "LINES": "24", "NO_COLOR": "1"},
+            start_new_session=True,
+        )
+        os.close(child)
+
+    def until(self, text: str) -> None:
+        """Read until `text` appears after what was read before."""
+        deadline = time.monotonic() + 20
+        while (at := self.seen.find(text, self._read)) < 0:
+            assert time.monotonic() < deadline, self.seen
+            ready, _, _ = select.select([self._main], [], [], 0.2)
+            if ready:
+                self.seen += os.read(self._main, 65536).decode()
+        self._read = at + len(text)
+
+    def type(self, line: str) -> None:
+        os.write(self._main, line.encode() + b"\n")
+
+    def end(self) -> int:
+        """Read the rest and give the exit code."""
+        while True:
+            try:
+                chunk = os.read(self._main, 65536)
+            except OSError:
+                break
+            if not chunk:
+                break
+            self.seen += chunk.decode()
+        os.close(self._main)
+        return self.process.wait(timeout=20)
+
+
+def test_a_terminal_asks_for_inputs_and_answers_by_their_schema(skelo: Skelo) -> None:
+    skelo.write("review.yaml", REVIEW)
+    terminal = Terminal(skelo.folder, "run", "review.yaml")
+    terminal.until("title (string): ")
+    terminal.type("Bees")
+    terminal.until("Publish Bees?")
+    terminal.until("Your answer (approve, deny, edit, later): ")
+    terminal.type("what")
+    terminal.until("say yes with other values")
+    terminal.until("Your answer")
+    terminal.type("edit")
+    terminal.until("The title as it will be")
+    terminal.until('title (string) ["Bees"]: ')
+    terminal.type("B")
+    terminal.until("title (string)")
+    terminal.type("Wasps")
+    terminal.until("copies (integer) [1]: ")
+    terminal.type("several")
+    terminal.until("copies wants integer")
+    terminal.until("copies (integer) [1]: ")
+    terminal.type("")
+    terminal.until("loud (yes or no) [leave out]: ")
+    terminal.type("y")
+    assert terminal.end() == 0
+    assert "HUMAN" in terminal.seen
+    assert "2 of 2 done" in terminal.seen
+    assert "Traceback" not in terminal.seen
+    assert skelo("output", "last", "text").out == "Wasps\n"
+
+
+def test_a_terminal_can_leave_a_question_for_later(skelo: Skelo) -> None:
+    skelo.write("review.yaml", REVIEW)
+    terminal = Terminal(skelo.folder, "run", "review.yaml", "--input", "title=Bees")
+    terminal.until("Your answer")
+    terminal.type("later")
+    assert terminal.end() == 3
+    resumed = Terminal(skelo.folder, "resume", "last")
+    resumed.until("Your answer")
+    resumed.type("deny")
+    resumed.until("Why: ")
+    resumed.type("no bees")
+    assert resumed.end() == 0
+    assert skelo("output", "last", "text").out == "nothing\n"
+
+
+def test_an_answer_from_another_process_reaches_a_run_that_waits_at_a_terminal(skelo: Skelo) -> None:
+    skelo.write("review.yaml", REVIEW)
+    terminal = Terminal(skelo.folder, "run", "review.yaml", "--input", "title=Bees")
+    terminal.until("Your answer")
+    (approval,) = skelo("approvals", "--json").document["approvals"]
+    answered = skelo("approve", approval["id"])
+    assert answered.code == 0
+    assert "the process that drives the run goes on with it" in answered.err
+    assert terminal.end() == 0
+    assert skelo("output", "last", "text").out == "Bees\n"

@@ -1,0 +1,263 @@
+"""Commands that start, drive, read and end runs, on a real data dir."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import SKELO, Result, Skelo, clean_environment
+
+CHAIN = """\
+name: chain
+inputs: {n: integer}
+blocks:
+  - id: double
+    mode: deterministic
+    inputs: {n: {type: integer, from: inputs.n}}
+    outputs: {n: integer}
+    deterministic: {handler: builtin:transform, config: {map: {n: inputs.n * 2}}}
+  - id: next
+    mode: deterministic
+    inputs: {n: {type: integer, from: double.n}}
+    outputs: {n: integer}
+    deterministic: {handler: builtin:transform, config: {map: {n: inputs.n + 1}}}
+outputs: {result: next.n}
+"""
+SLOW = """\
+name: slow
+blocks:
+  - id: wait
+    mode: deterministic
+    outputs: {done: boolean}
+    deterministic: {handler: handlers/wait.py}
+  - id: after
+    mode: deterministic
+    inputs: {done: {type: boolean, from: wait.done}}
+    outputs: {done: boolean}
+    deterministic: {handler: builtin:pass}
+"""
+WAIT = """\
+import pathlib, time
+def handler(ctx):
+    pathlib.Path("started").touch()
+    for _ in range(600):
+        if pathlib.Path("go").exists():
+            return {"done": True}
+        time.sleep(0.05)
+    raise TimeoutError
+"""
+
+
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory: pytest.TempPathFactory) -> tuple[Skelo, Result]:
+    """A project with one ended run."""
+    folder = tmp_path_factory.mktemp("ended")
+    (folder / "skelo.yaml").write_text("name: test\n")
+    (folder / "chain.yaml").write_text(CHAIN)
+    skelo = Skelo(folder=folder)
+    return skelo, skelo("run", "chain.yaml", "--input", "n=20", "--json")
+
+
+def test_run_prints_the_whole_document(ended: tuple[Skelo, Result]) -> None:
+    _, ran = ended
+    document = ran.document
+    assert ran.code == 0
+    assert (document["status"], document["ending"], document["phase"]) == ("completed", "ok", "DONE")
+    assert document["outputs"] == {"result": 41}
+    node = {"status": "idle", "outcome": "succeeded", "mode": "deterministic", "visits": 1, "attempts": 1}
+    assert document["nodes"] == {"double": {**node, "outputs": {"n": 40}}, "next": {**node, "outputs": {"n": 41}}}
+    assert document["approvals"] == []
+    assert list(document["budget"]) == ["steps", "tokens", "costUsd", "wallMs", "toolSpendUsd"]
+    assert document["budget"]["steps"] == {"used": 2, "limit": None}
+    assert "error" not in document
+
+
+def test_progress_goes_to_stderr_in_plain_lines(ended: tuple[Skelo, Result]) -> None:
+    _, ran = ended
+    lines = ran.err.splitlines()
+    assert lines[0] == f"run {ran.document['runId']}"
+    assert [line.split()[1:3] for line in lines[1:]] == [
+        ["double", "started"],
+        ["double", "done"],
+        ["next", "started"],
+        ["next", "done"],
+    ]
+
+
+def test_show_says_the_same_from_the_log(ended: tuple[Skelo, Result]) -> None:
+    skelo, ran = ended
+    shown = skelo("show", ran.document["runId"], "--json")
+    assert (shown.code, shown.document, shown.err) == (0, ran.document, "")
+
+
+def test_a_run_may_be_named_by_its_first_characters_or_last(ended: tuple[Skelo, Result]) -> None:
+    skelo, ran = ended
+    run_id = ran.document["runId"]
+    assert skelo("output", run_id[:8], "result").out == "41\n"
+    assert skelo("output", "last", "double.n", "--json").document == 40
+    assert skelo("show", "zzzz", "--json").document["error"]["code"] == "RUN_NOT_FOUND"
+    assert skelo("show", run_id[:2], "--json").document["error"]["code"] == "USAGE"
+
+
+def test_an_unknown_output_names_those_there_are(ended: tuple[Skelo, Result]) -> None:
+    skelo, _ = ended
+    result = skelo("output", "last", "nothing")
+    assert (result.code, result.out) == (2, "")
+    assert result.err == "error: OUTPUT_NOT_FOUND this run has no output nothing\n  its outputs: result\n"
+
+
+def test_runs_lists_the_newest_first_and_nothing_where_there_is_no_data_dir(
+    ended: tuple[Skelo, Result], tmp_path: Path
+) -> None:
+    skelo, ran = ended
+    (row,) = skelo("runs", "--json").document["runs"]
+    assert list(row) == ["runId", "name", "status", "ending", "createdAt", "updatedAt"]
+    assert (row["runId"], row["name"], row["status"], row["ending"]) == (
+        ran.document["runId"],
+        "chain",
+        "completed",
+        "ok",
+    )
+    empty = skelo("runs", "--json", "--data-dir", str(tmp_path / "none"))
+    assert (empty.code, empty.document) == (0, {"runs": []})
+    assert not (tmp_path / "none").exists()
+
+
+def test_events_are_the_lines_of_the_log(ended: tuple[Skelo, Result]) -> None:
+    skelo, ran = ended
+    printed = skelo("events", "last", "--json")
+    file = skelo.folder / ".skelo" / "runs" / ran.document["runId"] / "events.jsonl"
+    assert (printed.code, printed.out) == (0, file.read_text())
+    later = skelo("events", "last", "--after", "5", "--follow")
+    assert [line.split()[2] for line in later.out.splitlines()] == ["run.ended"]
+
+
+def test_receipts_verify_replay_export_agree(ended: tuple[Skelo, Result], tmp_path: Path) -> None:
+    skelo, ran = ended
+    receipts = skelo("receipts", "last", "--json").document
+    assert [receipt["step_id"] for receipt in receipts["receipts"]] == ["double", "next"]
+    assert receipts["digest"].startswith("sha256:")
+    verified = skelo("verify", "last", "--json")
+    assert (verified.code, verified.document["intact"], verified.document["ended"]) == (0, True, True)
+    replayed = skelo("replay", "last", "--json")
+    assert (replayed.code, replayed.document["counts"]["same"]) == (0, 2)
+    file = tmp_path / "run.skelo.jsonl"
+    assert skelo("export", "last", "--sign", "-o", str(file), "--json").document["runId"] == ran.document["runId"]
+    elsewhere = skelo("verify", str(file), "--json", folder=tmp_path)
+    assert (elsewhere.code, elsewhere.document["signature"]) == (0, "ok")
+    file.write_bytes(file.read_bytes().replace(b"succeeded", b"succeedee", 1))
+    altered = skelo("verify", str(file), folder=tmp_path)
+    assert (altered.code, altered.out.split()[0]) == (1, "altered")
+
+
+def test_fork_keeps_what_came_before_and_diff_shows_the_rest(ended: tuple[Skelo, Result], tmp_path: Path) -> None:
+    original, ran = ended
+    skelo = Skelo(folder=Path(shutil.copytree(original.folder, tmp_path / "copy")))
+    forked = skelo("fork", ran.document["runId"], "--from", "next", "--set", "n=7", "--json")
+    assert (forked.code, forked.document["outputs"]) == (0, {"result": 8})
+    assert forked.document["nodes"]["double"]["outputs"] == {"n": 40}
+    compared = skelo("diff", ran.document["runId"], forked.document["runId"], "--json", "--exit-code")
+    assert compared.code == 1
+    changed = {node["node"]: node["outputs"] for node in compared.document["nodes"]}["next"]
+    assert [(change["path"], change["before"], change["after"]) for change in changed] == [("/n", 41, 8)]
+    assert skelo("diff", ran.document["runId"], ran.document["runId"]).out.endswith("2 of 2 nodes are the same\n")
+
+
+def test_bad_inputs_exit_2_and_start_nothing(skelo: Skelo) -> None:
+    skelo.write("chain.yaml", CHAIN)
+    for words, code in (
+        ((), "INPUT_MISSING"),
+        (("--input", "n=many"), "INPUT_INVALID"),
+        (("--input", "n=1.5"), "INPUT_INVALID"),
+        (("--input", "m=1"), "INPUT_UNKNOWN"),
+        (("--inputs", "nowhere.json"), "FILE_UNREADABLE"),
+    ):
+        result = skelo("run", "chain.yaml", *words, "--json")
+        assert (result.code, result.document["error"]["code"]) == (2, code)
+    assert skelo("runs", "--json").document == {"runs": []}
+
+
+def test_a_failed_run_says_why_and_exits_1(skelo: Skelo) -> None:
+    skelo.write("fails.yaml", CHAIN.replace("inputs.n + 1", "inputs.n / 0"))
+    result = skelo("run", "fails.yaml", "--inputs", "-", stdin='{"n": 1}')
+    assert result.code == 1
+    assert result.out.startswith("failed  ")
+    assert " in next: " in result.out
+    assert skelo("resume", "last", "--json").document["ending"] == "failed"
+
+
+def test_a_spent_budget_exits_4(skelo: Skelo) -> None:
+    skelo.write("chain.yaml", CHAIN + "budgets: {max_steps: 1}\n")
+    result = skelo("run", "chain.yaml", "--input", "n=1", "--json")
+    assert (result.code, result.document["ending"]) == (4, "budget_exceeded")
+
+
+def _start_slow(skelo: Skelo) -> subprocess.Popen[str]:
+    skelo.write("slow.yaml", SLOW)
+    skelo.write("handlers/wait.py", WAIT)
+    process = subprocess.Popen(
+        [SKELO, "run", "slow.yaml", "--json"],
+        cwd=skelo.folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=clean_environment(),
+    )
+    deadline = time.monotonic() + 20
+    while not (skelo.folder / "started").exists():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    return process
+
+
+def test_ctrl_c_suspends_and_resume_goes_on(skelo: Skelo) -> None:
+    process = _start_slow(skelo)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=20)
+    assert "Traceback" not in err
+    assert process.returncode == 3
+    suspended = Result(code=3, out=out, err=err).document
+    assert (suspended["status"], suspended["ending"]) == ("paused", None)
+    (skelo.folder / "go").touch()
+    resumed = skelo("resume", "last", "--json")
+    assert (resumed.code, resumed.document["ending"]) == (0, "ok")
+    assert resumed.document["outputs"] == {"done": True}
+
+
+def test_a_second_ctrl_c_cancels(skelo: Skelo) -> None:
+    process = _start_slow(skelo)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=20)
+    assert "Traceback" not in err
+    assert (process.returncode, Result(code=0, out=out, err=err).document["ending"]) == (130, "cancelled")
+
+
+def test_cancel_from_another_process_ends_the_run(skelo: Skelo) -> None:
+    process = _start_slow(skelo)
+    cancelled = skelo("cancel", "last", "--reason", "enough", "--json")
+    assert (cancelled.code, cancelled.document["ending"]) == (0, "cancelled")
+    process.communicate(timeout=20)
+    assert process.returncode == 130
+    again = skelo("cancel", "last", "--json")
+    assert (again.code, again.document["error"]["code"]) == (2, "RUN_ENDED")
+
+
+def test_a_killed_run_goes_on_where_it_stopped(skelo: Skelo) -> None:
+    process = _start_slow(skelo)
+    busy = skelo("resume", "last", "--json")
+    assert (busy.code, busy.document["error"]["code"]) == (2, "BUSY")
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate(timeout=20)
+    (skelo.folder / "go").touch()
+    resumed = skelo("resume", "last", "--json")
+    assert (resumed.code, resumed.document["ending"]) == (0, "ok")

@@ -1,0 +1,162 @@
+"""Commands that need only a workflow file: validate, hash, explain, init, doctor, run --dry-run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.cli.conftest import Skelo
+
+GOOD = """\
+name: greeting
+description: Two steps.
+inputs:
+  who: string
+blocks:
+  - id: first
+    mode: deterministic
+    inputs: {who: {type: string, from: inputs.who}}
+    outputs: {text: string}
+    deterministic: {handler: builtin:transform, config: {map: {text: "'Hello ' + inputs.who"}}}
+    post_gates: [{name: long_enough, type: length, port: text, min: 3}]
+  - id: left
+    mode: deterministic
+    inputs: {text: {type: string, from: first.text}}
+    outputs: {text: string}
+    deterministic: {handler: builtin:transform, config: {map: {text: inputs.text}}}
+  - id: right
+    mode: approval
+    inputs: {text: {type: string, from: first.text}}
+    approval: {prompt: "Good? {{ inputs.text }}"}
+"""
+BAD = "name: bad\nblocks:\n  - id: a\n    mode: determinstic\n  - id: a\n    mod: ai\n"
+
+
+def test_validate_prints_each_problem_at_its_place_and_exits_2(skelo: Skelo) -> None:
+    skelo.write("bad.yaml", BAD)
+    result = skelo("validate", "bad.yaml")
+    assert (result.code, result.out) == (2, "")
+    lines = result.err.splitlines()
+    assert lines[0].startswith("bad.yaml:4:11: CHOICE ")
+    assert lines[0].endswith("(did you mean 'deterministic'?)")
+    assert lines[-1].endswith("problems found, nothing was started")
+
+
+def test_validate_as_json_is_one_document(skelo: Skelo) -> None:
+    skelo.write("good.yaml", GOOD)
+    skelo.write("bad.yaml", BAD)
+    result = skelo("validate", "good.yaml", "bad.yaml", "--json")
+    assert (result.code, result.err) == (2, "")
+    assert sorted(result.document) == ["files", "problems", "warnings"]
+    assert sorted(result.document["problems"][0]) == ["code", "column", "file", "hint", "line", "message", "path"]
+    assert [(entry["file"], entry["valid"]) for entry in result.document["files"]] == [
+        ("good.yaml", True),
+        ("bad.yaml", False),
+    ]
+
+
+def test_the_problems_of_a_file_stop_a_run_and_nothing_is_started(skelo: Skelo) -> None:
+    skelo.write("bad.yaml", BAD)
+    result = skelo("run", "bad.yaml", "--json")
+    assert (result.code, result.err) == (2, "")
+    assert list(result.document) == ["problems"]
+    assert not (skelo.folder / ".skelo").exists()
+
+
+def test_hash_ignores_comments_and_spacing(skelo: Skelo) -> None:
+    skelo.write("one.yaml", GOOD)
+    skelo.write("two.yaml", "# a comment\n" + GOOD.replace("name: greeting", "name:   greeting"))
+    one, two = skelo("hash", "one.yaml", "two.yaml").out.splitlines()
+    assert one.split("  ") == [two.split("  ")[0], "one.yaml"]
+    assert one.startswith("sha256:")
+
+
+def test_explain_draws_layers_contracts_gates_and_totals(skelo: Skelo) -> None:
+    skelo.write("good.yaml", GOOD)
+    result = skelo("explain", "good.yaml")
+    assert (result.code, result.err) == (0, "")
+    assert (
+        "  ● DET   first  ← inputs.who\n  │\n  ┌ DET   left   ← first.text\n  └ HUMAN right  ← first.text\n"
+        in result.out
+    )
+    assert 'gate after  long_enough: length {"port":"text","min":3}' in result.out
+    assert "  all    3       3" in result.out
+    assert "minimum / expected / worst case" in result.out
+    assert not (skelo.folder / ".skelo").exists()
+
+
+def test_explain_as_json_lists_layers_blocks_edges_and_totals(skelo: Skelo) -> None:
+    skelo.write("good.yaml", GOOD)
+    document = skelo("explain", "good.yaml", "--json").document
+    assert document["layers"] == [["first"], ["left", "right"]]
+    assert [(block["id"], block["badge"], block["effect"]) for block in document["blocks"]] == [
+        ("first", "DET", "pure"),
+        ("left", "DET", "pure"),
+        ("right", "HUMAN", "idempotent"),
+    ]
+    assert {"from": "first", "output": "text", "to": "left", "input": "text"} in document["edges"]
+    assert sorted(document["totals"]["byMode"]) == ["approval", "deterministic"]
+    assert document["history"] is None
+
+
+def test_a_dry_run_checks_the_inputs_and_starts_nothing(skelo: Skelo) -> None:
+    skelo.write("good.yaml", GOOD)
+    assert skelo("run", "good.yaml", "--dry-run", "--json").document["error"]["code"] == "INPUT_MISSING"
+    result = skelo("run", "good.yaml", "--dry-run", "--input", "who=Ada")
+    assert result.code == 0
+    assert result.out.endswith("dry run: the workflow and its inputs are valid, nothing was started\n")
+    assert not (skelo.folder / ".skelo").exists()
+
+
+def test_a_file_that_is_no_workflow_is_said_to_be_none(skelo: Skelo) -> None:
+    (skelo.folder / "binary").write_bytes(b"\xff\x00\xfe")
+    for name, code in (("nowhere.yaml", "FILE_NOT_FOUND"), (".", "FILE_UNREADABLE"), ("a" * 5000, "FILE_UNREADABLE")):
+        result = skelo("validate", name, "--json")
+        assert (result.code, result.document["error"]["code"]) == (2, code)
+    assert skelo("validate", "binary", "--json").code == 2
+
+
+def test_init_writes_a_project_that_validates_runs_and_passes_its_tests(tmp_path: Path) -> None:
+    skelo = Skelo(folder=tmp_path)
+    made = skelo("init", "demo", "--json")
+    assert made.code == 0
+    assert made.document["files"] == [
+        ".gitignore",
+        "README.md",
+        "handlers/words.py",
+        "hello.test.yaml",
+        "hello.yaml",
+        "release.test.yaml",
+        "release.yaml",
+        "schema/blocks.schema.json",
+        "skelo.yaml",
+    ]
+    demo = Skelo(folder=tmp_path / "demo")
+    first = (demo.folder / "hello.yaml").read_text().splitlines()[0]
+    assert first == "# yaml-language-server: $schema=./schema/blocks.schema.json"
+    assert json.loads((demo.folder / "schema/blocks.schema.json").read_text())["$schema"]
+    assert demo("validate", "hello.yaml", "release.yaml").code == 0
+    ran = demo("run", "hello.yaml", "--input", "name=Ada", "--json")
+    assert (ran.code, ran.document["outputs"]["greeting"]) == (0, "Hello, Ada!")
+    assert Path(ran.document["outputs"]["file"]).read_text() == "Hello, Ada!"
+    assert demo("test", "hello.yaml").out.endswith("2 passed, 0 failed\n")
+    assert demo("test", "release.yaml").out.endswith("2 passed, 0 failed\n")
+
+
+def test_init_writes_over_nothing_unless_told_to(tmp_path: Path) -> None:
+    skelo = Skelo(folder=tmp_path)
+    mine = skelo.write("hello.yaml", "mine")
+    result = skelo("init")
+    assert (result.code, mine.read_text()) == (2, "mine")
+    assert result.err.startswith("error: FILE_EXISTS . already has hello.yaml\n")
+    assert skelo("init", "--force").code == 0
+    assert mine.read_text() != "mine"
+
+
+def test_doctor_finds_a_healthy_set_up_healthy_and_a_broken_project_broken(skelo: Skelo) -> None:
+    good = skelo("doctor", "--json")
+    assert (good.code, good.document["ok"]) == (0, True)
+    assert {check["name"] for check in good.document["checks"]} >= {"python", "data dir", "file locks", "durable write"}
+    skelo.write("skelo.yaml", "nmae: x\n")
+    bad = skelo("doctor", "--json")
+    assert (bad.code, bad.document["checks"][-1]["state"]) == (1, "fail")
