@@ -80,6 +80,20 @@ def walk(node: Node) -> Iterator[Node]:
         yield from walk(child)
 
 
+def free_names(node: Node) -> frozenset[str]:
+    """The variables that `node` needs from outside: all it names but those of its own comprehensions."""
+    match node:
+        case Name(name=name):
+            return frozenset({name})
+        case Comprehension():
+            inside = free_names(node.condition) | free_names(node.step)
+            after = free_names(node.result) - {node.accumulator}
+            outside = free_names(node.items) | free_names(node.initial)
+            return outside | after | (inside - {*node.variables, node.accumulator})
+        case _:
+            return frozenset[str]().union(*map(free_names, _children(node)))
+
+
 def _children(node: Node) -> tuple[Node, ...]:
     match node:
         case Constant() | Name():

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias, cast
 
@@ -30,6 +30,7 @@ _Types: TypeAlias = "frozenset[tuple[str, str]]"
 _Shapes: TypeAlias = "tuple[tuple[str, cel_types.Shape], ...]"
 
 _MISSING = object()
+_NUL = b"\\u0000"
 _SMALLER = "use less data, or do this in a deterministic block"
 _NAME = re.compile(r"[_a-zA-Z][_a-zA-Z0-9]*(\.[_a-zA-Z][_a-zA-Z0-9]*)?")
 
@@ -83,7 +84,7 @@ class Expression:
         data = self._within_bounds(data)
         try:
             result = self._program.eval(data=data)
-            kind = result.type().name()
+            kind = result.type().name().partition("<")[0]
             plain = result.plain_value()
         except (RuntimeError, TypeError, ValueError, RecursionError) as error:
             raise self._failed(str(error)) from None
@@ -96,17 +97,24 @@ class Expression:
         try:
             written = orjson.dumps(data, option=orjson.OPT_PASSTHROUGH_SUBCLASS)
             # Every level opens a bracket, so that few brackets cannot be many levels.
-            plain = written.count(b"[") + written.count(b"{") <= canonical.MAX_DEPTH
+            doubtful = written.count(b"[") + written.count(b"{") > canonical.MAX_DEPTH or _NUL in written
         except TypeError:
-            plain = False
-        if not plain:
-            try:
-                data = {name: canonical.admit(value) for name, value in data.items()}
-            except errors.InvalidInput as error:
-                raise self._failed(error.message, error.hint) from None
+            doubtful = True
+        if doubtful:
+            data = self._admitted(data)
         if self._metered and cel_cost.Meter(self._tree, data).work() > cel_cost.MAX_BYTES:
             raise self._failed("on data of this size it could take more time and memory than is allowed", _SMALLER)
         return data
+
+    def _admitted(self, data: dict[str, object]) -> dict[str, object]:
+        try:
+            admitted = {name: canonical.admit(value) for name, value in data.items()}
+        except errors.InvalidInput as error:
+            raise self._failed(error.message, error.hint) from None
+        if any(map(_has_nul, admitted.values())):
+            # The library would take the text to end there (0.1.3), and judge another text than the one that is used.
+            raise self._failed("its data has text with a NUL character, which an expression cannot read")
+        return cast("dict[str, object]", admitted)
 
     def _as_json(self, kind: str, plain: object) -> Json:
         what, hint = kind.lower(), "wrap it in string(...)"
@@ -145,17 +153,17 @@ def _compile(text: str, types: _Types, shapes: _Shapes) -> Expression:
     environment = _environment(types)
     try:
         checked = environment.compile(text)
+        serialised = checked.serialize()
+        returns = _returns(checked.return_type().name())
     except RuntimeError as error:
         raise cel_report.explained(str(error), [name for name, _ in shapes]) from None
-    serialised = checked.serialize()
     tree = cel_ast.read(serialised)
     _check_fields(text, tree, shapes)
     _check_time_zones(tree)
-    declared = {name for name, _ in types}
-    names = {node.name for node in cel_ast.walk(tree) if isinstance(node, cel_ast.Name)} & declared
+    names = cel_ast.free_names(tree) & {name for name, _ in types}
     return Expression(
         text=text,
-        returns=_returns(checked.return_type().name()),
+        returns=returns,
         variables=frozenset(name.partition(".")[0] for name in names),
         _names=tuple((name, tuple(name.split("."))) for name in sorted(names)),
         _tree=tree,
@@ -245,7 +253,8 @@ def _fields_of(node: cel_ast.Node, shapes: Mapping[str, cel_types.Shape]) -> dic
     return None if found is None else dict(found)
 
 
-def _returns(kind: str) -> str:
+def _returns(signature: str) -> str:
+    kind = signature.partition("<")[0]
     match kind:
         case "BOOL" | "INT" | "DOUBLE" | "STRING" | "LIST" | "MAP" | "NULL":
             return kind.lower()
@@ -262,3 +271,15 @@ def _look_up(values: Mapping[str, Json], path: tuple[str, ...]) -> object:
             return _MISSING
         found = cast("Mapping[str, object]", found).get(part, _MISSING)
     return found
+
+
+def _has_nul(value: Json) -> bool:
+    match value:
+        case str():
+            return "\0" in value
+        case Mapping():
+            return any("\0" in key or _has_nul(item) for key, item in value.items())
+        case Sequence():
+            return any(map(_has_nul, value))
+        case _:
+            return False

@@ -82,7 +82,8 @@ def _fits_constants(source: JsonObject, target: JsonObject) -> str | None:
     have, want = _constants(source), _constants(target)
     if have is not None and want is not None and not any(one == other for one in have for other in want):
         return "none of the source's constants is one of the target's"
-    if have is not None and not _overlap(frozenset(map(_type_of, have)), _types(target)):
+    allowed = _with_integer(_types(target))
+    if have is not None and not any(_type_of(constant) in allowed for constant in have):
         return f"{_names(map(_type_of, have))} cannot be {_names(_types(target))}"
     return None
 
