@@ -190,8 +190,8 @@ def test_files_that_could_not_be_written_before_closing_are_mended_by_the_next(t
     assert _file(tmp_path).read_bytes() == b"1\n"
 
 
-def test_a_thousand_runs_need_few_open_files(tmp_path: Path) -> None:
-    names = [f"{number:08d}-0000-4000-8000-000000000000" for number in range(1000)]
+def test_two_hundred_runs_need_few_open_files(tmp_path: Path) -> None:
+    names = [f"{number:08d}-0000-4000-8000-000000000000" for number in range(200)]
 
     async def run() -> None:
         store = datadir.open_log(tmp_path)

@@ -94,7 +94,7 @@ class SqliteLog:
         """Each chunk is a query of its own: no snapshot stays open that would keep the write-ahead log from reuse."""
         found = self._one("find_run", run_id)
         while found is not None:
-            rows = self._all("read_lines", found[0], after, CHUNK)
+            rows = self._rows_after(found[0], after)
             lines: list[bytes] = []
             for last, joined in rows:
                 part = joined.split(b"\n")
@@ -104,6 +104,15 @@ class SqliteLog:
                 yield lines
             if len(rows) < CHUNK:
                 return
+
+    def _rows_after(self, run: int, after: int) -> list[_Row]:
+        """Both kinds of rows in one snapshot: a row may get its place in between."""
+        with self._transaction("BEGIN"):
+            rows = self._execute(self._sql["read_placed"], (run, after, CHUNK)).fetchall()
+            if len(rows) < CHUNK:
+                seq = rows[-1][0] if rows else after
+                rows += self._execute(self._sql["read_unplaced"], (run, seq, CHUNK - len(rows))).fetchall()
+        return rows
 
     async def row(self, run_id: str) -> log.RunRow | None:
         """A run's listing; None for a run that is unknown or has none yet."""
@@ -239,13 +248,21 @@ class SqliteLog:
         with _faults():
             self._execute("PRAGMA synchronous = NORMAL")
             try:
-                self._execute("BEGIN IMMEDIATE")
+                with self._transaction("BEGIN IMMEDIATE"):
+                    yield
+            finally:
+                self._execute("PRAGMA synchronous = FULL")
+
+    @contextlib.contextmanager
+    def _transaction(self, begin: str) -> Generator[None]:
+        with _faults():
+            self._execute(begin)
+            try:
                 yield
                 self._execute("COMMIT")
             finally:
                 if self._connection.in_transaction:
                     self._execute("ROLLBACK")
-                self._execute("PRAGMA synchronous = FULL")
 
     def _data_version(self) -> int:
         return self._execute(self._sql["data_version"]).fetchone()[0]

@@ -22,20 +22,15 @@ SELECT max(
   coalesce((SELECT max(last) FROM log WHERE position > (SELECT position FROM placed) AND run = ?1), 0)
 );
 
--- name: read_lines
--- A run's rows that end after a seq, in order, at most so many.
-SELECT * FROM (
-  SELECT log.last AS last, log.lines AS lines FROM places CROSS JOIN log ON log.position = places.position
-  WHERE places.run = ?1 AND places.last > ?2
-  ORDER BY places.last LIMIT ?3
-)
-UNION ALL
-SELECT * FROM (
-  SELECT last, lines FROM log
-  WHERE position > (SELECT position FROM placed) AND run = ?1 AND last > ?2
-  ORDER BY position LIMIT ?3
-)
-ORDER BY last LIMIT ?3;
+-- name: read_placed
+-- A run's rows that end after a seq and have a place, in order, at most so many.
+SELECT log.last, log.lines FROM places CROSS JOIN log ON log.position = places.position
+WHERE places.run = ? AND places.last > ? ORDER BY places.last LIMIT ?;
+
+-- name: read_unplaced
+-- The same of the rows that have no place yet, which all come after those that have.
+SELECT last, lines FROM log
+WHERE position > (SELECT position FROM placed) AND run = ? AND last > ? ORDER BY position LIMIT ?;
 
 -- name: data_version
 -- A number that changes when another connection has committed.
