@@ -68,7 +68,7 @@ CASES = {
     ),
     "a config without what it needs": (
         "CONFIG_INVALID",
-        "blocks: [{id: a, mode: deterministic, deterministic: {handler: builtin:write-file, ctruefig: ‸{mkdir: true}}}]\n",
+        "blocks: [{id: a, mode: deterministic, deterministic: {handler: builtin:read-file, config: ‸{}}}]\n",
     ),
     "a config value of a wrong type": (
         "CONFIG_INVALID",

@@ -144,6 +144,7 @@ def _record(kind: type[_Value], forms: Mapping[str, _Form]) -> _Form:
     """A dataclass: its fields by name, without those at their default."""
     parts = tuple((field.name, _default(field), forms[field.name]) for field in fields(kind))
     needed = frozenset(name for name, default, _ in parts if default is MISSING)
+    blank = {"hash": ""} if "hash" in forms else {}
 
     def encoder(value: object) -> Json:
         encoded: dict[str, Json] = {}
@@ -158,7 +159,7 @@ def _record(kind: type[_Value], forms: Mapping[str, _Form]) -> _Form:
             raise _invalid(f"a {kind.__name__} is missing")
         if not value.keys() <= forms.keys() or not needed <= value.keys():
             raise _invalid(f"a {kind.__name__} has other keys")
-        return kind(**{name: forms[name].decode(part) for name, part in value.items()})
+        return kind(**{**blank, **{name: forms[name].decode(part) for name, part in value.items()}})
 
     return _Form(encode=encoder, decode=decoder)
 

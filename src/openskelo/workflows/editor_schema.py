@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from openskelo.handlers import catalog
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.workflows import block, blocks, gates, ports
 
@@ -40,7 +41,7 @@ def _top() -> dict[str, Json]:
         "description": _ANY_TEXT,
         "version": {"type": ["string", "number"]},
         "metadata": _FREE,
-        "inputs": _told("What a run is started with.", _ref("ports")),
+        "inputs": _told("What a run is started with.", _ref("outputs")),
         "outputs": _told(
             "What a run gives: block.port under a name; else the outputs of the last blocks.",
             {"type": "object", "additionalProperties": {"anyOf": [_reference(), _closed(_output(), needs=("from",))]}},
@@ -76,16 +77,15 @@ def _top() -> dict[str, Json]:
 
 def _definitions() -> dict[str, Json]:
     return {
-        "ports": {
-            "type": "object",
-            "propertyNames": {"pattern": "^[A-Za-z_][A-Za-z0-9_-]{0,63}$"},
-            "additionalProperties": _ref("port"),
+        "inputs": _ports(_linked()),
+        "outputs": _ports(_port()),
+        "edge": {
+            **_closed(
+                {"from": _TEXT, "output": _TEXT, "to": _TEXT, "input": _TEXT, "transform": _cel("sees `value`")},
+                needs=("from", "to"),
+            ),
+            "allOf": [_port_named("from", "output"), _port_named("to", "input")],
         },
-        "port": {"anyOf": [{"type": "string", "pattern": _TYPE_PATTERN}, _closed(_port())]},
-        "edge": _closed(
-            {"from": _TEXT, "output": _TEXT, "to": _TEXT, "input": _TEXT, "transform": _cel("sees `value`")},
-            needs=("from", "to"),
-        ),
         "retry": _closed(
             {
                 "max_attempts": _told("All tries, the first included.", {**_POSITIVE, "maximum": 100}),
@@ -101,15 +101,34 @@ def _definitions() -> dict[str, Json]:
     }
 
 
-def _port() -> dict[str, Json]:
+def _ports(long: JsonObject) -> JsonObject:
+    return {
+        "type": "object",
+        "propertyNames": {"pattern": "^[A-Za-z_][A-Za-z0-9_-]{0,63}$"},
+        "additionalProperties": {"anyOf": [{"type": "string", "pattern": _TYPE_PATTERN}, long]},
+    }
+
+
+def _port_named(block_key: str, port_key: str) -> JsonObject:
+    """An end of an edge: two keys, or `block.port` under one."""
+    return {"anyOf": [{"required": [port_key]}, {"properties": {block_key: _reference()}}]}
+
+
+def _linked() -> JsonObject:
+    links: JsonObject = {
+        "from": _told("block.port, or inputs.NAME.", _reference()),
+        "transform": _cel("sees `value`"),
+    }
+    return {**_port(links), "dependentRequired": {"transform": ["from"]}}
+
+
+def _port(links: JsonObject | None = None) -> JsonObject:
     properties: dict[str, Json] = {keyword: {} for keyword in sorted(ports.KEYWORDS)}
     properties["type"] = {"anyOf": [{"type": "string", "pattern": _TYPE_PATTERN}, {"type": "array", "items": _TEXT}]}
     properties["required"] = {"anyOf": [_FLAG, {"type": "array", "items": _ANY_TEXT}]}
     properties["description"] = _ANY_TEXT
     properties["kind"] = {"enum": ["json", "file", "artifact"]}
-    properties["from"] = _told("block.port, or inputs.NAME.", _reference())
-    properties["transform"] = _cel("sees `value`")
-    return properties
+    return _closed({**properties, **(links or {})})
 
 
 def _output() -> dict[str, Json]:
@@ -122,7 +141,10 @@ def _gates() -> list[Json]:
         properties: dict[str, Json] = {"type": {"const": name}, "name": _TEXT, "error": _ANY_TEXT}
         for key in (*kind.needs, *kind.takes):
             properties[key] = _GATE_PARAMS[key]
-        shapes.append(_closed(properties, needs=("type", *kind.needs)))
+        shape = _closed(properties, needs=("type", *kind.needs))
+        if kind.one_of:
+            shape["anyOf"] = [{"required": [key]} for key in kind.one_of]
+        shapes.append(shape)
     return shapes
 
 
@@ -150,7 +172,7 @@ def _block() -> JsonObject:
     properties.update(_block_rules())
     conditions: list[Json] = [
         _when_mode("deterministic", {"required": ["deterministic"]}),
-        _when_mode("approval", {"anyOf": [{"required": ["approval"]}, {"required": ["prompt"]}]}),
+        _when_mode("approval", {"anyOf": [_asking(), {"required": ["prompt"]}]}),
     ]
     return {**_closed(_only(properties, block.KEYS), needs=("id",)), "allOf": conditions}
 
@@ -161,9 +183,12 @@ def _block_basics() -> dict[str, Json]:
         "name": _ANY_TEXT,
         "description": _ANY_TEXT,
         "mode": _told("Who does the work: a model (default), code, or a person.", {"enum": list(block.MODES)}),
-        "inputs": _ref("ports"),
-        "outputs": _ref("ports"),
-        "deterministic": _closed({"handler": _TEXT, "config": {"type": ["object", "null"]}}, needs=("handler",)),
+        "inputs": _ref("inputs"),
+        "outputs": _ref("outputs"),
+        "deterministic": {
+            **_closed({"handler": _TEXT, "config": {"type": ["object", "null"]}}, needs=("handler",)),
+            "allOf": [_config(name, rules) for name, rules in catalog.CONFIG.items()],
+        },
         "prompt": _told("What the model or the person is asked; may hold {{ CEL }}.", _ANY_TEXT),
         "approval": {"anyOf": [{"const": True}, _ref("approval")]},
         "uses": _told("Another file of blocks, relative to this one.", _TEXT),
@@ -198,6 +223,15 @@ def _block_rules() -> dict[str, Json]:
         "estimate": _closed({"tokens": _WHOLE, "cost_usd": _AMOUNT, "duration_sec": _AMOUNT}),
         "strict_output": {"const": True},
     }
+
+
+def _config(name: str, rules: JsonObject) -> JsonObject:
+    named: JsonObject = {"properties": {"handler": {"const": name}}, "required": ["handler"]}
+    return {"if": named, "then": {"properties": {"config": {"anyOf": [{"type": "null"}, rules]}}}}
+
+
+def _asking() -> JsonObject:
+    return {"required": ["approval"], "properties": {"approval": {"type": "object", "required": ["prompt"]}}}
 
 
 def _when_mode(mode: str, then: JsonObject) -> JsonObject:

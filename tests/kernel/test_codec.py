@@ -1,0 +1,173 @@
+"""A workflow survives its JSON form exactly, and nothing else is taken for one."""
+
+from __future__ import annotations
+
+import json
+from typing import cast
+
+import hypothesis
+import pytest
+from hypothesis import strategies as st
+
+from openskelo import errors
+from openskelo.kernel import codec
+from openskelo.kernel.definition import (
+    Amount,
+    Approval,
+    Binding,
+    Bounce,
+    Estimate,
+    Foreach,
+    Gate,
+    Limits,
+    Node,
+    Port,
+    Retry,
+    Workflow,
+)
+from openskelo.kernel.json import Json, JsonObject
+
+_names = st.text(min_size=1, max_size=5)
+_texts = st.text(max_size=8)
+_counts = st.integers(min_value=0, max_value=2**53)
+_amounts = st.floats(min_value=0, max_value=1e6, allow_nan=False)
+_json = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | _texts,
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(_names, inner, max_size=2),
+    max_leaves=4,
+)
+_objects = st.dictionaries(_names, _json, max_size=2)
+_compositions = st.sampled_from(["all", "any"])
+_ports = st.builds(
+    Port,
+    name=_names,
+    schema=_objects,
+    kind=st.sampled_from(["json", "file", "artifact"]),
+    required=st.booleans(),
+    has_default=st.booleans(),
+    default=_json,
+    description=_texts,
+)
+_bindings = st.builds(Binding, node=_texts, port=_names, transform=st.none() | _texts)
+_gates = st.builds(Gate, name=_names, type=_names, params=_objects, error=_texts)
+_bounces = st.builds(
+    Bounce,
+    when_gate=_names,
+    route_to=_names,
+    max_bounces=_counts,
+    feedback=st.booleans(),
+    reset=st.lists(_names, max_size=2).map(tuple),
+)
+_approvals = st.builds(
+    Approval,
+    prompt=_texts,
+    approvers=st.lists(_names, max_size=2).map(tuple),
+    timeout_ms=st.none() | _counts,
+    on_timeout=st.sampled_from(["deny", "approve"]),
+    form=_objects,
+    on_deny=st.sampled_from(["end", "continue", "bounce"]),
+    bounce=st.none() | _bounces,
+)
+
+
+def _some(one: st.SearchStrategy[object]) -> st.SearchStrategy[tuple[object, ...]]:
+    return st.lists(one, max_size=2).map(tuple)
+
+
+_nodes = st.builds(
+    Node,
+    key=_names,
+    mode=st.sampled_from(["ai", "deterministic", "approval", "dag"]),
+    label=_texts,
+    description=_texts,
+    inputs=_some(_ports),
+    outputs=_some(_ports),
+    bindings=st.dictionaries(_names, _bindings, max_size=2),
+    after=_some(_names),
+    when=st.none() | _texts,
+    foreach=st.none() | st.builds(Foreach, items=_texts, name=_names, concurrency=_counts),
+    handler=st.none() | _texts,
+    config=_objects,
+    pre_gates=_some(_gates),
+    post_gates=_some(_gates),
+    pre_composition=_compositions,
+    post_composition=_compositions,
+    approval=st.none() | _approvals,
+    retry=st.builds(
+        Retry,
+        max_attempts=_counts,
+        backoff=st.sampled_from(["none", "linear", "exponential"]),
+        delay_ms=_counts,
+        max_delay_ms=_counts,
+        stall_after=_counts,
+    ),
+    timeout_ms=st.none() | _counts,
+    bounces=_some(_bounces),
+    effect=st.sampled_from(["pure", "idempotent", "once"]),
+    repeatable=st.booleans(),
+    cache=st.booleans(),
+    reserve=st.builds(Amount, steps=_counts, tokens=_counts, cost_nanousd=_counts, tool_nanousd=_counts),
+    estimate=st.none() | st.builds(Estimate, tokens=_counts, cost_usd=_amounts, duration_sec=_amounts),
+    metadata=_objects,
+)
+_limits = st.none() | _counts
+_workflows = st.builds(
+    Workflow,
+    name=_names,
+    hash=_texts,
+    description=_texts,
+    nodes=st.lists(_nodes, max_size=3, unique_by=lambda node: node.key).map(
+        lambda nodes: {node.key: node for node in nodes}
+    ),
+    inputs=_some(_ports),
+    outputs=st.dictionaries(_names, _bindings, max_size=2),
+    limits=st.builds(
+        Limits,
+        max_steps=_limits,
+        max_tokens=_limits,
+        max_wall_ms=_limits,
+        max_cost_nanousd=_limits,
+        max_tool_nanousd=_limits,
+    ),
+    parallel=_counts,
+)
+
+
+@hypothesis.given(_workflows)
+@hypothesis.settings(max_examples=60, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+def test_a_workflow_comes_back_exactly(workflow: Workflow) -> None:
+    stored = cast("JsonObject", json.loads(json.dumps(codec.encode(workflow), sort_keys=True)))
+    back = codec.decode(stored)
+    assert back == workflow
+    assert list(back.nodes) == list(workflow.nodes)
+
+
+def test_defaults_are_left_out() -> None:
+    workflow = Workflow(name="w", hash="", nodes={"a": Node(key="a", mode="ai")})
+    assert codec.encode(workflow) == {"name": "w", "nodes": [{"key": "a", "mode": "ai"}]}
+    assert codec.encode_node(workflow.nodes["a"]) == {"key": "a", "mode": "ai"}
+
+
+STRANGE: list[dict[str, Json]] = [
+    {},
+    {"name": "w"},
+    {"name": 5, "nodes": []},
+    {"name": "w", "nodes": {}},
+    {"name": "w", "nodes": "ab"},
+    {"name": "w", "nodes": [5]},
+    {"name": "w", "nodes": [], "more": 1},
+    {"name": "w", "nodes": [], "parallel": True},
+    {"name": "w", "nodes": [], "limits": {"max_steps": "5"}},
+    {"name": "w", "nodes": [], "outputs": []},
+    {"name": "w", "nodes": [{"key": "a", "mode": "magic"}]},
+    {"name": "w", "nodes": [{"key": "a", "mode": "ai", "cache": 1}]},
+    {"name": "w", "nodes": [{"key": "a", "mode": "ai", "config": []}]},
+    {"name": "w", "nodes": [{"key": "a", "mode": "ai", "estimate": {"cost_usd": "1"}}]},
+]
+
+
+@pytest.mark.parametrize("document", STRANGE)
+def test_anything_else_is_refused(document: dict[str, Json]) -> None:
+    with pytest.raises(errors.InvalidInput) as caught:
+        codec.decode(document)
+    assert caught.value.code == "DEFINITION_INVALID"

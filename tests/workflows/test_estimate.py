@@ -1,0 +1,103 @@
+"""What a workflow will take, added up by hand."""
+
+from __future__ import annotations
+
+from openskelo.kernel.json import Json
+from openskelo.workflows import estimate, load
+from openskelo.workflows.estimate import Quantity, Range
+
+
+def _report(*blocks: Json, items: int = 10, history: estimate.History | None = None) -> estimate.Report:
+    return estimate.estimate(load.from_document({"name": "w", "blocks": list(blocks)}), history, items=items)
+
+
+def test_one_ai_block_with_retries_and_repairs() -> None:
+    report = _report(
+        {
+            "id": "a",
+            "estimate": {"tokens": 100, "cost_usd": 0.5, "duration_sec": 2},
+            "contract_repair_attempts": 2,
+            "retry": {"max_attempts": 3, "backoff": "linear", "delay_ms": 1000},
+            "timeout_ms": 4000,
+        }
+    )
+    one = Quantity(steps=1, tokens=100, cost_usd=0.5, duration_sec=2.0)
+    # three tries of three answers; each try may last its timeout; waits of one and two seconds in between
+    worst = Quantity(steps=3, tokens=900, cost_usd=4.5, duration_sec=15.0)
+    whole = Range(minimum=one, expected=one, worst=worst)
+    assert report == estimate.Report(by_node={"a": whole}, by_mode={"ai": whole}, total=whole, items=10)
+
+
+def test_side_by_side_blocks_share_their_time() -> None:
+    slow = {"estimate": {"tokens": 1, "duration_sec": 5}, "contract_repair_attempts": 0}
+    report = _report({"id": "a", **slow}, {"id": "b", **slow}, {"id": "c", **slow, "after": ["a", "b"]})
+    assert report.total.expected == Quantity(steps=3, tokens=3, duration_sec=10.0)
+    assert report.by_mode["ai"].expected == Quantity(steps=3, tokens=3, duration_sec=15.0)
+    assert report.total.worst == Quantity(steps=3, tokens=3, duration_sec=15.0)
+
+
+def test_what_may_be_skipped_costs_nothing_at_least() -> None:
+    one = {"estimate": {"tokens": 1}, "contract_repair_attempts": 0}
+    report = _report(
+        {"id": "a", **one, "outputs": {"x": "string"}},
+        {"id": "b", **one, "when": "1 == 1", "after": ["a"]},
+        {"id": "c", **one, "after": ["b"]},
+        {"id": "d", **one, "after": ["a", "c"]},
+        {"id": "e", **one, "cache": True},
+    )
+    least = {key: value.minimum.steps for key, value in report.by_node.items()}
+    assert least == {"a": 1, "b": 0, "c": 0, "d": 1, "e": 0}
+    assert report.total.expected.steps == 5
+
+
+def test_ways_back_over_the_same_blocks_add_up_and_do_not_multiply() -> None:
+    gate = {"outputs": {"t": "string"}, "post_gates": [{"name": "g", "type": "not_empty", "port": "t"}]}
+    one = {"estimate": {"tokens": 1}, "contract_repair_attempts": 0}
+    report = _report(
+        {"id": "a", **one},
+        {"id": "b", **one, **gate, "after": ["a"],
+         "on_gate_fail": [{"when_gate": "g", "route_to": "b", "max_bounces": 2}]},
+        {"id": "c", **one, **gate, "after": ["b"],
+         "on_gate_fail": [{"when_gate": "g", "route_to": "a", "max_bounces": 3}]},
+        {"id": "d", "mode": "approval", "after": ["c"],
+         "approval": {"prompt": "?", "timeout_sec": 10, "on_deny": {"route_to": "c", "max_bounces": 1}}},
+    )  # fmt: skip
+    assert {key: value.worst.steps for key, value in report.by_node.items()} == {
+        "a": 1 + 3,
+        "b": 1 + 2 + 3,
+        "c": 1 + 2 + 3 + 1,
+        "d": 1 + 2 + 3 + 1,
+    }
+    assert report.by_mode["approval"].worst == Quantity(steps=7, duration_sec=70.0)
+
+
+def test_a_foreach_is_counted_with_the_assumed_items_and_says_so() -> None:
+    block = {"id": "a", "foreach": {"items": "[1, 2]", "concurrency": 4}, "estimate": {"tokens": 3, "duration_sec": 2}}
+    report = _report(block, items=10)
+    assert report.by_node["a"].minimum == Quantity()
+    assert report.by_node["a"].expected == Quantity(steps=10, tokens=30, duration_sec=6.0)
+    assert report.notes == ("lists of unknown length, counted with 10 items: a",)
+
+
+def test_a_deterministic_block_costs_no_tokens_and_no_money() -> None:
+    block = {"id": "a", "mode": "deterministic", "deterministic": {"handler": "local:f"}, "retry": {"max_attempts": 4}}
+    assert _report(block).total.worst == Quantity(steps=4)
+
+
+def test_the_past_goes_before_the_authors_word() -> None:
+    past = {"a": Quantity(tokens=70, cost_usd=0.1, duration_sec=3.0)}
+    report = _report({"id": "a", "estimate": {"tokens": 5}}, history=past)
+    assert report.total.expected == Quantity(steps=1, tokens=70, cost_usd=0.1, duration_sec=3.0)
+
+
+def test_what_cannot_be_counted_is_noted() -> None:
+    review = {"type": "llm_review", "port": "t", "criteria": ["good"]}
+    report = _report(
+        {"id": "a", "outputs": {"t": "string"}, "post_gates": [review]},
+        {"id": "b", "mode": "approval", "approval": {"prompt": "?", "timeout_ms": None}},
+    )
+    assert report.notes == (
+        "no estimate, counted as nothing: a",
+        "waits for a person without end: b",
+        "gates that ask a model are not counted: a",
+    )
