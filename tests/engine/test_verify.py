@@ -185,6 +185,20 @@ def test_a_signature_made_while_the_run_goes_on_holds_for_its_beginning(tmp_path
     stage.play(story)
 
 
+def test_whoever_gives_a_key_gets_no_green_for_an_unsigned_record(tmp_path: Path) -> None:
+    async def proof(engine: openskelo.Engine, run_id: str, data_dir: Path) -> None:
+        own = signature.open_key(data_dir).public
+        made = await export.export(engine.store, run_id, tmp_path / "run")
+        found = await verify.verify_run(engine.store, run_id, data_dir=data_dir, public_key=own)
+        assert (found.intact, found.signature, codes(found)) == (False, "none", ["SIGNATURE_MISSING"])
+        assert codes(verify.verify_file(made.path, public_key=own)) == ["SIGNATURE_MISSING"]
+        with pytest.raises(errors.InvalidInput) as refused:
+            verify.verify_file(made.path, public_key="nonsense")
+        assert refused.value.code == "KEY_INVALID"
+
+    play(tmp_path, proof)
+
+
 # -- export -----------------------------------------------------------------------------------------------------------
 
 

@@ -155,21 +155,20 @@ class _Reader:
         if not so_far.problems:
             self._compare_blobs(so_far.pruned)
         proved = replace(verifier.result(), blobs=len(self._present))
-        if header.signature is None:
-            return proved
         return chain.signed(proved, header.signature, verifier.watched, public_key)
 
     def _compare_blobs(self, pruned: int) -> None:
         for name, seq in self._referred.items():
             if name not in self._present:
-                self._verifier.report(sealed.Fault("BLOB_MISSING", f"blob {name} of event {seq} is not in the file"))
+                missing = sealed.Fault("BLOB_MISSING", f"blob {name} of event {seq} is not in the file")
+                self._verifier.report_whole(missing, seq)
         # Events that gave up their data may have referred to anything.
         for name in () if pruned else sorted(self._present - self._referred.keys()):
-            self._verifier.report(sealed.Fault("BLOB_UNKNOWN", f"no event refers to blob {name}"))
+            self._verifier.report_whole(sealed.Fault("BLOB_UNKNOWN", f"no event refers to blob {name}"))
 
     def _compare(self, what: str, said: object, found: object) -> None:
         if said != found:
-            self._verifier.report(
+            self._verifier.report_whole(
                 sealed.Fault("HEADER_MISMATCH", f"{what} is {found}; the header says {said}: lines were cut or added")
             )
 

@@ -21,7 +21,10 @@ MAX_PROBLEMS = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """One thing that is wrong: in which line (from 1), at which byte of the whole, with which event if it says so."""
+    """One thing that is wrong: in which line (from 1), at which byte of the whole, with which event if it says so.
+
+    Line 0 is about the record as a whole, or about what lies beside it.
+    """
 
     line: int
     offset: int
@@ -102,8 +105,18 @@ def verify_text(lines: Iterable[bytes], *, workflow: definition.Workflow | None 
     return verifier.result()
 
 
-def signed(proved: Verification, document: JsonObject, head: str | None, public_key: str | None = None) -> Verification:
-    """The result with a signature looked at; `head` is the hash that the record has at the signed seq."""
+def signed(
+    proved: Verification, document: JsonObject | None, head: str | None, public_key: str | None = None
+) -> Verification:
+    """The result with a signature looked at; `head` is the hash that the record has at the signed seq.
+
+    Whoever gives a key wants a signature by it: then a record without one is not good enough.
+    """
+    if document is None:
+        if public_key is None:
+            return proved
+        missing = Problem(line=0, offset=0, code="SIGNATURE_MISSING", message="the record is not signed")
+        return replace(proved, problems=(*proved.problems, missing))
     checked = signature.check(document, run_id=proved.run_id or "", head=head, public_key=public_key)
     problems = proved.problems
     if not checked.ok:
@@ -173,6 +186,11 @@ class Verifier:
                 seq=self._reading,
             )
         )
+
+    def report_whole(self, fault: sealed.Fault, seq: int | None = None) -> None:
+        """List what is wrong with the record as a whole, or with what event `seq` refers to."""
+        if len(self._problems) < MAX_PROBLEMS:
+            self._problems.append(Problem(line=0, offset=0, code=fault.code, message=fault.message, seq=seq))
 
     def result(self) -> Verification:
         """What all lines together prove."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from openskelo import errors
-from openskelo.contract import bundle, chain, envelope, pinned, references, sealed
+from openskelo.contract import bundle, chain, envelope, pinned, references, sealed, signature
 from openskelo.engine import signing
 from openskelo.kernel import definition, events
 from openskelo.kernel.json import JsonObject
@@ -15,7 +15,11 @@ from openskelo.stores import log
 
 
 def verify_file(path: Path, *, public_key: str | None = None) -> chain.Verification:
-    """Verify a file with nothing else at hand; a `head.sig` beside a plain log is looked at too (InvalidInput)."""
+    """Verify a file with nothing else at hand; a `head.sig` beside a plain log is looked at too (InvalidInput).
+
+    With a `public_key` (`ed25519:…` or PEM) the record must be signed by it.
+    """
+    public_key = None if public_key is None else signature.public_key(public_key)
     if not path.is_file():
         raise errors.InvalidInput(f"there is no file {path}", code="FILE_NOT_FOUND")
     try:
@@ -36,7 +40,11 @@ def verify_file(path: Path, *, public_key: str | None = None) -> chain.Verificat
 async def verify_run(
     store: log.Log, run_id: str, *, data_dir: Path | None = None, public_key: str | None = None
 ) -> chain.Verification:
-    """Verify a run where it was made: its lines, its blobs, and in `data_dir` its `events.jsonl` and signature."""
+    """Verify a run where it was made: its lines, its blobs, and in `data_dir` its `events.jsonl` and signature.
+
+    With a `public_key` (`ed25519:…` or PEM) the record must be signed by it (NotFound, InvalidInput).
+    """
+    public_key = None if public_key is None else signature.public_key(public_key)
     signed, fault = (None, None) if data_dir is None else _signature(signing.path_of(data_dir, run_id))
     verifier = chain.Verifier(watch=_signed_seq(signed))
     referred: dict[str, int] = {}
@@ -75,17 +83,19 @@ async def _check_blobs(store: log.Log, verifier: chain.Verifier, referred: dict[
         try:
             await store.blob(name)
         except errors.NotFound:
-            verifier.report(sealed.Fault("BLOB_MISSING", f"blob {name} of event {seq} is not there"))
+            verifier.report_whole(sealed.Fault("BLOB_MISSING", f"blob {name} of event {seq} is not there"), seq)
         except errors.Corrupt:
-            verifier.report(sealed.Fault("BLOB_MISMATCH", f"blob {name} of event {seq} was changed"))
+            verifier.report_whole(sealed.Fault("BLOB_MISMATCH", f"blob {name} of event {seq} was changed"), seq)
         except errors.InvalidInput as error:  # not a name at all
-            verifier.report(sealed.Fault(error.code, error.message))
+            verifier.report_whole(sealed.Fault(error.code, error.message), seq)
 
 
 async def _check_listing(store: log.Log, verifier: chain.Verifier, run_id: str) -> None:
     row = await store.row(run_id)
     if row is not None and row.ending is not None and not verifier.result().ended:
-        verifier.report(sealed.Fault("SEQ_GAP", f"the run is listed as ended ({row.ending}), but its end is missing"))
+        verifier.report_whole(
+            sealed.Fault("SEQ_GAP", f"the run is listed as ended ({row.ending}), but its end is missing")
+        )
 
 
 async def _check_mirror(store: log.Log, verifier: chain.Verifier, run_id: str, path: Path) -> None:
@@ -99,15 +109,19 @@ async def _check_mirror(store: log.Log, verifier: chain.Verifier, run_id: str, p
                 found = file.read(len(expected))
                 if not expected.startswith(found):
                     at = offset + sealed.first_difference(expected, found)
-                    verifier.report(sealed.Fault("FILE_DIFFERS", f"events.jsonl is not the log from byte {at} on"))
+                    verifier.report_whole(
+                        sealed.Fault("FILE_DIFFERS", f"events.jsonl is not the log from byte {at} on")
+                    )
                     return
                 offset += len(found)
             if file.read(1):
-                verifier.report(sealed.Fault("FILE_DIFFERS", f"events.jsonl goes on after the log, from byte {offset}"))
+                verifier.report_whole(
+                    sealed.Fault("FILE_DIFFERS", f"events.jsonl goes on after the log, from byte {offset}")
+                )
     except FileNotFoundError:
         return
     except OSError as error:
-        verifier.report(sealed.Fault("FILE_UNREADABLE", f"events.jsonl cannot be read: {error.strerror}"))
+        verifier.report_whole(sealed.Fault("FILE_UNREADABLE", f"events.jsonl cannot be read: {error.strerror}"))
 
 
 def _signature(path: Path) -> tuple[JsonObject | None, sealed.Fault | None]:
@@ -126,7 +140,6 @@ def _with_signature(
     verifier: chain.Verifier, signed: JsonObject | None, fault: sealed.Fault | None, public_key: str | None
 ) -> chain.Verification:
     if fault is not None:
-        verifier.report(fault)
+        verifier.report_whole(fault)
         return replace(verifier.result(), signature="bad")
-    proved = verifier.result()
-    return proved if signed is None else chain.signed(proved, signed, verifier.watched, public_key)
+    return chain.signed(verifier.result(), signed, verifier.watched, public_key)
