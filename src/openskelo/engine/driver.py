@@ -34,6 +34,7 @@ class Driver:
         self._latest = 0
         self._actors: dict[str, actors.Actor] = {}
         self._dirty: dict[str, actors.Actor] = {}
+        self._at_work = 0
         self._timers: list[tuple[int, str]] = []
         self.between_turns = asyncio.Lock()  # held while memory is ahead of the log
         self._mail = asyncio.Event()
@@ -54,6 +55,8 @@ class Driver:
             await asyncio.gather(self._loop, return_exceptions=True)
         if self._alarm is not None:
             self._alarm.cancel()
+        async with self.between_turns:
+            pass  # a turn that an attempt took itself is over before the store is closed
         work = [task for actor in self._actors.values() for task in actor.work.values()]
         for task in work:
             task.cancel()
@@ -81,9 +84,12 @@ class Driver:
 
     def send(self, actor: actors.Actor, letter: actors.Letter) -> None:
         """Put a letter into a run's mailbox."""
+        self._deliver(actor, letter)
+        self._mail.set()
+
+    def _deliver(self, actor: actors.Actor, letter: actors.Letter) -> None:
         actor.mailbox.append(letter)
         self._dirty[actor.run.id] = actor
-        self._mail.set()
 
     async def submit(self, actor: actors.Actor, command: commands.Command) -> None:
         """Send a command and wait until what it leads to is durable (Refused, StoreError)."""
@@ -101,11 +107,14 @@ class Driver:
         try:
             await self._rounds()
         except Exception as error:  # a defect of ours must not leave callers waiting for ever
-            internal = errors.OpenSkeloError(f"the driver failed: {error!r}", code="INTERNAL")
-            for actor in self._actors.values():
-                actor.give_up(internal, ())
-            self._actors.clear()
+            self._give_up(error)
             raise
+
+    def _give_up(self, error: Exception) -> None:
+        internal = errors.OpenSkeloError(f"the driver failed: {error!r}", code="INTERNAL")
+        for actor in self._actors.values():
+            actor.give_up(internal, ())
+        self._actors.clear()
 
     async def _rounds(self) -> None:
         loop = asyncio.get_running_loop()
@@ -178,6 +187,7 @@ class Driver:
                     key = (fact.node, fact.visit, fact.item or 0)
                     flight = run.in_flight.get(key)
                     if flight is not None and flight.attempt == fact.attempt:
+                        self._at_work += 1
                         actor.work[key] = asyncio.create_task(self._work(actor, flight))
                 case events.AttemptCancelled():
                     stopped = actor.work.pop((fact.node, fact.visit, fact.item or 0), None)
@@ -202,7 +212,28 @@ class Driver:
     # -- work ---------------------------------------------------------------------------------------------------------
 
     async def _work(self, actor: actors.Actor, flight: InFlight) -> None:
-        """Perform one attempt and report it."""
+        """Perform one attempt and report it.
+
+        When nothing else is under way the report is made durable here and now, which saves a trip through the loop;
+        otherwise the loop gathers it with the reports of others into one append.
+        """
+        try:
+            letter = await self._perform(actor, flight)
+        finally:
+            self._at_work -= 1
+        actor.work.pop((flight.node, flight.visit, flight.slot), None)
+        if self._at_work or self.between_turns.locked():
+            self.send(actor, letter)
+            return
+        self._deliver(actor, letter)
+        async with self.between_turns:
+            try:
+                await self._turn()
+            except Exception as error:
+                self._give_up(error)
+                raise
+
+    async def _perform(self, actor: actors.Actor, flight: InFlight) -> actors.Letter:
         cached: Mapping[str, JsonObject] = {}
         try:
             task = await wiring.make_task(self._store, actor.run, flight)
@@ -213,7 +244,6 @@ class Driver:
             attempted = await self._performer.perform(task)
             if task.node.cache:
                 cached = mail.cache_entry(actor.run, task, attempted.outcome)
-        actor.work.pop((flight.node, flight.visit, flight.slot), None)
         report = commands.ReportAttempt(
             at=self.now(),
             node=flight.node,
@@ -222,7 +252,7 @@ class Driver:
             item=flight.item,
             outcome=attempted.outcome,
         )
-        self.send(actor, actors.Letter(command=report, blobs=attempted.blobs, cached=cached))
+        return actors.Letter(command=report, blobs=attempted.blobs, cached=cached)
 
     # -- time and other processes -------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ import hashlib
 import json
 from dataclasses import dataclass
 from json.encoder import encode_basestring as quote
-from typing import Literal, cast
+from typing import Any, Literal
 
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.kernel.outcome import Metrics
@@ -71,16 +71,16 @@ class Receipt:
 
 def canonical(receipt: JsonObject) -> bytes:
     """The RFC 8785 bytes of a receipt document."""
-    metrics = cast("JsonObject", receipt["metrics"])
-    item = f'"item":{receipt["item"]},' if "item" in receipt else ""
+    fields: dict[str, Any] = dict(receipt)
+    metrics = fields["metrics"]
+    item = f'"item":{fields["item"]},' if "item" in fields else ""
     text = (
-        f'{{"attempt":{receipt["attempt"]},"inputs_hash":{quote(_text(receipt, "inputs_hash"))},{item}'
-        f'"metrics":{{"tokens_in":{metrics["tokens_in"]},"tokens_out":{metrics["tokens_out"]},"wall_ms":{metrics["wall_ms"]}}},'
-        f'"op":{quote(_text(receipt, "op"))},"output_hash":{quote(_text(receipt, "output_hash"))},'
-        f'"output_ref":{quote(_text(receipt, "output_ref"))},"plan_id":{quote(_text(receipt, "plan_id"))},'
-        f'"prev":{quote(_text(receipt, "prev"))},"status":{quote(_text(receipt, "status"))},'
-        f'"step_id":{quote(_text(receipt, "step_id"))},"ts":{receipt["ts"]},"visit":{receipt["visit"]},'
-        f'"workflow_hash":{quote(_text(receipt, "workflow_hash"))}}}'
+        f'{{"attempt":{fields["attempt"]},"inputs_hash":{quote(fields["inputs_hash"])},{item}"metrics":{{"tokens_in":'
+        f'{metrics["tokens_in"]},"tokens_out":{metrics["tokens_out"]},"wall_ms":{metrics["wall_ms"]}}},'
+        f'"op":{quote(fields["op"])},"output_hash":{quote(fields["output_hash"])},'
+        f'"output_ref":{quote(fields["output_ref"])},"plan_id":{quote(fields["plan_id"])},'
+        f'"prev":{quote(fields["prev"])},"status":{quote(fields["status"])},"step_id":{quote(fields["step_id"])},'
+        f'"ts":{fields["ts"]},"visit":{fields["visit"]},"workflow_hash":{quote(fields["workflow_hash"])}}}'
     )
     return text.encode()
 
@@ -94,7 +94,3 @@ def plain_digest(document: JsonObject) -> str:
     """The `sha256:` name of a document that holds only strings, integers, booleans, null and ASCII keys."""
     text = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
-
-
-def _text(receipt: JsonObject, key: str) -> str:
-    return cast("str", receipt[key])
