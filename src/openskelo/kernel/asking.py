@@ -13,13 +13,10 @@ from openskelo.kernel.stall import Streak
 
 def requested(run: Run, event: events.ApprovalRequested) -> None:
     """The question is open. One about a node's work holds the step that the answer, or the work, will take."""
-    node = run.nodes[event.node]
     kind = cast("str", event.tool["name"])
     index = event.item or 0
     run.asked += 1
     if kind == "approval":
-        node.status = "asking"
-        run.ready.pop(event.node, None)
         run.reserved.steps += 1
     if kind == "uncertain":
         run.uncertain.pop((event.node, event.visit, index), None)

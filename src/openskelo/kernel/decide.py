@@ -131,8 +131,8 @@ def _admit(run: Run, node: NodeState, command: commands.ResolveNode) -> None:
         wrong = None if cacheable else "its results are not to be had from the cache"
     elif (shape.foreach is not None) != (command.count is not None and command.items is not None):
         wrong = "a foreach needs its items and their count, and only a foreach does"
-    elif asks(run, shape) and command.ask is None:
-        wrong = "a person must be asked first"
+    elif asks(run, shape) != (command.ask is not None):
+        wrong = "a person is asked first where the node or the run says so, and only there"
     else:
         wrong = None
     if wrong is not None:

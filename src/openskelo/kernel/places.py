@@ -49,7 +49,10 @@ def enter(run: Run, node: NodeState, at: int) -> None:
 
 
 def resolved(run: Run, event: events.NodeResolved) -> None:
-    """The visit has its values. A second resolution (a person is asked again) keeps the items that there are."""
+    """The visit has its values. A second resolution (a person is asked again) keeps the items that there are.
+
+    Where a person is asked, nothing may start before the answer, even if the log broke off before the question.
+    """
     node = run.nodes[event.node]
     node.inputs = event.inputs
     if event.count is not None and node.items is None:
@@ -58,7 +61,7 @@ def resolved(run: Run, event: events.NodeResolved) -> None:
         node.slots = [Slot(feedback=feedback) for _ in range(event.count)]
         node.queue = deque(range(event.count))
     run.resolving.pop(node.key, None)
-    node.status = "ready"
+    node.status = "asking" if node.slots and asks(run, run.workflow.nodes[node.key]) else "ready"
     if node.slots:
         offer(run, node)
     else:
@@ -142,14 +145,13 @@ def skipped(run: Run, event: events.NodeSkipped) -> None:
 
 
 def fail(run: Run, node: NodeState, error: JsonObject, ending: events.Ending) -> None:
-    """The node failed, and with it the run, unless something else was first."""
+    """The node failed, and with it the run: nothing else happens before it ends."""
     node.status = "done"
     node.outcome = "failed"
     node.error = error
     run.ready.pop(node.key, None)
     run.resolving.pop(node.key, None)
-    if run.failed is None:
-        run.failed = (node.key, error, ending)
+    run.failed = (node.key, error, ending)
 
 
 def cancel(node: NodeState) -> None:

@@ -1,0 +1,266 @@
+"""Budgets: reserved before, settled after, never overspent, and an ending of their own."""
+
+from __future__ import annotations
+
+import pytest
+
+from openskelo.kernel import budget, commands, definition, outcome, pending
+from openskelo.kernel import run as runs
+from tests.kernel.stage import START, Stage, flow, work
+
+LIMITS = definition.Limits
+AMOUNT = definition.Amount
+
+
+def two(limits: definition.Limits, reserve: definition.Amount) -> Stage:
+    """`a` and `b` side by side."""
+    return Stage(flow(work("a", reserve=reserve), work("b", reserve=reserve), limits=limits))
+
+
+CASES = [
+    ("max_tokens", LIMITS(max_tokens=100), AMOUNT(tokens=60), "; 60 used and the next attempt needs 60"),
+    (
+        "max_cost_usd",
+        LIMITS(max_cost_nanousd=100),
+        AMOUNT(cost_nanousd=60),
+        " nano-dollars; 60 used and the next attempt needs 60",
+    ),
+    (
+        "max_tool_spend_usd",
+        LIMITS(max_tool_nanousd=100),
+        AMOUNT(tool_nanousd=60),
+        " nano-dollars; 60 used and the next attempt needs 60",
+    ),
+]
+
+
+def used(name: str, amount: int) -> outcome.Metrics:
+    match name:
+        case "max_tokens":
+            return outcome.Metrics(tokens_in=amount - 1, tokens_out=1)
+        case "max_cost_usd":
+            return outcome.Metrics(cost_nanousd=amount)
+        case _:
+            return outcome.Metrics(tool_nanousd=amount)
+
+
+@pytest.mark.parametrize(("name", "limits", "reserve", "told"), CASES)
+def test_what_does_not_fit_waits_while_others_may_give_back(
+    name: str, limits: definition.Limits, reserve: definition.Amount, told: str
+) -> None:
+    stage = two(limits, reserve)
+    assert stage.create() == ["run.created", "attempt.started a 1.1"]
+    assert stage.succeed("a", metrics=used(name, 10)) == ["attempt.succeeded a 1.1", "attempt.started b 1.1"]
+    stage.succeed("b", metrics=used(name, 60))
+    assert stage.ends() == ("ok", None)
+
+
+@pytest.mark.parametrize(("name", "limits", "reserve", "told"), CASES)
+def test_what_can_never_fit_ends_the_run_with_evidence(
+    name: str, limits: definition.Limits, reserve: definition.Amount, told: str
+) -> None:
+    stage = two(limits, reserve)
+    stage.create()
+    assert stage.succeed("a", metrics=used(name, 60)) == [
+        "attempt.succeeded a 1.1",
+        "run.ending budget_exceeded BUDGET_EXCEEDED",
+        "run.ended budget_exceeded BUDGET_EXCEEDED",
+    ]
+    assert stage.run.error == {
+        "code": "BUDGET_EXCEEDED",
+        "message": f"{name} is 100{told}",
+        "limit": name,
+        "allowed": 100,
+        "used": 60,
+        "node": "b",
+    }
+    assert runs.status(stage.run) == "failed"
+
+
+@pytest.mark.parametrize(("name", "limits", "reserve", "told"), CASES)
+def test_what_was_really_used_beyond_the_limit_ends_the_run(
+    name: str, limits: definition.Limits, reserve: definition.Amount, told: str
+) -> None:
+    stage = two(limits, reserve)
+    stage.create()
+    stage.succeed("a", metrics=used(name, 101))
+    assert stage.ends() == ("budget_exceeded", "BUDGET_EXCEEDED")
+    assert stage.run.error is not None
+    assert (stage.run.error["limit"], stage.run.error["used"]) == (name, 101)
+    assert str(stage.run.error["message"]).endswith("; 101 used")
+
+
+def test_steps_are_counted_and_the_last_one_allowed_may_be_taken() -> None:
+    stage = Stage(flow(work("a"), work("b", "a"), work("c", "b"), limits=LIMITS(max_steps=2)))
+    stage.create()
+    assert stage.succeed("a")[-1] == "attempt.started b 1.1"
+    stage.succeed("b")
+    assert stage.ends() == ("budget_exceeded", "BUDGET_EXCEEDED")
+    assert stage.run.error is not None
+    assert stage.run.error["message"] == "max_steps is 2; 2 used and the next attempt needs 1"
+    assert stage.run.spent.steps == 2
+
+
+@pytest.mark.parametrize(
+    "limits", [LIMITS(max_steps=0), LIMITS(max_tokens=0), LIMITS(max_cost_nanousd=0), LIMITS(max_wall_ms=0)]
+)
+def test_zero_allows_none(limits: definition.Limits) -> None:
+    stage = Stage(flow(work("a", reserve=AMOUNT(tokens=1, cost_nanousd=1)), limits=limits))
+    assert stage.create()[1] == "run.ending budget_exceeded BUDGET_EXCEEDED"
+    assert stage.run.nodes["a"].attempts == 0
+
+
+def test_wall_time_that_is_up_ends_the_run_at_the_tick() -> None:
+    stage = Stage(flow(work("a"), limits=LIMITS(max_wall_ms=1_000)))
+    stage.create()
+    assert pending.wake_at(stage.run) == START + 1_001
+    assert stage.tick(1_000) == []
+    assert stage.tick(1) == [
+        "run.ending budget_exceeded BUDGET_EXCEEDED",
+        "attempt.cancelled a 1.1 ending",
+        "run.ended budget_exceeded BUDGET_EXCEEDED",
+    ]
+    assert stage.run.error is not None
+    assert stage.run.error["message"] == "max_wall_ms is 1000 ms; 1001 used"
+    assert pending.wake_at(stage.run) is None
+
+
+def test_waiting_for_a_person_takes_no_wall_time() -> None:
+    approval = definition.Approval(prompt="?")
+    stage = Stage(flow(work("p", mode="approval", approval=approval), work("a", "p"), limits=LIMITS(max_wall_ms=100)))
+    stage.create()
+    stage.at += 30
+    stage.ask("p")
+    assert (stage.run.spent.wall_ms, budget.wall_deadline(stage.run)) == (30, None)
+    stage.at += 1_000_000
+    assert stage.tick() == []
+    assert stage.answer("p", outputs={"value": {}})[-1] == "attempt.started a 1.1"
+    assert budget.wall_ms(stage.run, stage.at + 70) == 100
+    assert pending.wake_at(stage.run) == stage.at + 71
+
+
+def test_an_operators_pause_takes_no_wall_time_once_nothing_is_in_flight() -> None:
+    stage = Stage(flow(work("a"), work("b", "a"), limits=LIMITS(max_wall_ms=100)))
+    stage.create()
+    stage.step(commands.PauseRun(at=stage.at, by="nora"))
+    stage.at += 50
+    stage.succeed("a")
+    stage.at += 10_000
+    stage.step(commands.ResumeRun(at=stage.at, by="nora"))
+    assert budget.wall_ms(stage.run, stage.at) == 50
+
+
+def test_the_time_nobody_drove_the_run_is_not_counted() -> None:
+    stage = Stage(flow(work("a"), limits=LIMITS(max_wall_ms=100)))
+    stage.create()
+    stage.tick(40)
+    stage.crash(1_000_000)
+    assert stage.run.ended is False
+    assert budget.wall_ms(stage.run, stage.at) == 0
+    stage.at += 100
+    stage.succeed("a")
+    assert stage.ends() == ("ok", None)
+
+
+def test_a_crash_in_the_middle_keeps_the_time_up_to_the_last_fact() -> None:
+    stage = Stage(flow(work("a"), work("b", "a"), limits=LIMITS(max_wall_ms=100)))
+    stage.create()
+    stage.at += 60
+    stage.succeed("a")
+    stage.crash(1_000)
+    assert budget.wall_ms(stage.run, stage.at) == 60
+
+
+def test_a_clock_that_went_back_never_gives_time_back() -> None:
+    stage = Stage(flow(work("a"), limits=LIMITS(max_wall_ms=100)))
+    stage.create()
+    stage.at -= 50
+    stage.succeed("a")
+    assert stage.run.spent.wall_ms == 0
+
+
+def test_a_cut_attempt_is_charged_what_it_had_reserved() -> None:
+    """Nobody knows what it used; a run that crashes again and again must not spend beyond its cap."""
+    reserve = AMOUNT(tokens=40, cost_nanousd=4, tool_nanousd=2)
+    limits = LIMITS(max_tokens=100, max_cost_nanousd=100, max_tool_nanousd=100)
+    stage = Stage(flow(work("a", reserve=reserve), limits=limits))
+    stage.create()
+    assert stage.crash() == ["run.recovered", "attempt.interrupted a 1.1 crash", "attempt.started a 1.2"]
+    spent = stage.run.spent
+    assert (spent.steps, spent.tokens, spent.cost_nanousd, spent.tool_nanousd) == (1, 40, 4, 2)
+    assert stage.crash()[-1] == "run.ended budget_exceeded BUDGET_EXCEEDED"
+    assert stage.run.spent.tokens == 80
+
+
+def test_a_retry_is_a_step_and_is_refused_when_none_is_left() -> None:
+    stage = Stage(flow(work("a", retry=definition.Retry(max_attempts=5)), limits=LIMITS(max_steps=2)))
+    stage.create()
+    stage.fail("a")
+    stage.fail("a")
+    assert stage.ends() == ("budget_exceeded", "BUDGET_EXCEEDED")
+
+
+def test_a_waiting_retry_or_an_open_question_gives_nothing_back_so_the_run_ends_now() -> None:
+    """Both hold no reservation that could make room for the node that does not fit."""
+    stage = Stage(
+        flow(
+            work("p", mode="approval", approval=definition.Approval(prompt="?")),
+            work("r", retry=definition.Retry(max_attempts=2, delay_ms=1_000)),
+            work("a", reserve=AMOUNT(tokens=50)),
+            work("b", "a", reserve=AMOUNT(tokens=51)),
+            limits=LIMITS(max_tokens=100),
+        )
+    )
+    stage.create()
+    stage.ask("p")
+    stage.fail("r")
+    assert stage.succeed("a", metrics=outcome.Metrics(tokens_in=50)) == [
+        "attempt.succeeded a 1.1",
+        "run.ending budget_exceeded BUDGET_EXCEEDED",
+        "approval.withdrawn p ending",
+        "run.ended budget_exceeded BUDGET_EXCEEDED",
+    ]
+    assert stage.outcomes() == {"p": "cancelled", "r": None, "a": "succeeded", "b": None}
+
+
+def test_a_person_is_not_asked_about_a_step_that_the_budget_does_not_allow() -> None:
+    approval = definition.Approval(prompt="?")
+    stage = Stage(flow(work("a"), work("p", "a", mode="approval", approval=approval), limits=LIMITS(max_steps=1)))
+    stage.create()
+    stage.succeed("a")
+    assert stage.ask("p")[0] == "run.ending budget_exceeded BUDGET_EXCEEDED"
+    assert stage.run.error is not None
+    assert stage.run.error["node"] == "p"
+
+
+def test_an_open_question_holds_its_step() -> None:
+    nodes = [work(key, mode="approval", approval=definition.Approval(prompt="?")) for key in ("p", "q")]
+    stage = Stage(flow(*nodes, limits=LIMITS(max_steps=1)))
+    stage.create()
+    stage.ask("p")
+    assert stage.ask("q")[0] == "run.ending budget_exceeded BUDGET_EXCEEDED"
+
+
+def test_an_answered_checkpoint_hands_its_step_to_the_work() -> None:
+    stage = Stage(flow(work("a", approval=definition.Approval(prompt="?")), limits=LIMITS(max_steps=1)))
+    stage.create()
+    stage.ask("a")
+    assert stage.answer("a") == ["approval.resolved a approved by nora", "attempt.started a 1.1"]
+    stage.succeed("a")
+    assert stage.ends() == ("ok", None)
+    assert (stage.run.spent.steps, stage.run.reserved.steps) == (1, 0)
+
+
+def test_the_totals_are_in_the_last_fact() -> None:
+    stage = Stage(flow(work("a", reserve=AMOUNT(tokens=9)), limits=LIMITS(max_tokens=100)))
+    stage.create()
+    stage.at += 7
+    stage.succeed("a", metrics=outcome.Metrics(tokens_in=3, tokens_out=4, cost_nanousd=5, tool_nanousd=6))
+    ended = stage.log[-1]
+    assert getattr(ended, "spent", None) == {
+        "steps": 1,
+        "tokens": 7,
+        "costNanousd": 5,
+        "toolNanousd": 6,
+        "wallMs": 7,
+    }

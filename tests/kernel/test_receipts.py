@@ -1,0 +1,145 @@
+"""Receipts: every field of every kind of attempt, their chain, and their canonical bytes."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import cast
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from openskelo.kernel import definition, events, outcome, receipts
+from openskelo.kernel.json import JsonObject
+from openskelo.values import canonical
+from tests.kernel.stage import START, Stage, failure, flow, work
+
+
+def listed(stage: Stage) -> list[JsonObject]:
+    """The receipts of a run in order."""
+    found = (getattr(event, "receipt", None) for event in stage.log)
+    return [receipt for receipt in found if receipt is not None]
+
+
+def test_the_receipt_of_a_success_has_every_field() -> None:
+    foreach = definition.Foreach(items="x")
+    stage = Stage(flow(work("a", foreach=foreach, mode="ai"), name="plan"))
+    stage.create()
+    stage.resolve("a", count=1)
+    stage.at += 9
+    metrics = outcome.Metrics(tokens_in=1, tokens_out=2, wall_ms=3, cost_nanousd=4, tool_nanousd=5)
+    stage.succeed("a", 0, value="v", metrics=metrics)
+    assert listed(stage) == [
+        {
+            "plan_id": "plan",
+            "step_id": "a",
+            "op": "ai",
+            "ts": START + 9,
+            "inputs_hash": "sha256:in",
+            "output_ref": "var:a",
+            "output_hash": canonical.digest({"out": "v"}),
+            "metrics": {"tokens_in": 1, "tokens_out": 2, "wall_ms": 3},
+            "visit": 1,
+            "attempt": 1,
+            "item": 0,
+            "status": "succeeded",
+            "workflow_hash": stage.workflow.hash,
+            "prev": receipts.GENESIS,
+        }
+    ]
+    landed = stage.log[-3]
+    assert isinstance(landed, events.AttemptSucceeded)
+    assert landed.spent == {"costNanousd": 4, "toolNanousd": 5}
+
+
+def test_every_kind_of_attempt_leaves_one_receipt_chained_to_the_one_before() -> None:
+    retry = definition.Retry(max_attempts=3)
+    approval = definition.Approval(prompt="?", on_deny="continue")
+    stage = Stage(
+        flow(
+            work("a", retry=retry),
+            work("b", "a", cache=True),
+            work("p", "b", mode="approval", approval=approval),
+            work("c", "p"),
+        )
+    )
+    stage.create()
+    stage.at += 10
+    stage.fail("a", failure("x"), output="sha256:bad")
+    stage.crash(5)
+    stage.succeed("a")
+    stage.resolve("b")
+    stage.succeed("b")
+    stage.ask("p")
+    stage.answer("p", "denied", outputs={"value": 0}, inputs_hash="sha256:i", output_hash="sha256:o")
+    stage.fail("c", failure("y", retryable=False))
+    found = listed(stage)
+    summary = [
+        tuple(receipt[name] for name in ("step_id", "attempt", "status", "output_ref", "op")) for receipt in found
+    ]
+    assert summary == [
+        ("a", 1, "failed", "none", "deterministic"),
+        ("a", 2, "interrupted", "none", "deterministic"),
+        ("a", 3, "succeeded", "var:a", "deterministic"),
+        ("b", 1, "succeeded", "var:b", "deterministic"),
+        ("p", 1, "succeeded", "var:p", "approval"),
+        ("c", 1, "failed", "none", "deterministic"),
+    ]
+    assert [receipt["output_hash"] for receipt in found[:2]] == ["sha256:bad", receipts.NOTHING]
+    assert [receipt["inputs_hash"] for receipt in found[:2]] == ["sha256:in", receipts.NOTHING]
+    assert cast("JsonObject", found[1]["metrics"])["wall_ms"] == 5
+    assert [receipt["prev"] for receipt in found] == [receipts.GENESIS, *map(canonical.digest, found[:-1])]
+    assert (stage.run.receipts, stage.run.last_receipt) == (6, found[-1])
+
+
+def test_a_denial_is_a_failed_attempt_whose_output_is_the_denial() -> None:
+    stage = Stage(flow(work("p", mode="approval", approval=definition.Approval(prompt="?"))))
+    stage.create()
+    stage.ask("p")
+    stage.answer("p", "denied", inputs_hash="sha256:i", reason="nö")
+    denial = {"code": "APPROVAL_DENIED", "message": "nö", "by": "nora"}
+    (receipt,) = listed(stage)
+    assert (receipt["status"], receipt["output_hash"]) == ("failed", canonical.digest(denial))
+
+
+def test_nothing_is_the_hash_of_null() -> None:
+    assert canonical.digest(None) == receipts.NOTHING
+
+
+NUMBERS = st.integers(min_value=0, max_value=2**53)
+RECEIPTS = st.builds(
+    receipts.Receipt,
+    plan_id=st.text(),
+    step_id=st.text(),
+    op=st.sampled_from(["ai", "deterministic", "approval"]),
+    ts=NUMBERS,
+    inputs_hash=st.text(),
+    output_ref=st.text(),
+    output_hash=st.text(),
+    metrics=st.builds(outcome.Metrics, tokens_in=NUMBERS, tokens_out=NUMBERS, wall_ms=NUMBERS),
+    visit=NUMBERS,
+    attempt=NUMBERS,
+    status=st.sampled_from(["succeeded", "failed", "interrupted", "cancelled"]),
+    workflow_hash=st.text(),
+    prev=st.text(),
+    item=st.none() | NUMBERS,
+)
+
+
+@settings(max_examples=200)
+@given(RECEIPTS)
+def test_the_bytes_written_by_hand_are_the_canonical_ones(receipt: receipts.Receipt) -> None:
+    document = receipt.document()
+    assert receipts.canonical(document) == canonical.dumps(document)
+    assert receipts.digest(document) == canonical.digest(document)
+
+
+FLAT = st.dictionaries(
+    st.text(st.characters(max_codepoint=127)), st.text() | st.integers(-(2**53), 2**53) | st.booleans() | st.none()
+)
+
+
+@settings(max_examples=200)
+@given(FLAT)
+def test_the_plain_digest_is_the_canonical_one(document: JsonObject) -> None:
+    assert receipts.plain_digest(document) == canonical.digest(document)
+    assert receipts.plain_digest({}) == "sha256:" + hashlib.sha256(b"{}").hexdigest()

@@ -1,0 +1,181 @@
+"""After a crash or a suspension: what is done again, what is asked about, and when it is enough."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from openskelo.errors import Refused
+from openskelo.kernel import commands, definition, events, follow
+from openskelo.kernel import run as runs
+from tests.kernel.stage import Stage, flow, work
+
+
+def started(effect: definition.Effect, **more: Any) -> Stage:
+    stage = Stage(flow(work("a", effect=effect, **more), work("b", "a")))
+    stage.create()
+    return stage
+
+
+@pytest.mark.parametrize("effect", ["pure", "idempotent"])
+def test_a_cut_attempt_that_may_be_repeated_is(effect: definition.Effect) -> None:
+    stage = started(effect)
+    assert stage.crash() == ["run.recovered", "attempt.interrupted a 1.1 crash", "attempt.started a 1.2"]
+    assert stage.succeed("a") == ["attempt.succeeded a 1.2", "attempt.started b 1.1"]
+
+
+def test_a_cut_attempt_spends_no_retry() -> None:
+    stage = started("pure")
+    stage.crash()
+    assert stage.run.nodes["a"].slots[0].failures == 0
+
+
+def test_a_finished_step_is_never_started_again() -> None:
+    stage = started("pure")
+    stage.succeed("a")
+    assert stage.crash() == ["run.recovered", "attempt.interrupted b 1.1 crash", "attempt.started b 1.2"]
+
+
+def test_a_cut_once_effect_is_asked_about() -> None:
+    stage = started("once")
+    assert stage.crash() == [
+        "run.recovered",
+        "attempt.interrupted a 1.1 crash uncertain",
+        "approval.requested a uncertain",
+    ]
+    assert runs.status(stage.run) == "paused"
+    asked = stage.log[-1]
+    assert isinstance(asked, events.ApprovalRequested)
+    assert asked.tool["args"] == {"node": "a", "visit": 1, "attempt": 1}
+    assert asked.expires_at is None
+
+
+def test_it_happened_with_these_outputs() -> None:
+    stage = started("once")
+    stage.crash()
+    assert stage.answer("a", "modified", args={"out": 1}, outputs={"value": {"out": 1}}, output_hash="sha256:o") == [
+        "approval.resolved a modified by nora",
+        "attempt.succeeded a 1.1",
+        "attempt.started b 1.1",
+    ]
+    assert stage.run.nodes["a"].outputs == {"value": {"out": 1}}
+    assert (stage.run.spent.steps, stage.run.nodes["a"].attempts) == (1, 1)
+
+
+def test_it_happened_needs_its_outputs() -> None:
+    stage = started("once")
+    stage.crash()
+    with pytest.raises(Refused, match="lacks the node's outputs"):
+        stage.answer("a", "modified")
+    stage.check()
+
+
+def test_do_it_again() -> None:
+    stage = started("once")
+    stage.crash()
+    assert stage.answer("a") == ["approval.resolved a approved by nora", "attempt.started a 1.2"]
+
+
+def test_fail() -> None:
+    stage = started("once")
+    stage.crash()
+    assert stage.answer("a", "denied") == [
+        "approval.resolved a denied by nora",
+        "node.failed a failed UNCERTAIN_EFFECT",
+        "run.ending failed UNCERTAIN_EFFECT",
+        "run.ended failed UNCERTAIN_EFFECT",
+    ]
+    assert stage.run.error == {"code": "UNCERTAIN_EFFECT", "message": "uncertain: denied by nora", "node": "a"}
+
+
+def test_a_failure_before_the_cut_is_told_with_the_denial() -> None:
+    stage = started("once", retry=definition.Retry(max_attempts=2))
+    stage.fail("a", "first")
+    stage.crash()
+    stage.answer("a", "denied", reason="it is gone")
+    assert stage.run.error == {
+        "code": "UNCERTAIN_EFFECT",
+        "message": "it is gone",
+        "last": {"code": "BAD", "message": "first"},
+        "node": "a",
+    }
+
+
+def test_only_those_who_may_let_it_happen_may_let_it_happen_again() -> None:
+    stage = started("once", approval=definition.Approval(prompt="?", approvers=("kim",)))
+    stage.ask("a")
+    stage.answer("a", by="kim")
+    stage.crash()
+    with pytest.raises(Refused, match="nora may not answer"):
+        stage.answer("a")
+
+
+def test_each_cut_item_of_a_foreach_is_asked_about_and_the_others_go_on() -> None:
+    foreach = definition.Foreach(items="x", concurrency=2)
+    stage = started("once", foreach=foreach)
+    stage.resolve("a", count=4)
+    stage.succeed("a", 0)
+    assert stage.crash() == [
+        "run.recovered",
+        "attempt.interrupted a[1] 1.1 crash uncertain",
+        "attempt.interrupted a[2] 1.1 crash uncertain",
+        "approval.requested a[1] uncertain",
+        "approval.requested a[2] uncertain",
+        "attempt.started a[3] 1.1",
+    ]
+    one, two = stage.run.approvals.values()
+    again = commands.AnswerApproval(at=stage.at, approval_id=one.id, status="approved", by="nora", digest=one.digest)
+    assert stage.step(again) == ["approval.resolved a[1] approved by nora", "attempt.started a[1] 1.2"]
+    happened = commands.AnswerApproval(
+        at=stage.at, approval_id=two.id, status="modified", by="nora", digest=two.digest, outputs={"value": "2"}
+    )
+    assert stage.step(happened) == ["approval.resolved a[2] modified by nora", "attempt.succeeded a[2] 1.1"]
+    stage.succeed("a", 3)
+    assert stage.succeed("a", 1)[1:] == ["node.finished a", "attempt.started b 1.1"]
+
+
+def test_work_that_keeps_killing_its_driver_is_not_started_for_ever() -> None:
+    stage = started("pure")
+    for _ in range(follow.MAX_INTERRUPTIONS - 1):
+        assert stage.crash()[-1].startswith("attempt.started a")
+    assert stage.crash()[2:] == [
+        "node.failed a failed INTERRUPTED_TOO_OFTEN",
+        "run.ending failed INTERRUPTED_TOO_OFTEN",
+        "run.ended failed INTERRUPTED_TOO_OFTEN",
+    ]
+
+
+def test_a_suspended_attempt_is_not_held_against_its_node() -> None:
+    """A person who stops the command line every evening is no handler that kills its driver."""
+    stage = started("pure")
+    for attempt in range(1, 2 * follow.MAX_INTERRUPTIONS):
+        stage.step(commands.PauseRun(at=stage.at, by="nora", reason="suspended"))
+        cut = commands.ReportInterrupted(at=stage.at, node="a", visit=1, attempt=attempt)
+        assert stage.step(cut) == [f"attempt.interrupted a 1.{attempt} suspended"]
+        assert runs.status(stage.run) == "paused"
+        assert stage.step(commands.ResumeRun(at=stage.at, by="nora"))[-1] == f"attempt.started a 1.{attempt + 1}"
+
+
+def test_a_suspended_once_effect_is_asked_about() -> None:
+    stage = started("once")
+    stage.step(commands.PauseRun(at=stage.at, by="nora", reason="suspended"))
+    assert stage.step(commands.ReportInterrupted(at=stage.at, node="a", visit=1, attempt=1)) == [
+        "attempt.interrupted a 1.1 suspended uncertain",
+        "approval.requested a uncertain",
+    ]
+
+
+def test_recovering_a_run_with_nothing_in_flight_changes_nothing_but_says_so() -> None:
+    stage = Stage(flow(work("a", mode="approval", approval=definition.Approval(prompt="?"))))
+    stage.create()
+    stage.ask("a")
+    assert stage.crash() == ["run.recovered"]
+    assert runs.status(stage.run) == "paused"
+
+
+def test_a_paused_run_is_still_paused_after_a_crash() -> None:
+    stage = started("pure")
+    stage.step(commands.PauseRun(at=stage.at, by="nora"))
+    assert stage.crash() == ["run.recovered", "attempt.interrupted a 1.1 crash"]
+    assert runs.status(stage.run) == "paused"
