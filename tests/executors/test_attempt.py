@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import dataclasses
+import time
 from pathlib import Path
 
 import pytest
 
 from openskelo import errors
-from openskelo.executors import attempt, calling
+from openskelo.executors import attempt, calling, limit
 from openskelo.handlers import context
 from openskelo.kernel import definition, outcome
 from openskelo.kernel.json import Json
@@ -306,3 +308,81 @@ def test_file_and_artifact_ports_are_checked_for_real(tmp_path: Path) -> None:
     assert found.failure == outcome.Failure(
         code="INPUT_CONTRACT", message="input 'a': not of the form artifact://<uuid>", retryable=False
     )
+
+
+def test_an_output_that_is_left_out_takes_its_default(tmp_path: Path) -> None:
+    async def nothing(ctx: context.Context) -> dict[str, Json]:
+        return {}
+
+    port = definition.Port(name="twice", schema={"type": "integer"}, has_default=True, default=7)
+    found = attempted(tmp_path, nothing, outputs=(port,)).outcome
+    assert (found.outputs, found.output_hash) == ({"value": {"twice": 7}}, canonical.digest({"twice": 7}))
+
+
+def test_a_sync_handler_that_never_ends_does_not_keep_the_process(tmp_path: Path) -> None:
+    def stuck(ctx: context.Context) -> dict[str, Json]:
+        time.sleep(20)
+        return {}
+
+    started = time.monotonic()
+    assert workshop.code_of(attempted(tmp_path, stuck, timeout_ms=20).outcome) == "TIMEOUT"
+    assert time.monotonic() - started < 5
+
+
+def test_a_handler_that_refuses_to_stop_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limit, "GRACE_SECONDS", 0.05)
+
+    async def scenario() -> str | None:
+        end = asyncio.Event()
+
+        async def stubborn(ctx: context.Context) -> dict[str, Json]:
+            while not end.is_set():
+                with contextlib.suppress(asyncio.CancelledError):
+                    await end.wait()
+            return {"twice": 1}
+
+        performer = attempt.Performer(
+            project=workshop.project(tmp_path), blobs=workshop.MemoryBlobs(), local_handlers={"it": stubborn}
+        )
+        found = await performer.perform(workshop.task_of(local_node(timeout_ms=20), {"n": 1}))
+        end.set()
+        return workshop.code_of(found.outcome)
+
+    assert asyncio.run(scenario()) == "TIMEOUT"
+
+
+def test_a_full_store_fails_the_attempt_and_may_be_retried(tmp_path: Path) -> None:
+    class Full:
+        async def put_blob(self, data: bytes) -> str:
+            raise errors.StoreFull("no space left")
+
+    async def scenario() -> outcome.Outcome:
+        async def large(ctx: context.Context) -> dict[str, Json]:
+            ctx.log("x" * 100_000)
+            return {"twice": "x" * 40_000}
+
+        performer = attempt.Performer(project=workshop.project(tmp_path), blobs=Full(), local_handlers={"it": large})
+        node = local_node(outputs=(workshop.port("twice", "string"),))
+        return (await performer.perform(workshop.task_of(node, {"n": 1}))).outcome
+
+    found = asyncio.run(scenario())
+    assert found.failure == outcome.Failure(code="STORE_FULL", message="no space left")
+
+
+def test_a_long_log_is_cut_in_the_middle_and_kept_apart(tmp_path: Path) -> None:
+    async def chatty(ctx: context.Context) -> dict[str, Json]:
+        for number in range(40_000):
+            ctx.log(f"line {number}")
+        return {"twice": 1}
+
+    blobs = workshop.MemoryBlobs()
+    (found,) = workshop.perform(
+        workshop.project(tmp_path), workshop.task_of(local_node(), {"n": 1}), local={"it": chatty}, blobs=blobs
+    )
+    (note,) = found.outcome.artifacts
+    assert (found.blobs, list(blobs.kept)) == ({}, [note.hash])
+    text = blobs.kept[note.hash].decode()
+    assert text.startswith("line 0\n")
+    assert text.endswith("line 39999\n")
+    assert "bytes left out" in text
+    assert len(text.encode()) < 300 * 1024

@@ -11,7 +11,7 @@ import pytest
 
 from openskelo import errors
 from openskelo.executors import attempt
-from openskelo.handlers import address
+from openskelo.handlers import address, exchange
 from openskelo.kernel import definition, outcome
 from openskelo.kernel.json import Json, JsonObject
 from tests.executors import workshop
@@ -269,3 +269,19 @@ def test_cancelling_ends_the_request_at_once(tmp_path: Path, site: web.Site) -> 
         return time.monotonic() - started
 
     assert asyncio.run(scenario()) < 0.5
+
+
+def test_tls_is_checked_against_the_name_although_the_address_is_connected_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    certificate = web.certificate(tmp_path, "localhost")
+    with web.serving(certificate) as site:
+        url = f"https://localhost:{site.port}/json"
+        exchange.trusted.cache_clear()
+        assert workshop.code_of(request(tmp_path, {}, url=url)) == "HTTP_FAILED"
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+        exchange.trusted.cache_clear()
+        assert request(tmp_path, {}, url=url).failure is None
+        assert workshop.code_of(request(tmp_path, {}, url=url.replace("localhost", "127.0.0.1"))) == "HTTP_FAILED"
+        assert [seen.headers["host"] for seen in site.seen] == [f"localhost:{site.port}"]
+    exchange.trusted.cache_clear()

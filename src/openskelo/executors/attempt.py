@@ -141,7 +141,7 @@ class Performer:
             await self._pass(node.pre_gates, node.pre_composition, self._look(trace, inputs), trace)
         started = time.perf_counter()
         returned = await prepared.work(trace.job)
-        outputs, data = self._admit_outputs(returned, trace)
+        outputs, data = self._admit_outputs(returned, prepared.outputs.defaults, trace)
         problems = prepared.outputs.problems(outputs, self._project)
         if problems:
             raise _contract("OUTPUT_CONTRACT", problems, retryable=True)
@@ -197,12 +197,13 @@ class Performer:
         self._prepared[id(node)] = prepared  # holds the node, so that its id stays its own
         return prepared
 
-    def _admit_outputs(self, returned: object, trace: _Trace) -> tuple[JsonObject, bytes]:
+    def _admit_outputs(self, returned: object, defaults: JsonObject, trace: _Trace) -> tuple[JsonObject, bytes]:
         """The outputs (a copy that nobody else holds) and their bytes, once they are JSON that may be kept."""
         if not isinstance(returned, Mapping):
             raise calling.not_a_dict(returned)
+        given = cast("Mapping[object, object]", returned)
         try:
-            data = canonical.dumps(canonical.admit(cast("object", returned)))
+            data = canonical.dumps(canonical.admit({**defaults, **given} if defaults else given))
         except errors.InvalidInput as error:
             raise errors.AttemptFailed(f"the outputs are not JSON: {error.message}", code="HANDLER_RETURN") from error
         if len(data) > MAX_OUTPUT_BYTES:
@@ -220,6 +221,14 @@ class Performer:
             )
         trace.output_hash = canonical.digest_bytes(data)
         return orjson.loads(data), data
+
+    async def _kept(self, data: bytes) -> bool:
+        """Whether a large log found room; a full disk must not turn a good attempt into a failed one."""
+        try:
+            await self._blobs.put_blob(data)
+        except errors.StoreError:
+            return False
+        return True
 
     async def _failed(self, trace: _Trace, failure: outcome.Failure, feedback: Json = None) -> Attempted:
         hidden = secret.values(self._project.secrets)
@@ -240,8 +249,11 @@ class Performer:
         notes: tuple[outcome.ArtifactNote, ...] = ()
         if trace.job.lines:
             note, data = journal.artifact(trace.job.task, trace.job.lines, secret.values(self._project.secrets))
-            notes = (note,)
-            blobs[note.hash] = data
+            if len(data) <= SMALL_ARTIFACT_BYTES:
+                blobs[note.hash] = data
+                notes = (note,)
+            elif await self._kept(data):
+                notes = (note,)
         spent = trace.job.spent
         return Attempted(
             outcome=outcome.Outcome(

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from openskelo import errors
-from openskelo.handlers import context
+from openskelo.handlers import aside, context
 
 Handler: TypeAlias = Callable[[context.Context], object]
 
@@ -45,7 +45,7 @@ async def call_in_thread(handler: Handler, ctx: context.Context, lines: list[str
         except Exception as error:
             raise raised(error, lines) from error
 
-    result = await asyncio.to_thread(run)
+    result = await aside.run(run)
     return await call(lambda _: result, ctx, lines) if inspect.isawaitable(result) else result
 
 

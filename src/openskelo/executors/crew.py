@@ -14,6 +14,7 @@ from typing import IO
 from openskelo import errors
 from openskelo.executors import frames, limit, mortal
 
+_PROGRAM = "openskelo.executors.worker"
 _START_MS = 30_000
 _NOISE_BYTES = 256 * 1024
 
@@ -30,13 +31,12 @@ class Worker:
         ours, theirs = socket.socketpair()
         with theirs:
             self._process = subprocess.Popen(  # noqa: S603 -- our own interpreter
-                [sys.executable, "-P", "-X", "faulthandler", "-m", "openskelo.executors.worker", str(root)],
+                [sys.executable, "-P", "-X", "faulthandler", "-m", _PROGRAM, str(root), str(os.getpid())],
                 cwd=root,
                 stdin=theirs.fileno(),
                 stdout=self._noise,
                 stderr=self._noise,
                 start_new_session=True,
-                preexec_fn=mortal.bound_to_parent(),  # noqa: PLW1509 -- makes two system calls, takes no lock
             )
         ours.setblocking(False)
         self._socket = ours

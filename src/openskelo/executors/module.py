@@ -39,6 +39,7 @@ class Modules:
         self._root = root
         self._names = names or {}
         self._loaded: dict[str, _Loaded] = {}
+        self._imported: set[str] = set()  # by handlers, and not by whoever else lives in this process
 
     def function(self, path: str, name: str, lines: list[str]) -> calling.Handler:
         """The callable `name` of the file as it is now; AttemptFailed HANDLER_LOAD, with the traceback in `lines`."""
@@ -77,28 +78,28 @@ class Modules:
         module.__file__ = path
         module.__dict__.update(self._names)
         sys.modules[module.__name__] = module  # dataclasses and pickling look a module up by its name
+        before = set(sys.modules)
         sys.path[:0] = added = [str(Path(path).parent), str(self._root)]
         try:
             exec(code, module.__dict__)  # noqa: S102 -- a handler is trusted code of this project
         finally:
             for entry in added:
                 sys.path.remove(entry)
+        self._imported |= set(sys.modules) - before
         files, siblings = {path: own}, list[str]()
-        for name, other in tuple(sys.modules.items()):
-            file = getattr(other, "__file__", None)
-            if isinstance(file, str) and self._is_ours(name, Path(file)):
+        for name in self._imported & set(sys.modules):
+            file = getattr(sys.modules[name], "__file__", None)
+            if isinstance(file, str) and self._is_ours(Path(file)):
                 siblings.append(name)
                 files[file] = signature(file)
         return _Loaded(module, files, tuple(siblings))
 
-    def _is_ours(self, name: str, file: Path) -> bool:
+    def _is_ours(self, file: Path) -> bool:
         """Whether an imported module is the project's own: inside its root, not in an environment that lies there."""
         return (
             file.is_relative_to(self._root)
             and not file.is_relative_to(sys.prefix)
             and "site-packages" not in file.parts
-            and name.partition(".")[0] != "openskelo"
-            and not name.startswith(_PREFIX)
         )
 
 

@@ -13,17 +13,16 @@ _PR_SET_PDEATHSIG = 1
 _REAP_SECONDS = 5.0
 
 
-def bound_to_parent() -> Callable[[], None] | None:
-    """What a fresh child calls to be killed when this process ends, however it ends; None where there is no such thing.
+def bound_to(parent: int) -> Callable[[], None] | None:
+    """What a child of `parent` calls to be killed when that ends, however it ends; None where there is no such thing.
 
-    Linux only. Everything is looked up here, before the fork, so that the child makes system calls and nothing else.
+    Linux only. Everything is looked up here, so that a fresh fork makes two system calls and nothing else.
     """
     if sys.platform != "linux":
         return None
     import ctypes  # noqa: PLC0415 -- only needed when a process is started
 
     prctl = ctypes.CDLL(None).prctl
-    parent = os.getpid()
 
     def bind() -> None:
         prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)

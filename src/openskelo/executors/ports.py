@@ -23,15 +23,15 @@ class Ports:
     `word` is `input` or `output`. With `roots`, the path of a `file` port must lead into one of them.
     """
 
-    __slots__ = ("_each", "_ports", "_roots", "_special", "_whole", "_word", "names", "schema")
+    __slots__ = ("_each", "_ports", "_roots", "_special", "_whole", "_word", "defaults", "schema")
 
     def __init__(self, ports: Sequence[definition.Port], word: str, roots: Sequence[Path] | None) -> None:
         self._ports = {port.name: port for port in ports}
         self._word = word
         self._roots = roots
         self._special = tuple(port for port in ports if port.kind != "json")
-        self.names = frozenset(self._ports)
         self.schema = _object(ports)
+        self.defaults = {port.name: port.default for port in ports if port.has_default}
         # `$ref` and `$id` mean something else inside a larger schema: such ports are compiled one by one.
         alone = any(b'"$' in orjson.dumps(port.schema) for port in ports)
         self._each = {port.name: schema.compile(port.schema) for port in ports} if alone else None

@@ -58,7 +58,7 @@ async def run(program: Program) -> Finished:
             stdout=stdout,
             stderr=stderr,
             start_new_session=True,
-            preexec_fn=mortal.bound_to_parent(),  # noqa: PLW1509 -- makes two system calls, takes no lock
+            preexec_fn=mortal.bound_to(os.getpid()),  # noqa: PLW1509 -- makes two system calls, takes no lock
         )
         try:
             await _ended(child, stdout, stderr, program.max_bytes)

@@ -1,4 +1,4 @@
-"""The warm process that runs a project's sync handlers one by one: `python -m openskelo.executors.worker ROOT`.
+"""The warm process that runs a project's sync handlers one by one: `python -m openskelo.executors.worker ROOT PID`.
 
 Its standard input is the socket to the engine. What handlers print goes to the file that the engine gave as standard
 output and error, so nothing they do can disturb the messages. It ends when the socket does.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import io
 import os
 import select
 import socket
@@ -20,7 +21,7 @@ from typing import Any, cast
 import orjson
 
 from openskelo import errors
-from openskelo.executors import calling, frames, module
+from openskelo.executors import calling, frames, module, mortal
 from openskelo.handlers import context
 from openskelo.values import canonical
 
@@ -28,9 +29,15 @@ from openskelo.values import canonical
 def main() -> None:
     """Serve calls until the engine is gone."""
     root = Path(sys.argv[1])
+    bind = mortal.bound_to(int(sys.argv[2]))
+    if bind is not None:
+        bind()
     channel = socket.socket(fileno=os.dup(0))
     _take_standard_input_away()
     _end_with(channel)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace", line_buffering=True)
     sys.dont_write_bytecode = True
     sys.path.insert(0, str(root))
     modules = module.Modules(root)

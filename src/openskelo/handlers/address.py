@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import ipaddress
 import socket
 
 from openskelo import errors
+from openskelo.handlers import aside
 
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 
@@ -16,9 +16,8 @@ async def resolve(host: str, port: int, *, allow_private: bool) -> tuple[str, ..
 
     Whoever connects must use these and not the name, which may mean something else a moment later.
     """
-    loop = asyncio.get_running_loop()
     try:
-        found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        found = await aside.run(lambda: socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
     except (OSError, UnicodeError) as error:
         raise errors.AttemptFailed(f"the host {host!r} cannot be resolved", code="HTTP_FAILED") from error
     addresses = tuple(dict.fromkeys(str(entry[4][0]) for entry in found))

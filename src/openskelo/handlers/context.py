@@ -76,7 +76,7 @@ class Context:
         """Keep a line; all lines of an attempt become its `log` artifact. Secrets are masked out of it."""
         line = str(message)
         if fields:
-            line += " " + orjson.dumps(fields, default=repr, option=orjson.OPT_NON_STR_KEYS).decode()
+            line += " " + _shown(fields)
         self._lines.append(line)
 
     def secret(self, name: str) -> str:
@@ -86,3 +86,11 @@ class Context:
     def expand_secrets(self, text: str) -> str:
         """`text` with every `${env:NAME}` and `${secret:NAME}` in it resolved (SECRET_MISSING when one is not set)."""
         return secret.resolve(text, self._secrets)
+
+
+def _shown(fields: Mapping[str, object]) -> str:
+    """Fields as JSON where they are any, else as Python shows them: a line of log is never a reason to fail."""
+    try:
+        return orjson.dumps(fields, default=repr, option=orjson.OPT_NON_STR_KEYS).decode()
+    except TypeError:  # text that is no Unicode, values that nest too deep
+        return repr(fields)

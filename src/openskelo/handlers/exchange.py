@@ -97,12 +97,13 @@ async def _once(asked: Asked, url: httpx.URL) -> Answered:
 
 def _client(scheme: str) -> httpx.AsyncClient:
     # No proxies and no ~/.netrc: where the request goes is decided here. No redirects: each hop is checked.
-    verify = _trust() if scheme == "https" else False
+    verify = trusted() if scheme == "https" else False
     return httpx.AsyncClient(verify=verify, trust_env=False, follow_redirects=False, timeout=_NEVER)
 
 
 @functools.cache
-def _trust() -> ssl.SSLContext:
+def trusted() -> ssl.SSLContext:
+    """Whom TLS trusts (`SSL_CERT_FILE` and `SSL_CERT_DIR` count); read once, as that takes longer than a request."""
     return httpx.create_ssl_context()
 
 

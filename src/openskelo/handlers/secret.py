@@ -11,7 +11,7 @@ import orjson
 
 from openskelo import errors
 
-_REFERENCE = re.compile(r"\$\{(env|secret):([A-Za-z_][A-Za-z0-9_]*)\}")
+_REFERENCE = re.compile(r"\$\{(env|secret):([A-Za-z_][A-Za-z0-9_.-]*)\}")
 #: Shorter values (`1`, `dev`) are no secrets, and masking them would shred every message.
 _SHORTEST = 4
 MASK = "[secret]"
