@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pty
 import select
+import signal
 import subprocess
 import time
 from pathlib import Path
@@ -85,6 +86,17 @@ def test_changed_values_are_checked_by_the_form(skelo: Skelo) -> None:
         assert (refused.code, list(refused.document)) == (2, ["error"])
     changed = skelo("approve", approval, "--set", "title=Wasps", "--json")
     assert (changed.code, changed.document["outputs"]) == (0, {"text": "Wasps"})
+
+
+def test_a_run_that_was_suspended_at_its_question_goes_on_when_answered(skelo: Skelo) -> None:
+    skelo.write("review.yaml", REVIEW)
+    terminal = Terminal(skelo.folder, "run", "review.yaml", "--input", "title=Bees")
+    terminal.until("Your answer")
+    terminal.process.send_signal(signal.SIGTERM)
+    assert terminal.end() == 3
+    (approval,) = skelo("approvals", "last", "--json").document["approvals"]
+    answered = skelo("approve", approval["id"], "--json")
+    assert (answered.code, answered.document["ending"]) == (0, "ok")
 
 
 def test_deny_needs_a_reason_and_lets_the_run_do_what_it_does_then(skelo: Skelo) -> None:

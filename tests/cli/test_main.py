@@ -62,6 +62,31 @@ def test_every_command_explains_itself(skelo: Skelo) -> None:
         assert result.out.startswith(f"usage: skelo {name} ")
 
 
+def test_help_for_a_command_may_be_asked_for_in_words(skelo: Skelo) -> None:
+    assert skelo("help", "runs").out == skelo("runs", "--help").out
+    assert skelo("help").out == main.help_text()
+
+
+def test_closed_standard_streams_are_harmless(skelo: Skelo) -> None:
+    for redirection, code in (("<&-", 0), (">&-", 0), ("2>&-", 0), ("<&- >&- 2>&-", 0)):
+        done = subprocess.run(
+            ["/bin/sh", "-c", f'exec "$0" runs --json {redirection}', SKELO],
+            cwd=skelo.folder,
+            capture_output=True,
+            text=True,
+            env=clean_environment(),
+            check=False,
+        )
+        assert (done.returncode, done.stderr) == (code, "")
+
+
+def test_odd_bytes_in_an_argument_are_printable(skelo: Skelo) -> None:
+    name = b"\xff\x1b[31m.yaml".decode(errors="surrogateescape")
+    plain = skelo("validate", name)
+    assert (plain.code, plain.err) == (2, "error: FILE_NOT_FOUND there is no file \\udcff\\u001b[31m.yaml\n")
+    assert skelo("validate", name, "--json").document["error"]["code"] == "FILE_NOT_FOUND"
+
+
 def test_a_defect_is_a_message_with_a_code(skelo: Skelo) -> None:
     broken = skelo.write("sitecustomize.py", "from openskelo.engine import place\nplace.project_at = None\n")
     result = skelo("runs", "--json", env={"PYTHONPATH": str(broken.parent)})

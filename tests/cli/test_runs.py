@@ -252,6 +252,33 @@ def test_cancel_from_another_process_ends_the_run(skelo: Skelo) -> None:
     assert (again.code, again.document["error"]["code"]) == (2, "RUN_ENDED")
 
 
+def test_events_follow_a_run_that_another_process_drives(skelo: Skelo) -> None:
+    process = _start_slow(skelo)
+    follower = subprocess.Popen(
+        [SKELO, "events", "last", "--follow", "--json"],
+        cwd=skelo.folder,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=clean_environment(),
+    )
+    assert follower.stdout is not None
+    assert '"type":"run.created"' in follower.stdout.readline()
+    (skelo.folder / "go").touch()
+    out, _ = follower.communicate(timeout=20)
+    assert (follower.returncode, '"type":"run.ended"' in out.splitlines()[-1]) == (0, True)
+    process.communicate(timeout=20)
+    assert process.returncode == 0
+
+
+def test_a_data_dir_that_cannot_be_is_invalid_input(skelo: Skelo, tmp_path: Path) -> None:
+    skelo.write("chain.yaml", CHAIN)
+    (tmp_path / "newer").mkdir()
+    (tmp_path / "newer" / "version").write_text("99\n")
+    for place, code in (("chain.yaml", "STORE_IO"), (str(tmp_path / "newer"), "STORE_VERSION")):
+        result = skelo("run", "chain.yaml", "--input", "n=1", "--json", env={"SKELO_HOME": place})
+        assert (result.code, result.document["error"]["code"]) == (2, code)
+
+
 def test_a_killed_run_goes_on_where_it_stopped(skelo: Skelo) -> None:
     process = _start_slow(skelo)
     busy = skelo("resume", "last", "--json")

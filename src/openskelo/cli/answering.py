@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 
-from openskelo.cli import ink, members, output, render, terminal
+from openskelo.cli import identity, ink, members, output, render, terminal
 from openskelo.kernel import commands
 from openskelo.kernel.json import Json, JsonObject
 
@@ -28,6 +28,12 @@ class Answer:
     status: commands.Answer
     values: JsonObject | None = None
     reason: str | None = None
+
+
+def may_answer(approval: JsonObject) -> bool:
+    """Whether the person here is one who is asked."""
+    approvers = members.list_at(approval, "approvers")
+    return not approvers or identity.user() in approvers
 
 
 async def ask(lines: terminal.Lines, approval: JsonObject) -> Answer | None:

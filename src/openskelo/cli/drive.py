@@ -16,6 +16,8 @@ from openskelo.kernel.json import JsonObject
 
 #: After a suspension a second Ctrl-C is still taken for so long.
 _SECOND_CHANCE = 0.7
+#: So many lines of one attempt's log are shown.
+_LOG_LINES = 20
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -73,7 +75,7 @@ async def _answered(
     lines = terminal.Lines()
     while True:
         document = await stop.until(engine.wait(run_id))
-        approvals = members.objects_at(document, "approvals")
+        approvals = [asked for asked in members.objects_at(document, "approvals") if answering.may_answer(asked)]
         if not interactive or document.get("ending") is not None or not approvals:
             return document
         shown.pause()
@@ -153,6 +155,8 @@ async def _showing(engine: local.Engine, run_id: str, args: argparse.Namespace, 
         async for envelope in engine.follow(run_id, after=seen, until_end=until_end):
             seen = int(str(envelope["seq"]))
             shown.show(envelope)
+            if envelope["type"] == "artifact.created":
+                await _show_log(engine, envelope, shown)
 
     task = asyncio.ensure_future(asyncio.sleep(0) if args.quiet else feed(until_end=True))
     try:
@@ -165,6 +169,17 @@ async def _showing(engine: local.Engine, run_id: str, args: argparse.Namespace, 
                 await feed(until_end=False)
         finally:
             shown.close()
+
+
+async def _show_log(engine: local.Engine, envelope: JsonObject, shown: view.View) -> None:
+    """Show the last lines of a log that an attempt left."""
+    data = members.object_at(envelope, "data")
+    artifact = members.object_at(data, "artifact")
+    if artifact.get("kind") != "log":
+        return
+    lines = (await engine.store.blob(str(artifact["hash"]))).decode(errors="replace").splitlines()
+    left_out = [f"({len(lines) - _LOG_LINES} lines before)"] if len(lines) > _LOG_LINES else []
+    shown.log(str(data.get("node")), [*left_out, *lines[-_LOG_LINES:]])
 
 
 async def _view(engine: local.Engine, run_id: str, args: argparse.Namespace) -> view.View:

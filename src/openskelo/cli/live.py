@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from rich import console, table, text
@@ -64,6 +64,10 @@ class Live:
             words = view.sentence(envelope)
             node = f"{ink.one_line(str(data.get('node')))} " if data.get("node") else ""
             self._console.print(text.Text(f"{node}{words}", style="yellow"))
+
+    def log(self, node: str, lines: Sequence[str]) -> None:
+        for line in lines:
+            self._console.print(text.Text(f"{ink.one_line(node)} | {ink.clean(line)}", style="dim"))
 
     def pause(self) -> None:
         self._live.stop()
@@ -139,7 +143,7 @@ def _note(row: _Row, kind: str, data: JsonObject) -> None:
         case "node.resolved" if isinstance(data.get("count"), int):
             row.items, row.items_done = int(str(data["count"])), 0
         case "attempt.started":
-            row.state, row.attempts = "running", int(str(data.get("attempt", 1)))
+            row.state, row.attempts, row.remark = "running", int(str(data.get("attempt", 1))), ""
             row.since = row.since or time.monotonic()
         case "attempt.succeeded":
             row.items_done += 1

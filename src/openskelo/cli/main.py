@@ -80,10 +80,7 @@ exit codes: 0 completed, 1 failed, 2 invalid input (nothing was started),
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line and give its exit code. Never raises, never prints a traceback unless SKELO_DEBUG=1."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    for stream in (sys.stdout, sys.stderr):
-        reconfigure = getattr(stream, "reconfigure", None)
-        if reconfigure is not None:
-            reconfigure(errors="backslashreplace")
+    _harden_streams()
     try:
         code = _dispatch(arguments)
         sys.stdout.flush()
@@ -101,6 +98,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         return code
 
 
+def _harden_streams() -> None:
+    """Make odd characters printable, and closed standard streams harmless."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        stream = getattr(sys, name)
+        if stream is None:
+            flags = os.O_RDONLY if name == "stdin" else os.O_WRONLY
+            os.dup2(os.open(os.devnull, flags), number)
+            setattr(sys, name, os.fdopen(number, "r" if name == "stdin" else "w"))
+        elif name != "stdin" and hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
 def help_text() -> str:
     """What `skelo --help` prints."""
     width = max(len(name) for name in COMMANDS)
@@ -114,6 +123,8 @@ def help_text() -> str:
 
 def _dispatch(arguments: list[str]) -> int:
     name, rest = _split(arguments)
+    if name == "help":
+        name, rest = (rest[0], ["--help"]) if rest else ("--help", [])
     if name is None:
         sys.stderr.write(help_text())
         return 2

@@ -60,4 +60,14 @@ def open_log(project: task.Project) -> stores_log.Log:
             code="RUN_NOT_FOUND",
             hint="run something first, or give --data-dir",
         )
-    return datadir.open_log(project.data_dir)
+    return make_log(project)
+
+
+def make_log(project: task.Project) -> stores_log.Log:
+    """The log of a data dir, made if it is missing; InvalidInput when there can be none in that place."""
+    try:
+        return datadir.open_log(project.data_dir)
+    except (errors.StoreVersion, errors.Corrupt, errors.StoreFull):
+        raise
+    except errors.StoreError as error:
+        raise errors.InvalidInput(error.message, code=error.code, hint=error.hint) from error

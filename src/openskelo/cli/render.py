@@ -56,6 +56,10 @@ def question(approval: JsonObject) -> None:
     """One open approval with the commands that answer it."""
     painter = ink.Ink(sys.stdout)
     output.say(f"  {painter.paint(str(approval.get('node')), 'bold')}: {indented(str(approval.get('prompt', '')))}")
+    approvers = members.list_at(approval, "approvers")
+    if approvers:
+        names = ink.one_line(", ".join(map(str, approvers)))
+        output.say(f"    {painter.paint(f'only for {names}', 'dim')}")
     if approval.get("expiresAt"):
         until = local_time(str(approval["expiresAt"]))
         output.say(f"    {painter.paint(f'open until {until}', 'dim')}")

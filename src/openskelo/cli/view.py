@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
@@ -14,6 +15,10 @@ class View(Protocol):
     """Shows a run's events as they come."""
 
     def show(self, envelope: JsonObject) -> None: ...
+
+    def log(self, node: str, lines: Sequence[str]) -> None:
+        """What a handler logged in one attempt."""
+        ...
 
     def pause(self) -> None:
         """Leave the terminal to a question."""
@@ -28,6 +33,8 @@ class Silent:
     """Shows nothing."""
 
     def show(self, envelope: JsonObject) -> None: ...
+
+    def log(self, node: str, lines: Sequence[str]) -> None: ...
 
     def pause(self) -> None: ...
 
@@ -46,11 +53,13 @@ class Plain:
         words = sentence(envelope)
         if not words:
             return
-        at = envelope.get("ts")
-        clock = _clock(at)
         node = data_of(envelope).get("node")
         where = f"{ink.pad(ink.one_line(str(node)), 16)} " if node else ""
-        output.note(f"{self._ink.paint(clock, 'dim')} {where}{words}")
+        output.note(f"{self._ink.paint(_clock(envelope.get('ts')), 'dim')} {where}{words}")
+
+    def log(self, node: str, lines: Sequence[str]) -> None:
+        for line in lines:
+            output.note(f"{'':8} {ink.pad(ink.one_line(node), 16)} | {ink.clean(line)}")
 
     def pause(self) -> None: ...
 

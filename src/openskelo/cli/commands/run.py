@@ -53,7 +53,7 @@ async def _run(
 ) -> int:
     if terminal.is_interactive(as_json=args.json):
         given |= await _ask_missing(workflow, given)
-    async with await local.Engine.open(where) as engine:
+    async with await local.Engine.open(where, store=place.make_log(where)) as engine:
         run_id = await engine.start(
             workflow,
             given,
@@ -73,7 +73,10 @@ async def _ask_missing(workflow: definition.Workflow, given: dict[str, Json]) ->
         if port.name in given or port.has_default or not port.required:
             continue
         schema = {"description": port.description, **port.schema} if port.description else port.schema
-        asked[port.name] = await terminal.ask_value(lines, port.name, schema, default=None, required=True)
+        try:
+            asked[port.name] = await terminal.ask_value(lines, port.name, schema, default=None, required=True)
+        except EOFError:
+            break  # whoever was there has left: the engine names what is missing
     return asked
 
 
