@@ -47,4 +47,7 @@ expect 0 skelo receipts last
 expect 0 skelo verify last
 expect 0 skelo output last
 
-say "Look around: cd $2, then $bin/skelo runs | show last | events last | --help"
+say "Look around in $2"
+for command in runs "show last" "events last" "replay last" --help; do
+    echo "  $bin/skelo $command"
+done
