@@ -247,14 +247,17 @@ def test_a_handler_cannot_change_what_others_hold(tmp_path: Path) -> None:
     shared: dict[str, Json] = {"twice": []}
 
     async def greedy(ctx: context.Context) -> dict[str, Json]:
-        items = ctx.inputs["n"]
-        assert isinstance(items, list)
-        items.append("mine")
+        for held in (ctx.inputs["n"], ctx.config["c"], ctx.item, ctx.feedback):
+            assert isinstance(held, list)
+            held.append("mine")
         return shared
 
     given: list[Json] = [1]
-    node = local_node(inputs=(workshop.port("n", "array"),), outputs=(workshop.port("twice", "array"),))
-    found = workshop.outcome_of(workshop.project(tmp_path), workshop.task_of(node, {"n": given}), local={"it": greedy})
+    node = local_node(
+        inputs=(workshop.port("n", "array"),), outputs=(workshop.port("twice", "array"),), config={"c": given}
+    )
+    one = workshop.task_of(node, {"n": given}, item=given, item_index=0, feedback=given)
+    found = workshop.outcome_of(workshop.project(tmp_path), one, local={"it": greedy})
     twice = shared["twice"]
     assert isinstance(twice, list)
     twice.append("later")

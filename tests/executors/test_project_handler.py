@@ -226,6 +226,37 @@ def test_two_calls_run_at_once(tmp_path: Path) -> None:
     assert [found.outcome.outputs for found in asyncio.run(scenario())] == [{"value": {"y": 1}}] * 2
 
 
+def test_large_values_go_both_ways(tmp_path: Path) -> None:
+    write(tmp_path, SYNC + "return {'y': ctx.inputs['x'][::-1]}\n")
+    large = "ab" * 1_000_000
+    blobs = workshop.MemoryBlobs()
+    one = workshop.task_of(node(), {"x": large})
+    found = workshop.outcome_of(workshop.project(tmp_path), one, blobs=blobs)
+    assert found.outputs == {"blob": found.output_hash, "bytes": 2_000_008}
+    assert list(blobs.kept.values()) == [b'{"y":"' + b"ba" * 1_000_000 + b'"}']
+
+
+def test_a_worker_that_was_killed_while_idle_is_replaced_without_a_failure(tmp_path: Path) -> None:
+    write(tmp_path, "import os\n" + SYNC + "return {'y': os.getpid()}\n")
+
+    async def scenario() -> list[int]:
+        performer = attempt.Performer(project=workshop.project(tmp_path), blobs=workshop.MemoryBlobs())
+        seen: list[int] = []
+        try:
+            for _ in range(3):
+                found = await performer.perform(workshop.task_of(node(), {"x": 1}))
+                assert found.outcome.outputs is not None
+                pid = orjson.loads(orjson.dumps(found.outcome.outputs))["value"]["y"]
+                seen.append(pid)
+                os.kill(pid, signal.SIGKILL)
+                assert until(lambda pid=pid: not alive(pid))  # blocks the loop: it has not noticed yet
+        finally:
+            await performer.close()
+        return seen
+
+    assert len(set(asyncio.run(scenario()))) == 3
+
+
 @pytest.mark.parametrize(
     "handler",
     [

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from openskelo import errors
-from openskelo.executors import answer, job, limit, ports, task
+from openskelo.executors import answer, job, ports, task
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.providers import seam
@@ -38,9 +38,7 @@ async def work(one: job.Job, asking: Asking) -> object:
     repairs = node.config.get("contract_repair_attempts", 0)
     left = min(repairs, _MAX_REPAIRS) if isinstance(repairs, int) else 0
     while True:
-        answered = await limit.within(
-            node.timeout_ms, asking.provider.complete(request, lambda text: asking.on_text(one.task, text))
-        )
+        answered = await asking.provider.complete(request, lambda text: asking.on_text(one.task, text))
         answer.count(one.spent, answered)
         try:
             outputs = answer.parse(answered.text)

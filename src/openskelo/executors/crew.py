@@ -16,11 +16,16 @@ from openskelo.executors import frames, limit, mortal
 
 _PROGRAM = "openskelo.executors.worker"
 _START_MS = 30_000
+_TRIES = 3
 _NOISE_BYTES = 256 * 1024
 
 
 class _Lost(Exception):
-    """The worker is gone."""
+    """The worker ended before it answered."""
+
+
+class _Gone(_Lost):
+    """It had ended before it could be asked: nothing was run."""
 
 
 class Worker:
@@ -29,7 +34,7 @@ class Worker:
     def __init__(self, root: Path) -> None:
         self._noise: IO[bytes] = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 -- lives as long as the process
         ours, theirs = socket.socketpair()
-        with theirs:
+        try:
             self._process = subprocess.Popen(  # noqa: S603 -- our own interpreter
                 [sys.executable, "-P", "-X", "faulthandler", "-m", _PROGRAM, str(root), str(os.getpid())],
                 cwd=root,
@@ -38,6 +43,14 @@ class Worker:
                 stderr=self._noise,
                 start_new_session=True,
             )
+        except OSError as error:
+            self._noise.close()
+            ours.close()
+            raise errors.AttemptFailed(
+                f"a worker process cannot be started: {error.strerror}", code="WORKER_FAILED"
+            ) from error
+        finally:
+            theirs.close()
         ours.setblocking(False)
         self._socket = ours
         self._unpacker = frames.Unpacker()
@@ -64,11 +77,9 @@ class Worker:
         try:
             sent = self._socket.send(data)
             if sent < len(data):
-                await self._loop.sock_sendall(self._socket, data[sent:])
-        except BlockingIOError:
-            await self._loop.sock_sendall(self._socket, data)
+                await self._loop.sock_sendall(self._socket, memoryview(data)[sent:])
         except OSError as error:
-            raise _Lost from error
+            raise _Gone from error
         return await self._reply
 
     def noise(self) -> str:
@@ -136,24 +147,31 @@ class Crew:
         The limit counts from when a worker takes the call. A worker that is cancelled or too slow is killed.
         """
         async with self._room:
-            worker = await self._take()
-            self._busy.add(worker)
-            try:
-                reply = await limit.within(timeout_ms, worker.call(body))
-            except _Lost as error:
-                message = f"the handler's process ended during the call ({worker.ending()})"
-                raise errors.AttemptFailed(message, code="HANDLER_EXITED") from error
-            except BaseException:
-                worker.end()
-                raise
-            finally:
-                self._busy.discard(worker)
-                lines.extend(worker.noise().splitlines())
-                if worker.alive:
-                    self._idle.append(worker)
-                else:
-                    worker.discard()
-            return reply
+            for _ in range(_TRIES):
+                worker = await self._take()
+                try:
+                    return await self._ask(worker, body, timeout_ms, lines)
+                except _Gone:
+                    continue  # the system ended it while it had nothing to do, a moment ago
+                except _Lost as error:
+                    message = f"the handler's process ended during the call ({worker.ending()})"
+                    raise errors.AttemptFailed(message, code="HANDLER_EXITED") from error
+        raise errors.AttemptFailed("worker processes end as soon as they start", code="WORKER_FAILED")
+
+    async def _ask(self, worker: Worker, body: bytes, timeout_ms: int | None, lines: list[str]) -> bytes:
+        self._busy.add(worker)
+        try:
+            return await limit.within(timeout_ms, worker.call(body))
+        except BaseException:
+            worker.end()
+            raise
+        finally:
+            self._busy.discard(worker)
+            lines.extend(worker.noise().splitlines())
+            if worker.alive:
+                self._idle.append(worker)
+            else:
+                worker.discard()
 
     async def close(self) -> None:
         """End every worker."""

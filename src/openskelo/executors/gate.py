@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from openskelo import errors
 from openskelo.executors import gate_values, journal, look
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
+from openskelo.values import canonical
 
 _Pure: TypeAlias = Callable[[JsonObject, look.Look], look.Finding]
 
@@ -94,4 +95,4 @@ def _verdict(gate: definition.Gate, finding: look.Finding) -> JsonObject:
         verdict["evidence"] = finding.evidence
     if finding.took_ms is not None:
         verdict["took_ms"] = finding.took_ms
-    return verdict
+    return cast("JsonObject", canonical.admit(verdict))

@@ -5,14 +5,17 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, overload
+
+import orjson
 
 from openskelo import errors
 from openskelo.executors import calling, job, limit, ports, task
 from openskelo.handlers import context, place
 from openskelo.kernel import definition
-from openskelo.kernel.json import JsonObject
+from openskelo.kernel.json import Json, JsonObject
 from openskelo.providers import seam
+from openskelo.values import canonical
 
 if TYPE_CHECKING:
     from openskelo.executors import project_handler
@@ -114,7 +117,7 @@ def _model(means: Means, outputs: ports.Ports) -> job.Work:
     asking = ai.Asking(provider=means.provider, on_text=means.on_text, project=means.project, outputs=outputs)
 
     async def work(one: job.Job) -> object:
-        return await ai.work(one, asking)
+        return await limit.within(one.task.node.timeout_ms, ai.work(one, asking))
 
     return work
 
@@ -131,19 +134,28 @@ def context_of(one: job.Job, means: Means) -> context.Context:
     of = one.task
     return context.Context(
         inputs=one.inputs,
-        config=of.node.config,
+        config=own(of.node.config),
         block_id=of.node.key,
         run_id=of.run_id,
         idempotency_key=of.idempotency_key,
         now=of.now,
         attempt=of.attempt,
-        item=of.item,
+        item=own(of.item),
         item_index=of.item_index,
         item_name=of.node.foreach.name if of.node.foreach is not None else "item",
-        feedback=of.feedback,
+        feedback=own(of.feedback),
         secrets=means.project.secrets,
         lines=one.lines,
     )
+
+
+@overload
+def own(value: JsonObject) -> JsonObject: ...
+@overload
+def own(value: Json) -> Json: ...
+def own(value: Json) -> Json:
+    """A copy for whoever may change it; values that cannot be changed are given as they are."""
+    return orjson.loads(canonical.dumps(value)) if value and isinstance(value, Mapping | list) else value
 
 
 def _unknown(message: str, code: str) -> errors.AttemptFailed:

@@ -40,7 +40,7 @@ async def http_request(ctx: context.Context, where: place.Place) -> JsonObject:
         raise errors.AttemptFailed(f"no complete answer within {timeout_ms} ms", code="TIMEOUT") from error
     accepted = ctx.config.get("accept_status")
     ok = 200 <= answered.status < 300
-    if not ok and not (isinstance(accepted, list) and answered.status in accepted):
+    if not ok and not (isinstance(accepted, list | tuple) and answered.status in accepted):
         raise errors.AttemptFailed(
             f"the server answered with status {answered.status}",
             code="HTTP_STATUS",
