@@ -64,7 +64,8 @@ CASES = {
     "a config key that is not known": (
         "UNKNOWN_KEY",
         "blocks:\n  - id: a\n    mode: deterministic\n    inputs: {c: string}\n    deterministic:\n"
-        "      handler: builtin:write-file\n      config:\n        content_from: c\n        ‸overwite: true\n",
+        "      handler: builtin:write-file\n      config:\n        content_from: c\n        path_from: c\n"
+        "        ‸overwite: true\n",
     ),
     "a config without what it needs": (
         "CONFIG_INVALID",
@@ -73,12 +74,37 @@ CASES = {
     "a config value of a wrong type": (
         "CONFIG_INVALID",
         "blocks: [{id: a, mode: deterministic, inputs: {c: string}, deterministic: "
-        "{handler: builtin:write-file, config: {content_from: c, mkdir: ‸maybe}}}]\n",
+        "{handler: builtin:write-file, config: {content_from: c, path_from: c, mkdir: ‸maybe}}}]\n",
     ),
     "a config that names no input": (
         "UNKNOWN_PORT",
         "blocks: [{id: a, mode: deterministic, inputs: {text: string}, deterministic: "
-        "{handler: builtin:write-file, config: {content_from: ‸txt}}}]\n",
+        "{handler: builtin:write-file, config: {content_from: ‸txt, default_path_template: a}}}]\n",
+    ),
+    "a file to write that has no path": (
+        "CONFIG_INVALID",
+        "blocks: [{id: a, mode: deterministic, inputs: {c: string}, deterministic: "
+        "{handler: builtin:write-file, config: ‸{content_from: c}}}]\n",
+    ),
+    "a file to read whose path is no input": (
+        "UNKNOWN_PORT",
+        "blocks: [{id: a, mode: deterministic, inputs: {file: string}, deterministic: "
+        "{handler: builtin:read-file, config: {path_from: ‸fil}}}]\n",
+    ),
+    "an output that a built-in never gives": (
+        "UNKNOWN_PORT",
+        "blocks: [{id: a, mode: deterministic, outputs: {‸text: string}, deterministic: "
+        "{handler: builtin:read-file, config: {path: a.txt}}}]\n",
+    ),
+    "an output of another type than a built-in gives": (
+        "TYPE_MISMATCH",
+        "blocks: [{id: a, mode: deterministic, outputs: {status: ‸string}, deterministic: "
+        "{handler: builtin:http-request, config: {url: 'http://a.example'}}}]\n",
+    ),
+    "an address with a port that is not there": (
+        "UNKNOWN_PORT",
+        "blocks: [{id: a, mode: deterministic, inputs: {id: string}, deterministic: "
+        "{handler: builtin:http-request, config: {url: 'http://a.example/{{ inputs.‸idd }}'}}}]\n",
     ),
     "a transform to an output that is not declared": (
         "UNKNOWN_PORT",

@@ -130,7 +130,7 @@ def test_a_problem_inside_is_reported_in_its_own_file(tmp_path: Path) -> None:
         ("USES_OUTSIDE", "blocks: [{id: a, uses: ‸/etc/hosts}]\n"),
         ("USES_CYCLE", "blocks: [{id: a, uses: ‸./outer.yaml}]\n"),
         ("TYPE", "blocks: [{id: a, uses: ‸[x]}]\n"),
-        ("WRONG_MODE", 'blocks: [{id: a, uses: ./plain.yaml, ‸foreach: {items: "[1]"}}]\n'),
+        ("FOREACH_USES", 'blocks: [{id: a, uses: ./plain.yaml, ‸foreach: {items: "[1]"}}]\n'),
         ("WRONG_MODE", "blocks: [{id: a, uses: ./plain.yaml, ‸retry: {max_attempts: 2}}]\n"),
         ("UNKNOWN_PORT", "blocks: [{id: a, uses: ./inner.yaml, inputs: {‸txt: string}}]\n"),
         ("TYPE_MISMATCH", "blocks: [{id: a, uses: ./inner.yaml, inputs: {text: ‸integer}}]\n"),

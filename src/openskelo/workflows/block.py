@@ -10,7 +10,7 @@ from typing import cast
 
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.workflows import approvals, cursor, gates, handlers, limits, ports, scope
+from openskelo.workflows import approvals, builtin, cursor, gates, handlers, limits, ports, scope
 
 ID = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}\Z")
 MODES = ("ai", "deterministic", "approval")
@@ -130,7 +130,8 @@ def _check_mode(fields: cursor.Fields, mode: str) -> None:
         if key in wrong:
             spot = fields.cursor.at(key, fields.value[key])
             what = "a block with `uses`" if mode == "dag" else f"a block of mode {mode}"
-            spot.key_problem("WRONG_MODE", f"`{key}` means nothing in {what}", hint=_mode_hint(key, mode, fields))
+            code = "FOREACH_USES" if (mode, key) == ("dag", "foreach") else "WRONG_MODE"
+            spot.key_problem(code, f"`{key}` means nothing in {what}", hint=_mode_hint(key, mode, fields))
     if mode == "deterministic" and "deterministic" not in fields:
         fields.missing("deterministic", hint="name the handler: deterministic: {handler: …}")
     if mode == "approval" and "approval" not in fields and "prompt" not in fields:
@@ -204,7 +205,7 @@ def _work(node: definition.Node, fields: cursor.Fields, setting: Setting) -> def
             config=found.config,
             effect=handlers.default_effect(found.name, found.config),
         )
-        handlers.check_ports(node, section.at("config", found.config))
+        builtin.check(node, fields.cursor)
     elif node.mode == "ai":
         node = replace(node, config=_model(node, fields))
     return replace(

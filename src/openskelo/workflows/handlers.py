@@ -1,4 +1,4 @@
-"""The handler of a deterministic block: a built-in with its config, a file of the project, or a function in memory."""
+"""The handler of a deterministic block: a built-in, a file of the project, or a function in memory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from openskelo.handlers import catalog
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.values import schema
-from openskelo.workflows import cursor, scope, suggest
+from openskelo.workflows import cursor, suggest
 
 #: Built-ins an author may name; `builtin:pass` belongs to sub-workflows, and does no harm elsewhere.
 BUILTINS = tuple(catalog.CONFIG)
@@ -26,7 +26,7 @@ class Handler:
 
 
 def read(found: cursor.Cursor, root: Path | None) -> Handler | None:
-    """The section under `deterministic`; the config of a built-in is checked here, ports in `check_ports`."""
+    """The section under `deterministic`; `builtins` checks a built-in against the rest of its block."""
     fields = found.fields({"handler", "config"})
     named = None if fields is None else fields.need("handler")
     if fields is None or named is None:
@@ -54,67 +54,25 @@ def _check_config(place: cursor.Cursor, name: str, config: JsonObject) -> None:
     if isinstance(known, Mapping):
         cursor.Cursor(config, place.path, place.report).fields(known.keys())
         config = {key: value for key, value in config.items() if key in known}
-    for violation in schema.compile(rules).check(config):
+    for one_of in _needs(rules):
+        if not any(key in config for key in one_of):
+            words = " or ".join(f"`{key}`" for key in one_of)
+            place.problem("CONFIG_INVALID", f"{name} needs {words}")
+    values = {key: rule for key, rule in rules.items() if key not in ("required", "anyOf")}
+    for violation in schema.compile(values).check(config):
         below: list[str | int] = [part for part in violation.path.split("/") if part]
         spot = cursor.Cursor(None, (*place.path, *below), place.report)
         spot.problem("CONFIG_INVALID", f"{name}: {violation.message}")
 
 
-def check_ports(node: definition.Node, place: cursor.Cursor) -> None:
-    """What a built-in's config says about ports and expressions has to agree with the block."""
-    if node.handler not in catalog.CONFIG:
-        return
-    inputs = [port.name for port in node.inputs]
-    outputs = [port.name for port in node.outputs]
-    for key, value in node.config.items():
-        if key.endswith("_from") and isinstance(value, str) and value not in inputs:
-            _missing_port(place.at(key, value), value, inputs, outputs)
-    if node.handler == "builtin:transform":
-        _check_transform(node, place)
-
-
-def _missing_port(spot: cursor.Cursor, name: str, inputs: list[str], outputs: list[str]) -> None:
-    if spot.path[-1] == "path_from":
-        # An unset path falls back to the template, so this is an oversight at worst.
-        if name not in outputs:
-            hint = suggest.did_you_mean(name, inputs)
-            spot.warn("UNKNOWN_PORT", f"this block has no input {name[:60]!r}: the template is always used", hint=hint)
-        return
-    hint = suggest.did_you_mean(name, inputs)
-    spot.problem("UNKNOWN_PORT", f"this block has no input {name[:60]!r}", hint=hint)
-
-
-def _check_transform(node: definition.Node, place: cursor.Cursor) -> None:
-    variables: dict[str, JsonObject | None] = {"inputs": scope.of_ports(node.inputs)}
-    if node.foreach is not None:
-        variables[node.foreach.name] = None
-    outputs = {port.name: port for port in node.outputs}
-    given: set[str] = set()
-    for section in ("map", "template"):
-        texts = node.config.get(section)
-        for name, text in texts.items() if isinstance(texts, Mapping) else ():
-            given.add(name)
-            _check_output(place.at(section, texts).at(name, text), section, outputs, variables)
-    for name, port in outputs.items():
-        if port.required and not port.has_default and name not in given:
-            place.problem("OUTPUT_MISSING", f"nothing here gives the output {name!r}")
-
-
-def _check_output(
-    spot: cursor.Cursor, section: str, outputs: Mapping[str, definition.Port], variables: scope.Variables
-) -> None:
-    name = str(spot.path[-1])
-    port = outputs.get(name)
-    if port is None:
-        hint = suggest.did_you_mean(name, outputs)
-        spot.key_problem("UNKNOWN_PORT", f"this block has no output {name[:60]!r}", hint=hint)
-    if section == "template":
-        scope.check_template(spot, variables)
-        result: JsonObject | None = {"type": "string"}
-    else:
-        result = scope.check_expression(spot, variables)
-    if port is not None and result is not None and (why := schema.fits(result, port.schema)) is not None:
-        spot.problem("TYPE_MISMATCH", f"this does not fit the output {name!r}: {why}")
+def _needs(rules: JsonObject) -> list[list[str]]:
+    """What a config must have: of each list at least one key."""
+    required, ways = rules.get("required"), rules.get("anyOf")
+    needs = [[key] for key in required if isinstance(key, str)] if isinstance(required, list) else []
+    if isinstance(ways, list):
+        found = [way["required"] for way in ways if isinstance(way, Mapping) and "required" in way]
+        needs.append([key for keys in found if isinstance(keys, list) for key in keys if isinstance(key, str)])
+    return needs
 
 
 def _check_file(named: cursor.Cursor, name: str, root: Path | None) -> None:

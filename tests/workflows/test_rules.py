@@ -1,0 +1,243 @@
+"""The rules that fill in what a file leaves open: ports, inputs, outputs, effects, reserves, warnings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from openskelo.kernel.definition import Amount, Binding, Gate, Port, Retry, Workflow
+from openskelo.kernel.json import Json, JsonObject
+from openskelo.workflows import load
+from tests.workflows import marking
+
+TEXT: JsonObject = {"type": "string"}
+
+
+def _load(*blocks: Json, **top: Json) -> Workflow:
+    return load.from_document({"name": "w", "blocks": list(blocks), **top})
+
+
+@pytest.mark.parametrize(
+    ("written", "port"),
+    [
+        ("string", Port(name="x", schema=TEXT)),
+        ("integer?", Port(name="x", schema={"type": "integer"}, required=False)),
+        ("string[]", Port(name="x", schema={"type": "array", "items": TEXT})),
+        ("json", Port(name="x", schema={})),
+        ("json[]", Port(name="x", schema={"type": "array"})),
+        ("file", Port(name="x", schema=TEXT, kind="file")),
+        ({"type": "artifact?"}, Port(name="x", schema=TEXT, kind="artifact", required=False)),
+        ({}, Port(name="x", schema={})),
+        ({"type": "string", "kind": "file"}, Port(name="x", schema=TEXT, kind="file")),
+        ({"type": "string", "required": False}, Port(name="x", schema=TEXT, required=False)),
+        (
+            {"type": "string", "default": "a", "description": "d"},
+            Port(name="x", schema=TEXT, required=False, has_default=True, default="a", description="d"),
+        ),
+        (
+            {"type": "object", "required": ["a"], "properties": {"a": TEXT}},
+            Port(name="x", schema={"type": "object", "properties": {"a": TEXT}, "required": ["a"]}),
+        ),
+        (
+            {"type": ["string", "null"], "enum": ["a", None]},
+            Port(name="x", schema={"type": ["string", "null"], "enum": ["a", None]}),
+        ),
+    ],
+)
+def test_a_port_is_read(written: Json, port: Port) -> None:
+    assert _load({"id": "a", "outputs": {"x": written}}).nodes["a"].outputs == (port,)
+
+
+@pytest.mark.parametrize(
+    ("handler", "config", "effect"),
+    [
+        ("builtin:transform", {"map": {}}, "pure"),
+        ("builtin:read-file", {"path": "a"}, "pure"),
+        ("builtin:write-file", {"content_from": "c", "default_path_template": "a"}, "idempotent"),
+        ("builtin:http-request", {"url": "http://a.example"}, "idempotent"),
+        ("builtin:http-request", {"url": "http://a.example", "method": "HEAD"}, "idempotent"),
+        ("builtin:http-request", {"url": "http://a.example", "method": "POST"}, "once"),
+        ("builtin:http-request", {"url": "http://a.example", "method": "POST", "idempotency_key": True}, "idempotent"),
+        ("local:f", {}, "idempotent"),
+    ],
+)
+def test_a_handler_has_the_effect_that_is_safe_to_assume(handler: str, config: JsonObject, effect: str) -> None:
+    block: dict[str, Json] = {"id": "a", "mode": "deterministic", "inputs": {"c": "string"}}
+    node = _load({**block, "deterministic": {"handler": handler, "config": config}}).nodes["a"]
+    assert node.effect == effect
+    own = _load({**block, "effect": "pure", "deterministic": {"handler": handler, "config": config}}).nodes["a"]
+    assert own.effect == "pure"
+
+
+def test_models_are_pure_and_people_idempotent() -> None:
+    nodes = _load({"id": "a"}, {"id": "b", "mode": "approval", "prompt": "ok?"}).nodes
+    assert {key: node.effect for key, node in nodes.items()} == {"a": "pure", "b": "idempotent"}
+
+
+def test_what_nothing_feeds_becomes_an_input_of_its_name() -> None:
+    workflow = _load(
+        {"id": "a", "inputs": {"x": "string", "maybe": "string?", "preset": {"type": "string", "default": "p"}}},
+        {
+            "id": "b",
+            "inputs": {"x": {"type": "string", "maxLength": 5}, "y": {"type": "number", "from": "inputs.size"}},
+        },
+    )
+    both: JsonObject = {"allOf": [TEXT, {"type": "string", "maxLength": 5}]}
+    assert workflow.inputs == (Port(name="size", schema={"type": "number"}), Port(name="x", schema=both))
+    assert workflow.nodes["a"].bindings == {"x": Binding(port="x")}
+    assert workflow.nodes["b"].bindings == {"x": Binding(port="x"), "y": Binding(port="size")}
+
+
+def test_an_input_that_only_optional_ports_use_is_optional() -> None:
+    workflow = _load({"id": "a", "inputs": {"x": {"type": "string", "default": "d", "from": "inputs.x"}}})
+    assert workflow.inputs == (Port(name="x", schema=TEXT, required=False),)
+
+
+def test_a_transformed_input_may_be_anything() -> None:
+    workflow = _load({"id": "a", "inputs": {"n": {"type": "integer", "from": "inputs.x", "transform": "size(value)"}}})
+    assert workflow.inputs == (Port(name="x", schema={}),)
+
+
+def test_the_item_of_a_foreach_is_no_input() -> None:
+    workflow = _load({"id": "a", "inputs": {"n": "integer"}, "foreach": {"items": "[1]", "as": "n"}})
+    assert workflow.inputs == ()
+    assert workflow.nodes["a"].bindings == {}
+
+
+def test_the_outputs_are_those_of_the_last_blocks() -> None:
+    workflow = _load(
+        {"id": "a", "outputs": {"x": "string"}},
+        {"id": "b", "after": ["a"], "outputs": {"x": "string", "y": "string"}},
+        {"id": "c", "after": "a", "outputs": {"x": "string"}},
+    )
+    assert workflow.outputs == {
+        "b_x": Binding(node="b", port="x"),
+        "y": Binding(node="b", port="y"),
+        "c_x": Binding(node="c", port="x"),
+    }
+
+
+def test_a_form_of_ports_becomes_a_schema_and_outputs() -> None:
+    node = _load(
+        {
+            "id": "a",
+            "mode": "approval",
+            "inputs": {"text": "string?"},
+            "approval": {"prompt": "ok?", "form": {"stars": {"type": "integer", "default": 3, "description": "of 5"}}},
+            "outputs": {"text": "string?", "stars": "number", "by": "string"},
+        }
+    ).nodes["a"]
+    assert node.approval is not None
+    assert node.approval.form == {
+        "type": "object",
+        "properties": {"stars": {"type": "integer", "description": "of 5", "default": 3}},
+        "additionalProperties": False,
+    }
+    assert [port.name for port in node.outputs] == ["text", "stars", "by"]
+
+
+def test_a_timeout_left_empty_waits_for_ever() -> None:
+    node = _load({"id": "a", "mode": "approval", "approval": {"prompt": "ok?", "timeout_ms": None}}).nodes["a"]
+    assert node.approval is not None
+    assert node.approval.timeout_ms is None
+
+
+@pytest.mark.parametrize(
+    ("written", "gate"),
+    [
+        ({"type": "port_not_empty", "port": "t"}, Gate(name="not_empty", type="not_empty", params={"port": "t"})),
+        (
+            {"name": "m", "check": {"type": "port_min_length", "port": "t", "min": 3}, "error": "short"},
+            Gate(name="m", type="length", params={"port": "t", "min": 3}, error="short"),
+        ),
+        (
+            {"name": "k", "check": {"type": "port_type", "port": "t", "expected": "string"}},
+            Gate(name="k", type="json_schema", params={"schema": TEXT, "port": "t"}),
+        ),
+        ({"type": "expression", "expr": "true"}, Gate(name="expr", type="expr", params={"expression": "true"})),
+        (
+            {"type": "llm_review", "port": "t", "criteria": ["kind"], "threshold": 0.5},
+            Gate(name="llm_review", type="llm_review", params={"port": "t", "criteria": ["kind"], "threshold": 0.5}),
+        ),
+        ({"type": "cost", "max_usd": 0.1}, Gate(name="cost", type="cost", params={"max_usd": 0.1})),
+        (
+            {"type": "diff", "left": "t", "right": "u", "mode": "not_equal"},
+            Gate(name="diff", type="diff", params={"left": "t", "right": "u", "mode": "not_equal"}),
+        ),
+        (
+            {"type": "http", "url": "http://a.example", "expect_status": 204},
+            Gate(name="http", type="http", params={"url": "http://a.example", "expect_status": 204}),
+        ),
+    ],
+)
+def test_a_gate_is_read(written: Json, gate: Gate) -> None:
+    node = _load({"id": "a", "outputs": {"t": "string", "u": "string"}, "post_gates": [written]}).nodes["a"]
+    assert node.post_gates == (gate,)
+
+
+def test_defaults_hold_where_a_block_says_nothing() -> None:
+    defaults: Json = {"retry": {"max_attempts": 3, "delay_ms": 5}, "timeout_ms": 7, "concurrency": 2, "stall_after": 0}
+    ask: Json = {"id": "b", "mode": "approval", "prompt": "ok?"}
+    workflow = _load({"id": "a", "retry": {"backoff": "linear"}}, ask, {"id": "c", "timeout_ms": 9}, defaults=defaults)
+    found = {key: (node.retry, node.timeout_ms) for key, node in workflow.nodes.items()}
+    assert found == {
+        "a": (Retry(max_attempts=3, backoff="linear", delay_ms=5, stall_after=0), 7),
+        "b": (Retry(), None),
+        "c": (Retry(max_attempts=3, delay_ms=5, stall_after=0), 9),
+    }
+    assert workflow.parallel == 2
+
+
+def test_money_and_tokens_are_set_aside_before() -> None:
+    nodes = _load(
+        {"id": "a", "estimate": {"tokens": 5, "cost_usd": 0.000000001}},
+        {"id": "b", "max_tokens": 9},
+    ).nodes
+    assert nodes["a"].reserve == Amount(tokens=5, cost_nanousd=1)
+    assert nodes["b"].reserve == Amount(tokens=9)
+
+
+@pytest.mark.parametrize(
+    ("codes", "text"),
+    [
+        ("INPUT_UNUSED", "inputs: {x: ‸string}\nblocks: [{id: a}]\n"),
+        ("INPUT_UNDECLARED", "inputs: {}\nblocks: [{id: a, inputs: {x: ‸string}}]\n"),
+        (
+            "MAY_BE_MISSING",
+            "blocks: [{id: a, outputs: {x: string?}}, {id: b, inputs: {x: {type: string, from: ‸a.x}}}]\n",
+        ),
+        (
+            "UNKNOWN_PORT",
+            "blocks: [{id: a, mode: deterministic, inputs: {c: string}, deterministic: {handler: builtin:write-file, "
+            "config: {content_from: c, path_from: ‸nowhere, default_path_template: a.md}}}]\n",
+        ),
+    ],
+)
+def test_an_oversight_is_a_warning_and_no_error(codes: str, text: str, tmp_path: Path) -> None:
+    clean, wanted = marking.expected(codes, text)
+    found = marking.check(clean, tmp_path)
+    assert marking.warnings(found) == wanted
+    assert marking.errors(found) == []
+    assert load.load(tmp_path / "flow.yaml").name == "flow"
+
+
+def test_a_once_block_may_be_repeated_where_it_says_so_or_has_not_run(tmp_path: Path) -> None:
+    way = (
+        "post_gates: [{type: not_empty, port: t}], on_gate_fail: [{when_gate: not_empty, route_to: a, max_bounces: 1}]"
+    )
+    text = (
+        "blocks:\n  - {id: a}\n  - {id: pay, after: [a], effect: once, repeatable: true}\n"
+        f"  - {{id: b, after: [pay], outputs: {{t: string}}, {way}}}\n  - {{id: later, after: [b], effect: once}}\n"
+    )
+    assert marking.check(text, tmp_path) == ()
+
+
+def test_a_thousand_ways_back_are_refused_before_they_fill_memory(tmp_path: Path) -> None:
+    lines = ["blocks:"]
+    for n in range(3000):
+        after = f"after: [b{n - 1}], " if n else ""
+        gate = "post_gates: [{type: not_empty, port: t}], on_gate_fail: "
+        way = "[{when_gate: not_empty, route_to: b0, max_bounces: 1}]"
+        lines.append(f"  - {{id: b{n}, {after}outputs: {{t: string}}, {gate}{way}}}")
+    assert [one.code for one in marking.check("\n".join(lines), tmp_path)] == ["TOO_MANY_ROUTES"]
