@@ -24,8 +24,11 @@ def kept(run: Run) -> dict[str, object]:
 
 
 def scanned(run: Run) -> dict[str, object]:
-    """What looking at every node, slot, flight and question says it owes. An ended run owes nothing that is kept."""
-    if run.ending is not None:
+    """What looking at every node, slot, flight and question says it owes.
+
+    In the middle of an append, once an end or a bounce is decided, the sets do not matter until it is carried out.
+    """
+    if run.ending is not None or run.failed is not None or run.bouncing is not None:
         return kept(run)
     slots = [(key, node.visit, index) for key, node in run.nodes.items() for index in range(len(node.slots))]
     running = {place for place in slots if run.nodes[place[0]].slots[place[2]].state == "running"}

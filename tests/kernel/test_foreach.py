@@ -108,7 +108,7 @@ def test_a_paused_run_does_not_finish_the_node_until_it_is_resumed() -> None:
     ]
 
 
-@pytest.mark.parametrize("given", [{}, {"count": 2, "items": None}, {"items": {"value": []}}])
+@pytest.mark.parametrize("given", [{}, {"count": 2, "items": None}, {"items": {"value": []}}, {"count": -1}])
 def test_a_foreach_without_its_items_is_refused(given: dict[str, Any]) -> None:
     stage = Stage(flow(work("a", foreach=definition.Foreach(items="x"))))
     stage.create()
@@ -117,11 +117,12 @@ def test_a_foreach_without_its_items_is_refused(given: dict[str, Any]) -> None:
     assert refusal.value.code == "RESOLUTION_INVALID"
 
 
-def test_items_for_a_node_without_a_foreach_are_refused() -> None:
+@pytest.mark.parametrize("given", [{"count": 2}, {"count": 2, "items": None}, {"items": {"value": []}}])
+def test_items_for_a_node_without_a_foreach_are_refused(given: dict[str, Any]) -> None:
     stage = Stage(flow(work("a", when="x")))
     stage.create()
     with pytest.raises(Refused) as refusal:
-        stage.resolve("a", count=2)
+        stage.resolve("a", **given)
     assert refusal.value.code == "RESOLUTION_INVALID"
 
 

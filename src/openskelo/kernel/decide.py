@@ -129,8 +129,10 @@ def _admit(run: Run, node: NodeState, command: commands.ResolveNode) -> None:
     elif command.cached is not None:
         cacheable = shape.cache and shape.foreach is None and shape.mode != "approval"
         wrong = None if cacheable else "its results are not to be had from the cache"
-    elif (shape.foreach is not None) != (command.count is not None and command.items is not None):
+    elif {command.count is not None, command.items is not None} != {shape.foreach is not None}:
         wrong = "a foreach needs its items and their count, and only a foreach does"
+    elif command.count is not None and command.count < 0:
+        wrong = "there cannot be fewer than no items"
     elif asks(run, shape) != (command.ask is not None):
         wrong = "a person is asked first where the node or the run says so, and only there"
     else:

@@ -121,6 +121,7 @@ def failed(run: Run, event: events.AttemptFailed) -> None:
             slot.state = "asking"
             places.offer(run, node)
         case "fail":
+            slot.state = "done"
             places.fail(run, node, event.error, event.ending or "failed")
         case _:
             assert_never(event.next)

@@ -15,7 +15,9 @@ def attempts(run: Run) -> Iterator[InFlight]:
 
 def resolutions(run: Run) -> tuple[str, ...]:
     """Nodes whose expressions want their values before anything else happens."""
-    return () if run.ending is not None or run.paused is not None else tuple(run.resolving)
+    if not run.resolving or run.ending is not None or run.paused is not None:
+        return ()
+    return tuple(run.resolving)
 
 
 def wake_at(run: Run) -> int | None:

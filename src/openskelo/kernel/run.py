@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import OrderedDict, deque
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -114,7 +114,8 @@ class PendingBounce:
 class Run:
     """A run in memory. The sets (`ready`, `resolving`, `in_flight`, …) are kept by `apply`, never searched for.
 
-    `timers` (retries) and `expiries` (approvals) are heaps whose head always still stands.
+    `timers` (retries) and `expiries` (approvals) are heaps whose head always still stands. `ready` is taken from the
+    front, where a plain dict would look through everything that was taken before.
     """
 
     id: str
@@ -131,7 +132,7 @@ class Run:
     mode: Literal["AUTO", "INTERACTIVE"] = "AUTO"
     global_mode: Literal["PLANNING", "IMPLEMENTATION"] = "IMPLEMENTATION"
     parent: JsonObject | None = None
-    ready: dict[str, None] = field(default_factory=dict[str, None])
+    ready: OrderedDict[str, None] = field(default_factory=OrderedDict[str, None])
     resolving: dict[str, None] = field(default_factory=dict[str, None])
     finishing: dict[str, None] = field(default_factory=dict[str, None])
     in_flight: dict[AttemptId, InFlight] = field(default_factory=dict[AttemptId, InFlight])
