@@ -8,7 +8,7 @@ committed in between; only then are heads read again. `docs/adr/0003-sqlite-log.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import orjson
 
@@ -26,6 +26,21 @@ class _Head:
     def __init__(self, number: int, seq: int) -> None:
         self.number = number
         self.seq = seq
+
+
+class Draft:
+    """A batch on its way: the heads it leads to, the rows of its lines, and the runs that begin with it."""
+
+    __slots__ = ("begun", "heads", "rows")
+
+    def __init__(self) -> None:
+        self.heads: dict[str, _Head] = {}
+        self.rows: list[tuple[int, int, int, bytes]] = []
+        self.begun: set[str] = set()
+
+    def texts(self) -> Iterator[bytes]:
+        """The lines of each Append that has any, joined by newlines."""
+        return (row[3] for row in self.rows)
 
 
 class Appender:
@@ -67,18 +82,15 @@ class Appender:
         head.seq = seq
         return joined
 
-    def append_batch(self, batch: Sequence[log.Append], driver: str) -> Sequence[bytes]:
-        """Commit all of the batch or nothing; runs that begin with it are claimed for the driver.
-
-        Gives each Append's lines joined by newlines.
-        """
+    def append_batch(self, batch: Sequence[log.Append], driver: str) -> Draft:
+        """Commit all of the batch or nothing; the driver has claimed the runs that begin with it."""
+        draft = Draft()
         try:
             self._execute("BEGIN IMMEDIATE")
             self._catch_up()
-            heads: dict[str, _Head] = {}
-            rows = self._write(batch, heads, driver)
-            position = self._position + len(rows)
-            self._connection.executemany(self._insert_lines, rows)
+            self._write(batch, draft, driver)
+            position = self._position + len(draft.rows)
+            self._connection.executemany(self._insert_lines, draft.rows)
             placed = self._place(position)
             self._execute("COMMIT")
         except sqlite3.Error as error:
@@ -89,18 +101,16 @@ class Appender:
             raise
         self._position = position
         self._placed = placed
-        self._heads.update(heads)
-        return [row[3] for row in rows]
+        self._heads.update(draft.heads)
+        return draft
 
     def forget(self, run_id: str) -> None:
         """Keep nothing in memory about a run that this process will not append to soon."""
         self._heads.pop(run_id, None)
 
-    def _write(
-        self, batch: Sequence[log.Append], heads: dict[str, _Head], driver: str
-    ) -> list[tuple[int, int, int, bytes]]:
-        """Write everything but the lines; gives the rows that hold these."""
-        rows: list[tuple[int, int, int, bytes]] = []
+    def _write(self, batch: Sequence[log.Append], draft: Draft, driver: str) -> None:
+        """Write everything but the lines, whose rows are drafted."""
+        heads = draft.heads
         position = self._position
         for append in batch:
             head = heads.get(append.run_id) or self._head(append.run_id)
@@ -109,16 +119,16 @@ class Appender:
                 raise log.conflict(append, seq)
             if head is None:
                 head = self._insert_run(append, driver)
+                draft.begun.add(append.run_id)
             elif append.row is not None:
                 self._list(head, append.row)
             heads[append.run_id] = head
             if append.lines:
                 position += 1
                 head.seq += len(append.lines)
-                rows.append((position, head.number, head.seq, log.join(append.lines)))
+                draft.rows.append((position, head.number, head.seq, log.join(append.lines)))
             if not _brings_lines_only(append):
                 self._write_beside(append)
-        return rows
 
     def _insert_run(self, append: log.Append, driver: str) -> _Head:
         log.check_run_id(append.run_id)

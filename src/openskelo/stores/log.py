@@ -57,7 +57,7 @@ class Append:
     run's listing when given; one with an `ending` also gives up the claim. `opened` and `closed` keep the list of open
     approvals. `blobs` (small ones, by hash) and the removal of `consumed` commands (each must wait for this run, else
     Conflict) are part of the same commit. `cached` maps cache keys to stored outputs. The Append that begins a run
-    (`expected_seq` 0) also claims it for this store.
+    which nobody has claimed or begun before also claims it for this store.
     """
 
     run_id: str
@@ -120,7 +120,7 @@ class Log(Protocol):
         ...
 
     async def rows(self, *, limit: int = 100, offset: int = 0, status: str | None = None) -> Sequence[RunRow]:
-        """Listings, newest `created_at` first, and among equals the one appended last first."""
+        """Listings, newest `created_at` first, and among equals the one begun last first."""
         ...
 
     async def approvals(self, run_id: str | None = None) -> Sequence[ApprovalRow]:
@@ -132,7 +132,7 @@ class Log(Protocol):
         ...
 
     async def post(self, run_id: str, body: JsonObject) -> int:
-        """Leave a command for the run's driver, durably; gives its id (NotFound for a run without a log)."""
+        """Leave a command for the run's driver, durably; gives its id (NotFound for an unknown run)."""
         ...
 
     async def posted(self, run_ids: Sequence[str]) -> Sequence[PostedCommand]:

@@ -124,8 +124,9 @@ class MemoryLog:
         return self._data.rows.get(run_id)
 
     async def rows(self, *, limit: int = 100, offset: int = 0, status: str | None = None) -> Sequence[log.RunRow]:
-        """Listings, newest `created_at` first, and among equals the one appended last first."""
-        listed = [row for row in reversed(self._data.rows.values()) if status is None or row.status == status]
+        """Listings, newest `created_at` first, and among equals the one begun last first."""
+        every = (self._data.rows.get(run_id) for run_id in reversed(self._lines))
+        listed = [row for row in every if row is not None and (status is None or row.status == status)]
         listed.sort(key=lambda row: -row.created_at)
         return listed[offset : offset + limit]
 
@@ -138,7 +139,7 @@ class MemoryLog:
         return self._data.approvals.get(approval_id)
 
     async def post(self, run_id: str, body: JsonObject) -> int:
-        """Leave a command for the run's driver; gives its id (NotFound for a run without a log)."""
+        """Leave a command for the run's driver; gives its id (NotFound for an unknown run)."""
         if run_id not in self._lines:
             raise errors.NotFound(f"no run {run_id}", code="RUN_NOT_FOUND")
         self._data.last_command += 1
@@ -160,6 +161,7 @@ class MemoryLog:
     async def claim(self, run_id: str) -> bool:
         """Become the run's driver; False while another `MemoryLog` is that has not been closed."""
         log.check_run_id(run_id)
+        self._lines.setdefault(run_id, [])
         return self._data.drivers.setdefault(run_id, self) is self
 
     async def release(self, run_id: str) -> None:

@@ -68,15 +68,15 @@ class SqliteLog:
                 self._mirror.add(batch[0].run_id, joined, first=False)
                 self._commits += 1
                 return
-        texts = iter(self._appender.append_batch(batch, self._drivers.me()))
+        draft = self._appender.append_batch(batch, self._drivers.me())
+        self._claimed |= draft.begun
+        texts = draft.texts()
         for append in batch:
             if append.lines:
                 self._mirror.add(append.run_id, next(texts), first=append.expected_seq == 0)
             if append.row is not None and append.row.ending is not None:
                 self._claimed.discard(append.run_id)
                 self._appender.forget(append.run_id)
-            elif append.expected_seq == 0:
-                self._claimed.add(append.run_id)
         self._commits += 1
 
     def _reserve(self) -> None:
@@ -120,7 +120,7 @@ class SqliteLog:
         return None if found is None else _run_row(found)
 
     async def rows(self, *, limit: int = 100, offset: int = 0, status: str | None = None) -> Sequence[log.RunRow]:
-        """Listings, newest `created_at` first, and among equals the one appended last first."""
+        """Listings, newest `created_at` first, and among equals the one begun last first."""
         return [_run_row(found) for found in self._all("read_listings", status, limit, offset)]
 
     async def approvals(self, run_id: str | None = None) -> Sequence[log.ApprovalRow]:
@@ -133,7 +133,7 @@ class SqliteLog:
         return None if found is None else _approval_row(found)
 
     async def post(self, run_id: str, body: JsonObject) -> int:
-        """Leave a command for the run's driver, durably; gives its id (NotFound for a run without a log)."""
+        """Leave a command for the run's driver, durably; gives its id (NotFound for an unknown run)."""
         with _faults():
             added = self._execute(self._sql["post_command"], (run_id, orjson.dumps(body)))
         if added.rowcount != 1 or added.lastrowid is None:
