@@ -36,6 +36,12 @@ def test_without_a_project_file_the_root_is_the_files_folder(tmp_path: Path) -> 
     assert project.load(tmp_path) == project.ProjectFile()
 
 
+@pytest.mark.parametrize("text", ["", "# nothing yet\n", "~\n", "{}\n"])
+def test_an_empty_project_file_marks_the_root(text: str, tmp_path: Path) -> None:
+    (tmp_path / "skelo.yaml").write_text(text)
+    assert project.check(tmp_path) == (project.ProjectFile(), ())
+
+
 def test_everything_in_the_file_is_read(tmp_path: Path) -> None:
     (tmp_path / "skelo.yaml").write_text(WHOLE)
     assert project.load(tmp_path) == project.ProjectFile(

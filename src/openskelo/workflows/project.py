@@ -59,7 +59,9 @@ def check(root: Path) -> tuple[ProjectFile, tuple[problems.Problem, ...]]:
     try:
         read = source.read(path)
     except errors.InvalidWorkflow as error:
-        return ProjectFile(), tuple(one for one in error.problems if isinstance(one, problems.Problem))
+        listed = tuple(one for one in error.problems if isinstance(one, problems.Problem))
+        # An empty file is enough to mark the root.
+        return ProjectFile(), tuple(one for one in listed if one.code != "EMPTY")
     report = read.report()
     if read.value is None:
         return ProjectFile(), ()
