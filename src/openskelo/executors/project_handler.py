@@ -12,7 +12,7 @@ import orjson
 
 from openskelo import errors
 from openskelo.executors import calling, crew, job, limit, module, mortal, process, source, task
-from openskelo.handlers import context, secret
+from openskelo.handlers import context
 from openskelo.kernel.json import Json
 from openskelo.values import canonical
 
@@ -59,7 +59,7 @@ class ProjectHandlers:
             "feedback": of.feedback,
         }
         if self._project.secrets:
-            values["secrets"] = secret.known(self._project.secrets)
+            values["secrets"] = dict(self._project.secrets)  # references: the worker has our environment
         body = orjson.dumps({"path": path, "name": function, "context": values})
         reply = orjson.loads(await self._crew.call(body, of.node.timeout_ms, one.lines))
         one.lines.extend(reply["lines"])

@@ -54,22 +54,15 @@ def references(text: str) -> bool:
     return _REFERENCE.search(text) is not None
 
 
-def known(declared: Mapping[str, str] | None) -> dict[str, str]:
-    """Every declared secret that has a value now; an unset one is an error only for whoever asks for it."""
-    found: dict[str, str] = {}
-    for name, reference in (declared or {}).items():
-        with contextlib.suppress(errors.AttemptFailed):
-            found[name] = resolve(reference, None)
-    return found
-
-
 def values(declared: Mapping[str, str] | None) -> tuple[str, ...]:
-    """The values that must not be kept: those long enough to be masked, longest first."""
+    """The values that must not be kept: those that are set and long enough to be masked, longest first."""
     if not declared:
         return ()
-    return tuple(
-        sorted({value for value in known(declared).values() if len(value) >= _SHORTEST}, key=len, reverse=True)
-    )
+    found: set[str] = set()
+    for reference in declared.values():
+        with contextlib.suppress(errors.AttemptFailed):  # unset: there is nothing that could leak
+            found.add(resolve(reference, None))
+    return tuple(sorted((value for value in found if len(value) >= _SHORTEST), key=len, reverse=True))
 
 
 def found_in(data: bytes, hidden: Iterable[str]) -> bool:
