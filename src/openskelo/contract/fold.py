@@ -19,14 +19,13 @@ class Fold:
 
     def add(self, event: events.Event) -> str | None:
         """Apply the event if the state allows it; says why it does not, or None. Of no use after a refusal."""
-        refused = _refusal(self._run, event)
-        if refused is not None:
-            return refused
         try:
-            apply(self._run, event)
-        except Exception as error:  # apply trusts its events; these come from outside
+            refused = _refusal(self._run, event)
+            if refused is None:
+                apply(self._run, event)
+        except Exception as error:  # the kernel trusts its events; these come from outside
             return f"the state does not allow {events.NAMES[type(event)]} ({type(error).__name__}: {error})"
-        return None
+        return refused
 
 
 def _refusal(of: Run, event: events.Event) -> str | None:
@@ -66,8 +65,12 @@ def _about_progress(of: Run, node: NodeState, event: events.Event) -> str | None
         case events.AttemptStarted():
             allowed = node.key in of.ready and bool(node.queue) and node.queue[0] == (event.item or 0)
             return None if allowed else f"{node.key} is started, but was not ready"
+        case events.AttemptSucceeded():
+            return _about_success(of, node, event)
         case events.NodeResolved():
             return None if node.key in of.resolving else f"{node.key} was not waiting for its values"
+        case events.ApprovalRequested() if event.tool["name"] == "approval":
+            return f"{node.key} is asked about before its values are known" if node.key in of.resolving else None
         case events.NodeFinished():
             return None if node.key in of.finishing else f"{node.key} is finished, but not all its items are done"
         case events.NodeSkipped() | events.NodeFailed():
@@ -79,6 +82,17 @@ def _about_progress(of: Run, node: NodeState, event: events.Event) -> str | None
             return None if planned == stated else f"{node.key} bounces, but nothing sent it back"
         case _:
             return None
+
+
+def _about_success(of: Run, node: NodeState, event: events.AttemptSucceeded) -> str | None:
+    """Work that nobody started succeeds by an approval node's answer, from the cache, or when a person says it did."""
+    place = (node.key, event.visit, event.item or 0)
+    started = place in of.in_flight or place in of.lost
+    said_so = event.attempt == node.slots[event.item or 0].attempt
+    answered = of.workflow.nodes[node.key].mode == "approval"
+    if started or said_so or answered or event.cached is not None:
+        return None
+    return f"{node.key} succeeds, but was never started"
 
 
 def _at_the_end(of: Run, event: events.RunEnded) -> str | None:

@@ -109,9 +109,13 @@ class Story:
     def _not_given(self, event: Result, place: Place, answer: _Answer | None) -> str | None:
         """Why an outcome without a start is impossible: it comes from the cache, or from the answer right before."""
         tried = self._tried.get(place, 0)
-        if answer is not None and answer.question.place == place:
-            expected = tried if answer.question.kind == "uncertain" else tried + 1
-            return None if event.attempt == expected else f"{event.node} has an answer for attempt {event.attempt}"
+        if answer is not None and answer.question.place[:2] == place[:2]:
+            # One question stands for all items of a node; only a cut attempt is asked about by itself.
+            cut = answer.question.kind == "uncertain" and answer.question.place == place
+            expected = tried if cut else tried + 1
+            fits = answer.status == "denied" or isinstance(event, events.AttemptSucceeded)
+            if fits and event.attempt == expected:
+                return None
         if isinstance(event, events.AttemptSucceeded) and event.cached is not None and event.attempt == tried + 1:
             return None
         return f"attempt {event.attempt} of {event.node} has an outcome, but was never started"

@@ -1,0 +1,79 @@
+"""Whatever the kernel can write verifies: random histories with crashes, people, bounces and forks."""
+
+from __future__ import annotations
+
+import dataclasses
+from random import Random
+from typing import Any, cast
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from openskelo.contract import chain, receipts
+from openskelo.kernel import events
+from openskelo.kernel import receipts as kernel_receipts
+from openskelo.values import canonical
+from tests.kernel import chance as chances
+from tests.kernel import stage
+from tests.kernel.play import Play
+
+
+def history(seed: int) -> Play:
+    """A run that was played to its end, in a world with some trouble."""
+    chance = Random(seed)
+    shape = dataclasses.replace(chances.workflow(chance), hash=canonical.digest(seed))
+    play = Play(chance, shape)
+    play.create()
+    while not play.run.ended:
+        command = play.trouble() if chance.random() < 0.2 else play.owed()
+        assert command is not None
+        play.send(command)
+    return play
+
+
+def honest(log: list[events.Event]) -> list[events.Event]:
+    """The same history with real hashes, where the players of the kernel's tests make some up."""
+    told: list[events.Event] = []
+    asked: dict[str, str] = {}
+    prev = kernel_receipts.GENESIS
+    for event in log:
+        if isinstance(event, events.ApprovalRequested):
+            asked[event.approval_id] = event.digest
+        if isinstance(event, events.ApprovalResolved) and event.resolution["status"] != "modified":
+            told.append(dataclasses.replace(event, digest=asked[event.approval_id]))
+            continue
+        receipt = receipts.of(event)
+        if receipt is None:
+            told.append(event)
+            continue
+        made = receipts.stored_digest(event.outputs) if isinstance(event, events.AttemptSucceeded) else None
+        real = {
+            **receipt,
+            "inputs_hash": canonical.digest(receipt["inputs_hash"]),
+            "output_hash": made or canonical.digest(receipt["output_hash"]),
+            "prev": prev,
+        }
+        prev = kernel_receipts.digest(real)
+        told.append(dataclasses.replace(cast("Any", event), receipt=real))
+    return told
+
+
+@settings(max_examples=150)
+@given(st.integers(0, 2**32))
+def test_every_history_of_the_kernel_verifies(seed: int) -> None:
+    play = history(seed)
+    found = chain.verify_lines(stage.sealed(honest(play.log)), workflow=play.workflow)
+    assert (found.problems, found.ended, found.folded) == ((), True, True)
+    assert (found.events, found.receipts) == (len(play.log), play.run.receipts)
+
+
+@settings(max_examples=100)
+@given(st.integers(0, 2**32), st.data())
+def test_a_history_without_one_of_its_starts_outcomes_or_answers_does_not(seed: int, data: st.DataObject) -> None:
+    play = history(seed)
+    told = honest(play.log)
+    telling = (events.AttemptStarted, events.AttemptSucceeded, events.ApprovalRequested, events.RunEnding)
+    indexes = [index for index, event in enumerate(told) if isinstance(event, telling)]
+    if indexes:
+        del told[data.draw(st.sampled_from(indexes))]
+        assert not chain.verify_lines(stage.sealed(told), workflow=play.workflow).intact
