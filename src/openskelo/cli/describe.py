@@ -22,7 +22,7 @@ def block_lines(node: definition.Node, painter: ink.Ink, columns: int) -> list[s
     rows += [("back to", bounce_text(bounce)) for bounce in node.bounces]
     rows.append(("runs", ", ".join(run_words(node))))
     lines += [
-        f"      {painter.paint(f'{head:<11}', 'dim')} {ink.one_line(text, max(30, columns - 18))}"
+        f"      {painter.paint(f'{head:<11}', 'dim')} {ink.one_line(text, max(30, columns - 20))}"
         for head, text in rows
     ]
     return lines

@@ -34,7 +34,9 @@ def _print(workflow: definition.Workflow, past: totals.Past | None, items: int) 
         for key in layer:
             for line in describe.block_lines(workflow.nodes[key], painter, columns):
                 output.say(f"  {line}")
-    _section(painter, "Outputs", [f"  {name}  ← {graph.source(found)}" for name, found in workflow.outputs.items()])
+    size = max(map(ink.width, workflow.outputs), default=0)
+    outputs = [f"  {ink.pad(name, size)}  ← {graph.source(found)}" for name, found in workflow.outputs.items()]
+    _section(painter, "Outputs", outputs)
     _section(painter, "Bounds", [f"  {line}" for line in _limits(workflow)])
     _section(painter, "Totals", totals.lines(workflow, past, items))
 

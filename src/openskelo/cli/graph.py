@@ -65,7 +65,7 @@ def _tail(node: definition.Node) -> str:
     if node.foreach:
         parts.append(f"for each {node.foreach.name} of {node.foreach.items}")
     parts.extend(f"↺ {bounce.route_to} (at most {bounce.max_bounces})" for bounce in all_bounces(node))
-    return "  ".join(parts)
+    return " · ".join(parts)
 
 
 def source(binding: definition.Binding) -> str:

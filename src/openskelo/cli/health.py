@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import fcntl
 import importlib
 import os
@@ -20,6 +21,7 @@ from typing import Literal
 from openskelo import errors
 from openskelo.cli import output, place
 from openskelo.executors import task
+from openskelo.handlers import secret
 
 PARTS = {
     "orjson": "JSON",
@@ -54,7 +56,7 @@ def examine(args: argparse.Namespace) -> list[Finding]:
         details = "; ".join(str(problem) for problem in error.problems)
         return [*findings, Finding(name="project", state="fail", detail=details, hint="mend skelo.yaml")]
     findings.append(_project(where))
-    checks: tuple[Callable[[task.Project], Finding], ...] = (_data_dir, _space, _locks, _sync)
+    checks: tuple[Callable[[task.Project], Finding], ...] = (_data_dir, _space, _locks, _sync, _secrets, _runs)
     for check in checks:
         try:
             findings.append(check(where))
@@ -142,7 +144,7 @@ def _sync(where: task.Project) -> Finding:
             started = time.perf_counter()
             file.write(b"x" * 400)
             file.flush()
-            os.fsync(file.fileno())
+            getattr(os, "fdatasync", os.fsync)(file.fileno())  # macOS has only fsync
             times.append(time.perf_counter() - started)
     usual = statistics.median(times)
     slow = usual > 0.02
@@ -152,6 +154,35 @@ def _sync(where: task.Project) -> Finding:
         detail=f"{usual * 1000:.2f} ms" if usual < 0.01 else output.duration(usual),
         hint="every step waits that long; a faster disk helps" if slow else None,
     )
+
+
+def _secrets(where: task.Project) -> Finding:
+    """Whether every secret that the project names has a value here; the values themselves stay unseen."""
+    unset: list[str] = []
+    for name in where.secrets or {}:
+        try:
+            secret.lookup(where.secrets, name)
+        except errors.AttemptFailed:
+            unset.append(name)
+    if unset:
+        hint = "set the environment variables that skelo.yaml names for them"
+        return Finding(name="secrets", state="warn", detail=f"without a value: {', '.join(unset)}", hint=hint)
+    return Finding(name="secrets", state="ok", detail=f"{len(where.secrets or {})} declared")
+
+
+def _runs(where: task.Project) -> Finding:
+    """Whether a run waits for a driver that has died."""
+    lost = asyncio.run(_undriven(where)) if place.has_runs(where) else []
+    if lost:
+        hint = f"go on with: skelo resume {lost[0]}"
+        return Finding(name="runs", state="warn", detail=f"{len(lost)} without a process that drives them", hint=hint)
+    return Finding(name="runs", state="ok", detail="none was left behind")
+
+
+async def _undriven(where: task.Project) -> list[str]:
+    async with place.reading(where) as log:
+        rows = await log.rows(status="running", limit=1000)
+        return [row.run_id for row in rows if not await log.driver_alive(row.run_id)]
 
 
 def _nearest(path: Path) -> Path:

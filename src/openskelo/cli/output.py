@@ -17,11 +17,6 @@ def document(value: Json) -> None:
     _write(_encode(value, indented=True))
 
 
-def json_line(value: Json) -> None:
-    """One JSON value on one line of stdout."""
-    _write(_encode(value, indented=False))
-
-
 def raw_line(line: bytes) -> None:
     """Bytes that are already a line of JSON, exactly as stored."""
     _write(line)
@@ -87,7 +82,9 @@ def duration(seconds: float) -> str:
         return f"{seconds:.1f} s".replace(".0 s", " s")
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes:02d} min" if hours else f"{minutes} min {rest:02d} s"
+    if hours:
+        return f"{hours} h {minutes:02d} min" if minutes else f"{hours} h"
+    return f"{minutes} min {rest:02d} s" if rest else f"{minutes} min"
 
 
 def count(number: int, noun: str) -> str:

@@ -30,7 +30,8 @@ def whole(document: JsonObject, *, title: str) -> None:
     """What `show` prints."""
     painter = ink.Ink(sys.stdout)
     output.say(f"{painter.paint(ink.one_line(title), 'bold')}  {document['runId']}")
-    output.say(f"{_ending(document, painter)}  {_phase(document)}".rstrip())
+    times = f"started {local_time(str(document['createdAt']))}, last moved {local_time(str(document['updatedAt']))}"
+    output.say(f"{_ending(document, painter)}  {painter.paint(times, 'dim')}")
     _error(document)
     nodes = members.object_at(document, "nodes")
     if nodes:
@@ -52,10 +53,12 @@ def questions(document: JsonObject) -> None:
         question(approval)
 
 
-def question(approval: JsonObject) -> None:
-    """One open approval with the commands that answer it."""
+def question(approval: JsonObject, *, run: str = "") -> None:
+    """One open approval with the commands that answer it; `run` says whose it is where that is not plain."""
     painter = ink.Ink(sys.stdout)
-    output.say(f"  {painter.paint(str(approval.get('node')), 'bold')}: {indented(str(approval.get('prompt', '')))}")
+    whose = painter.paint(f" ({ink.one_line(run)})", "dim") if run else ""
+    node = painter.paint(ink.one_line(str(approval.get("node"))), "bold")
+    output.say(f"  {node}{whose}: {indented(str(approval.get('prompt', '')))}")
     approvers = members.list_at(approval, "approvers")
     if approvers:
         names = ink.one_line(", ".join(map(str, approvers)))
@@ -97,11 +100,6 @@ def indented(text: str, by: int = 4) -> str:
 
 def _ending(document: JsonObject, painter: ink.Ink) -> str:
     return painter.ending(str(document.get("ending") or document.get("status")))
-
-
-def _phase(document: JsonObject) -> str:
-    phase = document.get("phase")
-    return f"({ink.one_line(str(phase))})" if phase and not document.get("ending") else ""
 
 
 def _error(document: JsonObject) -> None:

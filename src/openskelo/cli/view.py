@@ -111,7 +111,7 @@ def error_text(data: JsonObject) -> str:
 def _attempt(kind: str, data: JsonObject) -> str:
     number = data.get("attempt")
     item = f" item {data['item']}" if data.get("item") is not None else ""
-    again = f" (attempt {number})" if number != 1 else ""
+    again = f" (attempt {number})" if number not in (None, 1) else ""
     match kind:
         case "attempt.started":
             return f"started{item}{again}"

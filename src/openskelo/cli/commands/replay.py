@@ -26,24 +26,21 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         output.document(report.document())
         return exits.COMPLETED if report.ok else exits.FAILED
-    rows = [
-        [
-            f"{step.node}[{step.item}]" if step.item is not None else step.node,
-            str(step.visit),
-            str(step.attempt),
-            step.result,
-            step.recorded[:_SHORT] + "…",
-            (step.found or "")[:_SHORT] + ("…" if step.found else ""),
-            step.reason,
-        ]
-        for step in report.steps
-    ]
-    output.table(["node", "visit", "attempt", "result", "recorded", "found", "why"], rows)
+    output.table(["node", "visit", "attempt", "result", ""], [_cells(step) for step in report.steps])
     painter = ink.Ink(sys.stdout)
     output.say()
     words, colour = ("nothing differs", "green") if report.ok else ("the record and the work differ", "red")
     output.say(painter.paint(words, colour))
     return exits.COMPLETED if report.ok else exits.FAILED
+
+
+def _cells(step: replay.Step) -> list[str]:
+    node = f"{step.node}[{step.item}]" if step.item is not None else step.node
+    detail = step.reason
+    if step.result in ("different", "altered"):
+        found = f"{step.found[:_SHORT]}…" if step.found else "nothing"
+        detail = f"{step.recorded[:_SHORT]}… was recorded, {found} was found {step.reason}".rstrip()
+    return [node, str(step.visit), str(step.attempt), step.result, detail]
 
 
 async def _replay(args: argparse.Namespace, where: task.Project) -> replay.Report:

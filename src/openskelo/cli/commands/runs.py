@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import sys
 from collections.abc import Sequence
 
 from openskelo import errors
@@ -30,11 +31,14 @@ def run(args: argparse.Namespace) -> int:
     elif not rows:
         output.note("no runs")
     else:
-        output.table(
-            ["run", "status", "ending", "created", "name"],
-            [[row.run_id, row.status, row.ending or "", output.moment(row.created_at), row.name] for row in rows],
-        )
+        output.table(["run", "status", "ending", "created", "name"], [_cells(row) for row in rows])
     return exits.COMPLETED
+
+
+def _cells(row: stores_log.RunRow) -> list[str]:
+    """A row of the table; on a terminal the first characters of the id do, for they name the run in every command."""
+    run_id = row.run_id[:8] if sys.stdout.isatty() else row.run_id
+    return [run_id, row.status, row.ending or "", output.moment(row.created_at), row.name]
 
 
 async def _rows(args: argparse.Namespace, where: task.Project) -> Sequence[stores_log.RunRow]:

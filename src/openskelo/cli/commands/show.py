@@ -22,8 +22,11 @@ async def _show(args: argparse.Namespace, where: task.Project) -> int:
     async with place.reading(where) as log:
         row = await runref.resolve(log, args.run_id)
         document = await runref.document(log, row.run_id)
+        driven = await log.driver_alive(row.run_id)
     if args.json:
         output.document(document)
     else:
         render.whole(document, title=row.name)
+        if document["ending"] is None and not driven and not document["approvals"]:
+            output.note(f"no process drives this run; go on with: skelo resume {row.run_id}")
     return exits.of_run(document)

@@ -1,0 +1,35 @@
+"""Whatever is typed: an exit code and a message, never a traceback, never a defect."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from openskelo.cli import main
+
+_COMMANDS = st.sampled_from([name for name in main.COMMANDS if name not in ("init", "doctor", "bench")])
+_WORDS = st.one_of(
+    st.text(max_size=12),
+    st.sampled_from(
+        ["--json", "--data-dir", "--input", "a=1", "--set", "--from", "--", "-", "last", "flow.yaml", "--limit", "0"]
+    ),
+)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(command=_COMMANDS, words=st.lists(_WORDS, max_size=5))
+def test_any_arguments_are_answered(
+    command: str, words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "skelo.yaml").write_text("name: any\n")
+    with (tmp_path / "empty").open("w+") as nothing:
+        monkeypatch.setattr("sys.stdin", nothing)
+        code = main.main([command, *words])
+    printed = capfd.readouterr()
+    assert code in (0, 1, 2, 3)
+    assert "INTERNAL" not in printed.out + printed.err
+    assert printed.out + printed.err or code == 0
