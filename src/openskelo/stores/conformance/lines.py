@@ -13,8 +13,9 @@ async def lines_come_back_in_order(open_log: rig.Open) -> None:
         written = [b"%d" % number for number in range(1, 3001)]
         await store.append([rig.append(0, *written[:1])])
         await store.append([rig.append(1, *written[1:2500])])
-        for seq in range(2500, 3000):
+        for seq in range(2500, 2520):
             await store.append([rig.append(seq, written[seq])])
+        await store.append([rig.append(seq, written[seq]) for seq in range(2520, 3000)])
         rig.same(await rig.lines(store, rig.RUN), written)
 
 
@@ -31,8 +32,8 @@ async def lines_added_while_reading_are_no_harm(open_log: rig.Open) -> None:
     """A reader sees a beginning of the log, at least what was there when it began, and comes to an end."""
     async with rig.opened(open_log) as store:
         written = [b"%d" % number for number in range(2000)]
-        for at in range(0, 2000, 2):
-            await store.append([rig.append(at, *written[at : at + 2])])
+        await store.append([rig.append(at, *written[at : at + 2]) for at in range(0, 1000, 2)])
+        await store.append([rig.append(at, *written[at : at + 2]) for at in range(1000, 2000, 2)])
         seen: list[bytes] = []
         async for chunk in store.read(rig.RUN):
             seen += chunk
