@@ -61,6 +61,15 @@ def test_a_good_answer_becomes_the_outputs(tmp_path: Path) -> None:
     assert '{"attempt":1,"error":{"code":"X"}}' in prompt
 
 
+def test_the_item_of_a_foreach_is_shown(tmp_path: Path) -> None:
+    provider = scripted.Scripted([{"text": "a"}])
+    one = node(config={"prompt": "On {{ page.id }}"}, foreach=definition.Foreach(items="", name="page"))
+    assert ask(tmp_path, provider, one, item={"id": 7}, item_index=0).failure is None
+    prompt = provider.asked[0].messages[1].text
+    assert "On 7" in prompt
+    assert '```\n{"id":7}\n```' in prompt
+
+
 @pytest.mark.parametrize(
     ("answer", "code"),
     [

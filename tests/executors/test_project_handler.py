@@ -154,6 +154,34 @@ def test_a_file_that_cannot_be_loaded_says_why(tmp_path: Path, source: str, mess
     assert (failure.code, failure.message) == ("HANDLER_LOAD", message)
 
 
+def test_an_async_file_that_cannot_be_loaded_says_why(tmp_path: Path) -> None:
+    found = perform(tmp_path, "import nothing_like_this\n" + ASYNC + "return {}\n")
+    assert failure_of(found).message == "it.py: ModuleNotFoundError: No module named 'nothing_like_this'"
+    assert 'handlers/it.py", line 1' in workshop.log_of(found)
+
+
+def test_what_an_async_handler_prints_stays_off_standard_output(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    perform(tmp_path, ASYNC + "print('a', 'b', sep='-')\n    return {'y': 1}\n")
+    assert capsys.readouterr() == ("", "a-b\n")
+
+
+@pytest.mark.parametrize("python", ["/bin/false", "/no/such/python"])
+def test_a_worker_that_cannot_start_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, python: str) -> None:
+    monkeypatch.setattr(sys, "executable", python)
+    assert failure_of(perform(tmp_path, SYNC + "return {'y': 1}\n")).code == "WORKER_FAILED"
+
+
+def test_executables_end_where_the_system_cannot_watch_processes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(os, "pidfd_open")
+    write(tmp_path, "#!/bin/sh\nsleep 0.05\necho '{\"y\": 1}'\n", "tool").chmod(0o755)
+    found = workshop.outcome_of(workshop.project(tmp_path), workshop.task_of(node("tool"), {"x": 2}))
+    assert found.outputs == {"value": {"y": 1}}
+
+
 def test_a_process_that_ends_is_replaced(tmp_path: Path) -> None:
     write(
         tmp_path,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import email.utils
 import time
+import urllib.parse
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -106,6 +108,36 @@ def test_an_error_status_fails_the_attempt(tmp_path: Path, site: web.Site, statu
         retryable=retryable,
         retry_after_ms=7000,
     )
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high"),
+    [
+        ("0", 0, 0),
+        ("999999999", 86_400_000, 86_400_000),
+        (email.utils.formatdate(time.time() + 3600, usegmt=True), 3_500_000, 3_600_000),
+        (email.utils.formatdate(0, usegmt=True), 0, 0),
+        ("Fri, 31 Dec 9999 23:59:59 GMT", 86_400_000, 86_400_000),
+    ],
+)
+def test_the_servers_wish_to_wait_is_passed_on(tmp_path: Path, site: web.Site, value: str, low: int, high: int) -> None:
+    found = request(tmp_path, {}, url=f"{site.url}/after/{urllib.parse.quote(value)}")
+    assert found.failure is not None
+    assert found.failure.retry_after_ms is not None
+    assert low <= found.failure.retry_after_ms <= high
+
+
+@pytest.mark.parametrize("value", ["soon", "-1", "Fri, 99 Foo 2020", ""])
+def test_a_wish_that_cannot_be_read_is_none(tmp_path: Path, site: web.Site, value: str) -> None:
+    found = request(tmp_path, {}, url=f"{site.url}/after/{urllib.parse.quote(value) or '%20'}")
+    assert found.failure is not None
+    assert found.failure.retry_after_ms is None
+
+
+def test_the_item_of_a_foreach_is_seen(tmp_path: Path, site: web.Site) -> None:
+    one = workshop.task_of(asking(url=site.url + "/{{ item.id }}"), {}, item={"id": 7}, item_index=0)
+    workshop.outcome_of(workshop.project(tmp_path, allow_private_addresses=True), one)
+    assert [seen.path for seen in site.seen] == ["/7"]
 
 
 def test_an_accepted_status_is_an_answer(tmp_path: Path, site: web.Site) -> None:

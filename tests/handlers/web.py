@@ -6,6 +6,7 @@ import contextlib
 import ssl
 import threading
 import time
+import urllib.parse
 from collections.abc import Generator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -107,6 +108,8 @@ def _respond(handler: BaseHTTPRequestHandler) -> None:
             _send(handler, 200, b"{", {"content-type": "application/json"})
         case ["status", number]:
             _send(handler, int(number), b"told so", {"retry-after": "7"})
+        case ["after", value]:
+            _send(handler, 503, b"", {"retry-after": urllib.parse.unquote(value)})
         case ["redirect", number]:
             _send(handler, int(number), b"", {"location": handler.path.partition("?to=")[2]})
         case ["large"]:

@@ -17,7 +17,7 @@ from openskelo.kernel.json import Json
 from openskelo.values import canonical
 
 _MAX_WORKERS = 4
-_TAIL = 2000
+_TAIL = 300
 
 
 class ProjectHandlers:
@@ -80,9 +80,8 @@ class ProjectHandlers:
         one.lines.extend(said.splitlines())
         if finished.status != 0:
             ending = mortal.describe_end(finished.status)
-            raise errors.AttemptFailed(
-                f"the program ended with {ending}", code="HANDLER_EXITED", hint=said.strip()[-_TAIL:] or None
-            )
+            last = said.strip().rpartition("\n")[2][-_TAIL:]
+            raise errors.AttemptFailed(f"the program ended with {ending}", code="HANDLER_EXITED", hint=last or None)
         try:
             return canonical.loads(finished.stdout)
         except errors.InvalidInput as error:

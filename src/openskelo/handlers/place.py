@@ -101,7 +101,7 @@ def folder_at(folder: Path, *, create: bool) -> Generator[int]:
     """An open descriptor of a folder that the author named, made when missing and `create` says so."""
     try:
         if create:
-            folder.mkdir(parents=True, exist_ok=True)
+            _make_all(folder)
         descriptor = os.open(folder, _FOLDER)
     except (NotADirectoryError, FileExistsError, FileNotFoundError) as error:
         raise invalid(f"the folder {str(folder)!r} does not exist or is not a folder") from error
@@ -120,6 +120,20 @@ def regular(name: str, folder: int) -> os.stat_result | None:
     if not stat.S_ISREG(found.st_mode):
         raise invalid(f"{name!r} exists and is not a regular file")
     return found
+
+
+def _make_all(folder: Path) -> None:
+    """The folder and whatever is missing above it, each one durable in its parent."""
+    missing = [level for level in (folder, *folder.parents) if not level.exists()]
+    for level in reversed(missing):
+        level.mkdir(exist_ok=True)
+        parent = os.open(level.parent, _FOLDER)
+        try:
+            os.fsync(parent)
+        finally:
+            os.close(parent)
+    if not missing and not folder.is_dir():
+        raise NotADirectoryError(str(folder))
 
 
 def _make(part: str, parent: int) -> None:

@@ -104,8 +104,7 @@ class _Marker:
             return False
 
     def write(self) -> None:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        with place.folder_at(self.path.parent, create=False) as folder:
+        with place.folder_at(self.path.parent, create=True) as folder:
             _fill(self.path.name, folder, self.body, 0o600)
             os.fsync(folder)
 
