@@ -54,6 +54,22 @@ def test_many_bytes_are_written_without_asking(tmp_path: Path) -> None:
     assert asyncio.run(run()) == mirror.RUN_BYTES + 1
 
 
+def test_many_runs_together_are_written_without_asking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mirror, "ALL_BYTES", 1000)
+
+    async def run() -> list[bool]:
+        store = datadir.open_log(tmp_path)
+        await store.append([rig.append(0, b"x" * 400), rig.append(0, b"y" * 400, run_id=rig.OTHER)])
+        before = _file(tmp_path).exists()
+        await store.append([rig.append(1, b"x" * 400)])
+        after = [_file(tmp_path).exists(), _file(tmp_path, rig.OTHER).exists()]
+        await store.close()
+        return [before, *after]
+
+    assert asyncio.run(run()) == [False, True, True]
+    assert _file(tmp_path).read_bytes() == b"x" * 400 + b"\n" + b"x" * 400 + b"\n"
+
+
 def test_lines_added_during_a_flush_are_written_by_the_next(tmp_path: Path) -> None:
     async def run() -> None:
         store = datadir.open_log(tmp_path)
