@@ -63,7 +63,7 @@ class Workshop:
 
     def engine(self, root: Path) -> AbstractAsyncContextManager[openskelo.Engine]:
         """An engine with these handlers."""
-        return stage.engine(root, draft=self.draft, shout=self.shout, each=self.each, post=self.post)
+        return stage.open_engine(root, draft=self.draft, shout=self.shout, each=self.each, post=self.post)
 
 
 async def finish(

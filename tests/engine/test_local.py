@@ -330,3 +330,50 @@ def test_large_values_live_in_blobs_and_come_back_whole(tmp_path: Path) -> None:
             assert max(len(str(line)) for line in lines) < 10_000
 
     stage.play(story)
+
+
+def test_two_expressions_that_fail_at_once_end_the_run_once(tmp_path: Path) -> None:
+    """The second one is not asked any more: the run has ended over the first."""
+    bad: dict[str, Json] = {"type": "integer", "from": "one.n", "transform": "1 / (value - 1)"}
+    flow = stage.workflow(
+        stage.block("one", outputs=NUMBER),
+        stage.block("left", inputs={"n": bad}, outputs=NUMBER),
+        stage.block("right", inputs={"n": bad}, outputs=NUMBER),
+    )
+
+    async def story() -> None:
+        async with stage.engine(tmp_path, one=one, left=double, right=double) as engine:
+            document = await engine.wait(await engine.start(flow))
+            assert cast("dict[str, Json]", document["error"])["code"] == "EXPR_FAILED"
+
+    stage.play(story)
+
+
+def test_an_answer_that_was_made_earlier_is_not_logged_in_the_past(tmp_path: Path) -> None:
+    """A large answer takes time to keep; meanwhile the run moves on, and its log must not go back in time."""
+    flow = stage.workflow(
+        {
+            "id": "ask",
+            "mode": "approval",
+            "approval": {"prompt": "?", "form": {"text": "string"}},
+            "outputs": {"text": "string"},
+        },
+        *(stage.block(f"t{i}", outputs=NUMBER, after=[f"t{i - 1}"] if i else []) for i in range(60)),
+    )
+
+    async def tick(ctx: openskelo.Context) -> dict[str, Json]:
+        await asyncio.sleep(0.001)
+        return {"n": 1}
+
+    async def story() -> None:
+        async with stage.engine(tmp_path, None, **{f"t{i}": tick for i in range(60)}) as engine:
+            run_id = await engine.start(flow)
+            asked = await engine.store.approvals(run_id)
+            text = "x" * 5_000_000
+            await engine.answer(asked[0].approval_id, status="approved", values={"text": text}, by="ann")
+            await engine.wait(run_id)
+            stamps = [cast("str", event["ts"]) async for event in engine.follow(run_id)]
+            assert stamps == sorted(stamps)
+            assert len(stamps) > 120
+
+    stage.play(story)

@@ -92,7 +92,7 @@ def test_failed_attempts_and_peoples_answers_are_listed_as_such(tmp_path: Path) 
     )
 
     async def story() -> replay.Report:
-        async with stage.engine(tmp_path, shaky=shaky) as engine:
+        async with stage.open_engine(tmp_path, shaky=shaky) as engine:
             run_id = await engine.start(flow)
             document = await engine.wait(run_id)
             await engine.answer(str(stage.approvals(document)[0]["id"]), status="approved", by="ada")

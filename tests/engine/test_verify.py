@@ -171,7 +171,7 @@ def test_a_signed_run_says_by_whom(tmp_path: Path) -> None:
 def test_a_signature_made_while_the_run_goes_on_holds_for_its_beginning(tmp_path: Path) -> None:
     async def story() -> None:
         waiting = stage.workflow(stage.block("ask", mode="approval", approval={"prompt": "Go on?"}))
-        async with stage.engine(tmp_path) as engine:
+        async with stage.open_engine(tmp_path) as engine:
             run_id = await engine.start(waiting)
             document = await engine.wait(run_id)
             signed = await signing.sign(engine.store, run_id, tmp_path / ".skelo", at=AT)

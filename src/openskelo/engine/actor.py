@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from openskelo import errors
 from openskelo.contract import envelope
@@ -62,22 +62,32 @@ class Actor:
         letters: list[Letter] = []
         while self.mailbox:
             letter = self.mailbox.popleft()
+            command = letter.command
+            if command.at < self.run.updated_at:  # it was made before what is now in the log: time never goes back
+                command = replace(command, at=self.run.updated_at)
             try:
-                facts += step(self.run, letter.command)
+                facts += step(self.run, command)
             except errors.Refused as refusal:
                 if letter.done is not None and not letter.done.done():
                     letter.done.set_exception(refusal)
                 if letter.posted is None:
                     continue  # nothing changed; a posted command still has to be taken out of the store
             letters.append(letter)
-            while owed := pending.resolutions(self.run):
-                for key in owed:
-                    facts += step(self.run, await resolve(self.run, key, letter.command.at))
+            facts += await self._resolve_all(resolve, command.at)
         if not facts and not any(letter.posted is not None for letter in letters):
             for letter in letters:
                 acknowledge(letter)
             return None
         return Turn(actor=self, append=self._append(facts, letters), facts=facts, letters=letters)
+
+    async def _resolve_all(self, resolve: Resolve, at: int) -> list[events.Event]:
+        """Give every node that waits for its values what it waits for, until none does or the run ends over one."""
+        facts: list[events.Event] = []
+        while owed := pending.resolutions(self.run):
+            for key in owed:
+                if key in self.run.resolving and self.run.ending is None:
+                    facts += step(self.run, await resolve(self.run, key, at))
+        return facts
 
     def _append(self, facts: Sequence[events.Event], letters: Sequence[Letter]) -> log.Append:
         expected = self.chain.seq
