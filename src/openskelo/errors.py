@@ -1,17 +1,17 @@
 """Every error OpenSkelo raises on purpose, in one tree.
 
-    OpenSkeloError              anything below; has a stable `code`, a message and perhaps a `hint`
-    ├── InvalidInput            the caller's file, value or argument is wrong; nothing was started   (exit 2)
-    │   └── InvalidWorkflow     a workflow has Problems; `problems` lists them with file, line, column
-    ├── Refused                 a well-formed command that the run's state or policy does not allow; nothing changed
-    ├── NotFound                no such run, node, approval, artifact
-    ├── AttemptFailed           work that did not succeed: what executors raise, and the kernel rules on
-    ├── StoreError              the data dir cannot do what was asked
-    │   ├── Conflict            somebody else appended first
-    │   ├── StoreFull           no space left; nothing was lost
-    │   ├── StoreVersion        the data dir is of a newer version
-    │   └── Corrupt             stored bytes are not what was written
-    └── Busy                    another process drives this run
+OpenSkeloError              anything below; has a stable `code`, a message and perhaps a `hint`
+├── InvalidInput            the caller's file, value or argument is wrong; nothing was started   (exit 2)
+│   └── InvalidWorkflow     a workflow has Problems; `problems` lists them with file, line, column
+├── Refused                 a well-formed command that the run's state or policy does not allow; nothing changed
+├── NotFound                no such run, node, approval, artifact
+├── AttemptFailed           work that did not succeed: what executors raise, and the kernel rules on
+├── StoreError              the data dir cannot do what was asked
+│   ├── Conflict            somebody else appended first
+│   ├── StoreFull           no space left; nothing was lost
+│   ├── StoreVersion        the data dir is of a newer version
+│   └── Corrupt             stored bytes are not what was written
+└── Busy                    another process drives this run
 """
 
 from __future__ import annotations

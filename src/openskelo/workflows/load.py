@@ -16,7 +16,7 @@ from openskelo.workflows import blocks, cursor, handlers, inline, problems, proj
 DEEPEST = 8
 
 
-def load(path: Path, *, root: Path | None = None) -> definition.Workflow:
+def load(path: Path | str, *, root: Path | None = None) -> definition.Workflow:
     """The workflow in a file; InvalidWorkflow lists every error. `root` is the project's when not the nearest."""
     return _or_raise(check(path, root=root))
 
@@ -26,8 +26,11 @@ def from_document(document: JsonObject, *, root: Path | None = None, file: str =
     return _or_raise(check_document(document, root=root, file=file))
 
 
-def check(path: Path, *, root: Path | None = None) -> tuple[definition.Workflow | None, tuple[problems.Problem, ...]]:
+def check(
+    path: Path | str, *, root: Path | None = None
+) -> tuple[definition.Workflow | None, tuple[problems.Problem, ...]]:
     """The workflow in a file, if there is one without errors, and all Problems, warnings included."""
+    path = Path(path)
     try:
         read = source.read(path)
     except errors.InvalidWorkflow as error:
