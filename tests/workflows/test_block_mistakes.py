@@ -24,6 +24,9 @@ CASES = {
     "two blocks of one id": ("DUPLICATE_ID", "blocks:\n  - id: a\n  - id: ‸a\n"),
     "a mode that is not known": ("CHOICE", "blocks: [{id: a, mode: ‸determinstic}]\n"),
     "a name that is empty": ("EMPTY", 'name: ‸""\nblocks: [{id: a}]\n'),
+    "a name that is too long": ("NAME_INVALID", f"name: ‸{'n' * 201}\nblocks: [{{id: a}}]\n"),
+    "a version that is a list": ("TYPE", "version: ‸[1]\nblocks: [{id: a}]\n"),
+    "terminals of earlier days": ("RETIRED_KEY", "‸terminals: [a]\nblocks: [{id: a}]\n"),
     "a deterministic block without handler": ("MISSING_KEY", "blocks:\n  - ‸id: a\n    mode: deterministic\n"),
     "a deterministic section without handler": (
         "MISSING_KEY",

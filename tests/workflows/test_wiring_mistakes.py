@@ -23,6 +23,11 @@ PORTS = {
         "MISSING_KEY",
         "blocks: [{id: a, inputs: {x: {type: string, ‸transform: value}}}]\n",
     ),
+    "a list of files": ("TYPE_UNKNOWN", "blocks: [{id: a, inputs: {x: ‸'file[]'}}]\n"),
+    "a default where the schema is none": (
+        "SCHEMA_INVALID",
+        "blocks: [{id: a, inputs: {x: ‸{type: string, minLength: a, default: b}}}]\n",
+    ),
     "ports in a list": ("TYPE", "blocks: [{id: a, inputs: ‸[x, y]}]\n"),
     "a required that is a text": ("TYPE", "blocks: [{id: a, inputs: {x: {type: string, required: ‸no}}}]\n"),
 }
@@ -91,6 +96,17 @@ EDGES = {
         "UNKNOWN_KEY",
         f"blocks:\n  - {_A}\n  - {{id: b, inputs: {{x: string}}}}\nedges:\n  - {{from: a.text, to: b.x, ‸label: hi}}\n",
     ),
+    "an edge that names its port twice": (
+        "CONFLICT",
+        f"blocks:\n  - {_A}\n  - {{id: b, inputs: {{x: string?}}}}\n"
+        "edges:\n  - {from: a.text, ‸output: n, to: b.x}\n",
+    ),
+    "a link on an input of the workflow": (
+        "UNKNOWN_KEY",
+        "inputs: {x: {type: string, ‸from: a.b}}\nblocks: [{id: a, inputs: {x: string}}]\n",
+    ),
+    "an input whose name is none": ("NAME_INVALID", "blocks: [{id: a, inputs: {x: {from: ‸inputs.a b}}}]\n"),
+    "an output whose name is none": ("NAME_INVALID", "outputs: {‸a b: a.x}\nblocks: [{id: a, outputs: {x: string}}]\n"),
     "a block that waits for itself": (
         "CYCLE",
         "blocks:\n  - ‸{id: a, inputs: {x: {type: string, from: a.y}}, outputs: {y: string}}\n",
@@ -165,9 +181,38 @@ GATES = {
         "blocks: [{id: a, outputs: {t: string, u: string}, post_gates: "
         "[{type: not_empty, port: t}, ‸{type: not_empty, port: u}]}]\n",
     ),
+    "a gate before and one after of one name": (
+        "DUPLICATE_GATE",
+        "blocks: [{id: a, inputs: {t: string}, pre_gates: [{type: not_empty, port: t}], "
+        "post_gates: [‸{type: not_empty, port: t}]}]\n",
+    ),
     "a command where commands are not allowed": (
         "COMMANDS_NOT_ALLOWED",
         'blocks: [{id: a, post_gates: [{type: command, ‸argv: ["true"]}]}]\n',
+    ),
+    "a command that is one text": (
+        "COMMANDS_NOT_ALLOWED TYPE",
+        "blocks: [{id: a, post_gates: [{type: command, ‸argv: ‸make all}]}]\n",
+    ),
+    "a command of nothing": (
+        "COMMANDS_NOT_ALLOWED EMPTY",
+        "blocks: [{id: a, post_gates: [{type: command, ‸argv: ‸[]}]}]\n",
+    ),
+    "a negation that is a text": (
+        "TYPE",
+        "blocks: [{id: a, outputs: {t: string}, post_gates: [{type: regex, port: t, pattern: a, negate: ‸no}]}]\n",
+    ),
+    "a method that is not known": (
+        "CHOICE",
+        "blocks: [{id: a, post_gates: [{type: http, url: 'http://a.example', method: ‸get}]}]\n",
+    ),
+    "a difference of a strange kind": (
+        "CHOICE",
+        "blocks: [{id: a, outputs: {t: string}, post_gates: [{type: diff, left: t, right: t, mode: ‸same}]}]\n",
+    ),
+    "a review without criteria": (
+        "EMPTY",
+        "blocks: [{id: a, outputs: {t: string}, post_gates: [{type: llm_review, port: t, criteria: ‸[]}]}]\n",
     ),
     "a measure before the work": ("GATE_TOO_EARLY", "blocks: [{id: a, pre_gates: [{type: ‸latency, max_ms: 5}]}]\n"),
     "an address that is none": ("URL_INVALID", "blocks: [{id: a, post_gates: [{type: http, url: ‸ftp://x}]}]\n"),
@@ -235,6 +280,15 @@ APPROVALS = {
     "two timeouts": ("CONFLICT", "blocks: [{id: a, approval: {prompt: x, timeout_ms: 5, ‸timeout_sec: 5}}]\n"),
     "a consequence that is not known": ("CHOICE", "blocks: [{id: a, approval: {prompt: x, on_timeout: ‸ignore}}]\n"),
     "a denial that is ignored": ("CHOICE", "blocks: [{id: a, approval: {prompt: x, on_deny: ‸continue}}]\n"),
+    "one approver and several": (
+        "CONFLICT",
+        "blocks: [{id: a, approval: {prompt: x, ‸approver: a, approvers: [b]}}]\n",
+    ),
+    "a denial without bound": (
+        "MISSING_KEY",
+        "blocks: [{id: a, approval: {prompt: x, on_deny: ‸{route_to: a}}}]\n",
+    ),
+    "an approval that is true": ("TYPE", "blocks: [{id: a, approval: ‸true}]\n"),
     "a checkpoint's form with a strange field": (
         "UNKNOWN_PORT",
         "blocks: [{id: a, inputs: {x: string}, approval: {prompt: ok?, form: ‸{y: string}}}]\n",

@@ -45,8 +45,6 @@ class Asked:
 
 def read(found: cursor.Cursor, prompt: cursor.Cursor | None, variables: scope.Variables) -> Asked | None:
     """The approval under `found`; `prompt` is the block's own, which stands in for a missing one."""
-    if found.value is True:
-        found = cursor.Cursor({}, found.path, found.report)
     fields = found.fields(_KEYS)
     if fields is None:
         return None

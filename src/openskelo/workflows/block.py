@@ -37,6 +37,7 @@ _NOT_IN: Mapping[str, frozenset[str]] = {
     | {"deterministic", "prompt", "approval", "foreach", "retry", "timeout_ms", "effect", "cache", "repeatable"}
     | {"estimate", "mode"},
 }
+_GATE_KEYS = frozenset({"pre_gates", "post_gates", "gate_composition"})
 _LONGEST_MS = 7 * 86_400_000
 
 
@@ -54,7 +55,8 @@ class Setting:
 class Draft:
     """A block whose ties are still names. `node` has no bindings, no `after`, no bounces yet.
 
-    `once` says that its effect, or one inside of what it uses, must not be repeated.
+    `once` says that its effect, or one inside of what it uses, must not be repeated; `unread` that what it uses has
+    Problems of its own, so that nothing more can be said about its ports.
     """
 
     place: cursor.Cursor
@@ -63,6 +65,7 @@ class Draft:
     untyped: frozenset[str] = frozenset()
     asked: approvals.Asked | None = None
     once: bool = False
+    unread: bool = False
 
     def at(self, key: str) -> cursor.Cursor | None:
         """The place under one of the block's keys."""
@@ -243,6 +246,8 @@ def _model(node: definition.Node, fields: cursor.Fields) -> JsonObject:
 def _amounts(node: definition.Node, fields: cursor.Fields) -> definition.Node:
     estimate = limits.estimate(fields.get("estimate"), node.mode)
     most = node.config.get("max_tokens") if node.mode == "ai" else None
+    if estimate is None and most is None:
+        return node
     return replace(node, estimate=estimate, reserve=limits.reserve(estimate, most))
 
 
@@ -266,23 +271,20 @@ def _approval(node: definition.Node, fields: cursor.Fields) -> tuple[definition.
 
 
 def _gates(node: definition.Node, fields: cursor.Fields, setting: Setting) -> definition.Node:
+    if fields.value.keys().isdisjoint(_GATE_KEYS):
+        return node
     composition = fields.get("gate_composition")
     both = None if composition is None else composition.fields({"pre", "post"})
     pre = "all" if both is None else both.choice("pre", ("all", "any"), "all")
     post = "all" if both is None else both.choice("post", ("all", "any"), "all")
-    if node.mode == "dag":
-        return replace(
-            node,
-            pre_composition=cast("definition.Composition", pre),
-            post_composition=cast("definition.Composition", post),
-        )
-    return replace(
+    node = replace(
         node,
-        pre_gates=gates.read(fields.get("pre_gates"), gates.before(node, commands=setting.commands)),
-        post_gates=gates.read(fields.get("post_gates"), gates.after(node, commands=setting.commands)),
         pre_composition=cast("definition.Composition", pre),
         post_composition=cast("definition.Composition", post),
     )
+    if node.mode == "dag":  # the ports of a sub-workflow are not known yet
+        return node
+    return gates.read_both(node, fields.get("pre_gates"), fields.get("post_gates"), commands=setting.commands)
 
 
 def _strict(fields: cursor.Fields) -> None:

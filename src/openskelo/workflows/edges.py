@@ -74,6 +74,8 @@ def source_schema(drafts: Drafts, source: Reference) -> definition.Port | None:
         hint = suggest.did_you_mean(source.node, drafts)
         source.place.problem("UNKNOWN_BLOCK", f"there is no block {source.node[:80]!r}", hint=hint)
         return None
+    if draft.unread:
+        return None
     outputs = ports.by_name(draft.node.outputs)
     port = outputs.get(source.port)
     if port is None:
@@ -143,6 +145,8 @@ def _is_input(drafts: Drafts, target: Reference) -> bool:
         shown = target.node or "inputs"
         hint = suggest.did_you_mean(shown, drafts)
         target.place.problem("UNKNOWN_BLOCK", f"there is no block {shown[:80]!r}", hint=hint)
+        return False
+    if draft.unread:
         return False
     names = [port.name for port in draft.node.inputs]
     if target.port not in names:

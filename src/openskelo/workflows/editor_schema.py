@@ -190,7 +190,7 @@ def _block_basics() -> dict[str, Json]:
             "allOf": [_config(name, rules) for name, rules in catalog.CONFIG.items()],
         },
         "prompt": _told("What the model or the person is asked; may hold {{ CEL }}.", _ANY_TEXT),
-        "approval": {"anyOf": [{"const": True}, _ref("approval")]},
+        "approval": _ref("approval"),
         "uses": _told("Another file of blocks, relative to this one.", _TEXT),
         "after": _told("Blocks that have to be done first.", {"anyOf": [_TEXT, _TEXTS]}),
         "metadata": _FREE,

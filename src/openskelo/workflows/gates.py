@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from openskelo import errors
 from openskelo.kernel import definition
@@ -64,16 +64,15 @@ def _pattern(found: cursor.Cursor, _around: Around) -> Json:
 
 
 def _argv(found: cursor.Cursor, around: Around) -> Json:
-    if isinstance(found.value, str):
-        found.wrong_type("a list", hint="one entry for each argument; there is no shell")
-        return []
-    argv = [entry.text() for entry in found.items() or []]
-    if found.value == []:
-        found.problem("EMPTY", "`argv` is empty")
     if not around.commands:
         hint = "write `allow: {commands: true}` into skelo.yaml"
         found.key_problem("COMMANDS_NOT_ALLOWED", "this project does not allow command gates", hint=hint)
-    return argv
+    if isinstance(found.value, str):
+        found.wrong_type("a list", hint="one entry for each argument; there is no shell")
+        return []
+    if found.value == []:
+        found.problem("EMPTY", "`argv` is empty")
+    return [entry.text() for entry in found.items() or []]
 
 
 def _texts(found: cursor.Cursor, _around: Around) -> Json:
@@ -144,18 +143,30 @@ TYPES: Mapping[str, Kind] = {
 _OWN = frozenset({"name", "type", "error", "check"})
 
 
-def read(found: cursor.Cursor | None, around: Around) -> tuple[definition.Gate, ...]:
-    """The gates of one side; names are unique, and default to the type."""
+def read_both(
+    node: definition.Node, pre: cursor.Cursor | None, post: cursor.Cursor | None, *, commands: bool
+) -> definition.Node:
+    """The node with its gates; their names are unique in the block, and default to the type."""
+    first = _read(pre, before(node, commands=commands), {})
+    # What leaves a sub-workflow does not see what went into it.
+    seen = replace(node, inputs=()) if node.mode == "dag" else node
+    second = _read(post, after(seen, commands=commands), first)
+    return replace(node, pre_gates=tuple(first.values()), post_gates=tuple(second.values()))
+
+
+def _read(
+    found: cursor.Cursor | None, around: Around, taken: Mapping[str, definition.Gate]
+) -> dict[str, definition.Gate]:
     gates: dict[str, definition.Gate] = {}
     for entry in [] if found is None else found.items() or []:
         gate = _gate(entry, around)
         if gate is None:
             continue
-        if gate.name in gates:
+        if gate.name in gates or gate.name in taken:
             hint = "give it a `name` of its own"
             entry.problem("DUPLICATE_GATE", f"two gates of this block are called {gate.name!r}", hint=hint)
         gates[gate.name] = gate
-    return tuple(gates.values())
+    return gates
 
 
 def _gate(entry: cursor.Cursor, around: Around) -> definition.Gate | None:

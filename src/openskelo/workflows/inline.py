@@ -31,23 +31,18 @@ def entry(key: str) -> str:
 
 def adopt(draft: block.Draft, inner: Inner | None, *, commands: bool) -> block.Draft:
     """The block with the ports of what it uses, checked against those it declares itself, and its gates."""
-    node = draft.node
-    if inner is not None:
-        node = replace(
-            node,
-            inputs=_ports(draft, "inputs", node.inputs, inner.workflow.inputs),
-            outputs=_ports(draft, "outputs", node.outputs, inner.outputs),
-        )
-    block.check_condition(draft.at("when"), node.inputs)
-    before, after = draft.at("pre_gates"), draft.at("post_gates")
+    if inner is None:
+        return replace(draft, unread=True)
     node = replace(
-        node,
+        draft.node,
         handler=PASS,
-        pre_gates=gates.read(before, gates.before(node, commands=commands)),
-        post_gates=gates.read(after, gates.after(replace(node, inputs=()), commands=commands)),
+        inputs=_ports(draft, "inputs", draft.node.inputs, inner.workflow.inputs),
+        outputs=_ports(draft, "outputs", draft.node.outputs, inner.outputs),
     )
-    once = inner is not None and any(block.is_once(part) for part in inner.workflow.nodes.values())
-    return replace(draft, node=node, once=once)
+    block.check_condition(draft.at("when"), node.inputs)
+    gated = gates.read_both(node, draft.at("pre_gates"), draft.at("post_gates"), commands=commands)
+    once = any(block.is_once(part) for part in inner.workflow.nodes.values())
+    return replace(draft, node=gated, once=once)
 
 
 def _ports(

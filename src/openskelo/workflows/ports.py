@@ -68,10 +68,6 @@ class Ports:
     links: Mapping[str, Link]
     untyped: frozenset[str] = frozenset()
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        return tuple(port.name for port in self.ports)
-
 
 NONE = Ports(links={})
 

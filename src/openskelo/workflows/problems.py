@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from openskelo import errors
 from openskelo.workflows import spots
 
 Severity = Literal["error", "warning"]
@@ -70,10 +69,6 @@ class Report:
         """Whether any Problem so far is an error."""
         return any(problem.severity == "error" for problem in self._problems)
 
-    @property
-    def count(self) -> int:
-        return len(self._problems)
-
     def problems(self) -> tuple[Problem, ...]:
         """Every Problem found, in the order of the file, each once."""
         found = sorted(dict.fromkeys(self._problems), key=lambda p: (p.file != self.file, p.file, p.line, p.column))
@@ -82,16 +77,6 @@ class Report:
         rest = f"{len(found) - MOST} more Problems are not shown"
         found.sort(key=lambda p: p.severity != "error")
         return (*found[:MOST], self._problem((), (1, 1), "TOO_MANY_PROBLEMS", rest, "repair these first", "error"))
-
-    def errors(self) -> tuple[Problem, ...]:
-        """Only what makes the file unusable."""
-        return tuple(problem for problem in self.problems() if problem.severity == "error")
-
-    def raise_errors(self) -> None:
-        """Raise InvalidWorkflow when there is any error."""
-        found = self.errors()
-        if found:
-            raise errors.InvalidWorkflow(found)
 
     def _add(self, path: spots.Path, place: tuple[int, int], code: str, message: str, hint: str | None) -> None:
         self._problems.append(self._problem(path, place, code, message, hint, "error"))

@@ -35,7 +35,7 @@ def read(drafts: edges.Drafts, reach: Reach) -> dict[str, definition.Node]:
         return {key: draft.node for key, draft in drafts.items()}
     for key, draft in drafts.items():
         node = draft.node
-        rules = draft.at("on_gate_fail")
+        rules = None if draft.unread else draft.at("on_gate_fail")
         if rules is not None:
             node = replace(node, bounces=_rules(rules, node, drafts, reach))
         if draft.asked is not None and draft.asked.back is not None and node.approval is not None:
