@@ -28,7 +28,11 @@ class _Loaded:
 
 def signature(path: str) -> Signature:
     """What changes when a file is written or replaced."""
-    found = os.stat(path)  # noqa: PTH116 -- a Path costs more than the call, and this runs for every attempt
+    return seen(os.stat(path))  # noqa: PTH116 -- a Path costs more than the call, and this runs for every attempt
+
+
+def seen(found: os.stat_result) -> Signature:
+    """The same of a file that somebody has looked at already."""
     return (found.st_mtime_ns, found.st_size, found.st_ino)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import IO
 
@@ -29,15 +29,15 @@ class ProjectHandlers:
         self._modules = module.Modules(project.root, {"print": _print})
         self._crew = crew.Crew(project.root, min(_MAX_WORKERS, max(2, os.cpu_count() or 1)))
 
-    async def run(self, one: job.Job, ctx: context.Context) -> object:
-        """What the node's handler gives for this job."""
+    async def run(self, one: job.Job, make_context: Callable[[job.Job], context.Context]) -> object:
+        """What the node's handler gives for this job; a context is only made for a handler in this process."""
         node = one.task.node
         found = self._sources.locate(node.handler or "")
         if found.function is None:
             return await self._execute(found.path, one)
         if found.is_async:
             handler = self._modules.function(found.path, found.function, one.lines)
-            return await limit.within(node.timeout_ms, calling.call(handler, ctx, one.lines))
+            return await limit.within(node.timeout_ms, calling.call(handler, make_context(one), one.lines))
         return await self._call(found.path, found.function, one)
 
     async def close(self) -> None:

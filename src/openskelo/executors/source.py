@@ -33,45 +33,44 @@ class Sources:
     def locate(self, handler: str) -> Source:
         """The code behind `handlers/slug.py[:name]` or an executable's path; AttemptFailed HANDLER_LOAD without one."""
         file, colon, name = handler.partition(":")
-        path = self._confined(file)
+        path, found = self._confined(file)
         if file.endswith(".py"):
             function = name if colon else "handler"
-            return Source(path=path, function=function, is_async=self._is_async(path, function))
+            return Source(path=path, function=function, is_async=self._is_async(path, function, module.seen(found)))
         if colon or not os.access(path, os.X_OK):
             raise _unloadable(f"{file} is neither a Python file nor executable", "chmod +x it, or name a .py file")
         return Source(path=path, function=None)
 
-    def _confined(self, file: str) -> str:
-        """The real path of a project-relative file. Only a path that holds a symlink needs the slow way."""
+    def _confined(self, file: str) -> tuple[str, os.stat_result]:
+        """The real path of a project-relative file, and what is there. A symlink takes the slow way."""
         parts = file.split("/")
         if not file or "\0" in file or file.startswith("/") or ".." in parts:
             raise _unloadable(f"{file!r} is not a path inside the project", "handlers are project-relative paths")
-        real, mode = self._root, 0
+        real, found = self._root, None
         try:
             for part in parts:
                 real = f"{real}/{part}"
-                mode = os.lstat(real).st_mode
-                if stat.S_ISLNK(mode):
+                found = os.lstat(real)
+                if stat.S_ISLNK(found.st_mode):
                     return self._resolved(file)
         except OSError as error:
             raise _unloadable(f"{file}: {error.strerror}", None) from error
-        if not stat.S_ISREG(mode):
+        if found is None or not stat.S_ISREG(found.st_mode):
             raise _unloadable(f"{file} is not a file", None)
         if real.startswith(self._data):
             raise _unloadable(f"{file} is inside the data dir", None)
-        return real
+        return real, found
 
-    def _resolved(self, file: str) -> str:
+    def _resolved(self, file: str) -> tuple[str, os.stat_result]:
         real = Path(os.path.realpath(self._project.root / file))
         if not real.is_relative_to(self._project.root) or real.is_relative_to(self._project.data_dir):
             raise _unloadable(f"{file} leads outside the project", "a handler may not be a link out of the project")
         if not real.is_file():
             raise _unloadable(f"{file} is not a file", None)
-        return str(real)
+        return str(real), real.stat()
 
-    def _is_async(self, path: str, function: str) -> bool:
+    def _is_async(self, path: str, function: str, now: module.Signature) -> bool:
         """Whether the file itself says `async def function`; everything else is left to the worker to find out."""
-        now = module.signature(path)
         known = self._async.get((path, function))
         if known is None or known[0] != now:
             known = (now, _declares_async(path, function))

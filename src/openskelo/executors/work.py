@@ -123,8 +123,11 @@ def _model(means: Means, outputs: ports.Ports) -> job.Work:
 
 
 def _project(means: Means) -> job.Work:
+    def make_context(one: job.Job) -> context.Context:
+        return context_of(one, means)
+
     async def work(one: job.Job) -> object:
-        return await means.project_handlers().run(one, context_of(one, means))
+        return await means.project_handlers().run(one, make_context)
 
     return work
 
