@@ -198,8 +198,8 @@ def test_a_spent_budget_exits_4(skelo: Skelo) -> None:
     assert (result.code, result.document["ending"]) == (4, "budget_exceeded")
 
 
-def _start_slow(skelo: Skelo) -> subprocess.Popen[str]:
-    skelo.write("slow.yaml", SLOW)
+def _start_slow(skelo: Skelo, flow: str = SLOW) -> subprocess.Popen[str]:
+    skelo.write("slow.yaml", flow)
     skelo.write("handlers/wait.py", WAIT)
     process = subprocess.Popen(
         [SKELO, "run", "slow.yaml", "--json"],
@@ -250,6 +250,22 @@ def test_cancel_from_another_process_ends_the_run(skelo: Skelo) -> None:
     assert process.returncode == 130
     again = skelo("cancel", "last", "--json")
     assert (again.code, again.document["error"]["code"]) == (2, "RUN_ENDED")
+
+
+def test_a_cut_effect_is_asked_about_and_its_outputs_are_read_by_their_schema(skelo: Skelo) -> None:
+    process = _start_slow(
+        skelo, SLOW.replace("outputs: {done: boolean}", "effect: once\n    outputs: {done: boolean}", 1)
+    )
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate(timeout=20)
+    paused = skelo("resume", "last")
+    assert paused.code == 3
+    assert "--set OUTPUT=…   it did happen\n" in paused.out
+    (approval,) = skelo("approvals", "last", "--json").document["approvals"]
+    assert (approval["node"], approval["kind"]) == ("wait", "uncertain")
+    assert skelo("approve", approval["id"], "--set", "done=perhaps", "--json").code == 2
+    happened = skelo("approve", approval["id"], "--set", "done=true", "--json")
+    assert (happened.code, happened.document["outputs"]) == (0, {"done": True})
 
 
 def test_events_follow_a_run_that_another_process_drives(skelo: Skelo) -> None:

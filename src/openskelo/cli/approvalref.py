@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from openskelo import errors
-from openskelo.cli import drive, exits, identity, output, render
+from openskelo.cli import drive, exits, identity, members, output, render
+from openskelo.engine import loading, local
 from openskelo.executors import task
 from openskelo.kernel import commands
 from openskelo.kernel.json import JsonObject
 from openskelo.stores import log as stores_log
 
 SHORTEST = 4
-Reader: TypeAlias = "Callable[[argparse.Namespace, JsonObject], tuple[commands.Answer, JsonObject | None]]"
+Schemas: TypeAlias = "Mapping[str, JsonObject]"
+Reader: TypeAlias = "Callable[[argparse.Namespace, Schemas], tuple[commands.Answer, JsonObject | None]]"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,7 +33,7 @@ async def answer(args: argparse.Namespace, where: task.Project, read: Reader) ->
     """Give the answer that `read` makes of the arguments, then follow the run if it is ours to drive."""
     async with drive.engine_at(where) as engine:
         row = await resolve(engine.store, args.approval_id)
-        status, values = read(args, row.document)
+        status, values = read(args, await _schemas(engine, row))
         seen = await drive.head(engine, row.run_id)
         elsewhere = await engine.store.driver_alive(row.run_id)
         await engine.answer(row.approval_id, status=status, values=values, reason=args.reason, by=identity.user())
@@ -45,6 +47,16 @@ async def answer(args: argparse.Namespace, where: task.Project, read: Reader) ->
         output.note(f"{status}; the process that drives the run goes on with it")
         render.result(document)
     return exits.COMPLETED
+
+
+async def _schemas(engine: local.Engine, row: stores_log.ApprovalRow) -> Schemas:
+    """What the values of an answer must fit: the form; else inputs that may change, or outputs that cut work had."""
+    properties = members.object_at(members.object_at(row.document, "form"), "properties")
+    if properties:
+        return {name: members.as_object(part) for name, part in properties.items()}
+    node = (await loading.load(engine.store, row.run_id)).run.workflow.nodes[row.node]
+    ports = node.outputs if row.document.get("kind") == "uncertain" else node.inputs
+    return {port.name: port.schema for port in ports}
 
 
 async def resolve(log: stores_log.Log, text: str) -> stores_log.ApprovalRow:

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from openskelo import errors
 from openskelo.kernel import commands, definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.workflows import cursor, source, suggest
@@ -55,7 +56,9 @@ def read(path: Path, workflow: definition.Workflow) -> tuple[Case, ...]:
     if tests and not entries and not report.failed:
         tests.problem("EMPTY", "there is no test here")
     cases = [_case(entry, workflow, number) for number, entry in enumerate(entries, 1)]
-    report.raise_errors()
+    wrong = tuple(problem for problem in report.problems() if problem.severity == "error")
+    if wrong:
+        raise errors.InvalidWorkflow(wrong)
     return tuple(case for case in cases if case is not None)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 
-from openskelo.cli import approvalref, inputs, members, place
+from openskelo.cli import approvalref, inputs, place
 from openskelo.kernel import commands
 from openskelo.kernel.json import JsonObject
 
@@ -27,8 +27,6 @@ def run(args: argparse.Namespace) -> int:
     return asyncio.run(approvalref.answer(args, place.of_args(args), _values))
 
 
-def _values(args: argparse.Namespace, document: JsonObject) -> tuple[commands.Answer, JsonObject | None]:
-    properties = members.object_at(members.object_at(document, "form"), "properties")
-    schemas = {name: members.as_object(part) for name, part in properties.items()}
+def _values(args: argparse.Namespace, schemas: approvalref.Schemas) -> tuple[commands.Answer, JsonObject | None]:
     values = {**(inputs.from_file(args.values) if args.values else {}), **inputs.from_pairs(args.set, schemas)}
     return ("modified", values) if values else ("approved", None)

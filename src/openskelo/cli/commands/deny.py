@@ -21,5 +21,5 @@ def run(args: argparse.Namespace) -> int:
     return asyncio.run(approvalref.answer(args, place.of_args(args), _values))
 
 
-def _values(_args: argparse.Namespace, _document: JsonObject) -> tuple[commands.Answer, JsonObject | None]:
+def _values(_args: argparse.Namespace, _schemas: approvalref.Schemas) -> tuple[commands.Answer, JsonObject | None]:
     return "denied", None

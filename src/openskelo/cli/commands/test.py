@@ -47,6 +47,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _hold(args: argparse.Namespace, where: task.Project, path: Path, case: script.Case) -> trial.Verdict:
+    if not path.resolve().is_relative_to(where.root):
+        raise errors.InvalidInput(
+            f"{path} leads out of the project {where.root}", code="FILE_OUTSIDE", hint="test the file it points to"
+        )
     with tempfile.TemporaryDirectory(prefix="skelo-test-", ignore_cleanup_errors=True) as folder:
         project = trial.copy_project(where, Path(folder))
         copied = project.root / path.resolve().relative_to(where.root)
