@@ -70,7 +70,12 @@ def test_many_runs_together_are_written_without_asking(tmp_path: Path, monkeypat
     assert _file(tmp_path).read_bytes() == b"x" * 400 + b"\n" + b"x" * 400 + b"\n"
 
 
-def test_lines_added_during_a_flush_are_written_by_the_next(tmp_path: Path) -> None:
+@pytest.mark.parametrize("few", [0, 4])
+def test_lines_added_during_a_flush_are_written_by_the_next(
+    few: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mirror, "FEW", few)
+
     async def run() -> None:
         store = datadir.open_log(tmp_path)
         seq = 0

@@ -18,6 +18,9 @@ from openskelo.stores import faults
 RUN_BYTES = 64 * 1024
 ALL_BYTES = 8 * 1024 * 1024
 
+#: So many files are written at once; a thread for more of them costs less than they do.
+FEW = 4
+
 #: All of a run's lines as the log has them, in chunks.
 ReadLog = Callable[[str], Iterable[Sequence[bytes]]]
 
@@ -78,9 +81,15 @@ class Mirror:
     async def flush(self, keep: Container[str]) -> None:
         """Bring all files up to date (StoreFull, StoreError), and forget the runs that are not to be kept in mind.
 
-        The files are written in a thread: making them is slow, and nobody waits for it. One flush at a time.
+        More than a few files are written in a thread: making them is slow, and nobody waits for it. Only one flush may
+        run at a time.
         """
         waiting = self._waiting()
+        if len(waiting) <= FEW:
+            for run_id, tail in waiting:
+                self._write_now(run_id, tail)
+                self._settle(run_id, tail, keep)
+            return
         work = [(run_id, tail.size, self._take(tail)) for run_id, tail in waiting]
         for run_id, tail in waiting:
             tail.writing = True
@@ -91,13 +100,15 @@ class Mirror:
             for _, tail in waiting:
                 tail.writing = False
         for (run_id, tail), size in zip(waiting, sizes, strict=True):
-            if size is None:
-                self.repair(run_id)
-            else:
-                tail.size = size
-                tail.owing = False
-            if run_id not in keep and not tail.chunks:
-                del self._tails[run_id]
+            tail.size = size
+            tail.owing = size is None
+            self._settle(run_id, tail, keep)
+
+    def _settle(self, run_id: str, tail: _Tail, keep: Container[str]) -> None:
+        if tail.owing:
+            self.repair(run_id)
+        if run_id not in keep and not tail.chunks:
+            del self._tails[run_id]
 
     def repair(self, run_id: str) -> None:
         """Make the run's file exactly the log's lines, each followed by a newline.

@@ -164,10 +164,10 @@ class SqliteLog:
                 self._execute(self._sql["insert_run"], (run_id, me))
             else:
                 number, driver, claimed = found
-                if claimed and self._drivers.alive(driver):
-                    return False
+                if claimed and driver != me and self._drivers.alive(driver):
+                    return False  # one's own is there when giving it up has failed
                 self._execute(self._sql["claim_run"], (number, me))
-                if claimed:
+                if claimed and driver != me:
                     self._mirror.owe(run_id)  # its driver was killed, perhaps before it wrote the file
         self._claimed.add(run_id)
         return True
