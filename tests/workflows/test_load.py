@@ -284,6 +284,15 @@ def test_a_change_of_meaning_changes_the_hash() -> None:
     assert first.hash != second.hash
 
 
+def test_a_document_may_change_after_it_was_loaded() -> None:
+    config: dict[str, Json] = {"map": {"y": "1"}}
+    block: dict[str, Json] = {"id": "a", "mode": "deterministic", "outputs": {"y": "integer"}}
+    block["deterministic"] = {"handler": "builtin:transform", "config": config}
+    workflow = load.from_document({"name": "one", "blocks": (block,)})
+    config.clear()
+    assert workflow.nodes["a"].config == {"map": {"y": "1"}}
+
+
 def test_a_document_needs_a_name() -> None:
     with pytest.raises(errors.InvalidWorkflow) as caught:
         load.from_document({"blocks": [{"id": "a"}]})

@@ -50,6 +50,25 @@ def test_a_port_is_read(written: Json, port: Port) -> None:
 
 
 @pytest.mark.parametrize(
+    ("written", "hint"),
+    [
+        ("strng", "did you mean 'string'?"),
+        ("Integer", "did you mean 'integer'?"),
+        ("text", "did you mean 'string'?"),
+        ("int[]", "did you mean 'integer[]'?"),
+        ("file[]", "a list of files is not checked; use string[]"),
+        (
+            "zzz",
+            "types: string, number, integer, boolean, object, array, null, json, file, artifact, each also with []",
+        ),
+    ],
+)
+def test_a_type_that_is_not_known_has_a_hint(written: str, hint: str) -> None:
+    _, found = load.check_document({"name": "w", "blocks": [{"id": "a", "inputs": {"x": written}}]})
+    assert [(one.code, one.path, one.hint) for one in found] == [("TYPE_UNKNOWN", "/blocks/0/inputs/x", hint)]
+
+
+@pytest.mark.parametrize(
     ("handler", "config", "effect"),
     [
         ("builtin:transform", {"map": {}}, "pure"),

@@ -37,9 +37,11 @@ class Cursor:
     @property
     def name(self) -> str:
         """What to call this place in a message."""
+        indexes = ""
         for part in reversed(self.path):
             if isinstance(part, str):
-                return f"`{part}`" if part is self.path[-1] else f"each entry of `{part}`"
+                return f"`{part}{indexes}`"
+            indexes = f"[{part}]{indexes}"
         return "the document"
 
     def at(self, part: str | int, value: Json) -> Cursor:
@@ -196,8 +198,10 @@ def kind(value: Json) -> str:
             return "empty"
         case bool():
             return "true" if value else "false"
-        case int() | float():
+        case int():
             return "a number"
+        case float():
+            return "a fraction"
         case str():
             return "a text"
         case Mapping():

@@ -33,6 +33,17 @@ _ARRAYS: Mapping[str, JsonObject] = {
     for name, element in TYPES.items()
     if name not in ("file", "artifact")
 }
+#: What other languages call these types.
+_ELSEWHERE: Mapping[str, str] = {
+    **dict.fromkeys(("text", "str", "date", "datetime", "url", "uri", "markdown"), "string"),
+    **dict.fromkeys(("float", "double", "decimal"), "number"),
+    **dict.fromkeys(("int", "long"), "integer"),
+    **dict.fromkeys(("list", "tuple"), "array"),
+    **dict.fromkeys(("dict", "map", "record", "struct"), "object"),
+    **dict.fromkeys(("any", "unknown"), "json"),
+    "bool": "boolean",
+    "path": "file",
+}
 _KINDS = ("json", "file", "artifact")
 
 #: What JSON Schema (2020-12) knows; a port may use all of it.
@@ -88,9 +99,12 @@ def read(found: cursor.Cursor | None, side: Side) -> Ports:
             continue
         if isinstance(entry.value, str):
             port = _shorthand(name, entry, entry.value)
+        elif not isinstance(entry.value, Mapping):
+            entry.wrong_type("a type or a map", hint=f"for example {name}: string")
+            continue
         else:
             port = _long(name, entry, side, links)
-            if isinstance(entry.value, Mapping) and not (entry.value.keys() & (KEYWORDS - _OWN)):
+            if not (entry.value.keys() & (KEYWORDS - _OWN)):
                 untyped.append(name)
         ports.append(port)
     return Ports(ports=tuple(ports), links=links, untyped=frozenset(untyped))
@@ -115,6 +129,8 @@ def _word_schema(word: str, entry: cursor.Cursor) -> JsonObject:
         hint = suggest.did_you_mean(word, [*TYPES, *_ARRAYS], otherwise=f"types: {', '.join(TYPES)}, each also with []")
         if word in ("file[]", "artifact[]"):
             hint = "a list of files is not checked; use string[]"
+        if (meant := _ELSEWHERE.get(word.casefold().removesuffix("[]"))) is not None:
+            hint = f"did you mean {meant + ('[]' if word.endswith('[]') else '')!r}?"
         entry.problem("TYPE_UNKNOWN", f"there is no type {word[:60]!r}", hint=hint)
         return {}
     return found

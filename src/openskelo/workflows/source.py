@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,7 +65,8 @@ def given(document: JsonObject, *, file: str) -> Source:
         value = canonical.admit(document)
     except errors.InvalidInput as error:
         raise _stop(file, error.code, error.message, hint=error.hint) from None
-    return Source(file=file, value=value)
+    # A copy, and lists for tuples: what the caller does to the document later must not reach the workflow.
+    return Source(file=file, value=json.loads(json.dumps(value)))
 
 
 def _decode(data: bytes, file: str) -> str:
