@@ -166,6 +166,22 @@ def test_a_run_is_created_once() -> None:
     assert refused(stage, again) == "RUN_EXISTS"
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        commands.PauseRun(at=START, by="\udcff"),
+        commands.PauseRun(at=START, by="nora", reason="\udcff"),
+        commands.ResumeRun(at=START, by="\udcff"),
+        commands.CancelRun(at=START, by="nora", reason="\udcff"),
+        commands.AnswerApproval(at=START, approval_id="", status="denied", by="nora", digest="", reason="\udcff"),
+    ],
+    ids=lambda command: type(command).__name__,
+)
+def test_words_of_people_that_no_log_can_hold_are_refused(command: commands.Command) -> None:
+    assert refused(chain(), command) == "TEXT_INVALID"
+    assert refused(Stage(flow()), commands.CreateRun(at=START, definition="", inputs={}, by="\udcff")) == "TEXT_INVALID"
+
+
 def test_a_log_that_breaks_off_while_the_run_ends_is_wound_down_and_takes_no_other_order() -> None:
     stage = Stage(flow(work("a"), work("p", mode="approval", approval=definition.Approval(prompt="?"))))
     stage.create()

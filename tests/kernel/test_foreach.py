@@ -69,15 +69,15 @@ def test_one_item_that_fails_for_good_fails_the_node_and_stops_the_others() -> N
 
 
 def test_one_item_that_stalls_does_not_hold_up_the_others() -> None:
-    stage = each(concurrency=1, count=2, retry=definition.Retry(max_attempts=9, stall_after=2))
-    stage.fail("a", item=0, output="sha256:x")  # and item 1 starts, since item 0 goes to the end of the queue
-    stage.succeed("a", 1)
+    stage = each(concurrency=1, count=2, retry=definition.Retry(max_attempts=9, stall_after=1))
     assert stage.fail("a", item=0, output="sha256:x") == [
-        "attempt.failed a[0] 1.2 ask",
+        "attempt.failed a[0] 1.1 ask",
         "run.stalled a[0] output",
         "approval.requested a[0] stalled",
+        "attempt.started a[1] 1.1",
     ]
-    assert stage.answer("a")[-1] == "attempt.started a[0] 1.3"
+    assert stage.answer("a") == ["approval.resolved a[0] approved by nora"]
+    assert stage.succeed("a", 1) == ["attempt.succeeded a[1] 1.1", "attempt.started a[0] 1.2"]
 
 
 def test_the_feedback_of_a_bounce_reaches_every_item() -> None:

@@ -30,6 +30,7 @@ def step(run: Run, command: commands.Command) -> list[events.Event]:
 def decide(run: Run, command: commands.Command) -> tuple[events.Event, ...]:
     """The facts that `command` makes true now, or Refused."""
     if isinstance(command, commands.CreateRun):
+        _admit_person(command.by)
         return _create(run, command)
     if not run.created:
         raise Refused("the run does not exist yet", code="RUN_UNKNOWN")
@@ -45,19 +46,31 @@ def decide(run: Run, command: commands.Command) -> tuple[events.Event, ...]:
         case commands.Tick():
             return ()
         case commands.AnswerApproval():
+            _admit_person(command.by, command.reason)
             return answers.decide(run, command)
         case commands.ReportInterrupted():
             return _interrupt(run, command)
         case commands.Recover():
             return (events.RunRecovered(at=command.at),)
         case commands.PauseRun():
+            _admit_person(command.by, command.reason)
             return _pause(run, command)
         case commands.ResumeRun():
+            _admit_person(command.by)
             return (events.RunResumed(at=command.at, by=command.by),) if run.paused is not None else ()
         case commands.CancelRun():
+            _admit_person(command.by, command.reason)
             return (_cancel(command),)
         case _:
             assert_never(command)
+
+
+def _admit_person(by: str, reason: str | None = None) -> None:
+    """Refuse a name or a reason that no log can hold: half a surrogate pair, which undecodable arguments leave."""
+    try:
+        f"{by}{reason}".encode()
+    except UnicodeEncodeError:
+        raise Refused("a name or a reason is not text that can be stored", code="TEXT_INVALID") from None
 
 
 def _create(run: Run, command: commands.CreateRun) -> tuple[events.Event, ...]:
