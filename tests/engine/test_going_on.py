@@ -146,3 +146,30 @@ def test_a_run_that_does_not_exist_is_said_so(tmp_path: Path) -> None:
                 assert caught.value.code == "RUN_NOT_FOUND"
 
     stage.play(story)
+
+
+def test_a_fork_does_not_keep_a_node_that_read_a_changed_input(tmp_path: Path) -> None:
+    async def copy(ctx: openskelo.Context) -> dict[str, Json]:
+        return {"n": ctx.inputs["n"]}
+
+    source: dict[str, Json] = {"type": "integer", "from": "inputs.n"}
+    two = stage.workflow(
+        stage.block("first", inputs={"n": source}, outputs=NUMBER),
+        stage.block("second", inputs={"m": {"type": "integer", "from": "first.n"}}, outputs={"n": "integer?"}),
+        inputs={"n": "integer"},
+    )
+
+    async def second(ctx: openskelo.Context) -> dict[str, Json]:
+        return {"n": ctx.inputs["m"]}
+
+    async def story() -> None:
+        async with stage.engine(tmp_path, first=copy, second=second) as engine:
+            run_id = await engine.start(two, {"n": 1})
+            await engine.wait(run_id)
+            with pytest.raises(openskelo.InvalidInput) as caught:
+                await engine.fork(run_id, node="second", inputs={"n": 2})
+            assert (caught.value.code, caught.value.hint) == ("FORK_STALE", "fork from first instead")
+            forked = await engine.fork(run_id, node="first", inputs={"n": 2})
+            assert (await engine.wait(forked))["outputs"] == {"n": 2}
+
+    stage.play(story)

@@ -49,6 +49,8 @@ async def plan(
     before = cast("JsonObject", await wiring.load(blobs, run.inputs))
     known = {port.name for port in target.inputs}
     inputs = door.run_inputs(target, {**{name: before[name] for name in before if name in known}, **on_run})
+    kept = _kept(run, target, node)
+    _refuse_stale(target, kept, {name for name in on_run if before.get(name) != inputs[name]})
     parent: dict[str, Json] = {"runId": run.id, "node": node}
     if on_node:
         parent["set"] = on_node
@@ -56,8 +58,20 @@ async def plan(
         workflow=target,
         inputs=await wiring.store(blobs, inputs),
         parent=parent,
-        kept=_kept(run, target, node),
+        kept=kept,
     )
+
+
+def _refuse_stale(workflow: definition.Workflow, kept: Mapping[str, commands.Kept], changed: set[str]) -> None:
+    """A kept node must not have read an input that the fork changes: its outputs would belong to another run."""
+    for key in kept:
+        read = {binding.port for binding in workflow.nodes[key].bindings.values() if not binding.node} & changed
+        if read:
+            raise errors.InvalidInput(
+                f"{key} is kept, and it has read the old {', '.join(sorted(read))}",
+                code="FORK_STALE",
+                hint=f"fork from {key} instead",
+            )
 
 
 def _kept(run: Run, workflow: definition.Workflow, node: str) -> dict[str, commands.Kept]:
