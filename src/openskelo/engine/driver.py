@@ -7,6 +7,7 @@ the store is noticed within `POLL_SECONDS`.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import heapq
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -34,11 +35,13 @@ class Driver:
         self._latest = 0
         self._actors: dict[str, actors.Actor] = {}
         self._dirty: dict[str, actors.Actor] = {}
+        self._dropped: dict[str, errors.OpenSkeloError] = {}
         self._at_work = 0
         self._timers: list[tuple[int, str]] = []
         self.between_turns = asyncio.Lock()  # held while memory is ahead of the log
         self._mail = asyncio.Event()
         self._foreign = asyncio.Event()
+        self._unheard = False  # something was posted that is in no mailbox yet
         self._alarm: asyncio.TimerHandle | None = None
         self._loop: asyncio.Task[None] | None = None
 
@@ -72,30 +75,42 @@ class Driver:
         """Drive a run from now on."""
         self._latest = max(self._latest, actor.run.updated_at)
         self._actors[actor.run.id] = actor
+        self._dropped.pop(actor.run.id, None)
         self._set_timer(actor)
 
     def actor(self, run_id: str) -> actors.Actor | None:
         """The run's actor while this process drives it."""
         return self._actors.get(run_id)
 
+    def failure(self, run_id: str) -> errors.OpenSkeloError | None:
+        """Why this process no longer drives a run that it drove, if the store or a defect stopped it."""
+        return self._dropped.get(run_id)
+
     def driven(self) -> tuple[actors.Actor, ...]:
         """Every run this process drives."""
         return tuple(self._actors.values())
 
     def send(self, actor: actors.Actor, letter: actors.Letter) -> None:
-        """Put a letter into a run's mailbox."""
+        """Put a letter into a run's mailbox; one to a run that was given up goes back to its sender."""
         self._deliver(actor, letter)
         self._mail.set()
 
     def _deliver(self, actor: actors.Actor, letter: actors.Letter) -> None:
+        if actor.failure is not None:
+            actors.send_back(letter, actor.failure)
+            return
         actor.mailbox.append(letter)
         self._dirty[actor.run.id] = actor
 
     async def submit(self, actor: actors.Actor, command: commands.Command) -> None:
         """Send a command and wait until what it leads to is durable (Refused, StoreError)."""
+        await self.order(actor, command)
+
+    def order(self, actor: actors.Actor, command: commands.Command) -> asyncio.Future[None]:
+        """Send a command now; what `submit` waits for."""
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.send(actor, actors.Letter(command=command, done=done))
-        await done
+        return done
 
     async def elsewhere(self) -> None:
         """Wait until another process has changed the store."""
@@ -113,7 +128,8 @@ class Driver:
     def _give_up(self, error: Exception) -> None:
         internal = errors.OpenSkeloError(f"the driver failed: {error!r}", code="INTERNAL")
         for actor in self._actors.values():
-            actor.give_up(internal, ())
+            actor.give_up(internal)
+            self._dropped[actor.run.id] = internal
         self._actors.clear()
 
     async def _rounds(self) -> None:
@@ -125,8 +141,7 @@ class Driver:
                 self._set_alarm(poll_at)
                 await self._mail.wait()
             if loop.time() >= poll_at:
-                await self._listen()
-                await self._store.flush()
+                await self._look_around()
                 poll_at = loop.time() + POLL_SECONDS
             await self._ring_timers()
             if self._dirty:
@@ -148,7 +163,11 @@ class Driver:
         dirty, self._dirty = self._dirty, {}
         turns: list[actors.Turn] = []
         for actor in dirty.values():
-            turn = await actor.take_turn(self._resolve)
+            try:
+                turn = await actor.take_turn(self._resolve)
+            except errors.StoreError as error:
+                await self._drop(actor, error)
+                continue
             if turn is None:
                 self._settle(actor)
             else:
@@ -161,7 +180,7 @@ class Driver:
             await self._store.append([turn.append for turn in turns])
         except errors.StoreError as error:
             if len(turns) == 1:
-                await self._drop(turns[0], error)
+                await self._drop(turns[0].actor, error)
             else:
                 for turn in turns:  # one run's conflict must not take the others with it
                     await self._commit([turn])
@@ -169,12 +188,18 @@ class Driver:
         for turn in turns:
             self._carry_out(turn)
 
-    async def _drop(self, turn: actors.Turn, error: errors.StoreError) -> None:
-        """The append failed: nothing of it happened. The run leaves memory and can be resumed from its log."""
-        actor = turn.actor
-        self._actors.pop(actor.run.id, None)
-        actor.give_up(error, turn.letters)
-        await self._store.release(actor.run.id)
+    async def _drop(self, actor: actors.Actor, error: errors.StoreError) -> None:
+        """The store failed the run, which leaves memory and can be resumed from its log: nothing of its turn happened.
+
+        Only between turns or in one's own turn, so that nobody else's is under way.
+        """
+        if self._actors.get(actor.run.id) is not actor:
+            return
+        del self._actors[actor.run.id]
+        actor.give_up(error)
+        self._dropped[actor.run.id] = error
+        with contextlib.suppress(errors.StoreError):  # the claim then stays this store's, which may claim it again
+            await self._store.release(actor.run.id)
 
     def _carry_out(self, turn: actors.Turn) -> None:
         """The turn is durable: start what it owes, stop what it ended, tell those who wait."""
@@ -203,7 +228,7 @@ class Driver:
     def _settle(self, actor: actors.Actor) -> None:
         if actor.run.ended:
             self._actors.pop(actor.run.id, None)
-        else:
+        elif actor.failure is None:
             self._set_timer(actor)
 
     async def _resolve(self, run: Run, key: str, at: int) -> commands.ResolveNode:
@@ -219,6 +244,10 @@ class Driver:
         """
         try:
             letter = await self._perform(actor, flight)
+        except errors.StoreError as error:  # what it came to cannot be kept: to the log it was cut
+            async with self.between_turns:
+                await self._drop(actor, error)
+            return
         finally:
             self._at_work -= 1
         actor.work.pop((flight.node, flight.visit, flight.slot), None)
@@ -237,7 +266,10 @@ class Driver:
         cached: Mapping[str, JsonObject] = {}
         try:
             task = await wiring.make_task(self._store, actor.run, flight)
-        except errors.OpenSkeloError as error:  # a blob that is gone or damaged
+        except errors.OpenSkeloError as error:
+            if wiring.is_trouble(error):
+                raise
+            # A blob is gone or damaged.
             failure = outcome.Failure(code=error.code, message=error.message)
             attempted = attempt.Attempted(outcome=outcome.Outcome(inputs_hash="", failure=failure))
         else:
@@ -272,8 +304,12 @@ class Driver:
             if actor is not None and actor.wake_at is not None and actor.wake_at <= now:
                 actor.wake_at = None
                 self.send(actor, actors.Letter(command=commands.Tick(at=now)))
-                for asked in pending.expired(actor.run, now):
-                    await self._expire(actor, asked)
+                try:
+                    for asked in pending.expired(actor.run, now):
+                        await self._expire(actor, asked)
+                except errors.StoreError as error:
+                    async with self.between_turns:
+                        await self._drop(actor, error)
 
     async def _expire(self, actor: actors.Actor, asked: OpenApproval) -> None:
         """Answer an approval in the clock's name, with the consequence that the node states."""
@@ -287,21 +323,33 @@ class Driver:
             command = await door.answer(self._store, actor.run, asked, denied, self.now())
         self.send(actor, actors.Letter(command=command))
 
+    async def _look_around(self) -> None:
+        """Listen, and bring copies of the log up to date; where there is no room for it, the next look tries again."""
+        with contextlib.suppress(errors.StoreError):
+            await self._listen()
+        with contextlib.suppress(errors.StoreError):  # closing the store says so if it is still true then
+            await self._store.flush()
+
     async def _listen(self) -> None:
         """Take in what other processes have posted, and tell those who follow runs driven elsewhere."""
-        if not await self._store.changed():
-            return
-        self._foreign.set()
-        self._foreign = asyncio.Event()
-        if self._actors:
+        if await self._store.changed():
+            self._unheard = True
+            self._foreign.set()
+            self._foreign = asyncio.Event()
+        if self._unheard:
             await self.take_posted(tuple(self._actors))
+            self._unheard = False
 
     async def take_posted(self, run_ids: Sequence[str]) -> None:
         """Put what was posted for these runs into their mailboxes."""
-        for posted in await self._store.posted(run_ids):
-            actor = self._actors[posted.run_id]
-            if not mail.is_known(actor, posted.id):
-                self.send(actor, await mail.open_posted(self._store, actor, posted, self.now()))
+        for posted in await self._store.posted(run_ids) if run_ids else ():
+            actor = self._actors.get(posted.run_id)
+            if actor is None or posted.id in actor.heard:
+                continue
+            letter = await mail.open_posted(self._store, actor, posted, self.now())
+            if posted.id not in actor.heard:  # somebody else may have opened it meanwhile
+                actor.heard.add(posted.id)
+                self.send(actor, letter)
 
 
 def _milliseconds() -> int:
