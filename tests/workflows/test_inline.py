@@ -181,12 +181,13 @@ def test_what_may_be_skipped_inside_may_be_missing_outside(tmp_path: Path) -> No
     assert {port.name: port.required for port in workflow.nodes["s"].outputs} == {"x": False, "y": True}
 
 
-def test_the_budget_of_a_used_file_is_not_silently_dropped(tmp_path: Path) -> None:
+def test_what_a_used_file_says_of_its_run_is_not_silently_dropped(tmp_path: Path) -> None:
     path = _write(
         tmp_path,
         outer="blocks: [{id: a, uses: ./inner.yaml}]\n",
-        inner="budgets: {max_steps: 1}\nblocks: [{id: a}]\n",
+        inner="budgets: {max_steps: 1}\ndefaults: {concurrency: 2}\nblocks: [{id: a}]\n",
     )
     workflow, found = load.check(path)
     assert workflow is not None
-    assert [(one.code, one.severity, one.line, one.column) for one in found] == [("BUDGET_IGNORED", "warning", 1, 10)]
+    assert marking.errors(found) == []
+    assert marking.warnings(found) == [("BUDGET_IGNORED", 1, 10), ("CONCURRENCY_IGNORED", 2, 25)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import Iterable, Mapping
 
 from openskelo.handlers import catalog
@@ -23,7 +25,7 @@ _TYPE_PATTERN = rf"^\s*((({_TYPE_WORDS})(\[\])?)|file|artifact)\??\s*$"
 
 
 def schema() -> JsonObject:
-    """The whole schema; the file `schema/blocks.schema.json` is its golden copy."""
+    """The whole schema."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": ID,
@@ -32,6 +34,14 @@ def schema() -> JsonObject:
         **_closed(_top(), needs=("blocks",)),
         "$defs": _definitions(),
     }
+
+
+def text() -> str:
+    """The schema as the file `schema/blocks.schema.json` has it; a test holds the two together.
+
+    To write it anew: `python -m openskelo.workflows.editor_schema > src/openskelo/workflows/schema/blocks.schema.json`
+    """
+    return json.dumps(schema(), indent=2, ensure_ascii=False) + "\n"
 
 
 def _top() -> dict[str, Json]:
@@ -290,3 +300,7 @@ _GATE_PARAMS: Mapping[str, JsonObject] = {
     "expert": _TEXT,
     "threshold": {**_AMOUNT, "maximum": 1},
 }
+
+
+if __name__ == "__main__":
+    sys.stdout.write(text())

@@ -10,7 +10,7 @@ from pathlib import Path
 from openskelo import errors
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.workflows import blocks, cursor, handlers, inline, problems, project, source
+from openskelo.workflows import blocks, cursor, handlers, inline, limits, problems, project, source
 
 #: How deep files may use each other.
 DEEPEST = 8
@@ -135,10 +135,19 @@ def _load_inner(spot: cursor.Cursor, path: Path, trail: _Trail) -> inline.Inner 
         return None
     report = read.report()
     found = _read(read, report, trail, folder=path.parent, name=path.stem)
-    if found is not None and found.workflow.limits != definition.Limits():
-        report.warn(("budgets",), "BUDGET_IGNORED", "as a sub-workflow this has the budget of the run that uses it")
+    if found is not None:
+        _warn_of_the_run(found.workflow, report)
     spot.report.include(report.problems())
     return found
+
+
+def _warn_of_the_run(workflow: definition.Workflow, report: problems.Report) -> None:
+    """What a file says about a whole run means nothing where it is only a part of one."""
+    if workflow.limits != definition.Limits():
+        report.warn(("budgets",), "BUDGET_IGNORED", "as a sub-workflow this has the budget of the run that uses it")
+    if workflow.parallel != limits.Defaults().parallel:
+        place = ("defaults", "concurrency")
+        report.warn(place, "CONCURRENCY_IGNORED", "as a sub-workflow this shares the concurrency of its run")
 
 
 def _identity(folder: Path | None, file: str) -> str:
