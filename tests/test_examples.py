@@ -1,4 +1,7 @@
-"""The examples are valid, and the demo does what it says: killed, resumed, approved, verified."""
+"""The examples are valid, their scripted runs hold, and the demo is killed, resumed, approved and verified.
+
+Their READMEs are run too, by `tests/repo/test_documents.py`.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +16,20 @@ from openskelo.workflows import load
 from tests.repo import tracked
 
 BIN = Path(sys.executable).parent
+EXAMPLES = sorted({path.relative_to(tracked.ROOT / "examples").parts[0] for path in tracked.files("examples/*")})
 WORKFLOWS = [
     str(path.relative_to(tracked.ROOT))
     for path in tracked.files("examples/*.yaml")
     if path.name != "skelo.yaml" and not path.name.endswith(".test.yaml")
 ]
+SCRIPTED = [str(path.relative_to(tracked.ROOT)) for path in tracked.files("examples/*.test.yaml")]
+
+
+def _copied(name: str, folder: Path) -> Path:
+    target = folder / name
+    ignored = shutil.ignore_patterns(".skelo", "out", "__pycache__", "server.url")
+    shutil.copytree(tracked.ROOT / "examples" / name, target, ignore=ignored)
+    return target
 
 
 @pytest.mark.parametrize("name", WORKFLOWS)
@@ -27,12 +39,28 @@ def test_example_has_no_problems(name: str) -> None:
     assert workflow is not None
 
 
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_example_tells_how_to_run_it(name: str) -> None:
+    assert "```console\n" in (tracked.ROOT / "examples" / name / "README.md").read_text("utf-8")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SCRIPTED)
+def test_scripted_runs_of_an_example_hold(name: str, tmp_path: Path) -> None:
+    script = Path(name)
+    project = _copied(script.parts[1], tmp_path)
+    workflow = Path(*script.parts[2:-1], script.name.replace(".test.yaml", ".yaml"))
+    done = subprocess.run(
+        [BIN / "skelo", "test", str(workflow)], cwd=project, capture_output=True, text=True, check=False, timeout=100
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "passed" in done.stdout
+    assert not (project / ".skelo").exists()
+
+
 @pytest.mark.slow
 def test_the_demo_survives_a_kill_and_proves_its_record(tmp_path: Path) -> None:
-    project = tmp_path / "quickstart"
-    shutil.copytree(
-        tracked.ROOT / "examples" / "quickstart", project, ignore=shutil.ignore_patterns(".skelo", "out", "__pycache__")
-    )
+    project = _copied("quickstart", tmp_path)
     done = subprocess.run(
         ["sh", str(tracked.ROOT / "scripts" / "demo.sh"), str(BIN), str(project), "digest.yaml"],
         stdin=subprocess.DEVNULL,

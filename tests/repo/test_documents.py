@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -61,6 +62,14 @@ def _perform(command: documents.Command, place: Path, environment: dict[str, str
     return None
 
 
+def _copy(example: Path, folder: Path) -> None:
+    """The example's own files, as somebody who copies it has them."""
+    for path in tracked.files(str(example)):
+        target = folder / path.relative_to(example)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, target)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PAGES)
 def test_page_runs_as_written(name: str, tmp_path: Path) -> None:
@@ -68,6 +77,8 @@ def test_page_runs_as_written(name: str, tmp_path: Path) -> None:
     folder, home, place = tmp_path / "project", tmp_path / "home", tmp_path / "place"
     folder.mkdir()
     home.mkdir()
+    if name.startswith("examples/"):
+        _copy(page.parent, folder)
     place.write_text(str(folder))
     for step in documents.steps(page.read_text("utf-8")):
         match step:
