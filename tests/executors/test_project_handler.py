@@ -277,7 +277,8 @@ def test_a_worker_that_was_killed_while_idle_is_replaced_without_a_failure(tmp_p
                 pid = orjson.loads(orjson.dumps(found.outcome.outputs))["value"]["y"]
                 seen.append(pid)
                 os.kill(pid, signal.SIGKILL)
-                assert until(lambda pid=pid: not alive(pid))  # blocks the loop: it has not noticed yet
+                # Wait for its very end without reaping it, and without giving the loop a chance to notice.
+                os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
         finally:
             await performer.close()
         return seen
