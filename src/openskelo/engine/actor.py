@@ -49,17 +49,22 @@ class Actor:
         self.chain = chain
         self.row = row
         self.mailbox: deque[Letter] = deque()
+        self.heard: set[int] = set()  # posted commands that were put into the mailbox
         self.work: dict[AttemptId, asyncio.Task[None]] = {}
         self.durable = chain.seq
         self.wake_at: int | None = None
         self.failure: errors.OpenSkeloError | None = None
+        self._taken: list[Letter] = []  # the letters of the turn that is being taken
         self._moved: asyncio.Future[None] | None = None
         self._settled: asyncio.Future[None] | None = None
 
     async def take_turn(self, resolve: Resolve) -> Turn | None:
-        """Decide and apply every letter in memory; None when there is nothing to make durable."""
+        """Decide and apply every letter in memory; None when there is nothing to make durable.
+
+        After an error memory is ahead of the log: the run must be given up.
+        """
         facts: list[events.Event] = []
-        letters: list[Letter] = []
+        letters = self._taken = []
         while self.mailbox:
             letter = self.mailbox.popleft()
             command = letter.command
@@ -68,8 +73,7 @@ class Actor:
             try:
                 facts += step(self.run, command)
             except errors.Refused as refusal:
-                if letter.done is not None and not letter.done.done():
-                    letter.done.set_exception(refusal)
+                send_back(letter, refusal)
                 if letter.posted is None:
                     continue  # nothing changed; a posted command still has to be taken out of the store
             letters.append(letter)
@@ -136,14 +140,14 @@ class Actor:
             self._settled = asyncio.get_running_loop().create_future()
         await asyncio.shield(self._settled)
 
-    def give_up(self, error: errors.OpenSkeloError, letters: Sequence[Letter]) -> None:
+    def give_up(self, error: errors.OpenSkeloError) -> None:
         """The run leaves memory: stop its work, tell everybody who waits. Its log is what it was."""
         self.failure = error
         for task in self.work.values():
             task.cancel()
-        for letter in (*letters, *self.mailbox):
-            if letter.done is not None and not letter.done.done():
-                letter.done.set_exception(error)
+        for letter in (*self._taken, *self.mailbox):
+            send_back(letter, error)
+        self._taken = []
         self.mailbox.clear()
         self.tell()
 
@@ -151,6 +155,12 @@ class Actor:
 def _wake(waited: asyncio.Future[None]) -> None:
     if not waited.done():
         waited.set_result(None)
+
+
+def send_back(letter: Letter, error: errors.OpenSkeloError) -> None:
+    """Tell the sender why the letter led to nothing."""
+    if letter.done is not None and not letter.done.done():
+        letter.done.set_exception(error)
 
 
 def acknowledge(letter: Letter) -> None:

@@ -25,6 +25,8 @@ from openskelo.values import canonical
 
 #: How long a process waits for another one to take a command it posted.
 TAKEN_SECONDS = 10.0
+#: How often it looks whether the other one is still there.
+LOOK_SECONDS = 0.2
 
 
 class Engine:
@@ -42,6 +44,7 @@ class Engine:
         self.performer = performer
         self._provider = provider
         self._driver = driver.Driver(store, performer)
+        self._taking = asyncio.Lock()  # two who take the same run must end up with one actor
 
     @classmethod
     async def open(
@@ -164,28 +167,45 @@ class Engine:
 
     async def _take(self, run_id: str) -> actors.Actor | None:
         """The run's actor, claimed and recovered if need be; None for a run that has ended."""
-        actor = self._driver.actor(run_id)
-        if actor is not None:
-            return actor
-        if await self.store.row(run_id) is None:
-            raise errors.NotFound(f"there is no run {run_id}", code="RUN_NOT_FOUND", hint="`skelo runs` lists them")
-        if not await self.store.claim(run_id):
-            raise errors.Busy(f"another process drives run {run_id}", hint="`skelo events --follow` watches it")
-        loaded = await loading.load(self.store, run_id)
-        if loaded.run.ended:
-            await self.store.release(run_id)
-            return None
-        actor = actors.Actor(loaded.run, loaded.chain, await self.store.row(run_id))
-        self._driver.adopt(actor)
-        now = self._driver.now()
-        await self._driver.submit(actor, commands.Recover(at=now) if runs.is_busy(actor.run) else commands.Tick(at=now))
+        async with self._taking:
+            actor = self._driver.actor(run_id)
+            if actor is not None:
+                return actor
+            if await self.store.row(run_id) is None:
+                raise errors.NotFound(f"there is no run {run_id}", code="RUN_NOT_FOUND", hint="`skelo runs` lists them")
+            if not await self.store.claim(run_id):
+                raise errors.Busy(f"another process drives run {run_id}", hint="`skelo events --follow` watches it")
+            try:
+                actor = await self._recall(run_id)
+            except errors.OpenSkeloError:
+                await self.store.release(run_id)
+                raise
+            if actor is None:
+                await self.store.release(run_id)
+                return None
+            self._driver.adopt(actor)
+            now = self._driver.now()
+            first = commands.Recover(at=now) if runs.is_busy(actor.run) else commands.Tick(at=now)
+            recovered = self._driver.order(actor, first)
+        await recovered
         await self._driver.take_posted([run_id])
         return actor
 
+    async def _recall(self, run_id: str) -> actors.Actor | None:
+        """The run as its log says it is; None when it has ended."""
+        loaded = await loading.load(self.store, run_id)
+        if loaded.run.ended:
+            return None
+        return actors.Actor(loaded.run, loaded.chain, await self.store.row(run_id))
+
     async def wait(self, run_id: str) -> JsonObject:
-        """Wait until the run has ended or only a person can move it; gives its document (see `show`)."""
+        """Wait until the run has ended or only a person can move it; gives its document (see `show`).
+
+        StoreError when this process had to let go of the run: `resume` takes it up again.
+        """
         actor = self._driver.actor(run_id)
         if actor is None:
+            self._check_held(run_id)
             return await self.show(run_id)
         while True:
             async with self._driver.between_turns:
@@ -194,6 +214,12 @@ class Engine:
                 if actor.is_settled():
                     return await self._document(actor.run)
             await actor.settle()
+
+    def _check_held(self, run_id: str) -> None:
+        """Raise what made this process let go of a run, so that nobody waits for what will not come."""
+        failure = self._driver.failure(run_id)
+        if failure is not None:
+            raise failure
 
     async def suspend(self, *, by: str = "python") -> None:
         """Stop cleanly: nothing new starts, `once` effects finish, other work is cut and done again on resume."""
@@ -236,12 +262,22 @@ class Engine:
         await self._driver.submit(actor, commands.CancelRun(at=self._driver.now(), by=by, reason=reason))
 
     async def _post(self, run_id: str, body: JsonObject) -> None:
-        """Leave a command for the process that drives the run, and wait until it has been taken."""
+        """Leave a command for the process that drives the run, and wait until it has been taken.
+
+        Should that process die meanwhile, this one drives the run instead.
+        """
         posted = await self.store.post(run_id, body)
         try:
             async with asyncio.timeout(TAKEN_SECONDS):
                 while any(command.id == posted for command in await self.store.posted([run_id])):
-                    await self._driver.elsewhere()
+                    row = await self.store.row(run_id)
+                    if row is not None and row.ending is not None:
+                        raise errors.Refused("the run has ended", code="RUN_ENDED")
+                    if not await self.store.driver_alive(run_id):
+                        await self._take(run_id)
+                    with contextlib.suppress(TimeoutError):
+                        async with asyncio.timeout(LOOK_SECONDS):
+                            await self._driver.elsewhere()
         except TimeoutError:
             raise errors.Busy(
                 f"the process that drives run {run_id} has not taken the command yet", code="COMMAND_WAITING"
@@ -319,6 +355,7 @@ class Engine:
             if ended or not until_end:
                 return
             if actor is None:
+                self._check_held(run_id)
                 await self._driver.elsewhere()
             elif actor.durable <= seq:
                 await actor.move()

@@ -29,16 +29,16 @@ def cancel_body(by: str, reason: str | None) -> JsonObject:
     return {"type": "cancel", "by": by, "reason": reason}
 
 
-def is_known(actor: actors.Actor, posted: int) -> bool:
-    """Whether a posted command already waits in the mailbox."""
-    return any(letter.posted == posted for letter in actor.mailbox)
-
-
 async def open_posted(store: wiring.Blobs, actor: actors.Actor, posted: log.PostedCommand, now: int) -> actors.Letter:
-    """The letter in a posted command. One that cannot be carried out (any more) becomes a tick: it is taken out."""
+    """The letter in a posted command. One that cannot be carried out (any more) becomes a tick: it is taken out.
+
+    A store without room (StoreError) says nothing about the command, which stays where it is.
+    """
     try:
         command = await _command(store, actor, posted.body, now)
-    except errors.OpenSkeloError:
+    except errors.OpenSkeloError as error:
+        if wiring.is_trouble(error):
+            raise
         command = commands.Tick(at=now)  # its sender checked it too; what changed since then is visible in the log
     return actors.Letter(command=command, posted=posted.id)
 

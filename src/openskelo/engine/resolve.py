@@ -26,11 +26,16 @@ class Memory(wiring.Blobs, Protocol):
 
 
 async def resolve(memory: Memory, run: Run, key: str, at: int) -> commands.ResolveNode:
-    """The command that tells the kernel what `key`'s expressions came to. A failed expression is told as well."""
+    """The command that tells the kernel what `key`'s expressions came to. A failed expression is told as well.
+
+    StoreError when a value cannot be kept now: that is no fault of the node's.
+    """
     visit = run.nodes[key].visit
     try:
         return await _resolve(memory, run, key, at)
     except errors.OpenSkeloError as error:
+        if wiring.is_trouble(error):
+            raise
         failure = outcome.Failure(code=error.code, message=error.message, retryable=False)
         return commands.ResolveNode(at=at, node=key, visit=visit, failure=failure)
 

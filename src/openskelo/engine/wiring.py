@@ -8,6 +8,7 @@ from typing import Protocol, cast
 
 import orjson
 
+from openskelo import errors
 from openskelo.executors import task
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject, Stored
@@ -24,6 +25,11 @@ class Blobs(Protocol):
     async def put_blob(self, data: bytes) -> str: ...
 
     async def blob(self, name: str) -> bytes: ...
+
+
+def is_trouble(error: errors.OpenSkeloError) -> bool:
+    """Whether an error is about the store's means (room, locks) and not about the run: it may be gone next time."""
+    return isinstance(error, errors.StoreError) and not isinstance(error, errors.Corrupt)
 
 
 async def store(blobs: Blobs, value: Json) -> Stored:

@@ -100,7 +100,11 @@ class Performer:
         self._prepared: dict[int, _Prepared] = {}
 
     async def perform(self, of: task.Task) -> Attempted:
-        """The judged outcome of one attempt; raises only `asyncio.CancelledError`, and then leaves nothing running."""
+        """The judged outcome of one attempt.
+
+        Raises only StoreError, when the work was done and what it gave back cannot be kept: an outcome would be a guess
+        then; and `asyncio.CancelledError`, after which nothing is left running.
+        """
         trace = _Trace(time.perf_counter(), job.Job(task=of, inputs=of.inputs))
         try:
             stored = await self._produce(of, trace)
@@ -108,8 +112,10 @@ class Performer:
             return await self._failed(trace, broken.failure, broken.feedback)
         except errors.AttemptFailed as error:
             return await self._failed(trace, _failure(error, error.retryable, error.retry_after_ms))
+        except errors.StoreError:
+            raise
         except errors.OpenSkeloError as error:
-            return await self._failed(trace, _failure(error, retryable=isinstance(error, errors.StoreError)))
+            return await self._failed(trace, _failure(error, retryable=False))
         except Exception as error:  # the promise of this method: one attempt never takes the engine down
             failed = calling.raised(error, trace.job.lines)
             return await self._failed(trace, outcome.Failure(code="INTERNAL", message=failed.message))

@@ -1,0 +1,178 @@
+"""The process that is killed: `python child.py` forks one engine for each job on its standard input.
+
+It has imported everything beforehand, so that hundreds of real processes can be killed in a short time. A job is a line
+of JSON; the answers are `started PID` and, when that process has ended, `ended STATUS`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+import traceback
+import urllib.request
+from pathlib import Path
+from typing import Any, TypedDict, cast
+
+import openskelo
+from openskelo.engine import local, place
+from openskelo.executors import attempt, project_handler, task
+from openskelo.handlers import http_request, transform, write_file
+from openskelo.kernel.json import Json, JsonObject
+from openskelo.stores import datadir, log
+from openskelo.values import expression, schema
+from openskelo.workflows import load
+
+#: Loaded before the fork.
+PRELOADED = (local, project_handler, http_request, transform, write_file, expression, schema)
+
+
+class Job(TypedDict):
+    """Which world to play in, and where to die: at the `count`-th time that the process comes to `point`.
+
+    Points: `before append`, `after append`, `before effect`, `after effect`, `after line` (of the ledger, in the worker
+    process), or none. `answers` false leaves questions open and waits at the first one for ever.
+    """
+
+    root: str
+    site: str
+    point: str | None
+    count: int
+    answers: bool
+
+
+class Fuse:
+    """Kills this process, as the system would, when it comes to a point for the n-th time."""
+
+    def __init__(self, job: Job) -> None:
+        self._point = job["point"]
+        self._left = job["count"]
+
+    def at(self, point: str) -> None:
+        """The process has come to a point."""
+        if point == self._point:
+            self._left -= 1
+            if self._left == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+
+class CrashingLog:
+    """A store that can be cut before and after every append; notes outside of it what was acknowledged."""
+
+    def __init__(self, inner: log.Log, fuse: Fuse, acknowledged: Path) -> None:
+        self._inner = inner
+        self._fuse = fuse
+        self._acknowledged = acknowledged
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    async def append(self, batch: list[log.Append]) -> None:
+        """As the inner store does."""
+        self._fuse.at("before append")
+        await self._inner.append(batch)
+        with self._acknowledged.open("ab", buffering=0) as file:
+            file.write(b"".join(line + b"\n" for append in batch for line in append.lines))
+        self._fuse.at("after append")
+
+
+class CrashingPerformer(attempt.Performer):
+    """A performer that can be cut before and after every attempt's work."""
+
+    fuse: Fuse
+
+    async def perform(self, of: task.Task) -> attempt.Attempted:
+        """As it always does."""
+        self.fuse.at("before effect")
+        attempted = await super().perform(of)
+        self.fuse.at("after effect")
+        return attempted
+
+
+async def play(job: Job) -> None:
+    """Start the run, or resume the one there is, and answer what is asked until it has ended."""
+    root = Path(job["root"])
+    project = place.project_at(root / "flow.yaml")
+    fuse = Fuse(job)
+    store = cast("log.Log", CrashingLog(datadir.open_log(project.data_dir), fuse, root / "acknowledged.jsonl"))
+    performer = CrashingPerformer(project=project, blobs=store)
+    performer.fuse = fuse
+    async with local.Engine(project, store, performer) as engine:
+        engine._driver.start()  # pyright: ignore[reportPrivateUsage] -- what `open` does with a performer of its own
+        document = await _go_on(engine, job, root)
+        while document["ending"] is None:
+            for asked in cast("list[JsonObject]", document["approvals"]):
+                await _answer(engine, asked, job)
+            document = await engine.wait(cast("str", document["runId"]))
+    (root / "result.json").write_text(json.dumps(document), "utf-8")
+
+
+async def _go_on(engine: openskelo.Engine, job: Job, root: Path) -> JsonObject:
+    rows = await engine.store.rows()
+    if not rows:
+        run_id = await engine.start(load.load(root / "flow.yaml"), {"site": job["site"]})
+        return await engine.wait(run_id)
+    (row,) = rows
+    found = [line + b"\n" async for lines in engine.store.read(row.run_id) for line in lines]
+    (root / f"found-{os.getpid()}.jsonl").write_bytes(b"".join(found))
+    if row.ending is None:
+        await engine.resume(row.run_id)
+    return await engine.wait(row.run_id)
+
+
+async def _answer(engine: openskelo.Engine, asked: JsonObject, job: Job) -> None:
+    """Say yes, and to what is uncertain say what the outside world knows."""
+    if not job["answers"]:
+        (Path(job["root"]) / "asked").touch()
+        await asyncio.Event().wait()
+    approval = cast("str", asked["id"])
+    happened = _happened(asked, job) if asked["kind"] == "uncertain" else None
+    if happened is None:
+        await engine.answer(approval, status="approved", by="ann")
+    else:
+        await engine.answer(approval, status="modified", values=happened, by="ann", reason="the ledger says so")
+
+
+def _happened(asked: JsonObject, job: Job) -> dict[str, Json] | None:
+    """The outputs of an effect that was cut, if it happened."""
+    if asked["node"] == "pay":
+        ledger = Path(job["root"]) / "ledger.jsonl"
+        lines = ledger.read_text("utf-8").splitlines() if ledger.exists() else []
+        return {"paid": True} if any(json.loads(line)["node"] == "pay" for line in lines) else None
+    with urllib.request.urlopen(f"{job['site']}/orders", timeout=60) as answer:
+        return {"status": 201} if int(answer.read()) else None
+
+
+def _fork(job: Job) -> int:
+    pid = os.fork()
+    if pid:
+        return pid
+    try:
+        errors = os.open(Path(job["root"]) / "stderr", os.O_CREAT | os.O_WRONLY | os.O_APPEND)
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for target, source in ((0, nothing), (1, nothing), (2, errors)):
+            os.dup2(source, target)
+        if job["point"] == "after line":
+            os.environ["CRASH_AFTER_LINE"] = str(job["count"])
+        asyncio.run(play(job))
+        os._exit(0)
+    except BaseException:
+        os.write(2, traceback.format_exc().encode())
+        os._exit(1)
+
+
+def main() -> None:
+    """Fork a process for each job, one after the other."""
+    for text in sys.stdin:
+        pid = _fork(json.loads(text))
+        sys.stdout.write(f"started {pid}\n")
+        sys.stdout.flush()
+        status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        sys.stdout.write(f"ended {status}\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
