@@ -189,3 +189,29 @@ def test_another_process_answers_while_this_one_drives(tmp_path: Path) -> None:
             assert (await driving.wait(run_id))["outputs"] == {"text": "published draft"}
 
     stage.play(story)
+
+
+def test_large_questions_and_answers_are_kept_beside_the_log(tmp_path: Path) -> None:
+    long = "x" * 200_000
+    flow = stage.workflow(
+        stage.block("write", outputs=TEXT),
+        stage.block(
+            "publish",
+            inputs={"text": {"type": "string", "from": "write.text"}},
+            outputs=TEXT,
+            approval={"prompt": "Really?"},
+        ),
+    )
+
+    async def write_long(ctx: openskelo.Context) -> dict[str, Json]:
+        return {"text": long}
+
+    async def story() -> None:
+        async with stage.engine(tmp_path, write=write_long, publish=publish) as engine:
+            run_id = await engine.start(flow)
+            asked = cast("str", stage.approvals(await engine.wait(run_id))[0]["id"])
+            await engine.answer(asked, status="modified", values={"text": long + "!"}, by="ann")
+            assert (await engine.wait(run_id))["outputs"] == {"text": f"published {long}!"}
+            assert max([len(str(event)) async for event in engine.follow(run_id)]) < 5_000
+
+    stage.play(story)

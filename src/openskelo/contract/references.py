@@ -26,7 +26,9 @@ def names(event: events.Event) -> Iterator[str]:
         case events.AttemptSucceeded():
             yield from _stored(event.outputs)
         case events.ApprovalRequested():
-            yield from _stored(event.tool.get("args"))
+            yield from _stored(event.tool.get("stored"))
+        case events.ApprovalResolved():
+            yield from _stored(event.resolution.get("stored"))
         case events.ArtifactCreated():
             name = event.artifact.get("hash")
             if fields.is_digest(name):

@@ -9,7 +9,7 @@ from typing import cast
 from openskelo import errors
 from openskelo.engine import resolve, wiring
 from openskelo.kernel import commands, definition
-from openskelo.kernel.json import Json, JsonObject
+from openskelo.kernel.json import Json, JsonObject, Stored
 from openskelo.kernel.run import OpenApproval, Run
 from openskelo.values import canonical, schema
 
@@ -93,6 +93,7 @@ async def _answer_block(
     outputs = {port.name: offered[port.name] for port in node.outputs if port.name in offered}
     if status != "denied":
         _demand(_violations(node.outputs, outputs), "APPROVAL_INVALID")
+    kept = await wiring.store(blobs, filled) if status == "modified" else None
     return commands.AnswerApproval(
         at=at,
         approval_id=asked.id,
@@ -100,7 +101,8 @@ async def _answer_block(
         by=given.by,
         digest=asked.digest,
         reason=given.reason,
-        args=filled if status == "modified" else None,
+        args=_inline(kept),
+        stored=_elsewhere(kept),
         new_digest=resolve.digest(run, asked.node, filled, asked.expires_at) if status == "modified" else None,
         outputs=await wiring.store(blobs, outputs),
         inputs_hash=canonical.digest(inputs),
@@ -155,6 +157,7 @@ async def _answer_checkpoint(
     unknown = sorted(set(values) - {port.name for port in node.inputs})
     _demand((f"{node.key} has no input {name}" for name in unknown), "APPROVAL_INVALID")
     _demand(_violations(node.inputs, edited), "APPROVAL_INVALID")
+    kept = await wiring.store(blobs, edited)
     return commands.AnswerApproval(
         at=at,
         approval_id=asked.id,
@@ -162,7 +165,8 @@ async def _answer_checkpoint(
         by=given.by,
         digest=asked.digest,
         reason=given.reason,
-        args=edited,
+        args=_inline(kept),
+        stored=_elsewhere(kept),
         new_digest=resolve.digest(run, asked.node, edited, asked.expires_at),
     )
 
@@ -180,6 +184,7 @@ async def _answer_uncertain(
     _demand((f"missing output {name}" for name in missing), "APPROVAL_INVALID")
     _demand(_violations(node.outputs, values), "APPROVAL_INVALID")
     inputs = await wiring.inputs(blobs, run, node)
+    kept = await wiring.store(blobs, values)
     return commands.AnswerApproval(
         at=at,
         approval_id=asked.id,
@@ -187,12 +192,22 @@ async def _answer_uncertain(
         by=given.by,
         digest=asked.digest,
         reason=given.reason,
-        args=values,
+        args=_inline(kept),
+        stored=_elsewhere(kept),
         new_digest=resolve.digest(run, asked.node, values, asked.expires_at),
-        outputs=await wiring.store(blobs, values),
+        outputs=kept,
         inputs_hash=canonical.digest(inputs),
         output_hash=canonical.digest(values),
     )
+
+
+def _inline(kept: Stored | None) -> JsonObject | None:
+    """What of an answer's values stands in the event itself: all of them, or (when they are large) none."""
+    return None if kept is None else cast("JsonObject", kept.get("value", {}))
+
+
+def _elsewhere(kept: Stored | None) -> Stored | None:
+    return None if kept is None or "value" in kept else kept
 
 
 def _violations(ports: Iterable[definition.Port], values: JsonObject) -> list[str]:

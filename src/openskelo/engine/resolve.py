@@ -118,7 +118,8 @@ async def _ask(memory: Memory, run: Run, node: definition.Node, scope: JsonObjec
     expires_at = None if approval.timeout_ms is None else at + approval.timeout_ms
     return commands.Ask(
         prompt=prompt,
-        args=cast("JsonObject", stored.get("value", stored)),
+        args=cast("JsonObject", stored.get("value", {})),
+        stored=None if "value" in stored else stored,
         form=approval.form,
         digest=digest(run, node.key, values, expires_at),
         expires_at=expires_at,

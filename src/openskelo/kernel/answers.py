@@ -57,6 +57,8 @@ def _resolved(asked: OpenApproval, answer: commands.AnswerApproval) -> events.Ap
         if asked.kind == "approval" and (answer.args is None or answer.new_digest is None):
             raise Refused("a modified answer needs its arguments and their digest", code="APPROVAL_INVALID")
         resolution["modifiedArgs"] = answer.args or {}
+        if answer.stored is not None:
+            resolution["stored"] = answer.stored
     return events.ApprovalResolved(
         at=answer.at,
         approval_id=asked.id,

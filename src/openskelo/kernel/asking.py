@@ -6,7 +6,7 @@ import heapq
 from typing import cast
 
 from openskelo.kernel import events, places
-from openskelo.kernel.json import JsonObject
+from openskelo.kernel.json import JsonObject, Stored
 from openskelo.kernel.run import OpenApproval, Run
 from openskelo.kernel.stall import Streak
 
@@ -62,7 +62,8 @@ def resolved(run: Run, event: events.ApprovalResolved) -> None:
                 node.status = "ready"
                 places.offer(run, node)
                 if status == "modified":
-                    node.inputs = {"value": event.resolution["modifiedArgs"]}
+                    edited: Stored = {"value": event.resolution["modifiedArgs"]}
+                    node.inputs = cast("Stored", event.resolution.get("stored", edited))
         case "uncertain":
             if status == "approved":
                 places.requeue(run, node, asked.slot)

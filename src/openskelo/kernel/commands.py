@@ -37,13 +37,14 @@ class CreateRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
-    """What a person is to be asked, rendered and bound by `digest`."""
+    """What a person is to be asked, rendered and bound by `digest`; large `args` are `stored` instead."""
 
     prompt: str
-    args: Stored
+    args: JsonObject
     form: JsonObject
     digest: str
     expires_at: int | None
+    stored: Stored | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +101,8 @@ class AnswerApproval:
     """A person answers. The door has checked `args` against the form and computed what the answer yields.
 
     `by` is `timer` when the clock answers. `outputs` are those of an approval node, or of an uncertain attempt that
-    did happen; `digest` is that of what was asked, `new_digest` that of a modified answer.
+    did happen; `digest` is that of what was asked, `new_digest` that of a modified answer, whose large `args` are
+    `stored` instead.
     """
 
     at: int
@@ -110,6 +112,7 @@ class AnswerApproval:
     digest: str
     reason: str | None = None
     args: JsonObject | None = None
+    stored: Stored | None = None
     new_digest: str | None = None
     outputs: Stored | None = None
     inputs_hash: str = ""

@@ -10,12 +10,15 @@ from openskelo.kernel.run import InFlight, NodeState, Run
 def about_node(run: Run, node: NodeState, asked: commands.Ask, at: int) -> events.ApprovalRequested:
     """The question an approval node is, or the checkpoint before a node's work."""
     approval_id = ids.derive(run.id, f"approval/{run.asked + 1}")
+    tool: dict[str, Json] = {"id": ids.derive(approval_id, "tool"), "name": "approval", "args": asked.args}
+    if asked.stored is not None:
+        tool["stored"] = asked.stored
     return events.ApprovalRequested(
         at=at,
         approval_id=approval_id,
         node=node.key,
         visit=node.visit,
-        tool={"id": ids.derive(approval_id, "tool"), "name": "approval", "args": asked.args},
+        tool=tool,
         digest=asked.digest,
         prompt=asked.prompt,
         form=asked.form,
