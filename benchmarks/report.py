@@ -1,0 +1,90 @@
+"""What the benchmarks found: figures against their bars, as a table for people or as one JSON document."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+Verdict = Literal["pass", "FAIL", "info", "not measured"]
+Json = str | int | float | bool | None | Sequence["Json"] | dict[str, "Json"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """One result. It passes at or below `bar`; without a bar it is there for information.
+
+    `value` is None when it could not be measured, and `note` says why.
+    """
+
+    name: str
+    what: str
+    value: float | None
+    unit: str
+    bar: float | None = None
+    stretch: float | None = None
+    rounds: tuple[float, ...] = ()
+    note: str = ""
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether the bar was reached."""
+        if self.value is None:
+            return "not measured"
+        if self.bar is None:
+            return "info"
+        return "pass" if self.value <= self.bar else "FAIL"
+
+
+def unjudged(figure: Figure) -> Figure:
+    """The figure without its bar, for measurements that are too short to judge."""
+    return dataclasses.replace(figure, bar=None, stretch=None)
+
+
+def missed(figures: Sequence[Figure]) -> bool:
+    """Whether any bar was missed; a figure that could not be measured has not missed it, nor reached it."""
+    return any(figure.verdict == "FAIL" for figure in figures)
+
+
+def document(figures: Sequence[Figure], *, quick: bool) -> dict[str, Json]:
+    """Everything as one JSON document."""
+    return {"quick": quick, "passed": not missed(figures), "figures": [_entry(figure) for figure in figures]}
+
+
+def _entry(figure: Figure) -> dict[str, Json]:
+    return {
+        "name": figure.name,
+        "what": figure.what,
+        "value": _rounded(figure.value),
+        "unit": figure.unit,
+        "bar": figure.bar,
+        "stretch": figure.stretch,
+        "verdict": figure.verdict,
+        "rounds": [_rounded(one) for one in figure.rounds],
+        "note": figure.note,
+    }
+
+
+def _rounded(value: float | None) -> float | None:
+    """Three digits are more than any of these figures is good for."""
+    return None if value is None else float(f"{value:.3g}")
+
+
+def lines(figures: Sequence[Figure]) -> Iterator[str]:
+    """A table: one line for each figure."""
+    width = max((len(figure.what) for figure in figures), default=0)
+    for figure in figures:
+        value = "-" if figure.value is None else f"{figure.value:.3g}"
+        bar = "" if figure.bar is None else f"<= {figure.bar:g}"
+        if figure.stretch is not None:
+            bar += f" ({figure.stretch:g})"
+        columns = f"{figure.what:<{width}}  {value:>7} {figure.unit:<14} {bar:<12} {figure.verdict:<12}"
+        yield f"{columns} {_aside(figure)}".rstrip()
+
+
+def _aside(figure: Figure) -> str:
+    if not figure.rounds:
+        return figure.note
+    spread = f"{min(figure.rounds):.3g} .. {max(figure.rounds):.3g}"
+    return f"{spread}; {figure.note}" if figure.note else spread

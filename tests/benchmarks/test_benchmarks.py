@@ -1,0 +1,68 @@
+"""The benchmarks run and report; how fast anything is, no test asks."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks import __main__ as command
+from benchmarks import measure, report
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+@pytest.mark.slow
+def test_every_benchmark_runs_and_reports() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks", "--quick", "--json"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert (found["quick"], found["passed"]) == (True, True)
+    assert list(dict.fromkeys(figure["name"] for figure in found["figures"])) == list(command.BENCHMARKS)
+    for figure in found["figures"]:
+        unmeasured = figure["verdict"] == "not measured"
+        assert unmeasured or figure["value"] > 0
+        assert unmeasured == (figure["name"] == "syncs" and figure["note"] == "install strace")
+
+
+def test_a_ratio_is_to_the_baselines_around_its_subject(tmp_path: Path) -> None:
+    baselines, subjects = iter((1.0, 3.0, 4.0, 4.0, 1.0, 1.0)), iter((4.0, 4.0, 5.0))
+    plan = measure.Plan(folder=tmp_path, rounds=3)
+    found = measure.bracketed(plan, baseline=lambda: next(baselines), subject=lambda: next(subjects))
+    assert found == measure.Bracketed(subject=4.0, baseline=2.0, ratios=(2.0, 1.0, 5.0))
+    assert found.ratio == 2.0
+
+
+def test_only_a_missed_bar_is_a_failure() -> None:
+    at_bar = report.Figure(name="a", what="at its bar", value=2.0, unit="x", bar=2.0)
+    past_bar = report.Figure(
+        name="a", what="past its bar", value=2.1, unit="x", bar=2.0, stretch=1.0, rounds=(2.0, 2.2)
+    )
+    for_information = report.Figure(name="a", what="no bar", value=9.0, unit="x")
+    unmeasured = report.Figure(name="b", what="no tool", value=None, unit="x", bar=1.0, note="install it")
+    assert report.missed([at_bar, for_information, unmeasured]) is False
+    assert report.missed([at_bar, past_bar]) is True
+    assert report.missed([report.unjudged(past_bar)]) is False
+    assert [figure.verdict for figure in (at_bar, past_bar, for_information, unmeasured)] == [
+        "pass",
+        "FAIL",
+        "info",
+        "not measured",
+    ]
+    assert list(report.lines([past_bar, unmeasured])) == [
+        "past its bar      2.1 x              <= 2 (1)     FAIL         2 .. 2.2",
+        "no tool             - x              <= 1         not measured install it",
+    ]
+
+
+def test_samples_leave_nothing_on_the_disk(tmp_path: Path) -> None:
+    plan = measure.Plan(folder=tmp_path)
+    with plan.fresh() as folder:
+        (folder / "file").write_text("x")
+        assert list(tmp_path.iterdir()) == [folder]
+    assert list(tmp_path.iterdir()) == []
