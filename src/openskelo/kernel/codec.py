@@ -250,6 +250,7 @@ _NODE = _record(
         "retry": _RETRY,
         "timeout_ms": _MAYBE_INT,
         "bounces": _many(_BOUNCE),
+        "repairs": _INT,
         "effect": _choice("pure", "idempotent", "once"),
         "repeatable": _BOOL,
         "cache": _BOOL,

@@ -134,7 +134,11 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """A place in a run. Everything the kernel and the executors need to know about one block."""
+    """A place in a run. Everything the kernel and the executors need to know about one block.
+
+    `repairs` is how often, in one visit, an answer that breaks the contract is asked for again at once, beside the
+    attempts that `retry` allows.
+    """
 
     key: str
     mode: Mode
@@ -156,6 +160,7 @@ class Node:
     retry: Retry = field(default_factory=Retry)
     timeout_ms: int | None = None
     bounces: tuple[Bounce, ...] = ()
+    repairs: int = 0
     effect: Effect = "pure"
     repeatable: bool = False
     cache: bool = False

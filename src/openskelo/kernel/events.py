@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 from openskelo.kernel.json import Json, JsonObject, Stored
 
 Ending = Literal["ok", "failed", "cancelled", "budget_exceeded", "denied", "escalated"]
-Next = Literal["retry", "bounce", "ask", "fail"]
+Next = Literal["retry", "repair", "bounce", "ask", "fail"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +126,10 @@ class AttemptSucceeded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptFailed:
-    """The attempt did not succeed, and what happens next: a retry (at `retry_at`), a bounce, a question, the end."""
+    """The attempt did not succeed, and what happens next.
+
+    A retry (at `retry_at`), a repair (at once, knowing `detail`), a bounce (by `rule`), a question, or the end.
+    """
 
     at: int
     node: str
@@ -138,6 +141,7 @@ class AttemptFailed:
     item: int | None = None
     retry_at: int | None = None
     rule: int | None = None
+    detail: Json = None
     verdicts: tuple[JsonObject, ...] | None = None
     spent: JsonObject | None = None
     ending: Ending | None = None

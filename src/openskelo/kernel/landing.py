@@ -104,11 +104,15 @@ def failed(run: Run, event: events.AttemptFailed) -> None:
     index = event.item or 0
     slot = node.slots[index]
     slot.attempt = event.attempt
-    slot.failures += 1
-    verdicts: list[Json] = list(event.verdicts or ())
-    slot.feedback = {"attempt": event.attempt, "error": event.error, "verdicts": verdicts}
+    if event.next == "repair":
+        slot.repairs += 1
+    else:
+        slot.failures += 1
+    slot.feedback = _feedback(event)
     _remember_verdict(node, slot, event.error)
     match event.next:
+        case "repair":
+            places.requeue(run, node, index)
         case "retry":
             slot.state = "waiting"
             run.backing_off += 1
@@ -125,6 +129,15 @@ def failed(run: Run, event: events.AttemptFailed) -> None:
             places.fail(run, node, event.error, event.ending or "failed")
         case _:
             assert_never(event.next)
+
+
+def _feedback(event: events.AttemptFailed) -> JsonObject:
+    """What the next attempt is told about this one."""
+    verdicts: list[Json] = list(event.verdicts or ())
+    feedback: dict[str, Json] = {"attempt": event.attempt, "error": event.error, "verdicts": verdicts}
+    if event.detail is not None:
+        feedback["detail"] = event.detail
+    return feedback
 
 
 def _remember_verdict(node: NodeState, slot: Slot, error: JsonObject) -> None:

@@ -9,11 +9,15 @@ from openskelo.kernel.json import Json, JsonObject, Stored
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """Why an attempt did not succeed. `gate` names the first gate that failed, if one did."""
+    """Why an attempt did not succeed. `gate` names the first gate that failed, if one did.
+
+    `repairable`: the work produced something, and told what is wrong with it, may well mend it at once.
+    """
 
     code: str
     message: str
     retryable: bool = True
+    repairable: bool = False
     retry_after_ms: int | None = None
     gate: str | None = None
 
@@ -47,6 +51,7 @@ class Outcome:
 
     Exactly one of `outputs` and `failure` is given. `output_hash` is set whenever the work produced outputs, also when
     a contract or a gate then refused them (stall detection compares it); `verdicts` are the results of all gates.
+    `feedback` is what a repair should know (the refused answer, say), bounded by the executor.
     """
 
     inputs_hash: str

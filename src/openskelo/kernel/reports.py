@@ -78,6 +78,9 @@ def _failed(run: Run, report: commands.ReportAttempt, failure: outcome.Failure) 
     node = run.nodes[report.node]
     shape = run.workflow.nodes[report.node]
     slot = node.slots[report.item or 0]
+    if failure.repairable and slot.repairs < shape.repairs:
+        error = _error(failure, report.outcome.output_hash)
+        return (_attempt_failed(run, report, error, events_next="repair"),)
     rule = _bounce_rule(shape, node, failure)
     if rule is not None:
         streak = node.loop.extended((failure.code, failure.message), report.outcome.output_hash or "")
@@ -175,6 +178,7 @@ def _attempt_failed(
         next=events_next,
         retry_at=retry_at,
         rule=rule,
+        detail=result.feedback if events_next == "repair" else None,
         receipt=record.receipt(run, report, evidence, report.at),
         verdicts=result.verdicts or None,
         spent=_spent(result.metrics),

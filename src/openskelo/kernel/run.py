@@ -25,6 +25,7 @@ class Slot:
     state: SlotState = "ready"
     attempt: int = 0
     failures: int = 0
+    repairs: int = 0
     interruptions: int = 0
     outputs: Stored | None = None
     feedback: Json = None
