@@ -9,6 +9,7 @@ import pytest
 from openskelo.errors import Refused
 from openskelo.kernel import commands, definition, events, ids, pending
 from openskelo.kernel import run as runs
+from openskelo.kernel.json import JsonObject
 from tests.kernel.stage import RUN, START, Stage, failure, flow, work
 
 YES: dict[str, Any] = {"outputs": {"value": {"out": "yes"}}, "inputs_hash": "sha256:i", "output_hash": "sha256:o"}
@@ -492,3 +493,17 @@ def test_questions_are_withdrawn_when_the_run_ends() -> None:
         "run.ended failed BAD",
     ]
     assert stage.outcomes() == {"p": "cancelled", "b": "failed"}
+
+
+def test_large_arguments_are_named_not_repeated() -> None:
+    """What is asked, and what was answered, may live beside the log; the node then works on what is named."""
+    large: JsonObject = {"blob": "sha256:" + "a" * 64, "bytes": 40_000}
+    stage = Stage(flow(work("a", approval=definition.Approval(prompt="?"))))
+    stage.create()
+    stage.resolve("a", ask=commands.Ask(prompt="?", args={}, stored=large, form={}, digest="sha256:a", expires_at=None))
+    asked = next(event for event in stage.log if isinstance(event, events.ApprovalRequested))
+    assert asked.tool["stored"] == large
+    stage.answer("a", "modified", args={}, stored=large, new_digest="sha256:n")
+    resolved = next(event for event in stage.log if isinstance(event, events.ApprovalResolved))
+    assert resolved.resolution == {"status": "modified", "modifiedArgs": {}, "stored": large}
+    assert stage.run.nodes["a"].inputs == large

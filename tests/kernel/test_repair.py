@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from openskelo.kernel import definition
 from tests.kernel.stage import Stage, failure, flow, work
 
 WRONG = failure("output 'n': not a number", code="OUTPUT_CONTRACT", repairable=True)
 
 
-def repairing(**more: object) -> Stage:
+def repairing(**more: Any) -> Stage:
     stage = Stage(flow(work("a", **more)))
     stage.create()
     return stage
