@@ -1,7 +1,7 @@
 """The process that is killed: `python child.py` forks one engine for each job on its standard input.
 
 It has imported everything beforehand, so that hundreds of real processes can be killed in a short time. A job is a line
-of JSON; the answers are `started PID` and, when that process has ended, `ended STATUS`.
+of JSON; the answers are `started PID` and, when that process has ended, `ended PID STATUS`.
 """
 
 from __future__ import annotations
@@ -165,12 +165,17 @@ def _fork(job: Job) -> int:
 
 def main() -> None:
     """Fork a process for each job, one after the other."""
+    pid: int | None = None
     for text in sys.stdin:
+        if pid is not None:
+            os.waitpid(pid, 0)  # only now may its number belong to another process
         pid = _fork(json.loads(text))
         sys.stdout.write(f"started {pid}\n")
         sys.stdout.flush()
-        status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-        sys.stdout.write(f"ended {status}\n")
+        found = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+        assert found is not None
+        status = found.si_status if found.si_code == os.CLD_EXITED else -found.si_status
+        sys.stdout.write(f"ended {pid} {status}\n")
         sys.stdout.flush()
 
 

@@ -33,17 +33,19 @@ class Nursery:
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps(job) + "\n")
         self._process.stdin.flush()
-        return int(self._says("started"))
+        return self._says("started")[0]
 
-    def ended(self) -> int:
-        """Wait for the end of the process; gives its status, minus a signal's number."""
-        return int(self._says("ended"))
+    def ended(self, pid: int) -> int:
+        """Wait for the end of a process; gives its status, minus a signal's number."""
+        while (found := self._says("ended"))[0] != pid:
+            pass  # somebody did not wait for an earlier one
+        return found[1]
 
-    def _says(self, what: str) -> str:
+    def _says(self, what: str) -> tuple[int, ...]:
         assert self._process.stdout is not None
-        said, _, value = self._process.stdout.readline().strip().partition(" ")
-        assert said == what, said
-        return value
+        while (line := self._process.stdout.readline().split())[0] != what:
+            pass
+        return tuple(map(int, line[1:]))
 
 
 @contextlib.contextmanager
@@ -65,6 +67,7 @@ class World:
     root: Path
     site: Site
     nursery: Nursery
+    pid: int = 0
     name: str = field(default_factory=lambda: uuid.uuid4().hex)
 
     @classmethod
@@ -77,11 +80,12 @@ class World:
     def start(self, point: str | None = None, count: int = 0, *, answers: bool = True) -> int:
         """Begin to play, up to a point; gives the process's id."""
         job = child.Job(root=str(self.root), site=self.site.url(self.name), point=point, count=count, answers=answers)
-        return self.nursery.start(job)
+        self.pid = self.nursery.start(job)
+        return self.pid
 
     def ended(self) -> bool:
         """Wait for the process; whether it came to its end, or else was killed. Nothing else may happen to it."""
-        status = self.nursery.ended()
+        status = self.nursery.ended(self.pid)
         assert status in (0, -signal.SIGKILL), self.stderr()
         return status == 0
 
@@ -90,9 +94,9 @@ class World:
         self.start(point, count)
         return self.ended()
 
-    def kill(self, pid: int) -> bool:
-        """Kill a process that was started, if it has not ended by itself; whether it came to its end."""
-        os.kill(pid, signal.SIGKILL)
+    def kill(self) -> bool:
+        """Kill the process that was started, if it has not ended by itself; whether it came to its end."""
+        os.kill(self.pid, signal.SIGKILL)
         return self.ended()
 
     def stderr(self) -> str:
