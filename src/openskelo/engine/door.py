@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 from openskelo import errors
 from openskelo.engine import resolve, wiring
 from openskelo.kernel import commands, definition
-from openskelo.kernel.json import Json, JsonObject, Stored
+from openskelo.kernel.json import Json, JsonObject
 from openskelo.kernel.run import OpenApproval, Run
 from openskelo.values import canonical, schema
 
@@ -70,6 +70,20 @@ def _plain(asked: OpenApproval, given: Answer, at: int) -> commands.AnswerApprov
     )
 
 
+async def _modified(
+    blobs: wiring.Blobs, run: Run, asked: OpenApproval, plain: commands.AnswerApproval, values: JsonObject
+) -> commands.AnswerApproval:
+    """The answer as one that changes what was asked: with its values and a digest of its own."""
+    kept = await wiring.store(blobs, values)
+    return replace(
+        plain,
+        status="modified",
+        args=cast("JsonObject", kept.get("value", {})),
+        stored=None if "value" in kept else kept,
+        new_digest=resolve.digest(run, asked.node, values, asked.expires_at),
+    )
+
+
 async def _answer_block(
     blobs: wiring.Blobs, run: Run, asked: OpenApproval, given: Answer, values: JsonObject, at: int
 ) -> commands.AnswerApproval:
@@ -93,17 +107,9 @@ async def _answer_block(
     outputs = {port.name: offered[port.name] for port in node.outputs if port.name in offered}
     if status != "denied":
         _demand(_violations(node.outputs, outputs), "APPROVAL_INVALID")
-    kept = await wiring.store(blobs, filled) if status == "modified" else None
-    return commands.AnswerApproval(
-        at=at,
-        approval_id=asked.id,
-        status=status,
-        by=given.by,
-        digest=asked.digest,
-        reason=given.reason,
-        args=_inline(kept),
-        stored=_elsewhere(kept),
-        new_digest=resolve.digest(run, asked.node, filled, asked.expires_at) if status == "modified" else None,
+    plain = replace(_plain(asked, given, at), status=status)
+    return replace(
+        await _modified(blobs, run, asked, plain, filled) if status == "modified" else plain,
         outputs=await wiring.store(blobs, outputs),
         inputs_hash=canonical.digest(inputs),
         output_hash=canonical.digest(outputs),
@@ -140,74 +146,38 @@ async def _answer_checkpoint(
 ) -> commands.AnswerApproval:
     """Before a node's work a person may edit its inputs; the edit keeps the node's own contract."""
     node = run.workflow.nodes[asked.node]
-    plain = _plain(asked, given, at)
     inputs = await wiring.inputs(blobs, run, node)
+    plain = replace(_plain(asked, given, at), inputs_hash=canonical.digest(inputs))
     edited = {**inputs, **values}
-    if given.status == "denied" or edited == inputs:
-        status: commands.Answer = "denied" if given.status == "denied" else "approved"
-        return commands.AnswerApproval(
-            at=at,
-            approval_id=plain.approval_id,
-            status=status,
-            by=given.by,
-            digest=asked.digest,
-            reason=given.reason,
-            inputs_hash=canonical.digest(inputs),
-        )
+    if given.status == "denied":
+        return plain
+    if edited == inputs:
+        return replace(plain, status="approved")
     unknown = sorted(set(values) - {port.name for port in node.inputs})
     _demand((f"{node.key} has no input {name}" for name in unknown), "APPROVAL_INVALID")
     _demand(_violations(node.inputs, edited), "APPROVAL_INVALID")
-    kept = await wiring.store(blobs, edited)
-    return commands.AnswerApproval(
-        at=at,
-        approval_id=asked.id,
-        status="modified",
-        by=given.by,
-        digest=asked.digest,
-        reason=given.reason,
-        args=_inline(kept),
-        stored=_elsewhere(kept),
-        new_digest=resolve.digest(run, asked.node, edited, asked.expires_at),
-    )
+    return await _modified(blobs, run, asked, plain, edited)
 
 
 async def _answer_uncertain(
     blobs: wiring.Blobs, run: Run, asked: OpenApproval, given: Answer, values: JsonObject, at: int
 ) -> commands.AnswerApproval:
     """It happened (modified, with its outputs), do it again (approved), or fail (denied)."""
+    plain = _plain(asked, given, at)
     if given.status != "modified":
-        return _plain(asked, given, at)
+        return plain
     node = run.workflow.nodes[asked.node]
     unknown = sorted(set(values) - {port.name for port in node.outputs})
     _demand((f"{node.key} has no output {name}" for name in unknown), "APPROVAL_INVALID")
     missing = [port.name for port in node.outputs if port.required and port.name not in values]
     _demand((f"missing output {name}" for name in missing), "APPROVAL_INVALID")
     _demand(_violations(node.outputs, values), "APPROVAL_INVALID")
-    inputs = await wiring.inputs(blobs, run, node)
-    kept = await wiring.store(blobs, values)
-    return commands.AnswerApproval(
-        at=at,
-        approval_id=asked.id,
-        status="modified",
-        by=given.by,
-        digest=asked.digest,
-        reason=given.reason,
-        args=_inline(kept),
-        stored=_elsewhere(kept),
-        new_digest=resolve.digest(run, asked.node, values, asked.expires_at),
-        outputs=kept,
-        inputs_hash=canonical.digest(inputs),
+    return replace(
+        await _modified(blobs, run, asked, plain, values),
+        outputs=await wiring.store(blobs, values),
+        inputs_hash=canonical.digest(await wiring.inputs(blobs, run, node)),
         output_hash=canonical.digest(values),
     )
-
-
-def _inline(kept: Stored | None) -> JsonObject | None:
-    """What of an answer's values stands in the event itself: all of them, or (when they are large) none."""
-    return None if kept is None else cast("JsonObject", kept.get("value", {}))
-
-
-def _elsewhere(kept: Stored | None) -> Stored | None:
-    return None if kept is None or "value" in kept else kept
 
 
 def _violations(ports: Iterable[definition.Port], values: JsonObject) -> list[str]:
