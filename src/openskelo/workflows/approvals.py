@@ -75,7 +75,7 @@ def outputs(node: definition.Node, place: cursor.Cursor) -> tuple[definition.Por
     for port in node.outputs:
         spot = section.at(port.name, None)
         if port.name not in offered:
-            hint = suggest.did_you_mean(port.name, offered, otherwise=f"it can give {', '.join(offered)}")
+            hint = suggest.near(port.name, offered, otherwise=f"it can give {', '.join(offered)}")
             spot.key_problem("UNKNOWN_PORT", f"an approval gives no {port.name!r}", hint=hint)
         elif (why := schema.fits(offered[port.name], port.schema)) is not None:
             spot.problem("TYPE_MISMATCH", f"{port.name!r} does not fit its port: {why}")
@@ -94,7 +94,7 @@ def check_checkpoint(node: definition.Node, place: cursor.Cursor) -> None:
     inputs = [port.name for port in node.inputs]
     for name in form_schemas(asked.form):
         if name not in inputs:
-            hint = suggest.did_you_mean(name, inputs, otherwise="the form of a checkpoint changes the block's inputs")
+            hint = suggest.near(name, inputs, otherwise="the form of a checkpoint changes the block's inputs")
             section.at("form", None).problem("UNKNOWN_PORT", f"this block has no input {name[:60]!r}", hint=hint)
 
 

@@ -171,7 +171,7 @@ def _after(draft: block.Draft, drafts: Mapping[str, block.Draft]) -> tuple[str, 
         if name in drafts:
             names.append(name)
         else:
-            hint = suggest.did_you_mean(name, drafts)
+            hint = suggest.near(name, drafts)
             entry.problem("UNKNOWN_BLOCK", f"there is no block {name[:80]!r}", hint=hint)
     return tuple(dict.fromkeys(names))
 

@@ -36,7 +36,7 @@ def check(node: definition.Node, block: cursor.Cursor) -> None:
     inputs = [port.name for port in node.inputs]
     for key, value in node.config.items():
         if key.endswith("_from") and key != "path_from" and isinstance(value, str) and value not in inputs:
-            hint = suggest.did_you_mean(value, inputs)
+            hint = suggest.near(value, inputs)
             place.at(key, value).problem("UNKNOWN_PORT", f"this block has no input {value[:60]!r}", hint=hint)
     _check_path(node, place)
     match node.handler:
@@ -69,11 +69,11 @@ def _check_path(node: definition.Node, place: cursor.Cursor) -> None:
         if name is None and node.handler == "builtin:write-file":
             place.problem("CONFIG_INVALID", "nothing says where the file is", hint=f"give `path_from` or `{fallback}`")
         elif name is not None:
-            hint = suggest.did_you_mean(str(name), inputs, otherwise=f"give `{fallback}`")
+            hint = suggest.near(str(name), inputs, otherwise=f"give `{fallback}`")
             named.problem("UNKNOWN_PORT", f"this block has no input {str(name)[:60]!r}", hint=hint)
     elif name is not None and name not in [port.name for port in node.outputs]:
         # The seed's own example names an output here; anything else is an oversight.
-        hint = suggest.did_you_mean(str(name), inputs)
+        hint = suggest.near(str(name), inputs)
         named.warn(
             "UNKNOWN_PORT", f"this block has no input {str(name)[:60]!r}: `{fallback}` is always used", hint=hint
         )
@@ -83,7 +83,7 @@ def _check_outputs(node: definition.Node, section: cursor.Cursor, gives: Mapping
     for port in node.outputs:
         spot = section.at(port.name, None)
         if port.name not in gives:
-            hint = suggest.did_you_mean(port.name, gives, otherwise=f"it gives {', '.join(gives) or 'nothing'}")
+            hint = suggest.near(port.name, gives, otherwise=f"it gives {', '.join(gives) or 'nothing'}")
             spot.key_problem("UNKNOWN_PORT", f"{node.handler} gives no {port.name[:60]!r}", hint=hint)
         elif (why := schema.fits(gives[port.name], port.schema)) is not None:
             spot.problem("TYPE_MISMATCH", f"what {node.handler} gives does not fit {port.name!r}: {why}")
@@ -116,7 +116,7 @@ def _check_output(
     name = str(spot.path[-1])
     port = outputs.get(name)
     if port is None:
-        hint = suggest.did_you_mean(name, outputs)
+        hint = suggest.near(name, outputs)
         spot.key_problem("UNKNOWN_PORT", f"this block has no output {name[:60]!r}", hint=hint)
     if section == "template":
         scope.check_template(spot, variables)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 
 from openskelo.kernel.json import Json
 from openskelo.workflows import problems, spots, suggest
+from openskelo.workflows.problems import Hint
 
 
 class Cursor:
@@ -18,19 +19,19 @@ class Cursor:
         self.path = path
         self.report = report
 
-    def problem(self, code: str, message: str, *, hint: str | None = None) -> None:
+    def problem(self, code: str, message: str, *, hint: Hint = None) -> None:
         """Report something wrong with this value."""
         self.report.error(self.path, code, message, hint=hint)
 
-    def key_problem(self, code: str, message: str, *, hint: str | None = None) -> None:
+    def key_problem(self, code: str, message: str, *, hint: Hint = None) -> None:
         """Report something wrong with the key this value stands under."""
         self.report.error_at_key(self.path, code, message, hint=hint)
 
-    def warn(self, code: str, message: str, *, hint: str | None = None) -> None:
+    def warn(self, code: str, message: str, *, hint: Hint = None) -> None:
         """Report something worth knowing about this value."""
         self.report.warn(self.path, code, message, hint=hint)
 
-    def wrong_type(self, wanted: str, *, hint: str | None = None) -> None:
+    def wrong_type(self, wanted: str, *, hint: Hint = None) -> None:
         """Report that this value has another type than `wanted`."""
         self.problem("TYPE", f"{self.name} must be {wanted}, not {kind(self.value)}", hint=hint)
 
@@ -105,7 +106,7 @@ class Cursor:
         if not isinstance(self.value, str):
             self.wrong_type(f"one of {listed}")
             return None
-        hint = suggest.did_you_mean(self.value, options)
+        hint = suggest.near(self.value, options)
         self.problem("CHOICE", f"{self.name} must be one of {listed}, not {self.value[:60]!r}", hint=hint)
         return None
 
@@ -120,7 +121,7 @@ class Cursor:
             if key not in known:
                 free = [name for name in known if name not in value]
                 otherwise = f"known here: {', '.join(sorted(known))}" if len(known) <= 12 else None
-                hint = suggest.did_you_mean(key, free, otherwise=otherwise)
+                hint = suggest.near(key, free, otherwise=otherwise)
                 self.at(key, value[key]).key_problem("UNKNOWN_KEY", f"unknown key {key[:60]!r}", hint=hint)
 
 
@@ -151,7 +152,7 @@ class Fields:
             self.missing(key)
         return found
 
-    def missing(self, key: str, *, hint: str | None = None) -> None:
+    def missing(self, key: str, *, hint: Hint = None) -> None:
         """Report that `key` has to be there."""
         self.cursor.problem("MISSING_KEY", f"{self.cursor.name} needs the key `{key}`", hint=hint)
 

@@ -71,7 +71,7 @@ def source_schema(drafts: Drafts, source: Reference) -> definition.Port | None:
     """The output port that `source` names, as those downstream see it; None after a Problem."""
     draft = drafts.get(source.node)
     if draft is None:
-        hint = suggest.did_you_mean(source.node, drafts)
+        hint = suggest.near(source.node, drafts)
         source.place.problem("UNKNOWN_BLOCK", f"there is no block {source.node[:80]!r}", hint=hint)
         return None
     if draft.unread:
@@ -79,7 +79,7 @@ def source_schema(drafts: Drafts, source: Reference) -> definition.Port | None:
     outputs = ports.by_name(draft.node.outputs)
     port = outputs.get(source.port)
     if port is None:
-        hint = suggest.did_you_mean(source.port, outputs, otherwise=_offers(source.node, outputs))
+        hint = suggest.near(source.port, outputs, otherwise=_offers(source.node, outputs))
         source.port_place.problem("UNKNOWN_PORT", f"{source.node} has no output {source.port[:80]!r}", hint=hint)
         return None
     return port if draft.node.foreach is None else collected(port)
@@ -143,14 +143,14 @@ def _is_input(drafts: Drafts, target: Reference) -> bool:
     draft = drafts.get(target.node)
     if draft is None:
         shown = target.node or "inputs"
-        hint = suggest.did_you_mean(shown, drafts)
+        hint = suggest.near(shown, drafts)
         target.place.problem("UNKNOWN_BLOCK", f"there is no block {shown[:80]!r}", hint=hint)
         return False
     if draft.unread:
         return False
     names = [port.name for port in draft.node.inputs]
     if target.port not in names:
-        hint = suggest.did_you_mean(target.port, names, otherwise=f"it takes {', '.join(names)}" if names else None)
+        hint = suggest.near(target.port, names, otherwise=f"it takes {', '.join(names)}" if names else None)
         target.port_place.problem("UNKNOWN_PORT", f"{target.node} has no input {target.port[:80]!r}", hint=hint)
         return False
     return True

@@ -31,8 +31,8 @@ def _port(found: cursor.Cursor, around: Around) -> Json:
     name = found.text(blank=False)
     if name is not None and name not in around.values:
         side = "input" if around.before else "port"
-        hint = suggest.did_you_mean(name, around.values, otherwise="a gate before the work sees inputs only")
-        hint = hint if around.before or hint is None or hint.startswith("did") else None
+        early = "a gate before the work sees inputs only" if around.before else None
+        hint = suggest.near(name, around.values, otherwise=early)
         found.problem("UNKNOWN_PORT", f"this block has no {side} {name[:60]!r}", hint=hint)
     return name
 
@@ -185,9 +185,7 @@ def _gate(entry: cursor.Cursor, around: Around) -> definition.Gate | None:
         return None
     kind = TYPES.get(word)
     if kind is None:
-        hint = gate_aliases.RETIRED.get(word) or suggest.did_you_mean(
-            word, TYPES, otherwise=f"types: {', '.join(TYPES)}"
-        )
+        hint = gate_aliases.RETIRED.get(word) or suggest.near(word, TYPES, otherwise=f"types: {', '.join(TYPES)}")
         named.problem("GATE_UNKNOWN", f"there is no gate type {word[:60]!r}", hint=hint)
         return None
     if kind.after_only and around.before:

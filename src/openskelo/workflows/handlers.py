@@ -39,7 +39,7 @@ def read(found: cursor.Cursor, root: Path | None) -> Handler | None:
     if name.startswith("builtin:"):
         if name not in BUILTINS:
             known = ", ".join(BUILTINS)
-            hint = suggest.did_you_mean(name, BUILTINS, otherwise=f"built in: {known}")
+            hint = suggest.near(name, BUILTINS, otherwise=f"built in: {known}")
             named.problem("HANDLER_UNKNOWN", f"there is no handler {name[:60]!r}", hint=hint)
             return None
         _check_config(settings or found, name, {} if config is None else config.value)

@@ -55,7 +55,7 @@ def _ports(
         spot = draft.place.at(side, None if section is None else section.value).at(port.name, None)
         match = known.get(port.name)
         if match is None:
-            hint = suggest.did_you_mean(port.name, known, otherwise=f"its {side}: {', '.join(known) or 'none'}")
+            hint = suggest.near(port.name, known, otherwise=f"its {side}: {', '.join(known) or 'none'}")
             spot.key_problem("UNKNOWN_PORT", f"the used workflow has no {side[:-1]} {port.name!r}", hint=hint)
         elif port.name in draft.untyped:
             kept[port.name] = _own_default(match, port)

@@ -126,7 +126,7 @@ def _shorthand(name: str, entry: cursor.Cursor, text: str) -> definition.Port:
 def _word_schema(word: str, entry: cursor.Cursor) -> JsonObject:
     found = TYPES.get(word) if word in TYPES else _ARRAYS.get(word)
     if found is None:
-        hint = suggest.did_you_mean(word, [*TYPES, *_ARRAYS], otherwise=f"types: {', '.join(TYPES)}, each also with []")
+        hint = suggest.near(word, [*TYPES, *_ARRAYS], otherwise=f"types: {', '.join(TYPES)}, each also with []")
         if word in ("file[]", "artifact[]"):
             hint = "a list of files is not checked; use string[]"
         if (meant := _ELSEWHERE.get(word.casefold().removesuffix("[]"))) is not None:

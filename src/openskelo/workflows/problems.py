@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
-from openskelo.workflows import spots
+from openskelo.workflows import spots, suggest
 
 Severity = Literal["error", "warning"]
+Hint: TypeAlias = "str | suggest.Near | None"
 
 #: A file this wrong is not read by anyone to the end; the last Problem then says how it was cut.
 MOST = 200
+#: Suggestions are looked for only so long: each compares many names.
+_MOST_HINTS = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,21 +44,21 @@ class Report:
         self._root = root
         self._problems: list[Problem] = []
 
-    def error(self, path: spots.Path, code: str, message: str, *, hint: str | None = None) -> None:
+    def error(self, path: spots.Path, code: str, message: str, *, hint: Hint = None) -> None:
         """Something at the value under `path` makes the file unusable."""
         self._add(path, spots.locate(self._root, path), code, message, hint)
 
-    def error_at_key(self, path: spots.Path, code: str, message: str, *, hint: str | None = None) -> None:
+    def error_at_key(self, path: spots.Path, code: str, message: str, *, hint: Hint = None) -> None:
         """As `error`, pointing at the last key of `path` and not at its value."""
         self._add(path, spots.locate_key(self._root, path), code, message, hint)
 
     def error_within(
-        self, path: spots.Path, code: str, message: str, position: tuple[int, int] | None, *, hint: str | None
+        self, path: spots.Path, code: str, message: str, position: tuple[int, int] | None, *, hint: Hint
     ) -> None:
         """As `error`, pointing at a line and column (from 1) inside the text under `path`."""
         self._add(path, spots.locate_within(self._root, path, position), code, message, hint)
 
-    def warn(self, path: spots.Path, code: str, message: str, *, hint: str | None = None) -> None:
+    def warn(self, path: spots.Path, code: str, message: str, *, hint: Hint = None) -> None:
         """Something the author will want to know; the file still works."""
         place = spots.locate(self._root, path)
         self._problems.append(self._problem(path, place, code, message, hint, "warning"))
@@ -78,12 +81,14 @@ class Report:
         found.sort(key=lambda p: p.severity != "error")
         return (*found[:MOST], self._problem((), (1, 1), "TOO_MANY_PROBLEMS", rest, "repair these first", "error"))
 
-    def _add(self, path: spots.Path, place: tuple[int, int], code: str, message: str, hint: str | None) -> None:
+    def _add(self, path: spots.Path, place: tuple[int, int], code: str, message: str, hint: Hint) -> None:
         self._problems.append(self._problem(path, place, code, message, hint, "error"))
 
     def _problem(
-        self, path: spots.Path, place: tuple[int, int], code: str, message: str, hint: str | None, severity: Severity
+        self, path: spots.Path, place: tuple[int, int], code: str, message: str, hint: Hint, severity: Severity
     ) -> Problem:
+        if isinstance(hint, suggest.Near):
+            hint = hint.text() if len(self._problems) < _MOST_HINTS else hint.otherwise
         line, column = place
         return Problem(
             file=self.file,

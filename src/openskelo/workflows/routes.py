@@ -123,7 +123,7 @@ def _gate(fields: cursor.Fields, node: definition.Node) -> str | None:
         return None
     known = [gate.name for gate in (*node.pre_gates, *node.post_gates)]
     if name not in known:
-        hint = suggest.did_you_mean(name, known, otherwise=f"its gates: {', '.join(known) or 'none'}")
+        hint = suggest.near(name, known, otherwise=f"its gates: {', '.join(known) or 'none'}")
         found.problem("UNKNOWN_GATE", f"{node.key} has no gate {name[:80]!r}", hint=hint)
         return None
     return name
@@ -134,7 +134,7 @@ def _is_before(target: cursor.Cursor, node: definition.Node, drafts: edges.Draft
     if name is None:
         return False
     if name not in drafts:
-        hint = suggest.did_you_mean(name, drafts)
+        hint = suggest.near(name, drafts)
         target.problem("UNKNOWN_BLOCK", f"there is no block {name[:80]!r}", hint=hint)
         return False
     if name not in graph.reach((node.key,), reach.sources):

@@ -29,7 +29,7 @@ class Inputs:
         if self._declared is not None and name in self._declared:
             return self._found[name]
         if self._declared is not None:
-            hint = suggest.did_you_mean(name, self._declared, otherwise="declare it under the file's `inputs`")
+            hint = suggest.near(name, self._declared, otherwise="declare it under the file's `inputs`")
             place.problem("UNKNOWN_INPUT", f"the workflow has no input {name[:80]!r}", hint=hint)
             return None
         if not ports.NAME.match(name):

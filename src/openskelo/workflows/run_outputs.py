@@ -73,7 +73,7 @@ def _one(
     port = edges.source_schema(drafts, reference) if reference.node else inputs.use(reference.port)
     if port is None:
         if not reference.node:
-            hint = suggest.did_you_mean(reference.port, inputs.names())
+            hint = suggest.near(reference.port, inputs.names())
             source.problem("UNKNOWN_INPUT", f"the workflow has no input {reference.port[:80]!r}", hint=hint)
         return None
     return definition.Binding(node=reference.node, port=reference.port), port

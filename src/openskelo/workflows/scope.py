@@ -94,7 +94,7 @@ def _check_ports(found: cursor.Cursor, text: str, variables: Variables, offset: 
         properties = None if known is None else known.get("properties")
         if not isinstance(properties, Mapping) or name in properties:
             continue
-        hint = suggest.did_you_mean(name, properties)
+        hint = suggest.near(name, properties)
         before = (whole or text)[: offset + match.start("name")]
         position = (before.count("\n") + 1, len(before) - before.rfind("\n"))
         message = f"this block has no {side[:-1]} {name[:60]!r}"
