@@ -115,6 +115,16 @@ def test_files_use_each_other_eight_levels_deep_and_no_deeper(tmp_path: Path) ->
     assert [one.code for one in load.check(tmp_path / "f0.yaml")[1]] == ["USES_TOO_DEEP"]
 
 
+def test_files_that_use_each_other_many_times_are_refused_in_time(tmp_path: Path) -> None:
+    (tmp_path / "f8.yaml").write_text("blocks: [{id: a}]\n")
+    for level in range(8):
+        blocks = ", ".join(f"{{id: b{n}, uses: ./f{level + 1}.yaml}}" for n in range(20))
+        (tmp_path / f"f{level}.yaml").write_text(f"blocks: [{blocks}]\n")
+    workflow, found = load.check(tmp_path / "f0.yaml")
+    assert workflow is None
+    assert {one.code for one in found} == {"TOO_MANY_BLOCKS"}
+
+
 def test_a_problem_inside_is_reported_in_its_own_file(tmp_path: Path) -> None:
     inner, wanted = marking.expected("UNKNOWN_KEY", "blocks:\n  - id: a\n    ‸tiemout_ms: 5\n")
     path = _write(tmp_path, outer=OUTER, inner=inner)

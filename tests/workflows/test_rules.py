@@ -108,6 +108,32 @@ def test_what_nothing_feeds_becomes_an_input_of_its_name() -> None:
     assert workflow.nodes["b"].bindings == {"x": Binding(port="x"), "y": Binding(port="size")}
 
 
+def test_one_input_serves_many_ports_while_they_agree() -> None:
+    def ask(n: int, own: JsonObject) -> JsonObject:
+        return {"id": f"b{n}", "inputs": {"x": own}}
+
+    bounds: list[JsonObject] = [{"type": "string", "maxLength": n} for n in range(1, 4)]
+    workflow = _load(*(ask(n, bounds[n % 3]) for n in range(300)))
+    assert workflow.inputs == (Port(name="x", schema={"allOf": bounds}),)
+    other = load.check_document(
+        {"name": "w", "blocks": [*(ask(n, bounds[n]) for n in range(3)), ask(9, {"type": "null"})]}
+    )
+    assert [one.code for one in other[1]] == ["INPUT_CONFLICT"]
+    many = [ask(n, {"type": "string", "maxLength": n}) for n in range(3000)]
+    codes = {one.code for one in load.check_document({"name": "w", "blocks": many})[1]}
+    assert codes == {"INPUT_CONFLICT", "TOO_MANY_PROBLEMS"}
+
+
+def test_a_schema_as_deep_as_json_may_be_is_a_problem_and_no_crash() -> None:
+    for depth in range(40, 64):
+        deep: JsonObject = {"type": "string"}
+        for _ in range(depth // 2):
+            deep = {"properties": {"a": deep}}
+        blocks: list[Json] = [{"id": "a", "foreach": {"items": "[1]"}, "outputs": {"x": deep}}]
+        workflow, found = load.check_document({"name": "w", "blocks": blocks})
+        assert (workflow is None) == bool(found)
+
+
 def test_an_input_that_only_optional_ports_use_is_optional() -> None:
     workflow = _load({"id": "a", "inputs": {"x": {"type": "string", "default": "d", "from": "inputs.x"}}})
     assert workflow.inputs == (Port(name="x", schema=TEXT, required=False),)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
+from openskelo import errors
 from openskelo.kernel import codec, definition
 from openskelo.values import canonical
 from openskelo.workflows import (
@@ -72,6 +73,9 @@ def read(place: cursor.Cursor, setting: Setting) -> inline.Inner | None:
     nodes = routes.read(drafts, routes.Reach.of(sources))
     if place.report.failed:
         return None
+    if sum(len(used.workflow.nodes) for used in loaded.inner.values()) + len(nodes) > _MOST_BLOCKS:
+        place.problem("TOO_MANY_BLOCKS", f"with what it uses this has more than {_MOST_BLOCKS} blocks")
+        return None
     nodes = routes.fill(inline.expand(nodes, loaded.inner), place)
     workflow = replace(
         about,
@@ -83,7 +87,12 @@ def read(place: cursor.Cursor, setting: Setting) -> inline.Inner | None:
     )
     if place.report.failed:
         return None
-    return inline.Inner(workflow=sealed(workflow), outputs=_certain(outputs, nodes))
+    try:
+        whole = sealed(workflow)
+    except errors.InvalidInput as error:  # schemas combined from deep ones may be too deep together
+        place.problem(error.code, f"the workflow cannot be written as JSON: {error.message}", hint=error.hint)
+        return None
+    return inline.Inner(workflow=whole, outputs=_certain(outputs, nodes))
 
 
 def _certain(outputs: run_outputs.Outputs, nodes: Mapping[str, definition.Node]) -> tuple[definition.Port, ...]:

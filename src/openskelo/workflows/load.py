@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from openskelo import errors
@@ -77,11 +77,15 @@ def _check(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Trail:
-    """The files that led here, outermost first."""
+    """The files that led here, outermost first. `known` are those read already, by file and depth: a file that is
+    used a thousand times is read once."""
 
     root: Path | None
     commands: bool
     files: tuple[str, ...]
+    known: dict[tuple[str, int], inline.Inner | None] = field(
+        default_factory=dict[tuple[str, int], "inline.Inner | None"]
+    )
 
 
 def _read(
@@ -120,8 +124,10 @@ def _use(spot: cursor.Cursor, trail: _Trail, folder: Path | None) -> inline.Inne
     if len(trail.files) > DEEPEST:
         spot.problem("USES_TOO_DEEP", f"files use each other deeper than {DEEPEST} levels")
         return None
-    deeper = _Trail(root=trail.root, commands=trail.commands, files=(*trail.files, identity))
-    return _load_inner(spot, path, deeper)
+    key = (identity, len(trail.files))
+    if key not in trail.known:
+        trail.known[key] = _load_inner(spot, path, replace(trail, files=(*trail.files, identity)))
+    return trail.known[key]
 
 
 def _load_inner(spot: cursor.Cursor, path: Path, trail: _Trail) -> inline.Inner | None:

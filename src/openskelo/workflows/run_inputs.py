@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from openskelo.kernel import definition
+from openskelo.kernel.json import Json, JsonObject
 from openskelo.values import schema
 from openskelo.workflows import cursor, ports, suggest
+
+_TOGETHER = "allOf"
+#: More different demands on one input are a muddle; declaring the input ends it.
+_MOST_PORTS = 50
 
 
 class Inputs:
@@ -85,7 +91,7 @@ class Inputs:
             return wanted
         merged = _both(known, wanted)
         if merged is None:
-            hint = "name the inputs apart with `from: inputs.NAME`"
+            hint = "name the inputs apart with `from: inputs.NAME`, or declare the input"
             place.problem("INPUT_CONFLICT", f"two ports want different values as inputs.{wanted.name}", hint=hint)
             return None
         self._found[wanted.name] = merged
@@ -96,14 +102,9 @@ def _both(known: definition.Port, wanted: definition.Port) -> definition.Port | 
     """One input for two ports: a value has to fit both."""
     if "json" not in (known.kind, wanted.kind) and known.kind != wanted.kind:
         return None
-    if known.schema == wanted.schema or not wanted.schema:
-        combined = known.schema
-    elif not known.schema:
-        combined = wanted.schema
-    elif schema.fits(known.schema, wanted.schema) and schema.fits(wanted.schema, known.schema):
+    combined = _all_of(known.schema, wanted.schema)
+    if combined is None:
         return None
-    else:
-        combined = {"allOf": [known.schema, wanted.schema]}
     return replace(
         known,
         schema=combined,
@@ -111,3 +112,25 @@ def _both(known: definition.Port, wanted: definition.Port) -> definition.Port | 
         required=known.required or wanted.required,
         description=known.description or wanted.description,
     )
+
+
+def _all_of(known: JsonObject, wanted: JsonObject) -> JsonObject | None:
+    """The schema of values that fit both; None when there are none, or when too many ports have something to say."""
+    if known == wanted or not wanted:
+        return known
+    if not known:
+        return wanted
+    so_far = known.get(_TOGETHER)
+    parts: list[Json] = list(so_far) if isinstance(so_far, list) and len(known) == 1 else [known]
+    if wanted in parts:
+        return known
+    if len(parts) == _MOST_PORTS or any(_apart(part, wanted) for part in parts):
+        return None
+    return {_TOGETHER: [*parts, wanted]}
+
+
+def _apart(one: Json, other: JsonObject) -> bool:
+    """Whether no value can fit both schemas."""
+    if not isinstance(one, Mapping):
+        return False
+    return schema.fits(one, other) is not None and schema.fits(other, one) is not None
