@@ -1,0 +1,77 @@
+"""The reference of files names every key that the parser accepts, every gate type and every built-in's config."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from typing import cast
+
+import pytest
+
+from openskelo.handlers import catalog
+from openskelo.workflows import block, blocks, gate_aliases, gates, ports
+from tests.docs import page
+from tests.repo import tracked
+
+_SETS = re.compile(r"_?[A-Za-z_]*keys|_OWN|_COMMON|_AI_ONLY|_ELSEWHERE", re.IGNORECASE)
+
+
+def _texts(node: ast.AST) -> Iterator[str]:
+    for part in ast.walk(node):
+        if isinstance(part, ast.Set):
+            for element in part.elts:
+                if isinstance(element, ast.Constant) and isinstance(element.value, str):
+                    yield element.value
+
+
+def accepted_keys() -> set[str]:
+    """The keys in every set that the loader hands to `fields`, or names as keys."""
+    found: set[str] = set(block.KEYS | blocks.KEYS)
+    for path in tracked.files("src/openskelo/workflows/*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            match node:
+                case ast.Call(func=ast.Attribute(attr="fields")):
+                    found.update(*(_texts(argument) for argument in node.args))
+                case ast.Assign(targets=[ast.Name(id=name)]) if _SETS.fullmatch(name):
+                    found.update(_texts(node.value))
+                case _:
+                    pass
+    return found - {"check", "error"}  # of gates, which have a page of their own
+
+
+def test_blocks_file_page_names_every_key_the_parser_accepts() -> None:
+    keys = accepted_keys()
+    assert {"max_wall_ms", "when_gate", "concurrency", "approvers", "private_addresses", "transform"} <= keys
+    named = set(re.findall(r"`([^`]+)`", page.text("blocks-file.md")))
+    assert keys - named == set()
+
+
+def test_blocks_file_page_names_every_type_word() -> None:
+    named = set(re.findall(r"`([^`]+)`", page.text("blocks-file.md")))
+    assert set(ports.TYPES) - named == set()
+
+
+@pytest.mark.parametrize("name", gates.TYPES)
+def test_gate_page_lists_the_parameters_of_a_type(name: str) -> None:
+    kind = gates.TYPES[name]
+    assert set(page.rows(page.sections(page.text("gates.md"))[name])) == {*kind.needs, *kind.takes}
+
+
+def test_gate_page_names_every_retired_type() -> None:
+    section = page.sections(page.text("gates.md"))["Names of earlier files"]
+    assert [name for name in gate_aliases.RETIRED if f"`{name}`" not in section] == []
+
+
+@pytest.mark.parametrize("name", catalog.CONFIG)
+def test_handler_page_lists_the_config_of_a_builtin(name: str) -> None:
+    properties = cast("Mapping[str, object]", catalog.CONFIG[name]["properties"])
+    assert set(page.rows(page.sections(page.text("builtin-handlers.md"))[name])) == set(properties)
+
+
+def test_handler_page_names_every_code_of_the_builtins() -> None:
+    source = "".join(path.read_text("utf-8") for path in tracked.files("src/openskelo/handlers/*.py"))
+    codes = set(re.findall(r'"((?:DET|HTTP)_[A-Z_]+)"', source))
+    text = page.text("builtin-handlers.md")
+    assert len(codes) > 10
+    assert [code for code in sorted(codes) if f"`{code}`" not in text] == []
