@@ -355,6 +355,20 @@ def _chain(length: int) -> JsonObject:
     return {"name": "chain", "blocks": [one(n) for n in range(length)]}
 
 
+def test_the_content_of_a_file_that_is_no_workflow_is_not_shown(tmp_path: Path) -> None:
+    (found,) = marking.check("hunter2: topsecret\nother: 1\n", tmp_path)
+    assert (found.code, found.line, found.column) == ("KIND_UNKNOWN", 1, 1)
+    assert "hunter2" not in str(found)
+
+
+def test_a_mistyped_blocks_is_recognised(tmp_path: Path) -> None:
+    found = marking.check("blcoks: [{id: a}]\n", tmp_path)
+    assert [(one.code, one.hint) for one in found] == [
+        ("UNKNOWN_KEY", "did you mean 'blocks'?"),
+        ("MISSING_KEY", None),
+    ]
+
+
 def test_a_chain_of_ten_thousand_blocks_costs_ten_times_one_of_a_thousand() -> None:
     took: dict[int, float] = {}
     for length in (1_000, 10_000):

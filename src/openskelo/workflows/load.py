@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 
 from openskelo import errors
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.workflows import blocks, cursor, handlers, inline, limits, problems, project, source
+from openskelo.workflows import blocks, cursor, handlers, inline, limits, problems, project, source, suggest
 
 #: How deep files may use each other.
 DEEPEST = 8
@@ -63,6 +64,13 @@ def kind(value: Json) -> str | None:
     return None
 
 
+def _is_something_else(value: Json) -> bool:
+    """Whether a document has nothing in common with a workflow, not even a mistyped key."""
+    if not isinstance(value, Mapping) or not value.keys().isdisjoint(blocks.KEYS):
+        return False
+    return not any(suggest.nearest(key, ("blocks",)) for key in islice(value, 100))
+
+
 def _check(
     read: source.Source, root: Path | None, *, folder: Path | None, name: str | None
 ) -> tuple[definition.Workflow | None, tuple[problems.Problem, ...]]:
@@ -95,6 +103,10 @@ def _read(
     found = kind(read.value)
     if found not in ("blocks", None):
         top.problem("KIND_UNSUPPORTED", f"this is a {found}; only files of blocks can be run yet")
+        return None
+    if found is None and _is_something_else(read.value):
+        # Its keys are not listed: whatever this file is, its content is nobody's business here.
+        top.problem("KIND_UNKNOWN", "this is not a workflow: it has no `blocks`", hint="a workflow lists its blocks")
         return None
 
     def use(place: cursor.Cursor) -> inline.Inner | None:
