@@ -1,0 +1,84 @@
+"""The reference of records is true: events and receipts field by field, and the chain by a program from the page."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import openskelo
+from openskelo.kernel import events, receipts
+from openskelo.kernel.outcome import Metrics
+from tests.docs import page
+
+
+def _wire(name: str) -> str:
+    head, *rest = name.split("_")
+    return head + "".join(part.title() for part in rest)
+
+
+@pytest.mark.parametrize("name", events.TYPES)
+def test_event_page_lists_the_fields_of_a_type(name: str) -> None:
+    fields = [field for field in dataclasses.fields(events.TYPES[name]) if field.name != "at"]
+    section = page.sections(page.text("events.md"))[name]
+    marked = re.findall(r"^\| `(\w+)` \| [^|]* \? \|", section, flags=re.MULTILINE)
+    assert page.rows(section) == [_wire(field.name) for field in fields]
+    assert marked == [_wire(field.name) for field in fields if field.default is None]
+
+
+def test_event_page_has_no_other_types() -> None:
+    assert set(page.sections(page.text("events.md"))) == {"Events", *events.TYPES}
+
+
+def test_receipt_page_lists_every_field() -> None:
+    section = page.sections(page.text("receipts.md"))["Receipts"]
+    assert set(page.rows(section)) == {field.name for field in dataclasses.fields(receipts.Receipt)}
+    measured = {"tokens_in", "tokens_out", "wall_ms"}
+    assert measured <= {field.name for field in dataclasses.fields(Metrics)}
+    assert all(f"`{name}`" in section for name in measured)
+
+
+async def _recorded(folder: Path) -> Path:
+    """The events.jsonl of a small run, with numbers and texts that canonical JSON is particular about."""
+    document = {
+        "name": "odd",
+        "blocks": [
+            {
+                "id": "odd",
+                "mode": "deterministic",
+                "inputs": {"x": "json"},
+                "outputs": {"x": "json"},
+                "deterministic": {"handler": "builtin:pass"},
+            }
+        ],
+    }
+    project = openskelo.project_at(folder, data_dir=folder / "data")
+    async with await openskelo.Engine.open(project) as engine:
+        run_id = await engine.start(
+            openskelo.from_document(document), {"x": [1e-7, 0.1, "ü\u2028\n", {"é": 1, "z": 2}]}
+        )
+        assert (await engine.wait(run_id))["ending"] == "ok"
+    return folder / "data" / "runs" / run_id / "events.jsonl"
+
+
+def _check(program: Path, record: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, program, record], capture_output=True, text=True, check=False, timeout=60)
+
+
+def test_program_on_the_page_accepts_a_record_and_finds_a_changed_byte(tmp_path: Path) -> None:
+    (text,) = re.findall(r"^```python\n(.*?)^```", page.text("data-dir.md"), flags=re.MULTILINE | re.DOTALL)
+    program = tmp_path / "check.py"
+    program.write_text(text, "utf-8")
+    record = asyncio.run(_recorded(tmp_path))
+    last = record.read_bytes().splitlines()[-1]
+    accepted = _check(program, record)
+    assert (accepted.returncode, accepted.stderr) == (0, "")
+    assert f'"hash":"{accepted.stdout.strip()}"'.encode() in last
+    changed = tmp_path / "changed.jsonl"
+    changed.write_bytes(record.read_bytes().replace(b'"odd"', b'"0dd"', 1))
+    assert _check(program, changed).returncode == 1
