@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 import orjson
@@ -26,7 +26,7 @@ class Scripted:
         self._all = [] if isinstance(answers, Mapping) else list(answers)
         self.asked: list[seam.Request] = []
 
-    async def complete(self, request: seam.Request, on_text: Callable[[str], None]) -> seam.Answer:
+    async def complete(self, request: seam.Request, on_text: seam.OnText) -> seam.Answer:
         self.asked.append(request)
         left = self._all if self._by_node is None else self._by_node.get(request.node, [])
         if not left:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
+from openskelo import errors
 from openskelo.kernel.json import Json, JsonObject
+
+#: Where the pieces of an answer go as they arrive.
+OnText: TypeAlias = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,18 +45,61 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What came back."""
+    """What came back. `served_by` names the expert that gave it, where there are experts.
+
+    `priced` is False when nobody knows what the model costs; `cost_nanousd` says nothing then.
+    """
 
     text: str
     usage: Usage = field(default_factory=Usage)
     model: str = ""
     finish_reason: str = "stop"
     cost_nanousd: int = 0
+    priced: bool = True
+    served_by: str = ""
 
 
 class Provider(Protocol):
     """A model API. Raises `errors.AttemptFailed` (with `retry_after_ms` when told to wait) when there is no answer."""
 
-    async def complete(self, request: Request, on_text: Callable[[str], None]) -> Answer:
-        """The whole answer; `on_text` is called with each piece as it arrives, if the provider streams."""
+    async def complete(self, request: Request, on_text: OnText) -> Answer:
+        """The whole answer; `on_text` is called with each piece as it arrives, if the provider streams.
+
+        Cancelling the call stops the generation.
+        """
         ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planned:
+    """One way to have a request answered: by which expert, provider and model, and exactly what is sent to it."""
+
+    request: Request
+    expert: str = ""
+    provider: str = ""
+    model: str = ""
+
+
+@runtime_checkable
+class Planner(Protocol):
+    """A provider that decides whom to ask: it can say so before anything is sent."""
+
+    def plan(self, request: Request) -> tuple[Planned, ...]:
+        """The ways it would try, in order; `errors.AttemptFailed` when there is none."""
+        ...
+
+
+def plan(provider: Provider, request: Request) -> tuple[Planned, ...]:
+    """How `provider` would have `request` answered: the first way, then those to fall back on. Nothing is sent.
+
+    A provider that decides nothing sends the request as it is.
+    """
+    return provider.plan(request) if isinstance(provider, Planner) else (Planned(request=request),)
+
+
+class Unusable(errors.AttemptFailed):
+    """An answer came and was paid for, but is none: refused, or cut at its limit. `answer` is what was received."""
+
+    def __init__(self, message: str, *, code: str, hint: str, answer: Answer) -> None:
+        super().__init__(message, code=code, hint=hint, retryable=False)
+        self.answer = answer
