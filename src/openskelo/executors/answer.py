@@ -14,6 +14,9 @@ from openskelo.values import canonical
 
 _FENCED = re.compile(r"\A\s*```(?:json|JSON)?[ \t]*\n(.*?)\n[ \t]*```\s*\Z", re.DOTALL)
 _TICKS = re.compile(r"`{3,}")
+_TAG = re.compile(r"<\s*/?\s*data", re.IGNORECASE)
+#: How much of a refused answer a repair is shown.
+MAX_ANSWER_BYTES = 8 * 1024
 
 
 def fenced(value: Json) -> str:
@@ -22,6 +25,22 @@ def fenced(value: Json) -> str:
     longest = max((len(ticks) for ticks in _TICKS.findall(text)), default=2)
     fence = "`" * (longest + 1)
     return f"{fence}\n{text}\n{fence}"
+
+
+def marked(value: Json) -> str:
+    """A value inside a sentence of the prompt: marked as data where it could be read as anything else."""
+    if value is None or isinstance(value, bool | int | float):
+        return canonical.dumps(value).decode()
+    text = value if isinstance(value, str) else canonical.dumps(value).decode()
+    if "\n" in text or _TAG.search(text):
+        return f"\n{fenced(value)}\n"
+    return f"<data>{text}</data>"
+
+
+def bounded(text: str, most: int = MAX_ANSWER_BYTES) -> str:
+    """The beginning of `text`, at most so many bytes of it, that can be stored."""
+    data = text.encode("utf-8", "replace")
+    return data.decode() if len(data) <= most else data[:most].decode("utf-8", "ignore") + " …"
 
 
 def parse(text: str) -> JsonObject:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol, cast
 
 import orjson
 
 from openskelo import errors
-from openskelo.executors import calling, gate, job, journal, look, ports, task, work
+from openskelo.executors import answer, calling, gate, job, journal, look, ports, task, work
 from openskelo.handlers import place, secret
 from openskelo.kernel import definition, outcome
 from openskelo.kernel.json import Json, JsonObject, Stored
@@ -19,6 +19,7 @@ from openskelo.values import canonical
 
 if TYPE_CHECKING:
     from openskelo.executors import project_handler
+    from openskelo.providers import router
 
 #: Outputs above this many canonical bytes are kept as a blob, and events hold their name.
 INLINE_BYTES = 32 * 1024
@@ -28,6 +29,8 @@ SMALL_ARTIFACT_BYTES = 64 * 1024
 MAX_OUTPUT_BYTES = 64 * 1024 * 1024
 #: How many nodes stay compiled; above it the oldest are compiled anew when they come again.
 _MAX_PREPARED = 16_384
+#: The name of an answer that a contract or a gate refused.
+_REFUSED = "answer.refused.txt"
 _NOTHING = canonical.digest_bytes(b"")
 
 
@@ -43,6 +46,14 @@ class Attempted:
 
     outcome: outcome.Outcome
     blobs: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Left:
+    """What an attempt that is stopped leaves behind, with the bytes (by name) to be committed together with it."""
+
+    notes: tuple[outcome.ArtifactNote, ...]
+    blobs: Mapping[str, bytes]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,14 +101,17 @@ class Performer:
         self._project = project
         self._blobs = blobs
         self._project_handlers: project_handler.ProjectHandlers | None = None
+        self._given = provider
+        self._router: router.Router | None = None
         self._means = work.Means(
             project=project,
             local=local_handlers or {},
-            provider=provider,
+            provider=self.provider,
             on_text=on_text or (lambda _of, _text: None),
             project_handlers=self._handlers,
         )
         self._prepared: dict[int, _Prepared] = {}
+        self._under_way: dict[str, job.Job] = {}
 
     async def perform(self, of: task.Task) -> Attempted:
         """The judged outcome of one attempt.
@@ -106,6 +120,14 @@ class Performer:
         then; and `asyncio.CancelledError`, after which nothing is left running.
         """
         trace = _Trace(time.perf_counter(), job.Job(task=of, inputs=of.inputs))
+        self._under_way[of.idempotency_key] = trace.job
+        try:
+            return await self._judged(of, trace)
+        finally:
+            if self._under_way.get(of.idempotency_key) is trace.job:  # a later attempt may have begun meanwhile
+                del self._under_way[of.idempotency_key]
+
+    async def _judged(self, of: task.Task, trace: _Trace) -> Attempted:
         try:
             stored = await self._produce(of, trace)
         except _Broken as broken:
@@ -122,9 +144,30 @@ class Performer:
         return await self._attempted(trace, stored, None, None)
 
     async def close(self) -> None:
-        """End every process that is kept for later attempts."""
+        """End every process and every connection that is kept for later attempts."""
         if self._project_handlers is not None:
             await self._project_handlers.close()
+        if self._router is not None:
+            await self._router.close()
+
+    def left(self, idempotency_key: str) -> Left | None:
+        """What an attempt under way would leave if it were stopped now; None for one that is not under way."""
+        one = self._under_way.get(idempotency_key)
+        if one is None:
+            return None
+        found = journal.artifacts(one, secret.values(self._project.secrets))
+        kept = [(note, data) for note, data in found if len(data) <= SMALL_ARTIFACT_BYTES]
+        return Left(notes=tuple(note for note, _ in kept), blobs={note.hash: data for note, data in kept})
+
+    def provider(self) -> seam.Provider | None:
+        """The models: those given, else those the project names, loaded when first asked for."""
+        if self._given is not None or self._project.models is None:
+            return self._given
+        if self._router is None:
+            from openskelo.providers import router  # noqa: PLC0415 -- only workflows with models need it
+
+            self._router = router.Router(self._project.models, root=self._project.root)
+        return self._router
 
     def _handlers(self) -> project_handler.ProjectHandlers:
         """Made when a node first needs them: most of what they import, and every process, is for them alone."""
@@ -164,7 +207,7 @@ class Performer:
         return look.Look(
             job=trace.job,
             project=self._project,
-            provider=self._means.provider,
+            provider=self.provider,
             inputs=inputs,
             outputs=outputs,
             wall_ms=wall_ms,
@@ -239,27 +282,27 @@ class Performer:
     async def _failed(self, trace: _Trace, failure: outcome.Failure, feedback: Json = None) -> Attempted:
         hidden = secret.values(self._project.secrets)
         message = journal.clean(failure.message, hidden)
-        failure = outcome.Failure(
-            code=failure.code,
-            message=message,
-            retryable=failure.retryable,
-            retry_after_ms=failure.retry_after_ms,
-            gate=failure.gate,
-        )
-        return await self._attempted(trace, None, failure, feedback or {"code": failure.code, "message": message})
+        failure = replace(failure, message=message, repairable=_is_repairable(trace.job, failure))
+        told = cast("JsonObject", feedback or {"code": failure.code, "message": message})
+        if trace.job.answer is not None:
+            said = secret.mask(trace.job.answer, hidden)
+            trace.job.files[_REFUSED] = job.File(kind="transcript", name=_REFUSED, text=said)
+            told = {**told, "answer": answer.bounded(said)} if failure.repairable else told
+        return await self._attempted(trace, None, failure, told)
 
     async def _attempted(
         self, trace: _Trace, stored: Stored | None, failure: outcome.Failure | None, feedback: Json
     ) -> Attempted:
         blobs: dict[str, bytes] = {}
-        notes: tuple[outcome.ArtifactNote, ...] = ()
-        if trace.job.lines:
-            note, data = journal.artifact(trace.job.task, trace.job.lines, secret.values(self._project.secrets))
-            if len(data) <= SMALL_ARTIFACT_BYTES:
-                blobs[note.hash] = data
-                notes = (note,)
-            elif await self._kept(data):
-                notes = (note,)
+        notes: list[outcome.ArtifactNote] = []
+        one = trace.job
+        if one.lines or one.files or one.heard:
+            for note, data in journal.artifacts(one, secret.values(self._project.secrets)):
+                if len(data) <= SMALL_ARTIFACT_BYTES:
+                    blobs[note.hash] = data
+                    notes.append(note)
+                elif await self._kept(data):
+                    notes.append(note)
         spent = trace.job.spent
         return Attempted(
             outcome=outcome.Outcome(
@@ -275,11 +318,16 @@ class Performer:
                     cost_nanousd=spent.cost_nanousd,
                     tool_nanousd=spent.tool_nanousd,
                 ),
-                artifacts=notes,
+                artifacts=tuple(notes),
                 feedback=feedback,
             ),
             blobs=blobs,
         )
+
+
+def _is_repairable(one: job.Job, failure: outcome.Failure) -> bool:
+    """Whether a model that is told what is wrong with its answer may well mend it."""
+    return one.task.node.mode == "ai" and failure.code in ("OUTPUT_CONTRACT", "ANSWER_INVALID")
 
 
 def _admit_inputs(of: task.Task, trace: _Trace) -> tuple[JsonObject, bytes]:

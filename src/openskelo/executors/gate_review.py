@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 
 from openskelo import errors
-from openskelo.executors import answer, limit, look
+from openskelo.executors import answer, job, limit, look, prompt
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.providers import seam
@@ -20,7 +20,8 @@ _INSTRUCTIONS = (
 
 async def llm_review(gate: definition.Gate, around: look.Look) -> look.Finding:
     """The share of criteria that passed, of all that were asked, is at least `threshold` (1 when none is given)."""
-    if around.provider is None:
+    provider = around.provider()
+    if provider is None:
         return look.Finding(passed=False, reason="no model provider is set up (PROVIDER_MISSING)")
     criteria = _criteria(gate.params)
     if not criteria:
@@ -28,7 +29,8 @@ async def llm_review(gate: definition.Gate, around: look.Look) -> look.Finding:
     started = time.perf_counter()
     try:
         request = _request(gate, around, criteria)
-        answered = await limit.within(_TIMEOUT_MS, around.provider.complete(request, lambda _text: None))
+        _keep(gate, around, seam.plan(provider, request)[0])
+        answered = await limit.within(_TIMEOUT_MS, provider.complete(request, lambda _text: None))
         answer.count(around.job.spent, answered)
         verdicts = _verdicts(answer.parse(answered.text), len(criteria))
     except errors.OpenSkeloError as error:
@@ -72,20 +74,26 @@ def _request(gate: definition.Gate, around: look.Look, criteria: Sequence[str]) 
     )
 
 
+def _keep(gate: definition.Gate, around: look.Look, way: seam.Planned) -> None:
+    """Keep the exact question as an artifact of the attempt."""
+    file = job.File(kind="prompt", name=f"review.{gate.name}.prompt.txt", text=prompt.text(way.request.messages))
+    around.job.files[file.name] = file
+
+
 def _schema(count: int) -> JsonObject:
     entry: JsonObject = {
         "type": "object",
         "properties": {
             "criterion": {"type": "integer", "minimum": 1, "maximum": count},
             "passed": {"type": "boolean"},
-            "reason": {"type": "string"},
+            "reason": {"type": "string", "maxLength": 300},
         },
         "required": ["criterion", "passed", "reason"],
         "additionalProperties": False,
     }
     return {
         "type": "object",
-        "properties": {"verdicts": {"type": "array", "items": entry}},
+        "properties": {"verdicts": {"type": "array", "items": entry, "minItems": count, "maxItems": count}},
         "required": ["verdicts"],
         "additionalProperties": False,
     }

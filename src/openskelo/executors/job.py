@@ -20,14 +20,30 @@ class Spent:
     tool_nanousd: int = 0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class File:
+    """Something that the attempt leaves as an artifact, whatever becomes of it."""
+
+    kind: str
+    name: str
+    text: str
+    media_type: str = "text/plain"
+
+
 @dataclass(slots=True, kw_only=True)
 class Job:
-    """`inputs` are the work's own copy; `lines` become the attempt's log."""
+    """`inputs` are the work's own copy; `lines` become the attempt's log, `files` its artifacts by name.
+
+    `heard` is what a model has said so far; `answer` its whole answer, once it is there.
+    """
 
     task: task.Task
     inputs: JsonObject
     lines: list[str] = field(default_factory=list[str])
     spent: Spent = field(default_factory=Spent)
+    files: dict[str, File] = field(default_factory=dict[str, File])
+    heard: list[str] = field(default_factory=list[str])
+    answer: str | None = None
 
 
 #: Does the work of a node: gives what came back (not yet checked), or raises AttemptFailed.

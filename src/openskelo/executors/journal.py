@@ -1,4 +1,4 @@
-"""The lines an attempt logged, as an artifact: masked, bounded, and clean enough to be stored."""
+"""What an attempt leaves besides its outputs, as artifacts: masked, bounded, and clean enough to be stored."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from openskelo.executors import task
+from openskelo.executors import job, task
 from openskelo.handlers import secret
 from openskelo.kernel import outcome
 from openskelo.kernel.json import Json, JsonObject
@@ -16,6 +16,8 @@ from openskelo.values import canonical
 MAX_BYTES = 256 * 1024
 _HEAD = 64 * 1024
 _MAX_MESSAGE = 4000
+#: The name of an answer that did not come to its end.
+PARTIAL = "answer.partial.txt"
 
 
 def clean(text: str, hidden: Sequence[str] = ()) -> str:
@@ -43,18 +45,30 @@ def _masked(value: Json, hidden: Sequence[str]) -> Json:
             return value
 
 
-def artifact(of: task.Task, lines: Sequence[str], hidden: Sequence[str]) -> tuple[outcome.ArtifactNote, bytes]:
-    """The log of one attempt and its bytes; the id is the same whenever the same attempt is written down again."""
-    data = secret.mask("\n".join(lines) + "\n", hidden).encode("utf-8", "replace")
-    if len(data) > MAX_BYTES:
+def artifacts(one: job.Job, hidden: Sequence[str]) -> list[tuple[outcome.ArtifactNote, bytes]]:
+    """Everything one attempt leaves, with its bytes: its files, an answer that broke off, and its log.
+
+    The ids are the same whenever the same attempt is written down again.
+    """
+    files = list(one.files.values())
+    if one.answer is None and one.heard:
+        files.append(job.File(kind="log", name=PARTIAL, text="".join(one.heard)))
+    if one.lines:
+        files.append(job.File(kind="log", name=f"{one.task.node.key}.log", text="\n".join(one.lines) + "\n"))
+    return [_artifact(one.task, file, hidden) for file in files]
+
+
+def _artifact(of: task.Task, file: job.File, hidden: Sequence[str]) -> tuple[outcome.ArtifactNote, bytes]:
+    data = secret.mask(file.text, hidden).encode("utf-8", "replace")
+    if file.kind == "log" and len(data) > MAX_BYTES:
         cut = f"\n… {len(data) - MAX_BYTES} bytes left out …\n".encode()
         data = data[:_HEAD] + cut + data[-(MAX_BYTES - _HEAD) :]
-    key = f"{of.idempotency_key}/{of.attempt}/log"
     note = outcome.ArtifactNote(
-        id=str(uuid.uuid5(uuid.NAMESPACE_URL, key)),
-        kind="log",
-        name=f"{of.node.key}.log",
+        id=str(uuid.uuid5(uuid.NAMESPACE_URL, f"{of.idempotency_key}/{of.attempt}/{file.name}")),
+        kind=file.kind,
+        name=file.name,
         hash=canonical.digest_bytes(data),
         size=len(data),
+        media_type=file.media_type,
     )
     return note, data

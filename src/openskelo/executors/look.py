@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from openskelo.executors import job, task
@@ -17,7 +17,7 @@ class Look:
 
     job: job.Job
     project: task.Project
-    provider: seam.Provider | None
+    provider: Callable[[], seam.Provider | None]
     inputs: JsonObject
     outputs: JsonObject | None = None
     wall_ms: int = 0

@@ -5,14 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
 
+if TYPE_CHECKING:
+    from openskelo.providers import config
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Project:
-    """What the project allows its nodes: roots and switches from `skelo.yaml`, all paths real and absolute."""
+    """What the project allows its nodes: roots and switches from `skelo.yaml`, all paths real and absolute.
+
+    `models` are its providers and experts; None when the caller brings a provider, or there is none.
+    """
 
     root: Path
     data_dir: Path
@@ -21,6 +28,7 @@ class Project:
     allow_commands: bool = False
     allow_private_addresses: bool = False
     secrets: Mapping[str, str] | None = None
+    models: config.Config | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,7 +29,7 @@ class Means:
 
     project: task.Project
     local: Mapping[str, calling.Handler]
-    provider: seam.Provider | None
+    provider: Callable[[], seam.Provider | None]
     on_text: Callable[[task.Task, str], None]
     project_handlers: Callable[[], project_handler.ProjectHandlers]
 
@@ -42,7 +42,7 @@ def resolve(node: definition.Node, means: Means, outputs: ports.Ports) -> job.Wo
         case "dag":
             return _handler(node, node.handler or "builtin:pass", means)
         case "ai":
-            return _model(means, outputs)
+            return _model(node, means, outputs)
         case "approval":
             raise _unknown("an approval is answered by a person, not performed", "NOT_PERFORMED")
 
@@ -109,15 +109,16 @@ def _local(node: definition.Node, handler: calling.Handler, means: Means) -> job
     return work
 
 
-def _model(means: Means, outputs: ports.Ports) -> job.Work:
+def _model(node: definition.Node, means: Means, outputs: ports.Ports) -> job.Work:
     from openskelo.executors import ai  # noqa: PLC0415 -- only workflows with ai nodes need it
 
-    if means.provider is None:
+    provider = means.provider()
+    if provider is None:
         raise _unknown("no model provider is set up", "PROVIDER_MISSING")
-    asking = ai.Asking(provider=means.provider, on_text=means.on_text, project=means.project, outputs=outputs)
+    how = ai.asking(node, provider, means.on_text, outputs.schema)
 
     async def work(one: job.Job) -> object:
-        return await limit.within(one.task.node.timeout_ms, ai.work(one, asking))
+        return await limit.within(node.timeout_ms, ai.work(one, how))
 
     return work
 

@@ -3,7 +3,7 @@ r"""Text with `{{ CEL }}` in it and no other code. `\{{` stands for two plain br
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from openskelo import errors
@@ -27,15 +27,17 @@ class Template:
     variables: frozenset[str]
     _parts: tuple[str | expression.Expression, ...]
 
-    def render(self, values: Mapping[str, Json]) -> str:
+    def render(self, values: Mapping[str, Json], show: Callable[[Json], str] | None = None) -> str:
         """The text with every expression's result in place: text as it is, other values as canonical JSON.
 
+        With `show`, every result looks as it makes it look.
         `AttemptFailed`: EXPR_FAILED or EXPR_RESULT from an expression, TEMPLATE_TOO_LARGE beyond 1 MiB.
         """
+        written = show or as_text
         pieces: list[str] = []
         size = 0
         for part in self._parts:
-            piece = part if isinstance(part, str) else _as_text(part.evaluate(values))
+            piece = part if isinstance(part, str) else written(part.evaluate(values))
             size += len(piece)
             if size > MAX_RESULT:
                 raise errors.AttemptFailed(
@@ -139,5 +141,6 @@ def _position(text: str, at: int) -> expression.Position:
     return expression.Position(line=text.count("\n", 0, at) + 1, column=at - text.rfind("\n", 0, at))
 
 
-def _as_text(value: Json) -> str:
+def as_text(value: Json) -> str:
+    """A result as templates write it: text as it is, other values as canonical JSON."""
     return value if isinstance(value, str) else canonical.dumps(value).decode()
