@@ -49,7 +49,7 @@ def codes_in_source() -> set[str]:
     found: set[str] = set()
     for path in tracked.files("src/openskelo/*.py"):
         found.update(_codes(ast.parse(path.read_text("utf-8"))))
-    return found - NOT_CODES
+    return {text for text in found - NOT_CODES if not text.endswith("_API_KEY")}
 
 
 def test_page_lists_every_code_once() -> None:
