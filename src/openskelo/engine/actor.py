@@ -6,11 +6,14 @@ import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 from openskelo import errors
 from openskelo.contract import envelope
 from openskelo.engine import listing
-from openskelo.kernel import commands, events, pending
+from openskelo.executors import attempt
+from openskelo.kernel import commands, events, pending, reports
+from openskelo.kernel.apply import apply
 from openskelo.kernel.decide import step
 from openskelo.kernel.json import JsonObject
 from openskelo.kernel.run import AttemptId, Run, is_busy
@@ -18,6 +21,10 @@ from openskelo.stores import log
 
 #: Turns a node's expressions into a command; work without effects, done before the append.
 Resolve = Callable[[Run, str, int], Awaitable[commands.ResolveNode]]
+#: Says what the attempt that a fact stops leaves behind.
+Leave = Callable[[Run, "Cut"], attempt.Left | None]
+Cut: TypeAlias = events.AttemptCancelled | events.AttemptInterrupted
+_CUTS = (events.AttemptCancelled, events.AttemptInterrupted)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -51,6 +58,7 @@ class Actor:
         self.mailbox: deque[Letter] = deque()
         self.heard: set[int] = set()  # posted commands that were put into the mailbox
         self.work: dict[AttemptId, asyncio.Task[None]] = {}
+        self.left: dict[AttemptId, attempt.Left] = {}  # of attempts that were stopped before the log says so
         self.durable = chain.seq
         self.wake_at: int | None = None
         self.failure: errors.OpenSkeloError | None = None
@@ -58,7 +66,7 @@ class Actor:
         self._moved: asyncio.Future[None] | None = None
         self._settled: asyncio.Future[None] | None = None
 
-    async def take_turn(self, resolve: Resolve) -> Turn | None:
+    async def take_turn(self, resolve: Resolve, leave: Leave) -> Turn | None:
         """Decide and apply every letter in memory; None when there is nothing to make durable.
 
         After an error memory is ahead of the log: the run must be given up.
@@ -82,7 +90,10 @@ class Actor:
             for letter in letters:
                 acknowledge(letter)
             return None
-        return Turn(actor=self, append=self._append(facts, letters), facts=facts, letters=letters)
+        blobs: dict[str, bytes] = {}
+        if (self.work or self.left) and any(isinstance(fact, _CUTS) for fact in facts):
+            facts = self._with_leavings(facts, leave, blobs)
+        return Turn(actor=self, append=self._append(facts, letters, blobs), facts=facts, letters=letters)
 
     async def _resolve_all(self, resolve: Resolve, at: int) -> list[events.Event]:
         """Give every node that waits for its values what it waits for, until none does or the run ends over one."""
@@ -93,7 +104,25 @@ class Actor:
                     facts += step(self.run, await resolve(self.run, key, at))
         return facts
 
-    def _append(self, facts: Sequence[events.Event], letters: Sequence[Letter]) -> log.Append:
+    def _with_leavings(
+        self, facts: Sequence[events.Event], leave: Leave, blobs: dict[str, bytes]
+    ) -> list[events.Event]:
+        """The facts, with the files of each stopped attempt before its stop; their bytes go into `blobs`."""
+        told: list[events.Event] = []
+        for fact in facts:
+            if isinstance(fact, _CUTS):
+                left = self.left.pop((fact.node, fact.visit, fact.item or 0), None) or leave(self.run, fact)
+                for note in () if left is None else left.notes:
+                    kept = reports.artifact(fact, note)
+                    apply(self.run, kept)
+                    told.append(kept)
+                blobs.update({} if left is None else left.blobs)
+            told.append(fact)
+        return told
+
+    def _append(
+        self, facts: Sequence[events.Event], letters: Sequence[Letter], left: Mapping[str, bytes]
+    ) -> log.Append:
         expected = self.chain.seq
         lines = tuple(envelope.seal(self.chain, fact) for fact in facts)
         if len(letters) == 1:
@@ -102,6 +131,8 @@ class Actor:
         else:
             blobs = {name: data for letter in letters for name, data in letter.blobs.items()}
             cached = {key: value for letter in letters for key, value in letter.cached.items()}
+        if left:
+            blobs = {**blobs, **left}
         row = listing.row(self.run, self.row)
         opened, closed = listing.approvals(self.run, facts)
         self.row = row or self.row

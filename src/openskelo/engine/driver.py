@@ -164,7 +164,7 @@ class Driver:
         turns: list[actors.Turn] = []
         for actor in dirty.values():
             try:
-                turn = await actor.take_turn(self._resolve)
+                turn = await actor.take_turn(self._resolve, self._leave)
             except errors.StoreError as error:
                 await self._drop(actor, error)
                 continue
@@ -233,6 +233,10 @@ class Driver:
 
     async def _resolve(self, run: Run, key: str, at: int) -> commands.ResolveNode:
         return await resolve.resolve(self._store, run, key, at)
+
+    def _leave(self, run: Run, cut: actors.Cut) -> attempt.Left | None:
+        key = wiring.idempotency_key(run.id, cut.node, cut.visit, cut.item or 0)
+        return self._performer.left(key)
 
     # -- work ---------------------------------------------------------------------------------------------------------
 
@@ -340,9 +344,10 @@ class Driver:
             await self.take_posted(tuple(self._actors))
             self._unheard = False
 
-    async def take_posted(self, run_ids: Sequence[str]) -> None:
-        """Put what was posted for these runs into their mailboxes."""
-        for posted in await self._store.posted(run_ids) if run_ids else ():
+    async def take_posted(self, run_ids: Sequence[str]) -> bool:
+        """Put what was posted for these runs into their mailboxes; gives whether there was anything."""
+        posts = await self._store.posted(run_ids) if run_ids else ()
+        for posted in posts:
             actor = self._actors.get(posted.run_id)
             if actor is None or posted.id in actor.heard:
                 continue
@@ -350,6 +355,7 @@ class Driver:
             if posted.id not in actor.heard:  # somebody else may have opened it meanwhile
                 actor.heard.add(posted.id)
                 self.send(actor, letter)
+        return bool(posts)
 
 
 def _milliseconds() -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import uuid
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from types import TracebackType
 from typing import Literal, cast
 
@@ -27,6 +27,8 @@ from openskelo.values import canonical
 TAKEN_SECONDS = 10.0
 #: How often it looks whether the other one is still there.
 LOOK_SECONDS = 0.2
+#: Hears a piece of what a model says for an attempt.
+OnText = Callable[[task.Task, str], None]
 
 
 class Engine:
@@ -37,12 +39,11 @@ class Engine:
         project: task.Project,
         store: log.Log,
         performer: attempt.Performer,
-        provider: seam.Provider | None = None,
     ) -> None:
         self.project = project
         self.store = store
         self.performer = performer
-        self._provider = provider
+        self._listeners: list[OnText] = []
         self._driver = driver.Driver(store, performer)
         self._taking = asyncio.Lock()  # two who take the same run must end up with one actor
 
@@ -54,14 +55,28 @@ class Engine:
         store: log.Log | None = None,
         handlers: Mapping[str, calling.Handler] | None = None,
         provider: seam.Provider | None = None,
+        on_text: OnText | None = None,
     ) -> Engine:
-        """An engine that drives: on the project's data dir, or on another store."""
+        """An engine that drives: on the project's data dir, or on another store.
+
+        Models are those of `provider`, else the project's. `on_text` hears what they say as they say it; what it hears
+        is not in the log.
+        """
         if store is None:
             from openskelo.stores import datadir  # noqa: PLC0415  a caller with its own store needs no SQLite
 
             store = datadir.open_log(project.data_dir)
-        performer = attempt.Performer(project=project, blobs=store, local_handlers=handlers, provider=provider)
-        engine = cls(project, store, performer, provider)
+        listeners: list[OnText] = [] if on_text is None else [on_text]
+
+        def tell(of: task.Task, text: str) -> None:
+            for listener in tuple(listeners):
+                listener(of, text)
+
+        performer = attempt.Performer(
+            project=project, blobs=store, local_handlers=handlers, provider=provider, on_text=tell
+        )
+        engine = cls(project, store, performer)
+        engine._listeners = listeners
         engine._driver.start()
         return engine
 
@@ -105,15 +120,16 @@ class Engine:
 
     def _check_means(self, workflow: definition.Workflow) -> None:
         """Refuse a workflow that asks a model where there is none, before anything is started."""
-        if self._provider is not None:
-            return
-        for key, node in workflow.nodes.items():
-            if node.mode == "ai" or any(gate.type == "llm_review" for gate in (*node.pre_gates, *node.post_gates)):
-                raise errors.InvalidInput(
-                    f"{key} needs a model, and no provider is configured",
-                    code="PROVIDER_MISSING",
-                    hint="`skelo test` runs it with scripted answers",
-                )
+        if self._asks(workflow):
+            from openskelo.engine import means  # noqa: PLC0415  most workflows ask no model
+
+            means.check(workflow, self.performer, self.project)
+
+    def _asks(self, workflow: definition.Workflow) -> bool:
+        return any(
+            node.mode == "ai" or any(gate.type == "llm_review" for gate in (*node.pre_gates, *node.post_gates))
+            for node in workflow.nodes.values()
+        )
 
     async def _create(self, workflow: definition.Workflow, command: commands.CreateRun) -> str:
         run_id = str(uuid.uuid4())
@@ -166,7 +182,10 @@ class Engine:
             await self._driver.submit(actor, commands.ResumeRun(at=self._driver.now(), by=by))
 
     async def _take(self, run_id: str) -> actors.Actor | None:
-        """The run's actor, claimed and recovered if need be; None for a run that has ended."""
+        """The run's actor, claimed and recovered if need be; None for a run that has ended.
+
+        What others posted while nobody drove it is durable, too: nobody is asked what was answered already.
+        """
         async with self._taking:
             actor = self._driver.actor(run_id)
             if actor is not None:
@@ -188,7 +207,9 @@ class Engine:
             first = commands.Recover(at=now) if runs.is_busy(actor.run) else commands.Tick(at=now)
             recovered = self._driver.order(actor, first)
         await recovered
-        await self._driver.take_posted([run_id])
+        if await self._driver.take_posted([run_id]):
+            with contextlib.suppress(errors.Refused):  # what was posted has ended the run
+                await self._driver.submit(actor, commands.Tick(at=self._driver.now()))
         return actor
 
     async def _recall(self, run_id: str) -> actors.Actor | None:
@@ -235,6 +256,9 @@ class Engine:
             if actor.run.workflow.nodes[flight.node].effect == "once":
                 await asyncio.wait([work])
                 continue
+            name = wiring.idempotency_key(actor.run.id, flight.node, flight.visit, flight.slot)
+            if (left := self.performer.left(name)) is not None:
+                actor.left[key] = left
             work.cancel()
             await asyncio.gather(work, return_exceptions=True)
             actor.work.pop(key, None)
@@ -325,6 +349,11 @@ class Engine:
         if asked is None:
             raise errors.Refused("the approval is not open (any more)", code="APPROVAL_CLOSED")
         decide(run, await door.answer(self.store, run, asked, given, self._driver.now()))
+
+    def overhear(self, listener: OnText) -> Callable[[], None]:
+        """Let `listener` hear what models say, from now until the returned function is called."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
 
     # -- reading ------------------------------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import cast
 
 from openskelo import errors
@@ -63,12 +64,16 @@ async def _command(store: wiring.Blobs, actor: actors.Actor, body: JsonObject, n
 
 
 def cache_entry(run: Run, of: task.Task, result: outcome.Outcome) -> dict[str, JsonObject]:
-    """What a successful attempt of a caching node leaves for later runs."""
-    if result.outputs is None or result.output_hash is None:
+    """What a successful attempt of a caching node leaves for later runs.
+
+    Work that was sent back has answered more than its inputs ask, and leaves nothing; nor do items of a foreach.
+    """
+    sent_back = isinstance(of.feedback, Mapping) and "from" in of.feedback
+    if result.outputs is None or result.output_hash is None or sent_back or of.item_index is not None:
         return {}
     entry: JsonObject = {
         "outputs": result.outputs,
         "outputHash": result.output_hash,
         "source": {"runId": run.id, "node": of.node.key, "visit": of.visit, "attempt": of.attempt},
     }
-    return {resolve.cache_key(of.node, result.inputs_hash): entry}
+    return {resolve.cache_key(run.id, of.node, result.inputs_hash): entry}

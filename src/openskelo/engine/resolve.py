@@ -5,6 +5,7 @@ This is work without effects, done between deciding and appending, so that it co
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Protocol, cast
 
 from openskelo import errors
@@ -52,7 +53,7 @@ async def _resolve(memory: Memory, run: Run, key: str, at: int) -> commands.Reso
     if node.when is not None and not _holds(node.when, scope):
         return commands.ResolveNode(at=at, node=key, visit=visit, skip=True)
     items = _items(node.foreach.items, scope) if node.foreach is not None else None
-    cached = await _cached(memory, node, values) if node.cache and items is None else None
+    cached = await _cached(memory, run, node, values) if _may_be_cached(run, node) else None
     return commands.ResolveNode(
         at=at,
         node=key,
@@ -91,14 +92,49 @@ def _items(text: str, scope: JsonObject) -> list[Json]:
     return result
 
 
-def cache_key(node: definition.Node, inputs_hash: str) -> str:
-    """The name under which a result is found again: the node's whole definition and its inputs."""
-    return canonical.digest({"node": codec.encode_node(node), "inputs": inputs_hash})
+def cache_key(run_id: str, node: definition.Node, inputs_hash: str) -> str:
+    """The name under which a result is found again: the work that the node does, and its inputs.
+
+    For a model the work is its expert with all parameters, its prompt and its contract. What is set aside for it, how
+    often it is tried and how it is drawn make it no other work. A prompt that tells the model about its run is
+    answered anew in every run.
+    """
+    plain = definition.Node(key=node.key, mode=node.mode)
+    same = replace(
+        node,
+        label=node.label if node.mode == "ai" else "",
+        reserve=plain.reserve,
+        estimate=None,
+        retry=plain.retry,
+        timeout_ms=None,
+        bounces=(),
+        repairs=0,
+        metadata={},
+    )
+    work: dict[str, Json] = {"node": codec.encode_node(same), "inputs": inputs_hash}
+    if _tells_of_run(node):
+        work["run"] = run_id
+    return canonical.digest(work)
 
 
-async def _cached(memory: Memory, node: definition.Node, values: JsonObject) -> commands.Cached | None:
+def _tells_of_run(node: definition.Node) -> bool:
+    """Whether a model's prompt holds anything about the run that is not among the node's inputs."""
+    if node.mode != "ai":
+        return False
+    files = cast("JsonObject", cast("JsonObject", node.config.get("pinned") or {}).get("files") or {})
+    texts = (node.config.get("prompt"), *(text for name, text in files.items() if not name.startswith("context/")))
+    seen: dict[str, JsonObject | None] = {"inputs": None, "run": None}
+    return any("run" in template.compile(text, seen).variables for text in texts if isinstance(text, str))
+
+
+def _may_be_cached(run: Run, node: definition.Node) -> bool:
+    """A visit that was sent back with something to mend is not answered with what was wrong before."""
+    return node.cache and node.foreach is None and run.nodes[node.key].slots[0].feedback is None
+
+
+async def _cached(memory: Memory, run: Run, node: definition.Node, values: JsonObject) -> commands.Cached | None:
     inputs_hash = canonical.digest(values)
-    found = await memory.cached(cache_key(node, inputs_hash))
+    found = await memory.cached(cache_key(run.id, node, inputs_hash))
     if found is None:
         return None
     return commands.Cached(

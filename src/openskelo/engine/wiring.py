@@ -122,7 +122,7 @@ async def make_task(blobs: Blobs, run: Run, flight: InFlight) -> task.Task:
         attempt=flight.attempt,
         inputs=values,
         now=state.entered_at,
-        idempotency_key=idempotency_key(run.id, flight),
+        idempotency_key=idempotency_key(run.id, flight.node, flight.visit, flight.slot),
         item_index=flight.item,
         item=item,
         feedback=state.slots[flight.slot].feedback,
@@ -130,9 +130,9 @@ async def make_task(blobs: Blobs, run: Run, flight: InFlight) -> task.Task:
     )
 
 
-def idempotency_key(run_id: str, flight: InFlight) -> str:
+def idempotency_key(run_id: str, node: str, visit: int, slot: int) -> str:
     """The same for every attempt of one visit and item, so that the outside can tell a repetition."""
-    name = f"{run_id}/{flight.node}/{flight.visit}/{flight.slot}"
+    name = f"{run_id}/{node}/{visit}/{slot}"
     return hashlib.sha256(name.encode()).hexdigest()
 
 

@@ -13,7 +13,7 @@ from openskelo.kernel.run import InFlight, NodeState, Run, Slot
 def decide(run: Run, report: commands.ReportAttempt) -> tuple[events.Event, ...]:
     """The facts a report makes true. A late or double report is refused: nothing happens twice."""
     in_flight(run, report)
-    artifacts = tuple(_artifact(report, note) for note in report.outcome.artifacts)
+    artifacts = tuple(artifact(report, note) for note in report.outcome.artifacts)
     failure = report.outcome.failure
     if failure is not None:
         return (*artifacts, *_failed(run, report, failure))
@@ -28,8 +28,11 @@ def in_flight(run: Run, report: commands.ReportAttempt | commands.ReportInterrup
     return flight
 
 
-def _artifact(report: commands.ReportAttempt, note: outcome.ArtifactNote) -> events.ArtifactCreated:
-    artifact: JsonObject = {
+def artifact(
+    about: commands.ReportAttempt | events.AttemptCancelled | events.AttemptInterrupted, note: outcome.ArtifactNote
+) -> events.ArtifactCreated:
+    """The fact that the attempt, which has landed or is being stopped, leaves a file."""
+    kept: JsonObject = {
         "id": note.id,
         "kind": note.kind,
         "name": note.name,
@@ -38,12 +41,7 @@ def _artifact(report: commands.ReportAttempt, note: outcome.ArtifactNote) -> eve
         "mediaType": note.media_type,
     }
     return events.ArtifactCreated(
-        at=report.at,
-        node=report.node,
-        visit=report.visit,
-        attempt=report.attempt,
-        item=report.item,
-        artifact=artifact,
+        at=about.at, node=about.node, visit=about.visit, attempt=about.attempt, item=about.item, artifact=kept
     )
 
 
