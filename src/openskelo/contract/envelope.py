@@ -8,11 +8,10 @@ canonical bytes, so that data can be pruned (`dataHash` in its place) and the ch
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
-from json.encoder import encode_basestring as quote
+from hashlib import sha256 as _sha256
 from typing import cast
 
 import orjson
@@ -35,22 +34,32 @@ class Chain:
     node_ids: dict[str, str] = field(default_factory=dict[str, str])
 
 
+#: The end of every envelope of a type.
+_TAILS = {kind: f'"type":"{name}"}}' for kind, name in events.NAMES.items()}
+
+
 def seal(chain: Chain, event: events.Event) -> bytes:
     """The event's line, and the chain moved on by it."""
+    prev, run_id = chain.head, chain.run_id
     chain.seq = seq = chain.seq + 1
     data = canonical.dumps(events.encode(event))
-    node = getattr(event, "node", None)
-    node_id = "" if node is None else f'"nodeId":"{_node_id(chain, node)}",'
-    head = f'"id":"{event_id(chain.run_id, seq)}",{node_id}"prev":"{chain.head}","runId":"{chain.run_id}",'
-    tail = f'"seq":{seq},"ts":"{timestamp(event.at)}","type":{quote(events.NAMES[type(event)])}}}'
-    digest = link(chain.head, f"{{{head}{tail}".encode(), hashlib.sha256(data).hexdigest())
-    chain.head = digest
-    return b'{"data":' + data + f',"hash":"{digest}",{head}{tail}'.encode()
+    key = getattr(event, "node", None)
+    node = "" if key is None else chain.node_ids.get(key) or _name_node(chain, key)
+    envelope = (
+        f'"id":"{event_id(run_id, seq)}",{node}"prev":"{prev}","runId":"{run_id}","seq":{seq},'
+        f'"ts":"{timestamp(event.at)}",{_TAILS[type(event)]}'
+    )
+    chain.head = digest = _link(prev, "{" + envelope, _sha256(data).hexdigest())
+    return b'{"data":%b,"hash":"%b",%b' % (data, digest.encode(), envelope.encode())
+
+
+def _link(prev: str, envelope: str, data_hash: str) -> str:
+    return _sha256(f"{prev}\n{envelope}\n{data_hash}".encode()).hexdigest()
 
 
 def link(prev: str, envelope: bytes, data_hash: str) -> str:
-    """The hash that a line adds to the chain."""
-    return hashlib.sha256(b"%b\n%b\n%b" % (prev.encode(), envelope, data_hash.encode())).hexdigest()
+    """The hash that a line adds to the chain; `envelope` is the line's canonical form without `data` and `hash`."""
+    return _link(prev, envelope.decode(), data_hash)
 
 
 def open_line(line: bytes) -> tuple[JsonObject, events.Event]:
@@ -63,14 +72,13 @@ def open_line(line: bytes) -> tuple[JsonObject, events.Event]:
 
 def event_id(run_id: str, seq: int) -> str:
     """The event's UUID: version 8, made of the run's id and the event's place in it."""
-    text = hashlib.sha256(f"{run_id}/{seq}".encode()).hexdigest()
+    text = _sha256(f"{run_id}/{seq}".encode()).hexdigest()
     return f"{text[:8]}-{text[8:12]}-8{text[13:16]}-a{text[17:20]}-{text[20:32]}"
 
 
 def timestamp(at: int) -> str:
     """Milliseconds since the epoch as ISO-8601 UTC."""
-    seconds, rest = divmod(at, 1000)
-    return f"{_second(seconds)}.{rest:03d}Z"
+    return f"{_second(at // 1000)}.{at % 1000:03d}Z"
 
 
 def milliseconds(text: str) -> int:
@@ -88,8 +96,6 @@ def _epoch(text: str) -> int:
     return int(datetime.fromisoformat(text + "+00:00").timestamp()) * 1000
 
 
-def _node_id(chain: Chain, key: str) -> str:
-    found = chain.node_ids.get(key)
-    if found is None:
-        found = chain.node_ids[key] = ids.derive(chain.run_id, key)
-    return found
+def _name_node(chain: Chain, key: str) -> str:
+    named = chain.node_ids[key] = f'"nodeId":"{ids.derive(chain.run_id, key)}",'
+    return named

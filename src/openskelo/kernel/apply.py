@@ -80,6 +80,8 @@ def _run_created(run: Run, event: events.RunCreated) -> None:
     run.mode = event.mode
     run.global_mode = event.global_mode
     run.parent = event.parent
+    nodes = run.workflow.nodes
+    run.resolves = frozenset(key for key, node in nodes.items() if places.needs_resolution(run, node))
     for node in run.nodes.values():
         if node.waiting == 0:
             places.enter(run, node, event.at)

@@ -8,7 +8,7 @@ from typing import cast
 from openskelo.kernel import events, places
 from openskelo.kernel.json import JsonObject, Stored
 from openskelo.kernel.run import OpenApproval, Run
-from openskelo.kernel.stall import Streak
+from openskelo.kernel.stall import NO_STREAK
 
 
 def requested(run: Run, event: events.ApprovalRequested) -> None:
@@ -69,7 +69,7 @@ def resolved(run: Run, event: events.ApprovalResolved) -> None:
                 places.requeue(run, node, asked.slot)
         case _:  # stalled
             slot = node.slots[asked.slot]
-            slot.streak = node.loop = Streak()
+            slot.streak = node.loop = NO_STREAK
             if asked.rule is None:
                 places.requeue(run, node, asked.slot)
             else:

@@ -112,6 +112,10 @@ class Amount:
     tool_nanousd: int = 0
 
 
+#: What a node reserves that costs nothing but its step.
+NOTHING = Amount()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """The run's budget; None is no limit, 0 allows none."""
@@ -164,7 +168,7 @@ class Node:
     effect: Effect = "pure"
     repeatable: bool = False
     cache: bool = False
-    reserve: Amount = field(default_factory=Amount)
+    reserve: Amount = NOTHING
     estimate: Estimate | None = None
     metadata: JsonObject = field(default_factory=dict[str, Json])
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import heapq
-from typing import assert_never, cast
+from typing import Any, assert_never, cast
 
 from openskelo.kernel import definition, events, places
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.kernel.run import AttemptId, InFlight, NodeState, Run, Slot
-from openskelo.kernel.stall import Streak
+from openskelo.kernel.stall import NO_STREAK
 
 
 def started(run: Run, event: events.AttemptStarted) -> None:
@@ -26,10 +26,12 @@ def started(run: Run, event: events.AttemptStarted) -> None:
     if not node.queue or (shape.foreach is not None and node.running >= shape.foreach.concurrency):
         run.ready.pop(event.node, None)
     reserve = shape.reserve
-    run.reserved.steps += 1
-    run.reserved.tokens += reserve.tokens
-    run.reserved.cost_nanousd += reserve.cost_nanousd
-    run.reserved.tool_nanousd += reserve.tool_nanousd
+    held = run.reserved
+    held.steps += 1
+    if reserve is not definition.NOTHING:
+        held.tokens += reserve.tokens
+        held.cost_nanousd += reserve.cost_nanousd
+        held.tool_nanousd += reserve.tool_nanousd
     run.in_flight[event.node, event.visit, index] = InFlight(
         event.node, event.visit, index, event.attempt, event.item, event.at, reserve
     )
@@ -46,8 +48,8 @@ def _land(run: Run, event: events.AttemptSucceeded | events.AttemptFailed) -> No
     elif event.attempt > node.slots[index].attempt:
         run.spent.steps += 1  # a person's answer or a cached result is the attempt
         node.attempts += 1
-    metrics = cast("JsonObject", event.receipt["metrics"])
-    run.spent.tokens += cast("int", metrics["tokens_in"]) + cast("int", metrics["tokens_out"])
+    metrics: Any = event.receipt["metrics"]
+    run.spent.tokens += metrics["tokens_in"] + metrics["tokens_out"]
     if event.spent is not None:
         run.spent.cost_nanousd += cast("int", event.spent["costNanousd"])
         run.spent.tool_nanousd += cast("int", event.spent["toolNanousd"])
@@ -58,10 +60,12 @@ def _land(run: Run, event: events.AttemptSucceeded | events.AttemptFailed) -> No
 
 def _give_back(run: Run, node: NodeState, reserve: definition.Amount) -> None:
     node.running -= 1
-    run.reserved.steps -= 1
-    run.reserved.tokens -= reserve.tokens
-    run.reserved.cost_nanousd -= reserve.cost_nanousd
-    run.reserved.tool_nanousd -= reserve.tool_nanousd
+    held = run.reserved
+    held.steps -= 1
+    if reserve is not definition.NOTHING:
+        held.tokens -= reserve.tokens
+        held.cost_nanousd -= reserve.cost_nanousd
+        held.tool_nanousd -= reserve.tool_nanousd
 
 
 def _cut(run: Run, event: events.AttemptInterrupted | events.AttemptCancelled) -> tuple[AttemptId, InFlight]:
@@ -89,7 +93,7 @@ def succeeded(run: Run, event: events.AttemptSucceeded) -> None:
     slot.feedback = None
     node.done_slots += 1
     if node.loop.length:
-        node.loop = Streak()
+        node.loop = NO_STREAK
     if run.workflow.nodes[event.node].foreach is None:
         places.finish(run, node, event.at)
     elif node.done_slots == len(node.slots):

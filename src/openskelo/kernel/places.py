@@ -38,9 +38,8 @@ def enter(run: Run, node: NodeState, at: int) -> None:
     node.slots = [Slot(feedback=node.feedback)]
     node.feedback = None
     node.queue = deque((0,))
-    shape = run.workflow.nodes[node.key]
-    dead = dag.is_dead(run.graph, node.key, run.skipped)
-    if not dead and needs_resolution(run, shape):
+    dead = bool(run.skipped) and dag.is_dead(run.graph, node.key, run.skipped)
+    if not dead and node.key in run.resolves:
         node.status = "resolving"
         run.resolving[node.key] = None
     else:

@@ -1,19 +1,19 @@
-"""The hashable record of one attempt, chained to the one before.
+"""The hashable record of one attempt, chained to the one before: a document of strings and integers.
 
-`canonical` writes RFC 8785 bytes by hand, because the kernel imports no JSON library and a receipt has a fixed shape
-of strings and integers; a property test holds it to `values.canonical`.
+The eight fields of the Workflow DSL (`plan_id, step_id, op, ts, inputs_hash, output_ref, output_hash, metrics`), then
+ours: `visit, item, attempt, status, workflow_hash`, and `prev`, the hash of the receipt before. `canonical` writes
+RFC 8785 bytes by hand, because the kernel imports no JSON library and a receipt has a fixed shape; a property test
+holds it to `values.canonical`.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
 from json.encoder import encode_basestring as quote
 from typing import Any, Literal
 
-from openskelo.kernel.json import Json, JsonObject
-from openskelo.kernel.outcome import Metrics
+from openskelo.kernel.json import JsonObject
 
 Status = Literal["succeeded", "failed", "interrupted", "cancelled"]
 
@@ -23,66 +23,19 @@ GENESIS = "sha256:" + "0" * 64
 NOTHING = "sha256:" + hashlib.sha256(b"null").hexdigest()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Receipt:
-    """The eight fields of the Workflow DSL, then ours: visit, item, attempt, status, workflow hash, predecessor."""
-
-    plan_id: str
-    step_id: str
-    op: str
-    ts: int
-    inputs_hash: str
-    output_ref: str
-    output_hash: str
-    metrics: Metrics
-    visit: int
-    attempt: int
-    status: Status
-    workflow_hash: str
-    prev: str
-    item: int | None = None
-
-    def document(self) -> dict[str, Json]:
-        """The receipt as JSON, as events hold it."""
-        metrics = self.metrics
-        document: dict[str, Json] = {
-            "plan_id": self.plan_id,
-            "step_id": self.step_id,
-            "op": self.op,
-            "ts": self.ts,
-            "inputs_hash": self.inputs_hash,
-            "output_ref": self.output_ref,
-            "output_hash": self.output_hash,
-            "metrics": {
-                "tokens_in": metrics.tokens_in,
-                "tokens_out": metrics.tokens_out,
-                "wall_ms": metrics.wall_ms,
-            },
-            "visit": self.visit,
-            "attempt": self.attempt,
-            "status": self.status,
-            "workflow_hash": self.workflow_hash,
-            "prev": self.prev,
-        }
-        if self.item is not None:
-            document["item"] = self.item
-        return document
-
-
 def canonical(receipt: JsonObject) -> bytes:
-    """The RFC 8785 bytes of a receipt document."""
-    fields: dict[str, Any] = dict(receipt)
+    """The RFC 8785 bytes of a receipt document, whose hashes, op and status are plain ASCII."""
+    fields: Any = receipt
     metrics = fields["metrics"]
     item = f'"item":{fields["item"]},' if "item" in fields else ""
-    text = (
-        f'{{"attempt":{fields["attempt"]},"inputs_hash":{quote(fields["inputs_hash"])},{item}"metrics":{{"tokens_in":'
+    return (
+        f'{{"attempt":{fields["attempt"]},"inputs_hash":"{fields["inputs_hash"]}",{item}"metrics":{{"tokens_in":'
         f'{metrics["tokens_in"]},"tokens_out":{metrics["tokens_out"]},"wall_ms":{metrics["wall_ms"]}}},'
-        f'"op":{quote(fields["op"])},"output_hash":{quote(fields["output_hash"])},'
-        f'"output_ref":{quote(fields["output_ref"])},"plan_id":{quote(fields["plan_id"])},'
-        f'"prev":{quote(fields["prev"])},"status":{quote(fields["status"])},"step_id":{quote(fields["step_id"])},'
-        f'"ts":{fields["ts"]},"visit":{fields["visit"]},"workflow_hash":{quote(fields["workflow_hash"])}}}'
-    )
-    return text.encode()
+        f'"op":"{fields["op"]}","output_hash":"{fields["output_hash"]}","output_ref":{quote(fields["output_ref"])},'
+        f'"plan_id":{quote(fields["plan_id"])},"prev":"{fields["prev"]}","status":"{fields["status"]}",'
+        f'"step_id":{quote(fields["step_id"])},"ts":{fields["ts"]},"visit":{fields["visit"]},'
+        f'"workflow_hash":"{fields["workflow_hash"]}"}}'
+    ).encode()
 
 
 def digest(receipt: JsonObject) -> str:

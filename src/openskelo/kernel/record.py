@@ -48,22 +48,29 @@ def receipt(run: Run, tried: Tried, evidence: Evidence, at: int) -> dict[str, Js
     """The receipt of one attempt, chained to the run's last one."""
     previous = run.last_receipt
     node = tried.node
-    return receipts.Receipt(
-        plan_id=run.workflow.name,
-        step_id=node,
-        op=run.workflow.nodes[node].mode,
-        ts=at,
-        inputs_hash=evidence.inputs_hash or receipts.NOTHING,
-        output_ref=f"var:{node}" if evidence.status == "succeeded" else "none",
-        output_hash=evidence.output_hash or receipts.NOTHING,
-        metrics=evidence.metrics,
-        visit=tried.visit,
-        attempt=tried.attempt,
-        item=tried.item,
-        status=evidence.status,
-        workflow_hash=run.workflow.hash,
-        prev=receipts.GENESIS if previous is None else receipts.digest(previous),
-    ).document()
+    metrics = evidence.metrics
+    document: dict[str, Json] = {
+        "plan_id": run.workflow.name,
+        "step_id": node,
+        "op": run.workflow.nodes[node].mode,
+        "ts": at,
+        "inputs_hash": evidence.inputs_hash or receipts.NOTHING,
+        "output_ref": f"var:{node}" if evidence.status == "succeeded" else "none",
+        "output_hash": evidence.output_hash or receipts.NOTHING,
+        "metrics": {
+            "tokens_in": metrics.tokens_in,
+            "tokens_out": metrics.tokens_out,
+            "wall_ms": metrics.wall_ms,
+        },
+        "visit": tried.visit,
+        "attempt": tried.attempt,
+        "status": evidence.status,
+        "workflow_hash": run.workflow.hash,
+        "prev": receipts.GENESIS if previous is None else receipts.digest(previous),
+    }
+    if tried.item is not None:
+        document["item"] = tried.item
+    return document
 
 
 def cut(run: Run, flight: InFlight, at: int, status: receipts.Status) -> dict[str, Json]:

@@ -10,7 +10,7 @@ from openskelo.kernel import definition
 from openskelo.kernel.events import Ending
 from openskelo.kernel.flows import dag
 from openskelo.kernel.json import Json, JsonObject, Stored
-from openskelo.kernel.stall import Streak
+from openskelo.kernel.stall import NO_STREAK, Streak
 
 SlotState = Literal["ready", "running", "waiting", "asking", "done"]
 NodeStatus = Literal["waiting", "ready", "resolving", "active", "asking", "done"]
@@ -29,7 +29,7 @@ class Slot:
     interruptions: int = 0
     outputs: Stored | None = None
     feedback: Json = None
-    streak: Streak = field(default_factory=Streak)
+    streak: Streak = NO_STREAK
 
 
 @dataclass(slots=True)
@@ -54,7 +54,7 @@ class NodeState:
     outputs: Stored | None = None
     item_outputs: tuple[Stored, ...] | None = None
     bounces: dict[int, int] = field(default_factory=dict[int, int])
-    loop: Streak = field(default_factory=Streak)
+    loop: Streak = NO_STREAK
     error: JsonObject | None = None
 
 
@@ -133,6 +133,7 @@ class Run:
     mode: Literal["AUTO", "INTERACTIVE"] = "AUTO"
     global_mode: Literal["PLANNING", "IMPLEMENTATION"] = "IMPLEMENTATION"
     parent: JsonObject | None = None
+    resolves: frozenset[str] = frozenset()
     ready: OrderedDict[str, None] = field(default_factory=OrderedDict[str, None])
     resolving: dict[str, None] = field(default_factory=dict[str, None])
     finishing: dict[str, None] = field(default_factory=dict[str, None])

@@ -18,7 +18,7 @@ class Streak:
     def extended(self, verdict: tuple[str, str], output: str) -> Streak:
         """The streak after one more failure. A failure without any output (a crash, a timeout) ends a streak."""
         if not output:
-            return Streak()
+            return NO_STREAK
         if verdict != self.verdict or not self.length:
             return Streak(verdict=verdict, output=output, length=1)
         return Streak(
@@ -27,6 +27,10 @@ class Streak:
             length=self.length + 1,
             same_output=self.same_output and output == self.output,
         )
+
+
+#: Nothing has failed yet, or what failed last was something else.
+NO_STREAK = Streak()
 
 
 def kind(streak: Streak, stall_after: int) -> Literal["output", "verdict"] | None:

@@ -38,7 +38,14 @@ def dumps(value: Json) -> bytes:
         data = orjson.dumps(value, default=_open, option=_OPTIONS)
     except TypeError:
         return _dumps_slowly(value)
-    traces = b"null" in data or b".0" in data or b"e-6" in data or b"e+" in data or not data.isascii()
+    # Single characters first: they are found many times faster than pairs.
+    traces = (
+        not data.isascii()
+        or (b"." in data and b".0" in data)
+        or (b"-" in data and b"e-6" in data)
+        or (b"+" in data and b"e+" in data)
+        or b"null" in data
+    )
     return _dumps_slowly(value) if traces and not _orjson_agrees(value) else data
 
 
