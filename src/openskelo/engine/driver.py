@@ -11,6 +11,8 @@ import contextlib
 import heapq
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
 
 from openskelo import errors
 from openskelo.engine import actor as actors
@@ -23,6 +25,16 @@ from openskelo.stores import log
 
 #: How soon commands of other processes are noticed.
 POLL_SECONDS = 0.05
+#: How long one task goes from attempt to attempt before others get their turn.
+RELAY_SECONDS = 0.005
+
+
+@dataclass(slots=True)
+class _Relay:
+    """A task that has finished one attempt and can go on with another."""
+
+    task: asyncio.Task[None]
+    next: tuple[actors.Actor, InFlight] | None = None
 
 
 class Driver:
@@ -37,6 +49,7 @@ class Driver:
         self._dirty: dict[str, actors.Actor] = {}
         self._dropped: dict[str, errors.OpenSkeloError] = {}
         self._at_work = 0
+        self._relay: _Relay | None = None
         self._timers: list[tuple[int, str]] = []
         self.between_turns = asyncio.Lock()  # held while memory is ahead of the log
         self._mail = asyncio.Event()
@@ -212,8 +225,7 @@ class Driver:
                     key = (fact.node, fact.visit, fact.item or 0)
                     flight = run.in_flight.get(key)
                     if flight is not None and flight.attempt == fact.attempt:
-                        self._at_work += 1
-                        actor.work[key] = asyncio.create_task(self._work(actor, flight))
+                        actor.work[key] = self._begin(actor, flight)
                 case events.AttemptCancelled():
                     stopped = actor.work.pop((fact.node, fact.visit, fact.item or 0), None)
                     if stopped is not None:
@@ -240,31 +252,58 @@ class Driver:
 
     # -- work ---------------------------------------------------------------------------------------------------------
 
+    def _begin(self, actor: actors.Actor, flight: InFlight) -> asyncio.Task[None]:
+        """Start an attempt: in a task of its own, or in the one that has just finished another and takes this turn."""
+        self._at_work += 1
+        relay = self._relay
+        if relay is None or relay.next is not None:
+            return asyncio.create_task(self._work(actor, flight))
+        relay.next = (actor, flight)
+        return relay.task
+
     async def _work(self, actor: actors.Actor, flight: InFlight) -> None:
-        """Perform one attempt and report it.
+        """Perform an attempt and report it; then the one that follows from it, and so on.
 
         When nothing else is under way the report is made durable here and now, which saves a trip through the loop;
         otherwise the loop gathers it with the reports of others into one append.
         """
-        try:
-            letter = await self._perform(actor, flight)
-        except errors.StoreError as error:  # what it came to cannot be kept: to the log it was cut
-            async with self.between_turns:
-                await self._drop(actor, error)
-            return
-        finally:
-            self._at_work -= 1
-        actor.work.pop((flight.node, flight.visit, flight.slot), None)
-        if self._at_work or self.between_turns.locked():
-            self.send(actor, letter)
-            return
-        self._deliver(actor, letter)
+        task = cast("asyncio.Task[None]", asyncio.current_task())
+        clock = asyncio.get_running_loop().time
+        rest_at = clock() + RELAY_SECONDS
+        while True:
+            try:
+                letter = await self._perform(actor, flight)
+            except errors.StoreError as error:  # what it came to cannot be kept: to the log it was cut
+                async with self.between_turns:
+                    await self._drop(actor, error)
+                return
+            finally:
+                self._at_work -= 1
+            actor.work.pop((flight.node, flight.visit, flight.slot), None)
+            if self._at_work or self.between_turns.locked():
+                self.send(actor, letter)
+                return
+            self._deliver(actor, letter)
+            following = await self._take_turn(task)
+            if following is None:
+                return
+            actor, flight = following
+            if clock() >= rest_at:  # work that never waits must not keep everybody else waiting
+                await asyncio.sleep(0)
+                rest_at = clock() + RELAY_SECONDS
+
+    async def _take_turn(self, task: asyncio.Task[None]) -> tuple[actors.Actor, InFlight] | None:
+        """Take the turn in a working task, which goes on with the first attempt that the turn starts."""
         async with self.between_turns:
+            self._relay = relay = _Relay(task)
             try:
                 await self._turn()
             except Exception as error:
                 self._give_up(error)
                 raise
+            finally:
+                self._relay = None
+        return relay.next
 
     async def _perform(self, actor: actors.Actor, flight: InFlight) -> actors.Letter:
         cached: Mapping[str, JsonObject] = {}
