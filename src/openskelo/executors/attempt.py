@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol, cast
 
@@ -111,6 +111,7 @@ class Performer:
             project_handlers=self._handlers,
         )
         self._prepared: dict[int, _Prepared] = {}
+        self._contracts: dict[bytes, ports.Ports] = {}
         self._under_way: dict[str, job.Job] = {}
 
     async def perform(self, of: task.Task) -> Attempted:
@@ -234,10 +235,10 @@ class Performer:
 
     def _prepare(self, node: definition.Node) -> _Prepared:
         own = node.handler == "builtin:write-file"  # an author may let it write outside the roots
-        outputs = ports.Ports(node.outputs, "output", None if own else place.readable_roots(self._project))
+        outputs = self._compile(node.outputs, "output", anywhere=own)
         prepared = _Prepared(
             node=node,
-            inputs=ports.Ports(node.inputs, "input", place.readable_roots(self._project)),
+            inputs=self._compile(node.inputs, "input"),
             outputs=outputs,
             work=work.resolve(node, self._means, outputs),
         )
@@ -245,6 +246,17 @@ class Performer:
             del self._prepared[next(iter(self._prepared))]
         self._prepared[id(node)] = prepared  # holds the node, so that its id stays its own
         return prepared
+
+    def _compile(self, declared: Sequence[definition.Port], word: str, *, anywhere: bool = False) -> ports.Ports:
+        """The contract of these ports; nodes that declare the same share one."""
+        each = [(p.name, p.schema, p.kind, p.required, p.has_default, p.default) for p in declared]
+        key = orjson.dumps((word, anywhere, each))
+        found = self._contracts.get(key)
+        if found is None:
+            found = ports.Ports(declared, word, None if anywhere else place.readable_roots(self._project))
+            if len(self._contracts) < _MAX_PREPARED:
+                self._contracts[key] = found
+        return found
 
     def _admit_outputs(self, returned: object, defaults: JsonObject, trace: _Trace) -> tuple[JsonObject, bytes]:
         """The outputs (a copy that nobody else holds) and their bytes, once they are JSON that may be kept."""
