@@ -17,7 +17,7 @@ write_roots: [out, /tmp/blog]
 read_roots: texts
 allow: {commands: true, private_addresses: true}
 secrets: {TOKEN: "${env:BLOG_TOKEN}"}
-providers: {anything: [goes, here]}
+checkers: {anything: [goes, here]}
 """
 
 

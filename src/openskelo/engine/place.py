@@ -26,6 +26,7 @@ def project_at(path: Path | str = ".", *, data_dir: Path | str | None = None) ->
         allow_commands=file.allow_commands,
         allow_private_addresses=file.allow_private_addresses,
         secrets=file.secrets,
+        models=file.models,
     )
 
 

@@ -70,6 +70,13 @@ class Provider(Protocol):
         ...
 
 
+@runtime_checkable
+class Closable(Protocol):
+    """A provider that holds something open."""
+
+    async def close(self) -> None: ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Planned:
     """One way to have a request answered: by which expert, provider and model, and exactly what is sent to it."""

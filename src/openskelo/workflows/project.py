@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from openskelo import errors
-from openskelo.workflows import cursor, problems, source
+from openskelo.providers import config
+from openskelo.workflows import cursor, experts, problems, source
 
 FILE = "skelo.yaml"
 DATA_DIR = ".skelo"
 _KEYS = frozenset({"name", "data_dir", "write_roots", "read_roots", "allow", "secrets"})
 #: Sections that other parts of OpenSkelo read.
-_ELSEWHERE = frozenset({"providers", "experts", "checkers", "tools", "modes"})
+_ELSEWHERE = frozenset({"checkers", "tools", "modes"})
 _REFERENCE = re.compile(r"\$\{env:[A-Za-z_][A-Za-z0-9_]*\}\Z")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,99}\Z")
 
@@ -30,6 +31,7 @@ class ProjectFile:
     allow_commands: bool = False
     allow_private_addresses: bool = False
     secrets: Mapping[str, str] = field(default_factory=dict[str, str])
+    models: config.Config = field(default_factory=config.embedded)
 
 
 def find_root(path: Path) -> Path:
@@ -65,7 +67,7 @@ def check(root: Path) -> tuple[ProjectFile, tuple[problems.Problem, ...]]:
     report = read.report()
     if read.value is None:
         return ProjectFile(), ()
-    fields = cursor.Cursor(read.value, (), report).fields(_KEYS | _ELSEWHERE)
+    fields = cursor.Cursor(read.value, (), report).fields(_KEYS | experts.KEYS | _ELSEWHERE)
     found = ProjectFile() if fields is None else _read(fields)
     return found, report.problems()
 
@@ -82,6 +84,7 @@ def _read(fields: cursor.Fields) -> ProjectFile:
         allow_commands=switches is not None and switches.flag("commands", default=False),
         allow_private_addresses=switches is not None and switches.flag("private_addresses", default=False),
         secrets=_secrets(fields.get("secrets")),
+        models=experts.read(fields),
     )
 
 

@@ -1,0 +1,77 @@
+"""What an answer costs: the project's own prices first, then the public list, else nobody knows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from decimal import ROUND_HALF_UP, Decimal
+
+from openskelo.providers import config, seam
+
+#: The names of our kinds in the public list.
+_LISTED: Mapping[config.Kind, str] = {"openai": "openai", "anthropic": "anthropic", "gemini": "google"}
+_NANO = Decimal(10**9)
+
+
+def cost(provider: config.ProviderConfig, model: str, usage: seam.Usage) -> int | None:
+    """What `usage` costs in billionths of a dollar; None when the price of the model is not known.
+
+    A model on a server of its own (`base_url`) has only the price that the project gives it.
+    """
+    if provider.prices is not None:
+        own = provider.prices
+        million = Decimal(10**6)
+        total = (
+            Decimal(str(own.input_usd_per_mtok)) * usage.tokens_in
+            + Decimal(str(own.output_usd_per_mtok)) * usage.tokens_out
+        ) / million
+        return _nano(total)
+    if provider.kind in config.FREE:
+        return 0
+    if provider.base_url is not None or provider.kind not in _LISTED:
+        return None
+    return _listed(_LISTED[provider.kind], model, usage)
+
+
+def _listed(provider: str, model: str, usage: seam.Usage) -> int | None:
+    try:
+        import genai_prices  # noqa: PLC0415 -- comes with the extras, and is large
+    except ImportError:
+        return None
+    counted = genai_prices.Usage(input_tokens=usage.tokens_in, output_tokens=usage.tokens_out)
+    try:
+        return _nano(genai_prices.calc_price(counted, model, provider_id=provider).total_price)
+    except LookupError:
+        return None
+
+
+def _nano(usd: Decimal) -> int:
+    return int((usd * _NANO).to_integral_value(rounding=ROUND_HALF_UP))
+
+
+class Priced:
+    """A provider whose answers say what they cost, those that cannot be used included."""
+
+    def __init__(self, provider: seam.Provider, settings: config.ProviderConfig) -> None:
+        self._provider = provider
+        self._settings = settings
+
+    async def close(self) -> None:
+        """Close what the provider holds open."""
+        if isinstance(self._provider, seam.Closable):
+            await self._provider.close()
+
+    async def complete(self, request: seam.Request, on_text: seam.OnText) -> seam.Answer:
+        try:
+            return self._priced(await self._provider.complete(request, on_text), request)
+        except seam.Unusable as error:
+            error.answer = self._priced(error.answer, request)
+            raise
+
+    def _priced(self, answer: seam.Answer, request: seam.Request) -> seam.Answer:
+        found = cost(self._settings, answer.model, answer.usage)
+        asked = request.parameters.get("model")
+        if found is None and isinstance(asked, str):
+            # Servers may name a dated version that the list does not have.
+            found = cost(self._settings, asked, answer.usage)
+        return replace(answer, cost_nanousd=found or 0, priced=found is not None)

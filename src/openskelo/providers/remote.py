@@ -1,0 +1,144 @@
+"""A model behind an HTTP API: one streamed request through its official client, no retries, no loop."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from openskelo.kernel.json import Json
+from openskelo.providers import clients, config, failure, keys, seam
+
+if TYPE_CHECKING:
+    import httpx2
+    from pydantic_ai import messages, models, settings
+
+#: What the author may say beside the parameters every model has; the rest goes to the server as it is.
+_KNOWN = frozenset({"top_k", "presence_penalty", "frequency_penalty"})
+
+
+class Remote:
+    """One API with one key. Its connections are opened at the first request and closed by `close`."""
+
+    def __init__(self, settings: config.ProviderConfig, environment: Mapping[str, str]) -> None:
+        self._settings = settings
+        self._environment = environment
+        self._client: httpx2.AsyncClient | None = None
+        self._models: dict[str, models.Model] = {}
+
+    async def complete(self, request: seam.Request, on_text: seam.OnText) -> seam.Answer:
+        name = request.parameters.get("model") or self._settings.model
+        if not isinstance(name, str):
+            hint = "give the provider or the expert a `model` in skelo.yaml"
+            raise failure.final("PROVIDER_BAD_REQUEST", f"{self._settings.name} needs the name of a model", hint=hint)
+        key = keys.resolve(self._settings, self._environment)
+        model = self._model(name, key)
+        from pydantic_ai import exceptions  # noqa: PLC0415 -- an extra, and heavy
+
+        from openskelo.providers import remote_failure  # noqa: PLC0415 -- imports the same
+
+        try:
+            async with asyncio.timeout(self._settings.timeout_ms / 1000):
+                answer = await _ask(model, request, on_text, self._parameters(model, request))
+        except TimeoutError as error:
+            message = f"{self._settings.name} did not answer within {self._settings.timeout_ms / 1000:g} s"
+            raise failure.transient("PROVIDER_TIMEOUT", message, hint="raise its timeout_ms") from error
+        except (exceptions.AgentRunError, exceptions.UserError) as error:
+            known = remote_failure.failed(self._settings.name, error)
+            # Servers quote what they were sent; the chain of causes would too.
+            known.args = (keys.mask(known.message, key),)
+            known.message = keys.mask(known.message, key)
+            raise known from None
+        return failure.usable(answer, request.schema)
+
+    async def close(self) -> None:
+        """Let go of the connections."""
+        client, self._client = self._client, None
+        self._models.clear()
+        if client is not None:
+            await client.aclose()
+
+    def _model(self, name: str, key: str) -> models.Model:
+        if name not in self._models:
+            if self._client is None:
+                self._client = clients.http(self._settings)
+            self._models[name] = clients.make(self._settings, name, key=key, client=self._client)
+        return self._models[name]
+
+    def _parameters(self, model: models.Model, request: seam.Request) -> settings.ModelSettings:
+        """What the model is told beside the messages; what its API does not have (a seed, mostly) is left out."""
+        given = request.parameters
+        extras = given.get("model_params")
+        more: Mapping[str, Json] = extras if isinstance(extras, Mapping) else {}
+        told: dict[str, object] = {
+            "timeout": self._settings.timeout_ms / 1000,
+            "max_retries": 0,
+            "max_tokens": request.max_tokens,
+            "stop_sequences": [stop] if isinstance(stop := given.get("stop"), str) else stop,
+            **{name: given.get(name) for name in ("temperature", "top_p", "seed")},
+            **{name: value for name, value in more.items() if name in _KNOWN},
+        }
+        rest = {name: value for name, value in more.items() if name not in _KNOWN}
+        if rest:
+            if "extra_body" in model.unsupported_settings:
+                message = f"{self._settings.kind} does not know the parameter {next(iter(rest))!r}"
+                hint = f"it knows {', '.join(sorted(_KNOWN))}"
+                raise failure.final("PROVIDER_BAD_REQUEST", message, hint=hint)
+            told["extra_body"] = rest
+        usable = {
+            name: value for name, value in told.items() if value is not None and name not in model.unsupported_settings
+        }
+        from pydantic_ai import settings  # noqa: PLC0415 -- an extra, and heavy
+
+        return settings.ModelSettings(**usable)  # pyright: ignore[reportArgumentType] -- built by name
+
+
+async def _ask(
+    model: models.Model, request: seam.Request, on_text: seam.OnText, told: settings.ModelSettings
+) -> seam.Answer:
+    from pydantic_ai import messages  # noqa: PLC0415 -- an extra, and heavy
+
+    async with model.request_stream(_conversation(request), told, _output(model, request)) as stream:
+        async for event in stream:
+            match event:
+                case messages.PartStartEvent(part=messages.TextPart(content=piece)) if piece:
+                    on_text(piece)
+                case messages.PartDeltaEvent(delta=messages.TextPartDelta(content_delta=piece)) if piece:
+                    on_text(piece)
+                case _:
+                    pass
+        response = stream.get()
+        if stream.finish_reason is None:
+            raise failure.transient("PROVIDER_UNAVAILABLE", f"the answer of {model.model_name} broke off")
+    text = "".join(part.content for part in response.parts if isinstance(part, messages.TextPart))
+    return seam.Answer(
+        text=text,
+        usage=seam.Usage(tokens_in=response.usage.input_tokens, tokens_out=response.usage.output_tokens),
+        model=response.model_name or model.model_name,
+        finish_reason=stream.finish_reason,
+    )
+
+
+def _conversation(request: seam.Request) -> list[messages.ModelMessage]:
+    from pydantic_ai import messages  # noqa: PLC0415 -- an extra, and heavy
+
+    turns: list[messages.ModelMessage] = []
+    for message in request.messages:
+        match message.role:
+            case "assistant":
+                turns.append(messages.ModelResponse(parts=[messages.TextPart(content=message.text)]))
+            case "system":
+                turns.append(messages.ModelRequest(parts=[messages.SystemPromptPart(content=message.text)]))
+            case "user":
+                turns.append(messages.ModelRequest(parts=[messages.UserPromptPart(content=message.text)]))
+    return turns
+
+
+def _output(model: models.Model, request: seam.Request) -> models.ModelRequestParameters:
+    """The schema as the API's own structured output where it has one; the prompt has the schema in any case."""
+    from pydantic_ai import models, output  # noqa: PLC0415 -- an extra, and heavy
+
+    if request.schema is None or not model.profile.get("supports_json_schema_output", False):
+        return models.ModelRequestParameters()
+    wanted = output.OutputObjectDefinition(json_schema=dict(request.schema), name="answer")
+    return models.ModelRequestParameters(output_mode="native", output_object=wanted)
