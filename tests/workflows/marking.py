@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from openskelo.kernel.json import JsonObject
 from openskelo.workflows import load, problems
 
 MARK = "‸"
 
 Place = tuple[str, int, int]
+
+#: What the loader pins for an ai block of a project that names no models.
+EMBEDDED: JsonObject = {
+    "pinned": {"experts": [{"expert": "default", "provider": "local", "kind": "local", "model": "", "max_tokens": 512}]}
+}
 
 
 def unmarked(text: str) -> tuple[str, list[tuple[int, int]]]:

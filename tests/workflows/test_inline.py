@@ -77,7 +77,7 @@ def test_a_used_workflow_becomes_entry_insides_and_exit(tmp_path: Path) -> None:
             post_gates=(gate,),
             bounces=(Bounce(when_gate="not_empty", route_to="sub/shout", max_bounces=2, reset=inside),),
         ),
-        Node(key="sub/clock", mode="ai", outputs=(hour,), after=("sub/inputs",)),
+        Node(key="sub/clock", mode="ai", outputs=(hour,), after=("sub/inputs",), config=marking.EMBEDDED, repairs=1),
         Node(
             key="sub",
             mode="dag",
@@ -99,7 +99,14 @@ def test_a_used_workflow_becomes_entry_insides_and_exit(tmp_path: Path) -> None:
                 ),
             ),
         ),
-        Node(key="end", mode="ai", inputs=(loud,), bindings={"loud": Binding(node="sub", port="loud")}),
+        Node(
+            key="end",
+            mode="ai",
+            inputs=(loud,),
+            bindings={"loud": Binding(node="sub", port="loud")},
+            config=marking.EMBEDDED,
+            repairs=1,
+        ),
     )
     assert workflow.nodes == {node.key: node for node in nodes}
     assert list(workflow.nodes) == [node.key for node in nodes]

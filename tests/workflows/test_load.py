@@ -167,6 +167,7 @@ def _everything() -> Workflow:
         config={"prompt": "Outline {{ inputs.topic }}", "expert": "writer", "max_tokens": 800},
         retry=retry,
         timeout_ms=60_000,
+        repairs=1,
         cache=True,
         reserve=Amount(tokens=800, cost_nanousd=10_000_000),
         estimate=Estimate(tokens=500, cost_usd=0.01, duration_sec=5.0),
@@ -196,6 +197,9 @@ def _everything() -> Workflow:
                 reset=("outline", "draft", "review", "publish"),
             ),
         ),
+        config=marking.EMBEDDED,
+        repairs=1,
+        reserve=Amount(tokens=3907),
     )
     form: JsonObject = {
         "type": "object",
@@ -273,7 +277,7 @@ def test_a_document_gives_the_same_hash_as_its_file(tmp_path: Path) -> None:
         "name": "one",
         "blocks": [{"id": "a", "inputs": {"x": "string"}, "outputs": {"y": {"type": "number"}}}],
     }
-    assert load.from_document(document) == load.load(tmp_path / "one.json")
+    assert load.from_document(document, root=tmp_path) == load.load(tmp_path / "one.json")
 
 
 def test_a_change_of_meaning_changes_the_hash() -> None:

@@ -123,7 +123,7 @@ class Engine:
         if self._asks(workflow):
             from openskelo.engine import means  # noqa: PLC0415  most workflows ask no model
 
-            means.check(workflow, self.performer, self.project)
+            means.check(workflow, self.performer)
 
     def _asks(self, workflow: definition.Workflow) -> bool:
         return any(

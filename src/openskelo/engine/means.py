@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterator, Mapping
+from typing import Protocol, runtime_checkable
 
 from openskelo import errors
-from openskelo.executors import ai, attempt, task
+from openskelo.executors import ai, attempt
 from openskelo.kernel import definition
-from openskelo.kernel.json import JsonObject
-from openskelo.providers import config, seam
+from openskelo.kernel.json import Json, JsonObject
+from openskelo.providers import seam
 
 
-def check(workflow: definition.Workflow, performer: attempt.Performer, project: task.Project) -> None:
+@runtime_checkable
+class _Router(Protocol):
+    """A provider that knows what it lacks."""
+
+    def missing(self, parameters: Mapping[str, Json]) -> str | None: ...
+
+
+def check(workflow: definition.Workflow, performer: attempt.Performer) -> None:
     """Refuse (InvalidInput) a workflow that asks a model where there is none, or an expert nobody knows."""
     provider: seam.Provider | None = None
     for key, parameters in _questions(workflow):
@@ -23,16 +30,16 @@ def check(workflow: definition.Workflow, performer: attempt.Performer, project: 
                 code="PROVIDER_MISSING",
                 hint="`skelo test` runs it with scripted answers",
             )
-        request = seam.Request(node=key, messages=(), parameters=parameters)
         try:
-            ways = seam.plan(provider, request)
+            seam.plan(provider, seam.Request(node=key, messages=(), parameters=parameters))
         except errors.AttemptFailed as error:
             raise errors.InvalidInput(f"{key}: {error.message}", code=error.code, hint=error.hint) from error
-        if project.models is not None and not any(_is_there(way, project.models, project.root) for way in ways):
+        missing = provider.missing(parameters) if isinstance(provider, _Router) else None
+        if missing is not None:
             raise errors.InvalidInput(
-                f"{key} asks the model of provider {ways[0].provider!r}, and it is not installed",
+                f"{key} cannot ask {missing}",
                 code="PROVIDER_MISSING",
-                hint="`skelo model install` installs the embedded model; `skelo test` runs with scripted answers",
+                hint="`skelo doctor` says what is there; `skelo test` runs with scripted answers",
             )
 
 
@@ -43,15 +50,4 @@ def _questions(workflow: definition.Workflow) -> Iterator[tuple[str, JsonObject]
             yield key, ai.parameters(node)
         for gate in (*node.pre_gates, *node.post_gates):
             if gate.type == "llm_review":
-                yield key, {"expert": gate.params["expert"]} if "expert" in gate.params else {}
-
-
-def _is_there(way: seam.Planned, models: config.Config, root: Path) -> bool:
-    """Whether a way can be gone at all; only a model in this process can be missing without being asked."""
-    settings = models.providers.get(way.provider)
-    if settings is None or settings.kind != "local":
-        return True
-    from openskelo.providers import local  # noqa: PLC0415 -- only projects with a local model need it
-
-    path = local.model_file(settings, root)
-    return path is not None and path.is_file()
+                yield key, {name: gate.params[name] for name in ("expert", "pinned") if name in gate.params}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from openskelo import errors
@@ -46,7 +46,12 @@ async def work(one: job.Job, how: Asking) -> object:
         one.heard.append(text)
         how.on_text(one.task, text)
 
-    answered = await how.provider.complete(request, hear)
+    try:
+        answered = await how.provider.complete(request, hear)
+    except seam.Unusable as unusable:
+        answer.count(one.spent, unusable.answer)
+        one.answer = unusable.answer.text
+        raise
     answer.count(one.spent, answered)
     one.answer = answered.text
     served = next((way for way in ways if way.expert == answered.served_by), ways[0])
@@ -68,8 +73,12 @@ def _request(node: definition.Node, written: prompt.Prompt, schema: JsonObject) 
 
 
 def parameters(node: definition.Node) -> JsonObject:
-    """What of the author's keys is for the provider."""
-    return {key: value for key, value in node.config.items() if key not in _NOT_PARAMETERS}
+    """What of the author's keys is for the provider, and whom the workflow has pinned."""
+    own = {key: value for key, value in node.config.items() if key not in _NOT_PARAMETERS}
+    pinned = node.config.get("pinned")
+    if isinstance(pinned, Mapping) and "experts" in pinned:
+        own["pinned"] = pinned["experts"]
+    return own
 
 
 def _parsed(answered: seam.Answer) -> JsonObject:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 import orjson
 
 from openskelo import errors
-from openskelo.executors import answer, calling, gate, job, journal, look, ports, task, work
+from openskelo.executors import answer, calling, gate, intake, job, journal, look, ports, task, work
 from openskelo.handlers import place, secret
 from openskelo.kernel import definition, outcome
 from openskelo.kernel.json import Json, JsonObject, Stored
@@ -181,12 +181,16 @@ class Performer:
     async def _produce(self, of: task.Task, trace: _Trace) -> Stored:
         """The stored outputs of an attempt in which everything went well."""
         node = of.node
-        inputs, data = _admit_inputs(of, trace)
+        inputs = of.inputs
         prepared = self._prepared.get(id(node)) or self._prepare(node)
-        problems = prepared.inputs.problems(inputs, self._project)
-        if problems:
-            raise _contract("INPUT_CONTRACT", problems, retryable=False)
-        trace.job.inputs = orjson.loads(data)  # a copy: what the handler does to it concerns nobody else
+        try:
+            taken = intake.take(of, prepared.inputs, self._project)
+        except errors.InvalidInput as error:
+            raise _contract("INPUT_CONTRACT", [error.message], retryable=False) from error
+        trace.inputs_hash = taken.hash
+        if taken.problems:
+            raise _contract("INPUT_CONTRACT", taken.problems, retryable=False)
+        trace.job.inputs = taken.own
         if node.pre_gates:
             await self._pass(node.pre_gates, node.pre_composition, self._look(trace, inputs), trace)
         started = time.perf_counter()
@@ -340,20 +344,6 @@ class Performer:
 def _is_repairable(one: job.Job, failure: outcome.Failure) -> bool:
     """Whether a model that is told what is wrong with its answer may well mend it."""
     return one.task.node.mode == "ai" and failure.code in ("OUTPUT_CONTRACT", "ANSWER_INVALID")
-
-
-def _admit_inputs(of: task.Task, trace: _Trace) -> tuple[JsonObject, bytes]:
-    """The inputs as JSON, and their bytes; from here on the attempt has its inputs' hash."""
-    try:
-        inputs = cast("JsonObject", canonical.admit(of.inputs))
-        data = canonical.dumps(inputs)
-        if of.item_index is None:
-            trace.inputs_hash = canonical.digest_bytes(data)
-        else:
-            trace.inputs_hash = canonical.digest({"inputs": inputs, "item": of.item})
-    except errors.InvalidInput as error:
-        raise _contract("INPUT_CONTRACT", [error.message], retryable=False) from error
-    return inputs, data
 
 
 def _failure(error: errors.OpenSkeloError, retryable: bool, retry_after_ms: int | None = None) -> outcome.Failure:

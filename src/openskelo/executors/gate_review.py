@@ -34,6 +34,8 @@ async def llm_review(gate: definition.Gate, around: look.Look) -> look.Finding:
         answer.count(around.job.spent, answered)
         verdicts = _verdicts(answer.parse(answered.text), len(criteria))
     except errors.OpenSkeloError as error:
+        if isinstance(error, seam.Unusable):
+            answer.count(around.job.spent, error.answer)
         return look.Finding(
             passed=False, reason=f"no usable review: {error.message} ({error.code})", took_ms=_since(started)
         )
@@ -65,7 +67,7 @@ def _request(gate: definition.Gate, around: look.Look, criteria: Sequence[str]) 
         f"Criteria:\n{numbered}\n\nThe text to judge:\n{shown}\n\n"
         'Answer as {"verdicts": [{"criterion": 1, "passed": true, "reason": "…"}, …]} with one entry each.'
     )
-    parameters: dict[str, Json] = {"expert": gate.params["expert"]} if "expert" in gate.params else {}
+    parameters = {key: gate.params[key] for key in ("expert", "pinned") if key in gate.params}
     return seam.Request(
         node=f"{around.job.task.node.key}:{gate.name}",
         messages=(seam.Message(role="system", text=_INSTRUCTIONS), seam.Message(role="user", text=text)),

@@ -57,6 +57,14 @@ class Ports:
             )
         return ()
 
+    def problems_of(self, name: str, value: Json, where: place.Place) -> tuple[str, ...]:
+        """As `problems`, for one port whose value is there and when all others are known to be right."""
+        port = self._ports[name]
+        found = [self._say(name, violation) for violation in schema.compile(port.schema).check(value)]
+        if not found and port.kind != "json":
+            found = self._refer(port, {name: value}, where)
+        return tuple(found)
+
     def _explain(self, values: JsonObject, found: Sequence[schema.Violation]) -> tuple[str, ...]:
         said = [
             f"{self._word} {name!r} is required and missing"

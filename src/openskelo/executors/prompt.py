@@ -158,17 +158,16 @@ def _reasons(verdicts: Json) -> list[Json]:
 
 def keep(one: job.Job, prompt: Prompt, way: seam.Planned) -> None:
     """Make the prompt, exactly as it goes this way, two artifacts of the attempt."""
-    ours = len(prompt.messages)
-    front = "\n\n".join(message.text for message in way.request.messages[:-ours])
-    system = f"{front}\n\n{prompt.blocks['system']}" if front else prompt.blocks["system"]
+    sent, own = way.request.messages[0].text, prompt.messages[0].text
+    front = sent.removesuffix(own) if sent.endswith(own) else ""  # the expert's words, where it has any
     document: JsonObject = {
         **prompt.blocks,
-        "system": system,
+        "system": f"{front}{prompt.blocks['system']}",
         "expert": way.expert,
         "provider": way.provider,
         "model": way.model,
         "max_tokens": way.request.max_tokens,
-        "parameters": way.request.parameters,
+        "parameters": {key: value for key, value in way.request.parameters.items() if key != "pinned"},
         "schema": way.request.schema,
     }
     for file in (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,6 +31,17 @@ class Project:
     models: config.Config | None = None
 
 
+@dataclass(slots=True)
+class Shared:
+    """What the items of one visit have in common: found out for the first of them, and used for all."""
+
+    inputs: JsonObject
+    items: Sequence[Json]
+    data: bytes = b""
+    hash: str = ""
+    checked: bool = False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
     """`inputs` are complete (bindings, transforms and defaults applied), `now` is the recorded start of the visit (ms).
@@ -50,5 +61,6 @@ class Task:
     idempotency_key: str
     item_index: int | None = None
     item: Json = None
+    shared: Shared | None = None
     feedback: Json = None
     run_inputs: JsonObject = field(default_factory=dict[str, Json])

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from openskelo import errors
 from openskelo.kernel.json import Json
-from openskelo.providers import config, failure, seam
+from openskelo.providers import config, failure, pinning, seam
 
 #: What a block may say for itself, whoever answers.
 _OWN = ("temperature", "top_p", "seed", "stop")
@@ -19,6 +19,8 @@ def plan(models: config.Config, request: seam.Request) -> tuple[seam.Planned, ..
 
     `errors.AttemptFailed`, final: EXPERT_UNKNOWN, EXPERT_MISSING, PROVIDER_UNKNOWN, MODE_NOT_ALLOWED.
     """
+    if pinning.PARAMETER in request.parameters:
+        return pinning.plan(models, request, request.parameters[pinning.PARAMETER])
     first = _named(models, request.parameters)
     others = [models.experts[name] for name in _fallbacks(models, first) if name != first.name]
     mode = request.parameters.get("run_mode")
@@ -81,14 +83,10 @@ def _planned(
 
 
 def _messages(expert: config.ExpertConfig, request: seam.Request) -> tuple[seam.Message, ...]:
-    """One system message in front, because some models take no more: the expert's, the block's, and those in front."""
+    """The expert's own words and the block's go in front."""
     own = request.parameters.get("system")
-    texts = [expert.system, own if isinstance(own, str) else ""]
-    rest = list(request.messages)
-    while rest and rest[0].role == "system":
-        texts.append(rest.pop(0).text)
-    text = "\n\n".join(text for text in texts if text.strip())
-    return (*((seam.Message(role="system", text=text),) if text else ()), *rest)
+    texts = (expert.system, own if isinstance(own, str) else "")
+    return pinning.in_front("\n\n".join(text for text in texts if text.strip()), request.messages)
 
 
 def _unknown(code: str, what: str, name: Json, known: Iterable[str]) -> errors.AttemptFailed:

@@ -10,30 +10,27 @@ from typing import cast
 
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.workflows import approvals, builtin, cursor, gates, handlers, limits, ports, scope
+from openskelo.providers import config
+from openskelo.workflows import approvals, asking, builtin, cursor, gates, handlers, limits, ports, scope
 
 ID = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}\Z")
 MODES = ("ai", "deterministic", "approval")
 
-_AI_ONLY = frozenset(
-    {"expert", "agent", "block_dir", "provider", "model", "model_params", "system", "temperature", "top_p"}
-    | {"max_tokens", "seed", "stop", "contract_repair_attempts"}
-)
 _COMMON = frozenset(
     {"id", "name", "description", "mode", "inputs", "outputs", "pre_gates", "post_gates", "gate_composition"}
     | {"on_gate_fail", "when", "foreach", "uses", "retry", "timeout_ms", "effect", "repeatable", "cache"}
     | {"estimate", "after", "approval", "metadata", "strict_output", "deterministic", "prompt"}
 )
-KEYS = _COMMON | _AI_ONLY
+KEYS = _COMMON | asking.KEYS
 
 #: Keys that mean nothing in a mode; a block that has one was meant otherwise.
 _NOT_IN: Mapping[str, frozenset[str]] = {
     "ai": frozenset({"deterministic"}),
-    "deterministic": _AI_ONLY | {"prompt"},
-    "approval": _AI_ONLY
+    "deterministic": asking.KEYS | {"prompt"},
+    "approval": asking.KEYS
     | {"deterministic", "pre_gates", "post_gates", "gate_composition", "on_gate_fail", "retry", "timeout_ms"}
     | {"foreach", "effect", "cache", "repeatable"},
-    "dag": _AI_ONLY
+    "dag": asking.KEYS
     | {"deterministic", "prompt", "approval", "foreach", "retry", "timeout_ms", "effect", "cache", "repeatable"}
     | {"estimate", "mode"},
 }
@@ -43,12 +40,16 @@ _LONGEST_MS = 7 * 86_400_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """What a block is read in: the project, and the defaults of its file."""
+    """What a block is read in: the project, and the defaults of its file.
+
+    `models` are the project's, where it names them itself: what a block asks for has to be among them.
+    """
 
     root: Path | None
     commands: bool
     retry: definition.Retry
     timeout_ms: int | None
+    models: config.Config | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +112,7 @@ def read(key: str, place: cursor.Cursor, setting: Setting) -> Draft:
     node = _amounts(node, fields)
     node, asked = _approval(node, fields)
     node = _gates(node, fields, setting)
+    asking.check_reviews(fields, setting.models)
     _strict(fields)
     return Draft(
         place=place,
@@ -210,7 +212,8 @@ def _work(node: definition.Node, fields: cursor.Fields, setting: Setting) -> def
         )
         builtin.check(node, fields.cursor)
     elif node.mode == "ai":
-        node = replace(node, config=_model(node, fields))
+        found_config = asking.read(node, fields, setting.root, setting.models)
+        node = replace(node, config=found_config, repairs=asking.repairs(fields))
     return replace(
         node,
         effect=cast("definition.Effect", fields.choice("effect", ("pure", "idempotent", "once"), node.effect)),
@@ -227,20 +230,6 @@ def _cache(fields: cursor.Fields) -> bool:
         found.problem("CONFLICT", "an effect that happens once cannot be cached")
         return False
     return True
-
-
-def _model(node: definition.Node, fields: cursor.Fields) -> JsonObject:
-    """What belongs to the model, under the author's names; the provider knows what they mean."""
-    config = {key: value for key, value in fields.value.items() if key in _AI_ONLY or key == "prompt"}
-    prompt = fields.get("prompt")
-    if prompt is not None:
-        variables: dict[str, JsonObject | None] = {"inputs": scope.of_ports(node.inputs), "run": scope.RUN}
-        if node.foreach is not None:
-            variables[node.foreach.name] = None
-        scope.check_template(prompt, variables)
-    for key, low, high in (("contract_repair_attempts", 0, 3), ("max_tokens", 1, 10_000_000)):
-        fields.integer(key, low, low, high)
-    return config
 
 
 def _amounts(node: definition.Node, fields: cursor.Fields) -> definition.Node:

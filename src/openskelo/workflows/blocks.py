@@ -9,6 +9,7 @@ from typing import Protocol
 
 from openskelo import errors
 from openskelo.kernel import codec, definition
+from openskelo.providers import config
 from openskelo.values import canonical
 from openskelo.workflows import (
     block,
@@ -45,6 +46,7 @@ class Setting:
     commands: bool
     name: str | None
     use: Use
+    models: config.Config | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,7 +139,11 @@ def _blocks(fields: cursor.Fields, common: limits.Defaults, setting: Setting) ->
         found.problem("TOO_MANY_BLOCKS", f"more than {_MOST_BLOCKS} blocks")
         entries = []
     around = block.Setting(
-        root=setting.root, commands=setting.commands, retry=common.retry, timeout_ms=common.timeout_ms
+        root=setting.root,
+        commands=setting.commands,
+        retry=common.retry,
+        timeout_ms=common.timeout_ms,
+        models=setting.models,
     )
     drafts: dict[str, block.Draft] = {}
     inner: dict[str, inline.Inner] = {}

@@ -11,7 +11,8 @@ from pathlib import Path
 from openskelo import errors
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.workflows import blocks, cursor, handlers, inline, limits, problems, project, source, suggest
+from openskelo.providers import config
+from openskelo.workflows import asking, blocks, cursor, handlers, inline, limits, problems, project, source, suggest
 
 #: How deep files may use each other.
 DEEPEST = 8
@@ -77,10 +78,18 @@ def _check(
     settings, listed = (project.ProjectFile(), ()) if root is None else project.check(root)
     report = read.report()
     report.include(listed)
-    trail = _Trail(root=root, commands=settings.allow_commands, files=(_identity(folder, read.file),))
+    # A project that names no models has the embedded one, and leaves callers free to bring others.
+    own = None if settings.models == config.embedded() else settings.models
+    files = (_identity(folder, read.file),)
+    trail = _Trail(root=root, commands=settings.allow_commands, files=files, models=own)
     found = _read(read, report, trail, folder=folder, name=name)
-    workflow = None if found is None or report.failed else found.workflow
-    return workflow, report.problems()
+    workflow = None if found is None else found.workflow
+    if workflow is not None and root is not None and any(map(asking.is_asking, workflow.nodes.values())):
+        from openskelo.workflows import pins  # noqa: PLC0415 - only workflows with models need it
+
+        fixed = pins.fix(workflow, settings.models, cursor.Cursor(read.value, (), report))
+        workflow = blocks.sealed(fixed)
+    return None if report.failed else workflow, report.problems()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +100,7 @@ class _Trail:
     root: Path | None
     commands: bool
     files: tuple[str, ...]
+    models: config.Config | None = None
     known: dict[tuple[str, int], inline.Inner | None] = field(
         default_factory=dict[tuple[str, int], "inline.Inner | None"]
     )
@@ -112,7 +122,7 @@ def _read(
     def use(place: cursor.Cursor) -> inline.Inner | None:
         return _use(place, trail, folder)
 
-    setting = blocks.Setting(root=trail.root, commands=trail.commands, name=name, use=use)
+    setting = blocks.Setting(root=trail.root, commands=trail.commands, name=name, use=use, models=trail.models)
     return blocks.read(top, setting)
 
 

@@ -1,0 +1,139 @@
+"""What one attempt of a node may take at most: tokens and money, from its prompt, its experts and their prices.
+
+The length of a prompt is an estimate, because inputs are only known in a run; what a model may answer is a bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from openskelo.kernel import definition
+from openskelo.kernel.json import JsonObject
+from openskelo.providers import config, experts, prices, seam
+from openskelo.values import canonical
+
+#: A token has about four letters of English; counting three keeps the estimate on the safe side.
+_LETTERS_A_TOKEN = 3
+#: What is around every prompt: instructions, fences, headings.
+_AROUND = 600
+#: How long a value may be whose schema does not say.
+_UNKNOWN = 4_000
+#: The keys of a node's config that are not for the provider.
+_NOT_PARAMETERS = frozenset({"prompt", "contract_repair_attempts", "max_tokens", "block_dir", "pinned"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """One question that an attempt asks a model: whom, in order, and how long it is about.
+
+    `repeats`: an answer that was refused may be part of it.
+    """
+
+    ways: tuple[seam.Planned, ...]
+    letters: int
+    repeats: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Worst:
+    """Tokens and nano-dollars at most; `unbounded` and `unpriced` name experts of whom that cannot be said."""
+
+    tokens: int = 0
+    cost_nanousd: int = 0
+    unbounded: tuple[str, ...] = ()
+    unpriced: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Sum:
+    tokens: int = 0
+    cost: int = 0
+    unbounded: dict[str, None] = field(default_factory=dict[str, None])
+    unpriced: dict[str, None] = field(default_factory=dict[str, None])
+
+
+def worst(node: definition.Node, models: config.Config, *, priced: bool = True) -> Worst:
+    """What one attempt of `node` may take at most; without `priced` nobody's price is looked up.
+
+    AttemptFailed when an expert that it asks is not there.
+    """
+    total = _Sum()
+    for question in questions(node, models):
+        _add(total, question, models, priced=priced)
+    return Worst(
+        tokens=total.tokens,
+        cost_nanousd=total.cost,
+        unbounded=tuple(total.unbounded),
+        unpriced=tuple(total.unpriced),
+    )
+
+
+def questions(node: definition.Node, models: config.Config) -> list[Question]:
+    """Every question of one attempt: the node's own, and those of gates that have a model review something."""
+    found: list[Question] = []
+    if node.mode == "ai":
+        most = node.config.get("max_tokens")
+        request = seam.Request(
+            node=node.key,
+            messages=(),
+            parameters={key: value for key, value in node.config.items() if key not in _NOT_PARAMETERS},
+            max_tokens=most if isinstance(most, int) else None,
+        )
+        ways = experts.plan(models, request)
+        found.append(Question(ways=ways, letters=_prompt_letters(node), repeats=node.repairs > 0))
+    for gate in (*node.pre_gates, *node.post_gates):
+        if gate.type == "llm_review":
+            named: JsonObject = {"expert": gate.params["expert"]} if "expert" in gate.params else {}
+            request = seam.Request(node=f"{node.key}:{gate.name}", messages=(), parameters=named)
+            letters = _AROUND + _UNKNOWN + len(canonical.dumps(gate.params))
+            found.append(Question(ways=experts.plan(models, request), letters=letters))
+    return found
+
+
+def _add(total: _Sum, question: Question, models: config.Config, *, priced: bool) -> None:
+    """Fallbacks may be asked one after the other, and each may answer in vain: all of them count."""
+    for way in question.ways:
+        system = sum(len(message.text) for message in way.request.messages)
+        tokens_out = way.request.max_tokens
+        tokens_in = -(-(question.letters + system) // _LETTERS_A_TOKEN)
+        if question.repeats:
+            tokens_in += tokens_out or 0
+        called = way.expert or way.provider
+        if tokens_out is None:
+            total.unbounded[called] = None
+        total.tokens += tokens_in + (tokens_out or 0)
+        if priced:
+            usage = seam.Usage(tokens_in=tokens_in, tokens_out=tokens_out or 0)
+            cost = prices.cost(models.providers[way.provider], way.model, usage)
+            if cost is None:
+                total.unpriced[f"{called} ({way.model or way.provider})"] = None
+            total.cost += cost or 0
+
+
+def _prompt_letters(node: definition.Node) -> int:
+    pinned = node.config.get("pinned")
+    files = pinned.get("files") if isinstance(pinned, Mapping) else None
+    own = [node.config.get("prompt"), *(files.values() if isinstance(files, Mapping) else ())]
+    letters = _AROUND + len(node.description) + sum(len(text) for text in own if isinstance(text, str))
+    letters += sum(len(canonical.dumps(port.schema)) + len(port.name) + 10 for port in node.outputs)
+    letters += sum(len(gate.error) for gate in node.post_gates)
+    letters += sum(_letters(port.schema) for port in node.inputs)
+    return letters
+
+
+def _letters(schema: JsonObject) -> int:
+    """How long a value of a schema may be as JSON."""
+    match schema:
+        case {"enum": list() as options} if options:
+            return max(len(canonical.dumps(option)) for option in options)
+        case {"const": constant}:
+            return len(canonical.dumps(constant))
+        case {"type": "boolean" | "integer" | "number" | "null"}:
+            return 24
+        case {"type": "string", "maxLength": int() as most}:
+            return most + 2
+        case {"type": "array", "maxItems": int() as most, "items": Mapping() as items}:
+            return most * (_letters(items) + 2) + 2
+        case _:
+            return _UNKNOWN
