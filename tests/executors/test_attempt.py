@@ -62,7 +62,7 @@ def test_an_item_is_part_of_the_inputs_hash(tmp_path: Path) -> None:
     where = workshop.project(tmp_path)
     one = workshop.task_of(local_node(), {"n": 2}, item="a", item_index=0)
     assert workshop.outcome_of(where, one, local={"it": double}).inputs_hash == canonical.digest(
-        {"inputs": {"n": 2}, "item": "a"}
+        {"inputs": canonical.digest({"n": 2}), "item": "a"}
     )
 
 

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from openskelo import errors
 from openskelo.contract import envelope
-from openskelo.engine import listing
+from openskelo.engine import listing, wiring
 from openskelo.executors import attempt
 from openskelo.kernel import commands, events, pending, reports
 from openskelo.kernel.apply import apply
@@ -59,6 +59,7 @@ class Actor:
         self.heard: set[int] = set()  # posted commands that were put into the mailbox
         self.work: dict[AttemptId, asyncio.Task[None]] = {}
         self.left: dict[AttemptId, attempt.Left] = {}  # of attempts that were stopped before the log says so
+        self.visits: wiring.Visits = {}
         self.durable = chain.seq
         self.wake_at: int | None = None
         self.failure: errors.OpenSkeloError | None = None

@@ -59,7 +59,7 @@ async def outputs(blobs: wiring.Blobs, run: Run) -> dict[str, Json]:
     found: dict[str, Json] = {}
     for name, binding in run.workflow.outputs.items():
         if binding.node:
-            source = await wiring.outputs(blobs, run.nodes[binding.node])
+            source = await wiring.outputs(blobs, run, binding.node)
         else:
             source = cast("JsonObject", await wiring.load(blobs, run.inputs))
         if binding.port in source:
@@ -75,7 +75,7 @@ async def _node(blobs: wiring.Blobs, run: Run, node: NodeState) -> JsonObject:
         "mode": run.workflow.nodes[node.key].mode,
         "visits": node.visit,
         "attempts": node.attempts,
-        "outputs": await wiring.outputs(blobs, node) if node.outcome == "succeeded" else None,
+        "outputs": await wiring.outputs(blobs, run, node.key) if node.outcome == "succeeded" else None,
     }
     if node.items is not None:
         document["items"] = {"total": len(node.slots), "done": node.done_slots, "running": node.running}

@@ -49,6 +49,7 @@ class Driver:
         self._dirty: dict[str, actors.Actor] = {}
         self._dropped: dict[str, errors.OpenSkeloError] = {}
         self._at_work = 0
+        self._tasks: set[asyncio.Task[None]] = set()  # all work, also what only makes its report durable now
         self._relay: _Relay | None = None
         self._timers: list[tuple[int, str]] = []
         self.between_turns = asyncio.Lock()  # held while memory is ahead of the log
@@ -73,7 +74,7 @@ class Driver:
             self._alarm.cancel()
         async with self.between_turns:
             pass  # a turn that an attempt took itself is over before the store is closed
-        work = [task for actor in self._actors.values() for task in actor.work.values()]
+        work = tuple(self._tasks)
         for task in work:
             task.cancel()
         await asyncio.gather(*work, return_exceptions=True)
@@ -257,7 +258,10 @@ class Driver:
         self._at_work += 1
         relay = self._relay
         if relay is None or relay.next is not None:
-            return asyncio.create_task(self._work(actor, flight))
+            task = asyncio.create_task(self._work(actor, flight))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+            return task
         relay.next = (actor, flight)
         return relay.task
 
@@ -272,6 +276,9 @@ class Driver:
         rest_at = clock() + RELAY_SECONDS
         while True:
             try:
+                if clock() >= rest_at:  # work that never waits must not keep everybody else waiting
+                    await asyncio.sleep(0)
+                    rest_at = clock() + RELAY_SECONDS
                 letter = await self._perform(actor, flight)
             except errors.StoreError as error:  # what it came to cannot be kept: to the log it was cut
                 async with self.between_turns:
@@ -288,9 +295,6 @@ class Driver:
             if following is None:
                 return
             actor, flight = following
-            if clock() >= rest_at:  # work that never waits must not keep everybody else waiting
-                await asyncio.sleep(0)
-                rest_at = clock() + RELAY_SECONDS
 
     async def _take_turn(self, task: asyncio.Task[None]) -> tuple[actors.Actor, InFlight] | None:
         """Take the turn in a working task, which goes on with the first attempt that the turn starts."""
@@ -308,7 +312,7 @@ class Driver:
     async def _perform(self, actor: actors.Actor, flight: InFlight) -> actors.Letter:
         cached: Mapping[str, JsonObject] = {}
         try:
-            task = await wiring.make_task(self._store, actor.run, flight)
+            task = await wiring.make_task(self._store, actor.run, flight, actor.visits)
         except errors.OpenSkeloError as error:
             if wiring.is_trouble(error):
                 raise

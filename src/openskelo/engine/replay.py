@@ -98,11 +98,12 @@ async def replay(store: log.Log, run_id: str, performer: Performs) -> Report:
     steps: list[Step] = []
     tasks: dict[tuple[str, int, int], task.Task] = {}
     bare: dict[str, definition.Node] = {}
+    visits: wiring.Visits = {}
     async for run, event in unfolding.unfold(store, run_id):
         match event:
             case events.AttemptStarted() if _repeatable(run.workflow.nodes[event.node]):
                 place = (event.node, event.visit, event.item or 0)
-                made = await wiring.make_task(store, run, run.in_flight[place])
+                made = await wiring.make_task(store, run, run.in_flight[place], visits)
                 node = bare.setdefault(event.node, _without_gates(made.node))
                 tasks[place] = replace(made, node=node)
             case events.AttemptSucceeded():

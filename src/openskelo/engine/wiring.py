@@ -12,7 +12,7 @@ from openskelo import errors
 from openskelo.executors import task
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject, Stored
-from openskelo.kernel.run import InFlight, NodeState, Run
+from openskelo.kernel.run import InFlight, Run
 from openskelo.values import canonical
 
 #: Values above this many canonical bytes are kept as blobs, and events hold their name.
@@ -49,14 +49,17 @@ async def load(blobs: Blobs, stored: Stored | None) -> Json:
     return orjson.loads(await blobs.blob(cast("str", stored["blob"])))
 
 
-async def outputs(blobs: Blobs, node: NodeState) -> JsonObject:
-    """A finished node's outputs; those of a foreach are lists, in the order of its items."""
+async def outputs(blobs: Blobs, run: Run, key: str) -> JsonObject:
+    """A finished node's outputs; those of a foreach are lists, in the order of its items, and empty without any."""
+    node = run.nodes[key]
     if node.item_outputs is None:
         stored = node.outputs
         if stored is not None and "value" in stored:
             return cast("JsonObject", stored["value"])
         return cast("JsonObject", await load(blobs, stored) or {})
     items = [cast("JsonObject", await load(blobs, stored)) for stored in node.item_outputs]
+    if not items:
+        return {port.name: [] for port in run.workflow.nodes[key].outputs}
     names = dict.fromkeys(name for item in items for name in item)
     return {name: [item.get(name) for item in items] for name in names}
 
@@ -81,7 +84,7 @@ async def bound(blobs: Blobs, run: Run, node: definition.Node) -> dict[str, Json
 
 async def _source(blobs: Blobs, run: Run, key: str) -> JsonObject:
     if key:
-        return await outputs(blobs, run.nodes[key])
+        return await outputs(blobs, run, key)
     return cast("JsonObject", await load(blobs, run.inputs))
 
 
@@ -102,17 +105,25 @@ def forked(run: Run, key: str) -> JsonObject:
     return cast("JsonObject", run.parent.get("set") or {})
 
 
-async def make_task(blobs: Blobs, run: Run, flight: InFlight) -> task.Task:
+#: What the items of a visit share, by node and visit: whoever drives a run keeps it while it is of use.
+Visits = dict[tuple[str, int], task.Shared]
+_MOST_VISITS = 32
+
+
+async def make_task(blobs: Blobs, run: Run, flight: InFlight, visits: Visits) -> task.Task:
     """Everything an executor needs to know about one attempt."""
     node = run.workflow.nodes[flight.node]
     state = run.nodes[flight.node]
-    values = await inputs(blobs, run, node)
     item: Json = None
+    shared: task.Shared | None = None
     if flight.item is not None and node.foreach is not None:
-        items = cast("list[Json]", await load(blobs, state.items))
-        item = items[flight.item]
-        if any(port.name == node.foreach.name for port in node.inputs):
-            values[node.foreach.name] = item
+        shared = await _shared(blobs, run, node, visits)
+        item = shared.items[flight.item]
+        declared = any(port.name == node.foreach.name for port in node.inputs)
+        values = {**shared.inputs, node.foreach.name: item} if declared else shared.inputs
+    else:
+        values = await inputs(blobs, run, node)
+    run_inputs = run.inputs
     return task.Task(
         run_id=run.id,
         workflow_name=run.workflow.name,
@@ -125,9 +136,22 @@ async def make_task(blobs: Blobs, run: Run, flight: InFlight) -> task.Task:
         idempotency_key=idempotency_key(run.id, flight.node, flight.visit, flight.slot),
         item_index=flight.item,
         item=item,
+        shared=shared,
         feedback=state.slots[flight.slot].feedback,
-        run_inputs=cast("JsonObject", await load(blobs, run.inputs)),
+        run_inputs=cast("JsonObject", run_inputs["value"] if "value" in run_inputs else await load(blobs, run_inputs)),
     )
+
+
+async def _shared(blobs: Blobs, run: Run, node: definition.Node, visits: Visits) -> task.Shared:
+    state = run.nodes[node.key]
+    found = visits.get((node.key, state.visit))
+    if found is None:
+        items = cast("list[Json]", await load(blobs, state.items))
+        found = task.Shared(await inputs(blobs, run, node), items)
+        if len(visits) >= _MOST_VISITS:
+            del visits[next(iter(visits))]
+        visits[node.key, state.visit] = found
+    return found
 
 
 def idempotency_key(run_id: str, node: str, visit: int, slot: int) -> str:
