@@ -75,6 +75,8 @@ class CrashingLog:
         await self._inner.append(batch)
         with self._acknowledged.open("ab", buffering=0) as file:
             file.write(b"".join(line + b"\n" for append in batch for line in append.lines))
+        with self._acknowledged.with_name("appends").open("a", encoding="utf-8") as file:
+            file.write(f"{sum(len(append.lines) for append in batch)}\n")
         self._fuse.at("after append")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import shutil
@@ -107,6 +108,11 @@ class World:
     def result(self) -> JsonObject:
         """The run's document, as the process that came to the end saw it."""
         return cast("JsonObject", json.loads((self.root / "result.json").read_text("utf-8")))
+
+    def append_ends(self) -> set[int]:
+        """How many lines the record had before the first append and after each one."""
+        sizes = map(int, (self.root / "appends").read_text("utf-8").split())
+        return set(itertools.accumulate(sizes, initial=0))
 
     def ledger(self, node: str | None = None) -> list[JsonObject]:
         """The lines that handlers left, of one node or of all."""

@@ -58,6 +58,7 @@ class Driver:
         self._unheard = False  # something was posted that is in no mailbox yet
         self._alarm: asyncio.TimerHandle | None = None
         self._loop: asyncio.Task[None] | None = None
+        self._stopped = False
 
     # -- what the engine calls ----------------------------------------------------------------------------------------
 
@@ -66,18 +67,20 @@ class Driver:
         self._loop = asyncio.create_task(self._drive(), name="skelo-driver")
 
     async def stop(self) -> None:
-        """Stop driving: the loop ends, work under way is cut. What is durable stays so."""
-        if self._loop is not None:
-            self._loop.cancel()
-            await asyncio.gather(self._loop, return_exceptions=True)
+        """Stop driving: the loop ends, work under way is cut, whoever waits is told. What is durable stays so.
+
+        Nothing is cut in the middle of a turn, which would leave memory ahead of the log for whoever comes next.
+        """
+        async with self.between_turns:
+            self._stopped = True
+            work = tuple(self._tasks) if self._loop is None else (self._loop, *self._tasks)
+            for task in work:
+                task.cancel()
         if self._alarm is not None:
             self._alarm.cancel()
-        async with self.between_turns:
-            pass  # a turn that an attempt took itself is over before the store is closed
-        work = tuple(self._tasks)
-        for task in work:
-            task.cancel()
         await asyncio.gather(*work, return_exceptions=True)
+        for actor in self._actors.values():
+            actor.give_up(_closed())
         self._actors.clear()
 
     def now(self) -> int:
@@ -110,8 +113,8 @@ class Driver:
         self._mail.set()
 
     def _deliver(self, actor: actors.Actor, letter: actors.Letter) -> None:
-        if actor.failure is not None:
-            actors.send_back(letter, actor.failure)
+        if actor.failure is not None or self._stopped:
+            actors.send_back(letter, actor.failure or _closed())
             return
         actor.mailbox.append(letter)
         self._dirty[actor.run.id] = actor
@@ -287,7 +290,7 @@ class Driver:
             finally:
                 self._at_work -= 1
             actor.work.pop((flight.node, flight.visit, flight.slot), None)
-            if self._at_work or self.between_turns.locked():
+            if self._at_work or self._stopped or self.between_turns.locked():
                 self.send(actor, letter)
                 return
             self._deliver(actor, letter)
@@ -399,6 +402,10 @@ class Driver:
                 actor.heard.add(posted.id)
                 self.send(actor, letter)
         return bool(posts)
+
+
+def _closed() -> errors.OpenSkeloError:
+    return errors.OpenSkeloError("the engine was closed", code="ENGINE_CLOSED", hint="resume the run in another one")
 
 
 def _milliseconds() -> int:

@@ -33,7 +33,7 @@ async def load(store: log.Log, run_id: str) -> Loaded:
             event = _event(run_id, seq + 1, line)
             if run is None:
                 run = await _begin(store, run_id, event)
-            apply(run, event)
+            _apply(run, event, seq + 1)
             seq += 1
         last = lines[-1]
     if run is None:
@@ -48,6 +48,17 @@ def _event(run_id: str, seq: int, line: bytes) -> events.Event:
     except (ValueError, KeyError, TypeError) as error:
         raise errors.Corrupt(
             f"event {seq} of run {run_id} cannot be read: {error}", hint=f"`skelo verify {run_id}` says more"
+        ) from error
+
+
+def _apply(run: runs.Run, event: events.Event, seq: int) -> None:
+    """Fold one event; one that the run as it is cannot have had is damage that happens to be readable."""
+    try:
+        apply(run, event)
+    except (LookupError, ValueError, TypeError, AttributeError, AssertionError) as error:
+        raise errors.Corrupt(
+            f"event {seq} of run {run.id} does not follow from those before: {error!r}",
+            hint=f"`skelo verify {run.id}` says more",
         ) from error
 
 

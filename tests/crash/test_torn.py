@@ -1,0 +1,119 @@
+"""A log whose newest bytes are torn: the run goes on from a whole beginning of its record, or the damage is said."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from openskelo import errors
+from openskelo.contract import chain
+from openskelo.engine import loading
+from openskelo.stores import datadir
+from tests.crash import witness
+from tests.crash.world import World
+
+NewWorld = Callable[[], World]
+
+
+def read(data_dir: Path) -> list[bytes]:
+    """The record as the engine reads it, once it is folded and verified; nothing when there is no run."""
+
+    async def lines() -> list[bytes]:
+        store = datadir.open_log(data_dir)
+        try:
+            rows = await store.rows()
+            if not rows:
+                return []
+            found = [line async for lines in store.read(rows[0].run_id) for line in lines]
+            run = (await loading.load(store, rows[0].run_id)).run
+            verified = chain.verify_lines(found, workflow=run.workflow)
+            assert (verified.problems, verified.ended) == ((), run.ended)
+            return found
+        finally:
+            await store.close()
+
+    return asyncio.run(lines())
+
+
+def killed(world: World) -> tuple[list[bytes], set[int], bytes]:
+    """Kill a run amid its items; gives its lines, the lengths that whole appends have, and the write-ahead log."""
+    assert not world.play("before append", 9)
+    tail = (world.root / ".skelo" / "log.db-wal").read_bytes()
+    lines = (world.root / "acknowledged.jsonl").read_bytes().splitlines()
+    return lines, world.append_ends(), tail
+
+
+@pytest.mark.parametrize("harm", ["cut", "garbage"])
+def test_a_torn_write_ahead_log_leaves_a_beginning_in_whole_appends(
+    new_world: NewWorld, tmp_path: Path, harm: str
+) -> None:
+    world = new_world()
+    lines, ends, tail = killed(world)
+    chance = random.Random(3)
+    lengths: set[int] = set()
+    for number in range(40):
+        copy = tmp_path / f"copy-{number}"
+        shutil.copytree(world.root / ".skelo", copy)
+        (copy / "log.db-shm").unlink(missing_ok=True)  # it is memory of the killed process, gone after a power loss
+        at = chance.randrange(len(tail))
+        torn = tail[:at] if harm == "cut" else tail[:at] + chance.randbytes(600) + tail[at + 600 :]
+        (copy / "log.db-wal").write_bytes(torn)
+        try:
+            found = read(copy)
+        except errors.StoreError as error:
+            assert error.code in {"CORRUPT", "STORE_ERROR"}  # noqa: PT017 -- either is an answer, but no other
+            continue
+        assert found == lines[: len(found)]
+        assert len(found) in ends
+        lengths.add(len(found))
+    assert len(lengths) > 3
+
+
+def test_a_run_goes_on_from_what_a_torn_log_has_kept(new_world: NewWorld) -> None:
+    chance = random.Random(4)
+    went_on = 0
+    while went_on < 4:
+        world = new_world()
+        lines, _, tail = killed(world)
+        data_dir = world.root / ".skelo"
+        (data_dir / "log.db-shm").unlink(missing_ok=True)
+        (data_dir / "log.db-wal").write_bytes(tail[: chance.randrange(len(tail) // 2, len(tail))])
+        kept = read(data_dir)
+        if not kept:
+            continue  # the run itself is not in what is left
+        went_on += 1
+        assert kept == lines[: len(kept)]
+        assert world.play()
+        assert (world.result()["ending"], world.result()["outputs"]) == ("ok", witness.OUTPUTS)
+        assert world.files() == witness.FILES
+        record = read(data_dir)
+        assert record[: len(kept)] == kept
+        assert len(record) > len(kept)
+
+
+@pytest.mark.parametrize("harm", ["cut", "garbage"])
+def test_a_damaged_database_is_said_to_be_one_or_proves_to_be(new_world: NewWorld, tmp_path: Path, harm: str) -> None:
+    world = new_world()
+    assert world.play()
+    whole = read(world.root / ".skelo")
+    database = (world.root / ".skelo" / "log.db").read_bytes()
+    chance = random.Random(5)
+    said = 0
+    for number in range(30):
+        copy = tmp_path / f"copy-{number}"
+        shutil.copytree(world.root / ".skelo", copy)
+        at = chance.randrange(len(database))
+        harmed = database[:at] if harm == "cut" else database[:at] + chance.randbytes(64) + database[at + 64 :]
+        (copy / "log.db").write_bytes(harmed)
+        try:
+            found = read(copy)
+        except (errors.StoreError, errors.NotFound, AssertionError):  # the last one is `verify`, which finds the rest
+            said += 1
+            continue
+        assert found in (whole, [])
+    assert said > 5
