@@ -9,7 +9,7 @@ from openskelo.contract import receipts
 from openskelo.engine import difference, unfolding, wiring
 from openskelo.kernel import budget, codec
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.kernel.run import NodeState, Run, status
+from openskelo.kernel.run import Run, status
 from openskelo.stores import log
 
 
@@ -199,7 +199,7 @@ async def _node(store: log.Log, key: str, a: _Side, b: _Side) -> NodeComparison:
     redefined = before is not None and after is not None and codec.encode_node(before) != codec.encode_node(after)
     changes: tuple[difference.Change, ...] = ()
     if before is not None and after is not None:
-        found = difference.find(await _outputs(store, a.run.nodes[key]), await _outputs(store, b.run.nodes[key]))
+        found = difference.find(await _outputs(store, a.run, key), await _outputs(store, b.run, key))
         changes = tuple(found)
     return NodeComparison(node=key, a=_node_side(key, a), b=_node_side(key, b), redefined=redefined, outputs=changes)
 
@@ -211,5 +211,5 @@ def _node_side(key: str, side: _Side) -> Side | None:
     return Side(status=node.status, outcome=node.outcome, visits=node.visit, use=side.uses.get(key, Use()))
 
 
-async def _outputs(store: log.Log, node: NodeState) -> JsonObject:
-    return await wiring.outputs(store, node) if node.outcome == "succeeded" else {}
+async def _outputs(store: log.Log, run: Run, key: str) -> JsonObject:
+    return await wiring.outputs(store, run, key) if run.nodes[key].outcome == "succeeded" else {}
