@@ -61,8 +61,8 @@ SCHEMA = (
 SYSTEM = f"""\
 {prompt.SYSTEM}
 
-Answer with one JSON object and nothing else, no text around it. It must keep this JSON Schema:
-{SCHEMA}
+Answer with one JSON object and nothing else, no text around it:
+{{"text": text, "score": whole number (may be left out)}}
 The answer will be checked for this:
 - Must say something."""
 

@@ -182,15 +182,16 @@ class Performer:
         """The stored outputs of an attempt in which everything went well."""
         node = of.node
         inputs = of.inputs
-        prepared = self._prepared.get(id(node)) or self._prepare(node)
         try:
-            taken = intake.take(of, prepared.inputs, self._project)
+            taken = intake.take(of)
         except errors.InvalidInput as error:
             raise _contract("INPUT_CONTRACT", [error.message], retryable=False) from error
         trace.inputs_hash = taken.hash
-        if taken.problems:
-            raise _contract("INPUT_CONTRACT", taken.problems, retryable=False)
-        trace.job.inputs = taken.own
+        prepared = self._prepared.get(id(node)) or self._prepare(node)
+        problems = taken.problems(prepared.inputs, self._project)
+        if problems:
+            raise _contract("INPUT_CONTRACT", problems, retryable=False)
+        trace.job.inputs = taken.own()
         if node.pre_gates:
             await self._pass(node.pre_gates, node.pre_composition, self._look(trace, inputs), trace)
         started = time.perf_counter()

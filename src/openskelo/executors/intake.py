@@ -1,4 +1,4 @@
-"""What an attempt takes in: its inputs, held to the contract, hashed, and copied for the work.
+"""What an attempt takes in: its inputs, hashed, held to the contract, and copied for the work.
 
 The items of a foreach share everything but the item: that is looked at once a visit, so that a visit of many items does
 not cost the square of their number.
@@ -18,36 +18,45 @@ from openskelo.values import canonical
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Intake:
-    """The hash of the inputs, the work's own copy of them, and what is wrong with them."""
+    """The inputs of one attempt: their hash, and `data`, the canonical bytes of what is not an item."""
 
+    task: task.Task
     hash: str
-    own: JsonObject
-    problems: tuple[str, ...] = ()
+    data: bytes
+    shared: task.Shared | None = None
+
+    def problems(self, contract: ports.Ports, where: place.Place) -> tuple[str, ...]:
+        """Every way in which the inputs break the contract."""
+        of, shared = self.task, self.shared
+        if shared is None or not shared.checked:
+            found = contract.problems(of.inputs, where)
+            if shared is not None:
+                shared.checked = not found
+            return found
+        name = _item_name(of)
+        return contract.problems_of(name, of.item, where) if name in of.inputs else ()
+
+    def own(self) -> JsonObject:
+        """A copy for the work: what it does to it concerns nobody else."""
+        values: dict[str, Json] = orjson.loads(self.data)
+        name = _item_name(self.task)
+        if self.shared is not None and name in self.task.inputs:
+            values[name] = orjson.loads(canonical.dumps(self.task.item))
+        return values
 
 
-def take(of: task.Task, contract: ports.Ports, where: place.Place) -> Intake:
-    """The task's inputs (InvalidInput when they are no JSON at all)."""
-    if of.item_index is not None:
-        return _take_item(of, of.shared or task.Shared(of.inputs, (of.item,)), contract, where)
-    data = canonical.dumps(of.inputs)
-    return Intake(
-        hash=canonical.digest_bytes(data), own=orjson.loads(data), problems=contract.problems(of.inputs, where)
-    )
-
-
-def _take_item(of: task.Task, shared: task.Shared, contract: ports.Ports, where: place.Place) -> Intake:
+def take(of: task.Task) -> Intake:
+    """The task's inputs (InvalidInput when they are no JSON)."""
+    if of.item_index is None:
+        data = canonical.dumps(of.inputs)
+        return Intake(task=of, hash=canonical.digest_bytes(data), data=data)
+    shared = of.shared or task.Shared(of.inputs, (of.item,))
     if not shared.hash:
         shared.data = canonical.dumps(shared.inputs)
         shared.hash = canonical.digest_bytes(shared.data)
-    own: dict[str, Json] = orjson.loads(shared.data)
-    name = "" if of.node.foreach is None else of.node.foreach.name
-    declared = name in of.inputs
-    if declared:
-        own[name] = orjson.loads(canonical.dumps(of.item))
-    problems: tuple[str, ...] = ()
-    if not shared.checked:
-        problems = contract.problems(of.inputs, where)
-        shared.checked = not problems
-    elif declared:
-        problems = contract.problems_of(name, of.item, where)
-    return Intake(hash=canonical.digest({"inputs": shared.hash, "item": of.item}), own=own, problems=problems)
+    digest = canonical.digest({"inputs": shared.hash, "item": of.item})
+    return Intake(task=of, hash=digest, data=shared.data, shared=shared)
+
+
+def _item_name(of: task.Task) -> str:
+    return "" if of.node.foreach is None else of.node.foreach.name

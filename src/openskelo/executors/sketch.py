@@ -1,0 +1,88 @@
+"""A contract in few words: small models copy what they read, and a JSON Schema is full of words that are no answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from openskelo.kernel.json import Json, JsonObject
+from openskelo.values import canonical
+
+_SILENT = frozenset({"title", "default", "examples", "additionalProperties"})
+_KNOWN: Mapping[str, frozenset[str]] = {
+    "string": frozenset({"minLength", "maxLength", "pattern"}),
+    "integer": frozenset({"minimum", "maximum"}),
+    "number": frozenset({"minimum", "maximum"}),
+    "boolean": frozenset(),
+    "null": frozenset(),
+    "array": frozenset({"items", "minItems", "maxItems"}),
+    "object": frozenset({"properties", "required"}),
+}
+
+
+class _Beyond(Exception):
+    """The schema says something that a sketch cannot."""
+
+
+def of(schema: JsonObject) -> str:
+    """The schema as a sketch of a value that keeps it, or as it is where a sketch would not say everything."""
+    try:
+        return _sketch(schema)
+    except _Beyond:
+        return canonical.dumps(schema).decode()
+
+
+def _sketch(schema: Json) -> str:
+    if not isinstance(schema, Mapping):
+        raise _Beyond
+    said = {key: value for key, value in schema.items() if key not in _SILENT}
+    told = said.pop("description", None)
+    aside = f" ({told})" if isinstance(told, str) and told else ""
+    options = said.pop("enum", None)
+    if isinstance(options, Sequence) and not isinstance(options, str) and said.keys() <= {"type"}:
+        return " or ".join(canonical.dumps(option).decode() for option in options) + aside
+    kind = said.pop("type", None)
+    if not isinstance(kind, str) or kind not in _KNOWN or not said.keys() <= _KNOWN[kind]:
+        raise _Beyond
+    return _value(kind, said) + aside
+
+
+def _value(kind: str, said: JsonObject) -> str:
+    match kind:
+        case "string":
+            pattern = f" that matches {said['pattern']}" if "pattern" in said else ""
+            return "text" + _range(said, "minLength", "maxLength", " characters") + pattern
+        case "integer":
+            return "whole number" + _range(said, "minimum", "maximum", "")
+        case "number":
+            return "number" + _range(said, "minimum", "maximum", "")
+        case "boolean":
+            return "true or false"
+        case "null":
+            return "null"
+        case "array":
+            items = _sketch(said["items"]) if "items" in said else "anything"
+            return f"[list{_range(said, 'minItems', 'maxItems', ' entries')}, each: {items}]"
+        case _:
+            return _object(said)
+
+
+def _object(said: JsonObject) -> str:
+    properties, required = said.get("properties"), said.get("required", ())
+    if not isinstance(properties, Mapping) or not isinstance(required, Sequence):
+        raise _Beyond
+    parts = [
+        f"{canonical.dumps(name).decode()}: {_sketch(held)}{'' if name in required else ' (may be left out)'}"
+        for name, held in properties.items()
+    ]
+    return "{" + ", ".join(parts) + "}"
+
+
+def _range(said: JsonObject, low: str, high: str, unit: str) -> str:
+    least, most = said.get(low), said.get(high)
+    if least is None and most is None:
+        return ""
+    if least == most:
+        return f" of {least}{unit}"
+    if least is None:
+        return f" of at most {most}{unit}"
+    return f" of at least {least}{unit}" if most is None else f" of {least} to {most}{unit}"
