@@ -68,16 +68,21 @@ def _make(settings: config.ProviderConfig, model: str, *, key: str, client: http
     match settings.kind:
         case "openai":
             from pydantic_ai.models import openai  # noqa: PLC0415 -- an extra, and heavy
+            from pydantic_ai.profiles import openai as openai_profile  # noqa: PLC0415
             from pydantic_ai.providers import openai as openai_provider  # noqa: PLC0415
 
             there = openai_provider.OpenAIProvider(base_url=address, api_key=key, http_client=client)
-            return openai.OpenAIChatModel(model, provider=there)
+            # A stream that ends without a reason was cut.
+            strict = openai_profile.OpenAIModelProfile(openai_chat_streaming_requires_finish_reason=True)
+            return openai.OpenAIChatModel(model, provider=there, profile=strict)
         case "ollama":
             from pydantic_ai.models import ollama  # noqa: PLC0415 -- an extra, and heavy
+            from pydantic_ai.profiles import openai as openai_profile  # noqa: PLC0415
             from pydantic_ai.providers import ollama as ollama_provider  # noqa: PLC0415
 
             own = ollama_provider.OllamaProvider(base_url=address or _OLLAMA, api_key=key, http_client=client)
-            return ollama.OllamaModel(model, provider=own)
+            whole = openai_profile.OpenAIModelProfile(openai_chat_streaming_requires_finish_reason=True)
+            return ollama.OllamaModel(model, provider=own, profile=whole)
         case "anthropic":
             from pydantic_ai.models import anthropic  # noqa: PLC0415 -- an extra, and heavy
             from pydantic_ai.providers import anthropic as anthropic_provider  # noqa: PLC0415

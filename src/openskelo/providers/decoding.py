@@ -23,8 +23,9 @@ _SHORTEST_TEXT = 16
 _LONGEST_TEXT = 100_000
 #: Letters that a token stands for, cautiously; an English word is a token or two.
 _LETTERS_PER_TOKEN = 2.5
-#: Past this many places a schema is not followed further.
-_MOST_PLACES = 2_000
+#: Past this many places, or this deep, a schema is not followed further.
+_MOST_PLACES = 500
+_DEEPEST = 16
 
 _DATE = (
     r"[12][0-9]{3}-((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)"
@@ -71,6 +72,7 @@ class _Shaper:
         self._names: dict[str, str] = {}
         self._definitions: dict[str, Json] = {}
         self._places = 0
+        self._depth = 0
         self.texts: list[tuple[int, int]] = []
         self.fixed = 0
 
@@ -82,9 +84,15 @@ class _Shaper:
 
     def _shape(self, schema: Json, many: int) -> Json:
         self._places += 1
-        if self._places > _MOST_PLACES or not isinstance(schema, Mapping):
+        if not isinstance(schema, Mapping) or self._places > _MOST_PLACES or self._depth > _DEEPEST:
             return False if schema is False else self._anything(many)
-        flat = merging.flat(schema, self._root)
+        self._depth += 1
+        try:
+            return self._shape_flat(merging.flat(schema, self._root), many)
+        finally:
+            self._depth -= 1
+
+    def _shape_flat(self, flat: JsonObject, many: int) -> Json:
         match flat:
             case {"$ref": str() as pointer}:
                 return self._reference(pointer, many)
@@ -95,7 +103,8 @@ class _Shaper:
             case {"anyOf": Sequence() as branches} | {"oneOf": Sequence() as branches}:
                 key = "anyOf" if "anyOf" in flat else "oneOf"
                 rest = {name: value for name, value in flat.items() if name != key}
-                return self._either([self._shape(merging.both(rest, one), many) for one in branches])
+                parts = [merging.both(rest, one) for one in branches if one is not False]
+                return self._either([self._shape(one, many) for one in parts])
             case _:
                 return self._of_types(flat, many)
 
@@ -200,15 +209,15 @@ class _Shaper:
 
     def _anything(self, many: int) -> Json:
         """Any value, two levels deep: the decoder would otherwise never have to stop."""
-        text = self._text({}, many)
-        plain: list[Json] = [text, _number({}), {"type": "boolean"}, {"type": "null"}]
-        return {
+        plain: list[Json] = [self._text({}, many), _number({}), {"type": "boolean"}, {"type": "null"}]
+        self._definitions["any"] = {
             "anyOf": [
                 *plain,
                 {"type": "array", "items": {"anyOf": plain}, "maxItems": _MOST_ITEMS},
                 {"type": "object", "additionalProperties": {"anyOf": plain}, "maxProperties": _MOST_ITEMS},
             ]
         }
+        return {"$ref": "#/$defs/any"}
 
 
 def _integer(schema: JsonObject) -> JsonObject:

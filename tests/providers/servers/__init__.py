@@ -1,0 +1,1 @@
+"""Servers on the loopback address that speak the protocols of remote models."""

@@ -1,0 +1,53 @@
+"""OpenAI's chat completions, which Ollama and many other servers speak too."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from tests.providers.servers import loopback
+
+
+class OpenAI:
+    kind: Literal["openai", "ollama"] = "openai"
+    prefix = "/v1"
+
+    def key(self, headers: Mapping[str, str]) -> str:
+        return next((value for name, value in headers.items() if name.lower() == "authorization"), "")[len("Bearer ") :]
+
+    def answers(self, path: str) -> bool:
+        return path == "/v1/chat/completions"
+
+    def events(self, text: str, finish: str) -> Sequence[bytes]:
+        parts = [self._chunk({"content": piece}) for piece in loopback.pieces(text)]
+        return [self._chunk({"role": "assistant", "content": ""}), *parts, *self._end(finish)]
+
+    def refusal(self) -> Sequence[bytes]:
+        return [self._chunk({"role": "assistant", "refusal": "I cannot help with that."}), *self._end("stop")]
+
+    def error(self, status: int, message: str) -> object:
+        return {"error": {"message": message, "type": "some_error", "param": None, "code": None}}
+
+    def _chunk(self, delta: object, finish: str | None = None) -> bytes:
+        return loopback.event(
+            {
+                "id": "chatcmpl-1",
+                "object": "chat.completion.chunk",
+                "created": 1,
+                "model": "gpt-4o-mini",
+                "choices": [{"index": 0, "delta": delta, "finish_reason": finish}],
+            }
+        )
+
+    def _end(self, finish: str) -> list[bytes]:
+        usage = {"prompt_tokens": 11, "completion_tokens": 5, "total_tokens": 16}
+        last = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "gpt-4o-mini"}
+        return [
+            self._chunk({}, finish),
+            loopback.event({**last, "choices": [], "usage": usage}),
+            b"data: [DONE]\n\n",
+        ]
+
+
+class Ollama(OpenAI):
+    kind: Literal["openai", "ollama"] = "ollama"

@@ -1,0 +1,299 @@
+"""Remote models: the official clients against servers on the loopback address that speak their protocols."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
+
+import pytest
+
+from openskelo import errors
+from openskelo.kernel.json import Json, JsonObject
+from openskelo.providers import config, remote, seam
+from tests.providers.servers import anthropic_messages, gemini_content, loopback, openai_chat
+
+MODELS = {"openai": "gpt-4o-mini", "ollama": "llama3", "anthropic": "claude-sonnet-5", "gemini": "gemini-2.5-flash"}
+SPEECHES = (openai_chat.OpenAI, openai_chat.Ollama, anthropic_messages.Anthropic, gemini_content.Gemini)
+SCHEMA: JsonObject = {
+    "type": "object",
+    "properties": {"title": {"type": "string"}},
+    "required": ["title"],
+    "additionalProperties": False,
+}
+TEXT = '{"title": "How bees find their way"}'
+
+every_api = pytest.mark.parametrize("speech", SPEECHES, ids=[one.kind for one in SPEECHES])
+
+
+def request(schema: JsonObject | None = None, **parameters: Json) -> seam.Request:
+    return seam.Request(
+        node="draft",
+        messages=(
+            seam.Message(role="system", text="You write."),
+            seam.Message(role="user", text="About bees."),
+            seam.Message(role="assistant", text="{}"),
+            seam.Message(role="user", text="Again."),
+        ),
+        schema=schema,
+        parameters=parameters,
+        max_tokens=64,
+    )
+
+
+@contextmanager
+def serving(speech: Callable[[], loopback.Speech], *script: loopback.Act) -> Generator[loopback.Loopback]:
+    with loopback.Loopback(speech(), script).running() as server:
+        yield server
+
+
+def provider(server: loopback.Loopback, *, key: str = loopback.KEY, timeout_ms: int = 20_000) -> remote.Remote:
+    settings = config.ProviderConfig(
+        name="main",
+        kind=server.speech.kind,
+        base_url=server.base_url,
+        api_key="${env:SOME_KEY}",
+        model=MODELS[server.speech.kind],
+        timeout_ms=timeout_ms,
+    )
+    return remote.Remote(settings, {"SOME_KEY": key})
+
+
+def run(one: remote.Remote, work: Callable[[], Awaitable[seam.Answer]]) -> seam.Answer:
+    async def and_close() -> seam.Answer:
+        try:
+            return await work()
+        finally:
+            await one.close()
+
+    return asyncio.run(and_close())
+
+
+def ask(
+    server: loopback.Loopback, *, schema: JsonObject | None = None, key: str = loopback.KEY, timeout_ms: int = 20_000
+) -> seam.Answer:
+    one = provider(server, key=key, timeout_ms=timeout_ms)
+    return run(one, lambda: one.complete(request(schema), lambda _: None))
+
+
+def failing(server: loopback.Loopback, *, key: str = loopback.KEY, timeout_ms: int = 20_000) -> errors.AttemptFailed:
+    with pytest.raises(errors.AttemptFailed) as caught:
+        ask(server, schema=SCHEMA, key=key, timeout_ms=timeout_ms)
+    return caught.value
+
+
+@every_api
+def test_an_answer_streams_in_and_is_counted(speech: Callable[[], loopback.Speech]) -> None:
+    heard: list[str] = []
+    with serving(speech, loopback.Say(text=TEXT)) as server:
+        one = provider(server)
+        answer = run(one, lambda: one.complete(request(SCHEMA, seed=3), heard.append))
+    assert (answer.text, answer.usage, answer.finish_reason) == (TEXT, seam.Usage(tokens_in=11, tokens_out=5), "stop")
+    assert answer.model
+    assert "".join(heard) == TEXT
+    assert len(heard) > 2
+    assert len(server.asked) == 1
+
+
+@every_api
+def test_the_schema_goes_out_as_the_apis_own_structured_output(speech: Callable[[], loopback.Speech]) -> None:
+    with serving(speech, loopback.Say(text=TEXT)) as server:
+        ask(server, schema=SCHEMA)
+        (body,) = server.asked
+    wanted = {
+        "openai": lambda: body["response_format"]["json_schema"]["schema"],
+        "ollama": lambda: body["response_format"]["json_schema"]["schema"],
+        "anthropic": lambda: body["output_config"]["format"]["schema"],
+        "gemini": lambda: body["generationConfig"]["responseJsonSchema"],
+    }[server.speech.kind]()
+    assert wanted["properties"] == SCHEMA["properties"]
+    assert wanted["required"] == ["title"]
+
+
+@every_api
+def test_the_conversation_and_its_limit_arrive(speech: Callable[[], loopback.Speech]) -> None:
+    with serving(speech, loopback.Say(text=TEXT)) as server:
+        ask(server)
+        (body,) = server.asked
+    sent = json.dumps(body)
+    assert [sent.index(text) for text in ("About bees.", "Again.")] == sorted(
+        sent.index(text) for text in ("About bees.", "Again.")
+    )
+    assert "You write." in sent
+    limit = {
+        "openai": lambda: body["max_completion_tokens"],
+        "ollama": lambda: body.get("max_completion_tokens", body.get("max_tokens")),
+        "anthropic": lambda: body["max_tokens"],
+        "gemini": lambda: body["generationConfig"]["maxOutputTokens"],
+    }[server.speech.kind]()
+    assert limit == 64
+
+
+@every_api
+def test_the_first_piece_is_heard_while_the_rest_is_still_to_come(speech: Callable[[], loopback.Speech]) -> None:
+    may_go_on = threading.Event()
+    heard: list[str] = []
+
+    def hear(piece: str) -> None:
+        heard.append(piece)
+        may_go_on.set()  # without this the server would wait
+
+    with serving(speech, loopback.Say(text=TEXT, may_go_on=may_go_on)) as server:
+        one = provider(server)
+        answer = run(one, lambda: one.complete(request(SCHEMA), hear))
+    assert answer.text == TEXT
+    assert len(heard) > 1
+
+
+@every_api
+def test_a_rate_limit_is_transient_and_says_how_long_to_wait(speech: Callable[[], loopback.Speech]) -> None:
+    with serving(speech, loopback.Fail(status=429, message="slow down", headers={"retry-after": "7"})) as server:
+        error = failing(server)
+        assert len(server.asked) == 1, "the client does not try again by itself"
+    assert (error.code, error.retryable, error.retry_after_ms) == ("PROVIDER_RATE_LIMITED", True, 7000)
+    assert "slow down" in error.message
+
+
+@every_api
+@pytest.mark.parametrize("status", [500, 503])
+def test_a_server_in_trouble_is_transient(speech: Callable[[], loopback.Speech], status: int) -> None:
+    with serving(speech, loopback.Fail(status=status)) as server:
+        error = failing(server)
+        assert len(server.asked) == 1, "the client does not try again by itself"
+    assert (error.code, error.retryable) == ("PROVIDER_UNAVAILABLE", True)
+
+
+@every_api
+def test_a_rejected_request_is_final(speech: Callable[[], loopback.Speech]) -> None:
+    with serving(speech, loopback.Fail(status=400, message="no such parameter")) as server:
+        error = failing(server)
+    assert (error.code, error.retryable) == ("PROVIDER_BAD_REQUEST", False)
+    assert "no such parameter" in error.message
+
+
+@every_api
+def test_a_wrong_key_is_final_and_stays_out_of_the_message(speech: Callable[[], loopback.Speech]) -> None:
+    with serving(speech) as server:
+        error = failing(server, key="sk-a-wrong-but-still-secret-key")
+    assert (error.code, error.retryable) == ("PROVIDER_AUTH", False)
+    assert "invalid key" in error.message
+    assert (
+        "still-secret" not in f"{error} {error.__cause__} {error.__context__ if not error.__suppress_context__ else ''}"
+    )
+
+
+@every_api
+@pytest.mark.parametrize("quietly", [False, True], ids=["with the connection", "quietly"])
+def test_a_stream_that_breaks_off_is_transient(speech: Callable[[], loopback.Speech], quietly: bool) -> None:
+    with serving(speech, loopback.Cut(quietly=quietly)) as server:
+        error = failing(server)
+    assert (error.code, error.retryable) == ("PROVIDER_UNAVAILABLE", True)
+
+
+@every_api
+def test_a_stream_that_is_not_json_is_transient(speech: Callable[[], loopback.Speech]) -> None:
+    with serving(speech, loopback.Garble()) as server:
+        error = failing(server)
+    assert (error.code, error.retryable) == ("PROVIDER_UNAVAILABLE", True)
+
+
+@every_api
+def test_a_refusal_is_final_and_was_paid_for(speech: Callable[[], loopback.Speech]) -> None:
+    with serving(speech, loopback.Refuse()) as server:
+        error = failing(server)
+    assert isinstance(error, seam.Unusable)
+    assert (error.code, error.retryable) == ("PROVIDER_REFUSED", False)
+    assert error.answer.usage == seam.Usage(tokens_in=11, tokens_out=5)
+
+
+@every_api
+def test_an_answer_cut_at_its_limit_is_unusable_with_a_schema_only(speech: Callable[[], loopback.Speech]) -> None:
+    cut = loopback.Say(text='{"title": "How be', finish="length")
+    with serving(speech, cut, cut) as server:
+        error = failing(server)
+        answer = ask(server)
+    assert isinstance(error, seam.Unusable)
+    assert (error.code, error.retryable, error.answer) == ("PROVIDER_TRUNCATED", False, answer)
+    assert answer.finish_reason == "length"
+
+
+@every_api
+def test_a_server_that_does_not_answer_in_time_is_transient(speech: Callable[[], loopback.Speech]) -> None:
+    release = threading.Event()
+    with serving(speech, loopback.Hang(release=release)) as server:
+        error = failing(server, timeout_ms=300)
+        release.set()
+        assert len(server.asked) == 1, "the client does not try again by itself"
+    assert (error.code, error.retryable) == ("PROVIDER_TIMEOUT", True)
+
+
+@every_api
+def test_a_server_that_is_not_there_is_transient(speech: Callable[[], loopback.Speech]) -> None:
+    with serving(speech) as server:
+        pass
+    error = failing(server)
+    assert (error.code, error.retryable) == ("PROVIDER_UNAVAILABLE", True)
+
+
+def test_cancelling_hangs_up() -> None:
+    may_go_on = threading.Event()
+
+    async def cancelled(one: remote.Remote) -> None:
+        heard = asyncio.Event()
+        task = asyncio.create_task(one.complete(request(SCHEMA), lambda _: heard.set()))
+        await heard.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await one.close()
+
+    long = loopback.Say(text="x" * 400_000, may_go_on=may_go_on)
+    with serving(openai_chat.OpenAI, long) as server:
+        asyncio.run(cancelled(provider(server)))
+        may_go_on.set()
+        assert server.hung_up.wait(10)
+
+
+def test_a_key_that_is_not_set_is_named() -> None:
+    settings = config.ProviderConfig(name="main", kind="openai", model="m")
+    one = remote.Remote(settings, {})
+    with pytest.raises(errors.AttemptFailed) as caught:
+        run(one, lambda: one.complete(request(), lambda _: None))
+    assert (caught.value.code, caught.value.retryable) == ("PROVIDER_AUTH", False)
+    assert "OPENAI_API_KEY" in caught.value.message
+
+
+def test_the_usual_key_is_not_sent_to_another_server() -> None:
+    with serving(openai_chat.OpenAI, loopback.Say(text=TEXT)) as server:
+        settings = config.ProviderConfig(name="main", kind="openai", base_url=server.base_url, model="m")
+        one = remote.Remote(settings, {"OPENAI_API_KEY": loopback.KEY})
+        with pytest.raises(errors.AttemptFailed) as caught:
+            run(one, lambda: one.complete(request(), lambda _: None))
+    assert caught.value.code == "PROVIDER_AUTH"
+
+
+def test_parameters_of_the_server_reach_it() -> None:
+    with serving(openai_chat.OpenAI, loopback.Say(text=TEXT)) as server:
+        one = provider(server)
+        told = request(model_params={"top_k": 3, "min_p": 0.1}, top_p=0.5, stop=["END"])
+        run(one, lambda: one.complete(told, lambda _: None))
+        (body,) = server.asked
+    assert (body["min_p"], body["top_p"], body["stop"], body["stream"]) == (0.1, 0.5, ["END"], True)
+
+
+def test_gemini_refuses_a_parameter_it_cannot_send() -> None:
+    with serving(gemini_content.Gemini) as server:
+        one = provider(server)
+    with pytest.raises(errors.AttemptFailed) as caught:
+        run(one, lambda: one.complete(request(model_params={"min_p": 0.1}), lambda _: None))
+    assert (caught.value.code, caught.value.retryable) == ("PROVIDER_BAD_REQUEST", False)
+    assert "min_p" in caught.value.message
+
+
+def test_a_provider_without_a_model_says_so() -> None:
+    one = remote.Remote(config.ProviderConfig(name="main", kind="ollama"), {})
+    with pytest.raises(errors.AttemptFailed) as caught:
+        run(one, lambda: one.complete(request(), lambda _: None))
+    assert (caught.value.code, caught.value.retryable) == ("PROVIDER_BAD_REQUEST", False)
