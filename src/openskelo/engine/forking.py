@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import cast
 
 from openskelo import errors
@@ -23,11 +23,6 @@ class Plan:
     inputs: Stored
     parent: JsonObject
     kept: Mapping[str, commands.Kept]
-
-
-def pinned(command: commands.CreateRun, name: str) -> commands.CreateRun:
-    """The command once the workflow's blob has a name."""
-    return replace(command, definition=name)
 
 
 async def plan(

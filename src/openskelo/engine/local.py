@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import uuid
 from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import replace
 from types import TracebackType
 from typing import Literal, cast
 
@@ -14,14 +15,13 @@ import orjson
 from openskelo import errors
 from openskelo.contract import envelope
 from openskelo.engine import actor as actors
-from openskelo.engine import document, door, driver, forking, loading, mail, wiring
+from openskelo.engine import document, door, driver, forking, loading, mail, pinning, wiring
 from openskelo.executors import attempt, calling, task
-from openskelo.kernel import codec, commands, definition
+from openskelo.kernel import commands, definition
 from openskelo.kernel import run as runs
 from openskelo.kernel.json import JsonObject
 from openskelo.providers import seam
 from openskelo.stores import log
-from openskelo.values import canonical
 
 #: How long a process waits for another one to take a command it posted.
 TAKEN_SECONDS = 10.0
@@ -44,6 +44,7 @@ class Engine:
         self.store = store
         self.performer = performer
         self._listeners: list[OnText] = []
+        self._pins = pinning.Pins()
         self._driver = driver.Driver(store, performer)
         self._taking = asyncio.Lock()  # two who take the same run must end up with one actor
 
@@ -133,17 +134,16 @@ class Engine:
 
     async def _create(self, workflow: definition.Workflow, command: commands.CreateRun) -> str:
         run_id = str(uuid.uuid4())
-        pinned = canonical.dumps(codec.encode(workflow))
-        name = canonical.digest_bytes(pinned)
+        pin = self._pins.of(workflow)
         blobs: dict[str, bytes] = {}
-        if len(pinned) <= wiring.INLINE_BYTES:
-            blobs[name] = pinned
+        if len(pin.data) <= wiring.INLINE_BYTES:
+            blobs[pin.name] = pin.data
         else:
-            await self.store.put_blob(pinned)
-        actor = actors.Actor(runs.new(run_id, workflow), envelope.Chain(run_id=run_id), None)
+            await self.store.put_blob(pin.data)
+        actor = actors.Actor(runs.new(run_id, workflow, pin.shape), envelope.Chain(run_id=run_id), None)
         self._driver.adopt(actor)
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        letter = actors.Letter(command=forking.pinned(command, name), blobs=blobs, done=done)
+        letter = actors.Letter(command=replace(command, definition=pin.name), blobs=blobs, done=done)
         self._driver.send(actor, letter)
         await done
         return run_id

@@ -160,9 +160,9 @@ class Run:
     artifacts: list[JsonObject] = field(default_factory=list[JsonObject])
 
 
-def new(run_id: str, workflow: definition.Workflow) -> Run:
-    """A run to which nothing has happened yet."""
-    shape = dag.graph(workflow)
+def new(run_id: str, workflow: definition.Workflow, shape: dag.Graph | None = None) -> Run:
+    """A run to which nothing has happened yet; `shape` is the workflow's graph where somebody has it already."""
+    shape = shape or dag.graph(workflow)
     nodes = {key: NodeState(key=key, waiting=len(shape.sources[key])) for key in workflow.nodes}
     limited = workflow.limits != definition.Limits()
     return Run(id=run_id, workflow=workflow, graph=shape, nodes=nodes, unfinished=len(nodes), limited=limited)

@@ -1,0 +1,40 @@
+"""Pinning: what a run keeps of its workflow, made once for all runs of the same workflow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from openskelo.kernel import codec, definition
+from openskelo.kernel.flows import dag
+from openskelo.values import canonical
+
+#: How many workflows one engine remembers; the oldest is made anew when it comes again.
+MOST = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pin:
+    """A workflow as runs keep it: the bytes of its definition, their name, and its shape."""
+
+    workflow: definition.Workflow
+    name: str
+    data: bytes
+    shape: dag.Graph
+
+
+class Pins:
+    """The pins of the workflows that an engine has started."""
+
+    def __init__(self) -> None:
+        self._by_identity: dict[int, Pin] = {}
+
+    def of(self, workflow: definition.Workflow) -> Pin:
+        """The workflow's pin. Workflows are frozen, so that the same object is always the same workflow."""
+        pin = self._by_identity.get(id(workflow))
+        if pin is None:
+            data = canonical.dumps(codec.encode(workflow))
+            pin = Pin(workflow=workflow, name=canonical.digest_bytes(data), data=data, shape=dag.graph(workflow))
+            if len(self._by_identity) >= MOST:
+                del self._by_identity[next(iter(self._by_identity))]
+            self._by_identity[id(workflow)] = pin  # holds the workflow, so that its id stays its own
+        return pin
