@@ -14,7 +14,7 @@ from openskelo.workflows import block, blocks, gate_aliases, gates, ports
 from tests.docs import page
 from tests.repo import tracked
 
-_SETS = re.compile(r"_?[A-Za-z_]*keys|_OWN|_COMMON|_AI_ONLY|_ELSEWHERE", re.IGNORECASE)
+_SETS = re.compile(r"_?[A-Za-z_]*keys|_OWN|_COMMON|_AI_ONLY|_ELSEWHERE|_ANY|_REMOTE|_EXPERT", re.IGNORECASE)
 
 
 def _texts(node: ast.AST) -> Iterator[str]:
