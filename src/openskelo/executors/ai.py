@@ -38,8 +38,8 @@ async def work(one: job.Job, how: Asking) -> object:
     The prompt is kept before it is sent; what was heard is kept if the answer does not come to its end.
     """
     written = how.recipe.write(one)
-    request = _request(one.task.node, written, how.schema)
-    ways = seam.plan(how.provider, request)
+    asked = request(one.task.node, written, how.schema)
+    ways = seam.plan(how.provider, asked)
     prompt.keep(one, written, ways[0])
 
     def hear(text: str) -> None:
@@ -47,7 +47,7 @@ async def work(one: job.Job, how: Asking) -> object:
         how.on_text(one.task, text)
 
     try:
-        answered = await how.provider.complete(request, hear)
+        answered = await how.provider.complete(asked, hear)
     except seam.Unusable as unusable:
         answer.count(one.spent, unusable.answer)
         one.answer = unusable.answer.text
@@ -61,7 +61,8 @@ async def work(one: job.Job, how: Asking) -> object:
     return _parsed(answered)
 
 
-def _request(node: definition.Node, written: prompt.Prompt, schema: JsonObject) -> seam.Request:
+def request(node: definition.Node, written: prompt.Prompt, schema: JsonObject) -> seam.Request:
+    """What is asked for a node, once its prompt is written."""
     most = node.config.get("max_tokens")
     return seam.Request(
         node=node.key,

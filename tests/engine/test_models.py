@@ -1,0 +1,360 @@
+"""Runs that ask models: repairs, stops, caches, budgets, and what is kept of every question."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+import openskelo
+from openskelo import errors
+from openskelo.engine import verify
+from openskelo.executors import task
+from openskelo.kernel.json import Json, JsonObject
+from openskelo.providers import config, recorded, scripted, seam
+from openskelo.stores import memory
+from tests.engine import stage
+
+TEXT: dict[str, Json] = {"text": "string"}
+
+
+@asynccontextmanager
+async def engine(
+    root: Path, provider: seam.Provider | None, store: memory.MemoryLog | None = None, **more: object
+) -> AsyncGenerator[openskelo.Engine]:
+    """An engine over `root` that asks `provider`; every run that it leaves behind must verify."""
+    project = openskelo.Project(root=root, data_dir=root / ".skelo")
+    project = dataclasses.replace(project, **more)  # pyright: ignore[reportArgumentType] -- tests spell out fields
+    async with await openskelo.Engine.open(project, store=store, provider=provider) as opened:
+        yield opened
+        for row in await opened.store.rows():
+            proof = await verify.verify_run(opened.store, row.run_id)
+            assert proof.intact, proof.problems
+
+
+def ask(key: str = "ask", **fields: Json) -> dict[str, Json]:
+    return {"id": key, "prompt": "Say something.", "outputs": TEXT, **fields}
+
+
+async def kept(engine: openskelo.Engine, run_id: str) -> dict[tuple[str, int, str], str]:
+    """Every artifact of a run: node, attempt and name, with its text."""
+    found: dict[tuple[str, int, str], str] = {}
+    async for event in engine.follow(run_id, until_end=False):
+        if event["type"] == "artifact.created":
+            data = cast("JsonObject", event["data"])
+            artifact = cast("JsonObject", data["artifact"])
+            text = (await engine.store.blob(cast("str", artifact["hash"]))).decode()
+            found[str(data["node"]), cast("int", data["attempt"]), str(artifact["name"])] = text
+    return found
+
+
+class Endless:
+    """Begins an answer and never ends it. `stopped` counts how often it was told to."""
+
+    def __init__(self) -> None:
+        self.begun = asyncio.Event()
+        self.stopped = 0
+
+    async def complete(self, request: seam.Request, on_text: Callable[[str], None]) -> seam.Answer:
+        on_text('{"text": "Once')
+        on_text(" upon")
+        self.begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.stopped += 1
+        raise AssertionError
+
+
+def test_a_broken_answer_is_repaired_in_an_attempt_of_its_own(tmp_path: Path) -> None:
+    async def story() -> None:
+        provider = scripted.Scripted(["no json", {"text": 3}, {"text": "good"}])
+        async with engine(tmp_path, provider) as opened:
+            run_id = await opened.start(stage.workflow(ask(contract_repair_attempts=2)))
+            done = await opened.wait(run_id)
+            assert (done["ending"], done["outputs"]) == ("ok", {"text": "good"})
+            assert stage.node(done, "ask")["attempts"] == 3
+            assert [len(asked.messages) for asked in provider.asked] == [2, 4, 4]
+            assert provider.asked[1].messages[2].text == "no json"
+            assert "- output 'text': the value is not of type \"string\"" in provider.asked[2].messages[3].text
+            names = {(number, name) for _, number, name in await kept(opened, run_id)}
+            prompts = {(number, name) for number in (1, 2, 3) for name in ("prompt.full.txt", "prompt.blocks.json")}
+            assert names == prompts | {(1, "answer.refused.txt"), (2, "answer.refused.txt")}
+            types = await stage.types(opened, run_id)
+            assert (types.count("attempt.started"), types.count("attempt.failed")) == (3, 2)
+
+    stage.play(story)
+
+
+def test_repairs_end_and_the_run_fails(tmp_path: Path) -> None:
+    async def story() -> None:
+        provider = scripted.Scripted([{"text": 1}, {"text": 2}, {"text": "too late"}])
+        async with engine(tmp_path, provider) as opened:
+            done = await opened.wait(await opened.start(stage.workflow(ask())))
+            assert (done["ending"], len(provider.asked)) == ("failed", 2)
+            assert cast("JsonObject", done["error"])["code"] == "OUTPUT_CONTRACT"
+            assert cast("JsonObject", cast("JsonObject", done["budget"])["tokens"])["used"] != 0
+
+    stage.play(story)
+
+
+def test_a_rate_limit_is_waited_for(tmp_path: Path) -> None:
+    async def story() -> None:
+        busy = errors.AttemptFailed("slow down", code="PROVIDER_RATE_LIMITED", retry_after_ms=150)
+        provider = scripted.Scripted([busy, {"text": "good"}])
+        async with engine(tmp_path, provider) as opened:
+            began = asyncio.get_running_loop().time()
+            done = await opened.wait(await opened.start(stage.workflow(ask(retry={"max_attempts": 2}))))
+            assert done["ending"] == "ok"
+            assert asyncio.get_running_loop().time() - began >= 0.15
+            assert provider.asked[0].messages == provider.asked[1].messages
+
+    stage.play(story)
+
+
+def test_cancelling_stops_the_answer_and_keeps_what_was_heard(tmp_path: Path) -> None:
+    async def story() -> None:
+        provider = Endless()
+        async with engine(tmp_path, provider) as opened:
+            run_id = await opened.start(stage.workflow(ask()))
+            await provider.begun.wait()
+            await opened.cancel(run_id, by="ann")
+            done = await opened.wait(run_id)
+            await asyncio.sleep(0)
+            assert (done["ending"], provider.stopped) == ("cancelled", 1)
+            found = await kept(opened, run_id)
+            assert found["ask", 1, "answer.partial.txt"] == '{"text": "Once upon'
+            assert ("ask", 1, "prompt.full.txt") in found
+
+    stage.play(story)
+
+
+def test_the_failure_of_another_block_keeps_what_was_heard_too(tmp_path: Path) -> None:
+    async def story() -> None:
+        provider = Endless()
+
+        class Both:
+            async def complete(self, request: seam.Request, on_text: Callable[[str], None]) -> seam.Answer:
+                if request.node == "ask":
+                    return await provider.complete(request, on_text)
+                await provider.begun.wait()
+                raise errors.AttemptFailed("no", code="PROVIDER_REFUSED", retryable=False)
+
+        async with engine(tmp_path, Both()) as opened:
+            run_id = await opened.start(stage.workflow(ask(), ask("other")))
+            done = await opened.wait(run_id)
+            assert (done["ending"], cast("JsonObject", done["error"])["code"]) == ("failed", "PROVIDER_REFUSED")
+            assert (await kept(opened, run_id))["ask", 1, "answer.partial.txt"] == '{"text": "Once upon'
+
+    stage.play(story)
+
+
+def test_a_suspended_answer_is_kept_and_asked_for_again(tmp_path: Path) -> None:
+    async def story() -> None:
+        provider = Endless()
+        async with engine(tmp_path, provider) as first:
+            run_id = await first.start(stage.workflow(ask()))
+            await provider.begun.wait()
+            await first.suspend(by="ann")
+            assert (await kept(first, run_id))["ask", 1, "answer.partial.txt"] == '{"text": "Once upon'
+            assert provider.stopped == 1
+        async with engine(tmp_path, scripted.Scripted([{"text": "whole"}])) as opened:
+            await opened.resume(run_id)
+            done = await opened.wait(run_id)
+            assert (done["ending"], done["outputs"]) == ("ok", {"text": "whole"})
+
+    stage.play(story)
+
+
+def test_listeners_hear_what_models_say(tmp_path: Path) -> None:
+    async def story() -> None:
+        heard: list[tuple[str, str]] = []
+        provider = scripted.Scripted([{"text": "a"}, {"text": "b"}])
+
+        def listen(of: task.Task, text: str) -> None:
+            heard.append((of.node.key, text))
+
+        async with engine(tmp_path, provider) as opened:
+            stop = opened.overhear(listen)
+            await opened.wait(await opened.start(stage.workflow(ask())))
+            stop()
+            await opened.wait(await opened.start(stage.workflow(ask())))
+        assert heard == [("ask", '{"text":"a"}')]
+
+    stage.play(story)
+
+
+@pytest.mark.parametrize(
+    ("change", "asked"),
+    [
+        ({}, 1),
+        ({"retry": {"max_attempts": 3}, "timeout_ms": 9000, "estimate": {"tokens": 9}}, 1),
+        ({"prompt": "Say something else."}, 2),
+        ({"temperature": 0.5}, 2),
+        ({"expert": "other"}, 2),
+        ({"outputs": {"text": {"type": "string", "maxLength": 9}}}, 2),
+        ({"description": "In French."}, 2),
+    ],
+)
+def test_the_same_question_is_answered_from_the_log(tmp_path: Path, change: dict[str, Json], asked: int) -> None:
+    async def story() -> None:
+        provider = scripted.Scripted([{"text": "one"}, {"text": "two"}])
+        async with engine(tmp_path, provider) as opened:
+            await opened.wait(await opened.start(stage.workflow(ask(cache=True))))
+            done = await opened.wait(await opened.start(stage.workflow({**ask(cache=True), **change})))
+            assert done["outputs"] == {"text": "one" if asked == 1 else "two"}
+            assert len(provider.asked) == asked
+
+    stage.play(story)
+
+
+def test_a_prompt_about_its_run_is_asked_in_every_run(tmp_path: Path) -> None:
+    async def story() -> None:
+        provider = scripted.Scripted([{"text": "one"}, {"text": "two"}])
+        flow = stage.workflow(ask(cache=True, prompt="Run {{ run.id }}"))
+        async with engine(tmp_path, provider) as opened:
+            for _ in range(2):
+                await opened.wait(await opened.start(flow))
+        assert len(provider.asked) == 2
+
+    stage.play(story)
+
+
+def test_work_that_is_sent_back_is_not_answered_from_the_cache(tmp_path: Path) -> None:
+    async def story() -> None:
+        provider = scripted.Scripted(
+            {"ask": [{"text": "bad"}, {"text": "good"}], "check": [{"text": "bad"}, {"text": "good"}]}
+        )
+        check = ask(
+            "check",
+            inputs={"text": {"type": "string", "from": "ask.text"}},
+            post_gates=[{"name": "fine", "type": "expr", "expression": "outputs.text == 'good'"}],
+            on_gate_fail=[{"when_gate": "fine", "route_to": "ask", "max_bounces": 1}],
+        )
+        async with engine(tmp_path, provider) as opened:
+            done = await opened.wait(await opened.start(stage.workflow(ask(cache=True), check)))
+            assert (done["ending"], done["outputs"]) == ("ok", {"text": "good"})
+            assert [request.node for request in provider.asked] == ["ask", "check", "ask", "check"]
+            assert "An earlier answer was refused." in provider.asked[2].messages[1].text
+
+    stage.play(story)
+
+
+def test_what_a_review_takes_counts_and_its_question_is_kept(tmp_path: Path) -> None:
+    async def story() -> None:
+        verdicts = '{"verdicts": [{"criterion": 1, "passed": true, "reason": "yes"}]}'
+        used = seam.Usage(tokens_in=100, tokens_out=10)
+        provider = scripted.Scripted(
+            {
+                "ask": [seam.Answer(text='{"text": "a"}', usage=used, cost_nanousd=5)],
+                "ask:review": [seam.Answer(text=verdicts, usage=used, cost_nanousd=7)],
+            }
+        )
+        gate: Json = {"name": "review", "type": "llm_review", "port": "text", "criteria": ["Says something."]}
+        async with engine(tmp_path, provider) as opened:
+            run_id = await opened.start(stage.workflow(ask(post_gates=[gate])))
+            done = await opened.wait(run_id)
+            budget = cast("dict[str, JsonObject]", done["budget"])
+            assert done["ending"] == "ok"
+            assert (budget["tokens"]["used"], budget["costUsd"]["used"]) == (220, 12e-9)
+            assert "1. Says something." in (await kept(opened, run_id))["ask", 1, "review.review.prompt.txt"]
+
+    stage.play(story)
+
+
+def test_a_budget_is_reserved_before_the_question(tmp_path: Path) -> None:
+    async def story() -> None:
+        provider = scripted.Scripted([{"text": "a"}])
+        flow = stage.workflow(ask(max_tokens=500), budgets={"max_tokens": 499})
+        async with engine(tmp_path, provider) as opened:
+            done = await opened.wait(await opened.start(flow))
+            assert (done["ending"], provider.asked) == ("budget_exceeded", [])
+
+    stage.play(story)
+
+
+def test_a_workflow_whose_models_are_missing_is_not_started(tmp_path: Path) -> None:
+    gone = config.ProviderConfig(name="gone", kind="recorded", recordings="nowhere")
+    models = config.Config(providers={"gone": gone}, experts={"x": config.ExpertConfig(name="x", provider="gone")})
+    gate: Json = {"type": "llm_review", "port": "text", "criteria": ["Says something."], "expert": "x"}
+
+    async def story() -> None:
+        code = stage.block("code", inputs=TEXT, outputs=TEXT, post_gates=[gate])
+        for flow, given, expected in (
+            (stage.workflow(ask()), None, "PROVIDER_MISSING"),
+            (stage.workflow(ask(expert="y")), models, "EXPERT_UNKNOWN"),
+            (stage.workflow(ask()), models, "EXPERT_MISSING"),
+            (stage.workflow(ask(expert="x")), models, "PROVIDER_MISSING"),
+            (stage.workflow(code), models, "PROVIDER_MISSING"),
+        ):
+            async with engine(tmp_path, None, memory.MemoryLog(), models=given) as opened:
+                with pytest.raises(openskelo.InvalidInput) as refused:
+                    await opened.start(flow, {"text": "a"} if flow.inputs else {})
+                assert refused.value.code == expected
+                assert await opened.store.rows() == []
+
+    stage.play(story)
+
+
+class Remembering:
+    """Answers with the model that it was asked for."""
+
+    async def complete(self, request: seam.Request, on_text: Callable[[str], None]) -> seam.Answer:
+        return seam.Answer(text=f'{{"text": "{request.parameters["model"]} at {request.parameters["temperature"]}"}}')
+
+
+def test_a_run_asks_the_expert_it_was_started_with(tmp_path: Path) -> None:
+    experts = "experts: {{writer: {{provider: kept, model: {model}, temperature: {warm}, max_tokens: 50}}}}\n"
+    settings = "providers: {{kept: {{kind: recorded, recordings: said}}}}\n" + experts
+    (tmp_path / "skelo.yaml").write_text(settings.format(model="old", warm=0.5))
+    (tmp_path / "flow.yaml").write_text("blocks: [{id: ask, expert: writer, outputs: {text: string}}]\n")
+    old = openskelo.load(tmp_path / "flow.yaml")
+    (tmp_path / "skelo.yaml").write_text(settings.format(model="new", warm=0.7))
+    new = openskelo.load(tmp_path / "flow.yaml")
+
+    async def story() -> None:
+        project = openskelo.project_at(tmp_path)
+        assert project.models is not None
+        async with await openskelo.Engine.open(project, provider=None) as opened:
+            router = opened.performer.provider()
+            assert router is not None
+            recorder = recorded.Recorded(tmp_path / "said", Remembering())
+            (tmp_path / "said").mkdir()
+            for flow in (old, new):
+                run_id = await opened.start(flow)
+                failed = await opened.wait(run_id)
+                assert cast("JsonObject", failed["error"])["code"] == "RECORDING_MISSING"
+                (way,) = seam.plan(router, _request(flow))
+                await recorder.complete(way.request, lambda _: None)
+                done = await opened.wait(await opened.start(flow))
+                model = "old at 0.5" if flow is old else "new at 0.7"
+                assert (done["ending"], done["outputs"]) == ("ok", {"text": model})
+
+    stage.play(story)
+    assert old.hash != new.hash
+
+
+def _request(flow: openskelo.Workflow) -> seam.Request:
+    """The question of the only node of `flow`."""
+    from openskelo.executors import ai, job, ports
+
+    node = flow.nodes["ask"]
+    of = task.Task(
+        run_id="r",
+        workflow_name=flow.name,
+        workflow_hash=flow.hash,
+        node=node,
+        visit=1,
+        attempt=1,
+        inputs={},
+        now=0,
+        idempotency_key="k",
+    )
+    schema = ports.Ports(node.outputs, "output", None).schema
+    how = ai.asking(node, scripted.Scripted([]), lambda _of, _text: None, schema)
+    return ai.request(node, how.recipe.write(job.Job(task=of, inputs={})), schema)
