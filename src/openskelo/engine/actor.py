@@ -125,7 +125,8 @@ class Actor:
         self, facts: Sequence[events.Event], letters: Sequence[Letter], left: Mapping[str, bytes]
     ) -> log.Append:
         expected = self.chain.seq
-        lines = tuple(envelope.seal(self.chain, fact) for fact in facts)
+        chain = self.chain
+        lines = tuple([envelope.seal(chain, fact) for fact in facts])
         if len(letters) == 1:
             letter = letters[0]
             blobs, cached = letter.blobs, letter.cached
@@ -145,7 +146,7 @@ class Actor:
             opened=opened,
             closed=closed,
             blobs=blobs,
-            consumed=tuple(letter.posted for letter in letters if letter.posted is not None),
+            consumed=tuple([letter.posted for letter in letters if letter.posted is not None]),
             cached=cached,
         )
 

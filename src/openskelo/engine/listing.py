@@ -36,12 +36,17 @@ def approvals(run: Run, facts: Sequence[events.Event]) -> tuple[tuple[log.Approv
     opened: list[log.ApprovalRow] = []
     closed: list[str] = []
     for fact in facts:
-        if isinstance(fact, events.ApprovalRequested):
-            asked = run.approvals.get(fact.approval_id)
-            if asked is not None:
-                opened.append(_approval(run, asked))
-        elif isinstance(fact, events.ApprovalResolved | events.ApprovalWithdrawn):
-            closed.append(fact.approval_id)
+        match fact:
+            case events.AttemptSucceeded() | events.AttemptStarted():
+                continue  # nearly always
+            case events.ApprovalRequested():
+                asked = run.approvals.get(fact.approval_id)
+                if asked is not None:
+                    opened.append(_approval(run, asked))
+            case events.ApprovalResolved() | events.ApprovalWithdrawn():
+                closed.append(fact.approval_id)
+            case _:
+                continue
     return tuple(opened), tuple(closed)
 
 
