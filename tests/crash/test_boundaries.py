@@ -18,8 +18,10 @@ from tests.crash.world import World
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 NewWorld = Callable[[], World]
-#: Nodes that work alone are cut for sure, of those that work side by side whichever the clock chooses.
-ALONE = {"draft", "judge", "save"}
+#: Nodes that work alone are cut for sure, of those that work side by side whichever the clock chooses. How many reports
+#: share an append is the clock's choice, too: so the last append of one world may be the last but one of another.
+FIRST = {"draft", "judge"}
+LAST = {"save"}
 TOGETHER = {"flaky", "each", "fetch", "note", "order"}
 
 
@@ -43,28 +45,28 @@ def kill_everywhere(new_world: NewWorld, point: str) -> tuple[int, set[str]]:
 def test_killed_before_any_append(new_world: NewWorld) -> None:
     times, cut = kill_everywhere(new_world, "before append")
     assert times >= 12
-    assert cut >= ALONE
+    assert cut >= FIRST
     assert len(cut & TOGETHER) >= 3
 
 
 def test_killed_after_any_append(new_world: NewWorld) -> None:
     times, cut = kill_everywhere(new_world, "after append")
     assert times >= 12
-    assert cut >= ALONE
+    assert cut >= FIRST
     assert len(cut & TOGETHER) >= 3
 
 
 def test_killed_before_any_effect(new_world: NewWorld) -> None:
     times, cut = kill_everywhere(new_world, "before effect")
     assert times == 16
-    assert cut >= ALONE
+    assert cut >= FIRST | LAST
     assert len(cut & TOGETHER) >= 3
 
 
 def test_killed_after_any_effect_and_before_its_report(new_world: NewWorld) -> None:
     times, cut = kill_everywhere(new_world, "after effect")
     assert times == 16
-    assert cut >= ALONE
+    assert cut >= FIRST | LAST
     assert len(cut & TOGETHER) >= 3
 
 

@@ -19,6 +19,7 @@ import pytest
 import openskelo
 from openskelo import errors
 from openskelo.contract import chain
+from openskelo.executors import calling
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.stores import log, memory
 from tests.engine import stage
@@ -137,7 +138,7 @@ async def answer(world: World, engine: openskelo.Engine, asked: JsonObject) -> N
 async def live(world: World, root: Path, turns: int | None) -> JsonObject | None:
     """One life of an engine, cut after so many turns of the event loop; gives the run's document if it has ended."""
     store = MoodyLog(world.data, world.chance, 0 if turns is None else 1)
-    handlers = dict.fromkeys(("start", "each", "send", "pay"), world.work)
+    handlers: dict[str, calling.Handler] = dict.fromkeys(["start", "each", "send", "pay"], world.work)
     project = openskelo.Project(root=root, data_dir=root / ".skelo")
     engine = await openskelo.Engine.open(project, store=store, handlers=handlers)
     driving = asyncio.create_task(drive(world, engine))
