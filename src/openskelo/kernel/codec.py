@@ -75,7 +75,7 @@ def _flag(value: Json) -> object:
 
 
 def _object(value: Json) -> object:
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         raise _invalid("a map is missing")
     return value
 
@@ -95,14 +95,15 @@ def _choice(*options: str) -> _Form:
 
 def _many(form: _Form) -> _Form:
     """A tuple, written as a list."""
+    decode = form.decode
 
     def encoder(value: object) -> Json:
         return [form.encode(part) for part in cast("Sequence[object]", value)]
 
     def decoder(value: Json) -> object:
-        if isinstance(value, str) or not isinstance(value, Sequence):
+        if not isinstance(value, list):
             raise _invalid("a list is missing")
-        return tuple(form.decode(part) for part in value)
+        return tuple([decode(part) for part in value])
 
     return _Form(encode=encoder, decode=decoder)
 
@@ -114,7 +115,7 @@ def _map(form: _Form) -> _Form:
         return {key: form.encode(part) for key, part in cast("Mapping[str, object]", value).items()}
 
     def decoder(value: Json) -> object:
-        if not isinstance(value, Mapping):
+        if not isinstance(value, dict):
             raise _invalid("a map is missing")
         return {key: form.decode(part) for key, part in value.items()}
 
@@ -145,6 +146,7 @@ def _record(kind: type[_Value], forms: Mapping[str, _Form]) -> _Form:
     parts = tuple((field.name, _default(field), forms[field.name]) for field in fields(kind))
     needed = frozenset(name for name, default, _ in parts if default is MISSING)
     blank = {"hash": ""} if "hash" in forms else {}
+    decoders = {name: form.decode for name, form in forms.items()}
 
     def encoder(value: object) -> Json:
         encoded: dict[str, Json] = {}
@@ -155,11 +157,15 @@ def _record(kind: type[_Value], forms: Mapping[str, _Form]) -> _Form:
         return encoded
 
     def decoder(value: Json) -> object:
-        if not isinstance(value, Mapping):
+        if not isinstance(value, dict):
             raise _invalid(f"a {kind.__name__} is missing")
-        if not value.keys() <= forms.keys() or not needed <= value.keys():
-            raise _invalid(f"a {kind.__name__} has other keys")
-        return kind(**{**blank, **{name: forms[name].decode(part) for name, part in value.items()}})
+        if not needed <= value.keys():
+            raise _invalid(f"a {kind.__name__} lacks a key")
+        try:
+            found = {name: decoders[name](part) for name, part in value.items()}
+        except KeyError:
+            raise _invalid(f"a {kind.__name__} has other keys") from None
+        return kind(**blank, **found) if "hash" not in found else kind(**found)
 
     return _Form(encode=encoder, decode=decoder)
 

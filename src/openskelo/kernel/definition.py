@@ -61,6 +61,10 @@ class Retry:
     stall_after: int = 3
 
 
+#: How a node is tried that says nothing about it.
+ONE_TRY = Retry()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounce:
     """When gate `when_gate` fails, go back to `route_to` with the verdicts as feedback, at most `max_bounces` times.
@@ -161,7 +165,7 @@ class Node:
     pre_composition: Composition = "all"
     post_composition: Composition = "all"
     approval: Approval | None = None
-    retry: Retry = field(default_factory=Retry)
+    retry: Retry = ONE_TRY
     timeout_ms: int | None = None
     bounces: tuple[Bounce, ...] = ()
     repairs: int = 0
