@@ -287,6 +287,9 @@ class Driver:
                 async with self.between_turns:
                     await self._drop(actor, error)
                 return
+            except Exception as error:  # a defect of ours must not leave callers waiting for ever
+                self._give_up(error)
+                raise
             finally:
                 self._at_work -= 1
             actor.work.pop((flight.node, flight.visit, flight.slot), None)
