@@ -22,8 +22,8 @@ def test_one_ai_block_with_retries_and_repairs() -> None:
         }
     )
     one = Quantity(steps=1, tokens=100, cost_usd=0.5, duration_sec=2.0)
-    # three tries of three answers; each try may last its timeout; waits of one and two seconds in between
-    worst = Quantity(steps=3, tokens=900, cost_usd=4.5, duration_sec=15.0)
+    # three tries and two repairs; each may last its timeout; waits of one and two seconds between the tries
+    worst = Quantity(steps=5, tokens=500, cost_usd=2.5, duration_sec=23.0)
     whole = Range(minimum=one, expected=one, worst=worst)
     assert report == estimate.Report(by_node={"a": whole}, by_mode={"ai": whole}, total=whole, items=10)
 
@@ -88,6 +88,17 @@ def test_the_past_goes_before_the_authors_word() -> None:
     past = {"a": Quantity(tokens=70, cost_usd=0.1, duration_sec=3.0)}
     report = _report({"id": "a", "estimate": {"tokens": 5}}, history=past)
     assert report.total.expected == Quantity(steps=1, tokens=70, cost_usd=0.1, duration_sec=3.0)
+
+
+def test_bounds_count_where_nobody_has_estimated() -> None:
+    bounds = {"a": Quantity(tokens=50, cost_usd=0.2), "b": Quantity(tokens=50, cost_usd=0.2)}
+    told: Json = {"id": "b", "estimate": {"tokens": 5}, "after": ["a"]}
+    flow = load.from_document({"name": "w", "blocks": [{"id": "a"}, told]})
+    report = estimate.estimate(flow, bounds=bounds)
+    assert report.by_node["a"].expected == Quantity(steps=1, tokens=50, cost_usd=0.2)
+    assert report.by_node["b"].expected == Quantity(steps=1, tokens=5)
+    assert report.by_node["b"].worst == Quantity(steps=2, tokens=100, cost_usd=0.4)
+    assert report.notes == ("no estimate, counted as a full prompt and the longest answer: a",)
 
 
 def test_what_cannot_be_counted_is_noted() -> None:

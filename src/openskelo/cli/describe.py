@@ -17,6 +17,7 @@ def block_lines(node: definition.Node, painter: ink.Ink, columns: int) -> list[s
         rows.append(("", ink.one_line(node.description)))
     rows += [("in" if not at else "", _input(port, node)) for at, port in enumerate(node.inputs)]
     rows += [("out" if not at else "", port_text(port)) for at, port in enumerate(node.outputs)]
+    rows += [("model" if not at else "or", text) for at, text in enumerate(models(node))]
     rows += [(f"gate {'before' if early else 'after'}", text) for early, text in _gates(node)]
     rows += [("asks" if not at else "", text) for at, text in enumerate(_questions(node))]
     rows += [("back to", bounce_text(bounce)) for bounce in node.bounces]
@@ -42,6 +43,20 @@ def port_text(port: definition.Port) -> str:
     return " ".join(words)
 
 
+def models(node: definition.Node) -> list[str]:
+    """Whom an ai block asks, first to last: expert, provider and model."""
+    found: list[str] = []
+    for way in members.objects_at(members.object_at(node.config, "pinned"), "experts"):
+        model = members.text_at(way, "model")
+        name = f"{members.text_at(way, 'provider')}{': ' + model if model else ''}"
+        most = f", at most {way['max_tokens']} tokens" if "max_tokens" in way else ""
+        expert = members.text_at(way, "expert")
+        found.append(f"{expert} ({name}{most})" if expert else f"{name}{most}")
+    if node.mode == "ai" and not found and isinstance(node.config.get("expert"), str):
+        found.append(str(node.config["expert"]))
+    return found
+
+
 def bounce_text(bounce: definition.Bounce) -> str:
     """A bounce rule in words."""
     told = ", telling it why" if bounce.feedback else ""
@@ -56,6 +71,8 @@ def run_words(node: definition.Node) -> list[str]:
     if node.retry.max_attempts > 1:
         wait = f" ({node.retry.backoff}, {output.duration(node.retry.delay_ms / 1000)})" if node.retry.delay_ms else ""
         words.append(f"at most {node.retry.max_attempts} attempts{wait}")
+    if node.repairs:
+        words.append(f"at most {node.repairs} repair{'s' if node.repairs > 1 else ''} of a broken answer")
     if node.timeout_ms is not None:
         words.append(f"stopped after {output.duration(node.timeout_ms / 1000)}")
     if node.cache:
@@ -76,6 +93,7 @@ def block_document(node: definition.Node, layer: int) -> dict[str, Json]:
         "badge": ink.BADGES[node.mode],
         "layer": layer,
         "handler": node.handler,
+        "experts": members.objects_at(members.object_at(node.config, "pinned"), "experts"),
         "inputs": [port_document(port) for port in node.inputs],
         "outputs": [port_document(port) for port in node.outputs],
         "gates": [
@@ -124,7 +142,8 @@ def _gates(node: definition.Node) -> list[tuple[bool, str]]:
     ):
         any_of = " (any of these)" if composition == "any" and len(gates) > 1 else ""
         for gate in gates:
-            params = f" {output.compact(gate.params)}" if gate.params else ""
+            shown = {key: value for key, value in gate.params.items() if key != "pinned"}
+            params = f" {output.compact(shown)}" if shown else ""
             label = gate.name if gate.name == gate.type else f"{gate.name}: {gate.type}"
             found.append((early, f"{label}{params}{any_of}"))
     return found

@@ -10,15 +10,15 @@ from openskelo.kernel import definition
 from openskelo.kernel.json import Json
 
 
-def show(workflow: definition.Workflow, past: totals.Past | None, *, items: int, as_json: bool) -> None:
+def show(workflow: definition.Workflow, on: totals.Basis, *, as_json: bool) -> None:
     """Print the workflow for a person, or as one document."""
     if as_json:
-        output.document(_document(workflow, past, items))
+        output.document(_document(workflow, on))
     else:
-        _print(workflow, past, items)
+        _print(workflow, on)
 
 
-def _print(workflow: definition.Workflow, past: totals.Past | None, items: int) -> None:
+def _print(workflow: definition.Workflow, on: totals.Basis) -> None:
     painter = ink.Ink(sys.stdout)
     columns = shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 1000
     output.say(
@@ -38,7 +38,7 @@ def _print(workflow: definition.Workflow, past: totals.Past | None, items: int) 
     outputs = [f"  {ink.pad(name, size)}  ← {graph.source(found)}" for name, found in workflow.outputs.items()]
     _section(painter, "Outputs", outputs)
     _section(painter, "Bounds", [f"  {line}" for line in _limits(workflow)])
-    _section(painter, "Totals", totals.lines(workflow, past, items))
+    _section(painter, "Totals", totals.lines(workflow, on))
 
 
 def _section(painter: ink.Ink, title: str, lines: list[str]) -> None:
@@ -66,7 +66,7 @@ def _usd(nano: int | None) -> str | None:
     return None if nano is None else f"{nano / 1e9:.4g} USD"
 
 
-def _document(workflow: definition.Workflow, past: totals.Past | None, items: int) -> dict[str, Json]:
+def _document(workflow: definition.Workflow, on: totals.Basis) -> dict[str, Json]:
     layers = graph.layers(workflow)
     return {
         "name": workflow.name,
@@ -83,5 +83,5 @@ def _document(workflow: definition.Workflow, past: totals.Past | None, items: in
             for key, node in workflow.nodes.items()
             for port, binding in node.bindings.items()
         ],
-        **totals.document(workflow, past, items),
+        **totals.document(workflow, on),
     }

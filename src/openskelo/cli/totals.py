@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import contextlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 import orjson
 
+from openskelo import errors
 from openskelo.cli import ink, members, output, place
 from openskelo.executors import task
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json
 from openskelo.stores import log as stores_log
-from openskelo.workflows import estimate
+from openskelo.workflows import asking, estimate
 
 #: So many finished runs are looked at, among so many newest of all.
 _RUNS = 20
@@ -49,9 +51,40 @@ async def past(where: task.Project, name: str) -> Past | None:
     )
 
 
-def lines(workflow: definition.Workflow, before: Past | None, items: int) -> list[str]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Basis:
+    """What totals are counted from: past runs, what models may take at most, and how long lists are."""
+
+    items: int
+    past: Past | None = None
+    bounds: Mapping[str, estimate.Quantity] = field(default_factory=dict[str, estimate.Quantity])
+    notes: tuple[str, ...] = ()
+
+
+def basis(workflow: definition.Workflow, where: task.Project, before: Past | None, *, items: int) -> Basis:
+    """The basis for a workflow in its project: prices are looked up where something is asked of a model."""
+    models = where.models
+    if models is None or not any(map(asking.is_asking, workflow.nodes.values())):
+        return Basis(items=items, past=before)
+    from openskelo.workflows import spending  # noqa: PLC0415 - only workflows with models need it
+
+    bounds: dict[str, estimate.Quantity] = {}
+    unpriced: dict[str, None] = {}
+    for key, node in workflow.nodes.items():
+        if not asking.is_asking(node):
+            continue
+        with contextlib.suppress(errors.AttemptFailed):  # an expert that is not here: somebody may bring it
+            most = spending.worst(node, workflow, models)
+            bounds[key] = estimate.Quantity(tokens=most.tokens, cost_usd=most.cost_nanousd / 1e9)
+            unpriced |= dict.fromkeys(most.unpriced)
+    notes = (f"nobody knows the price of {', '.join(unpriced)}",) if unpriced else ()
+    return Basis(items=items, past=before, bounds=bounds, notes=notes)
+
+
+def lines(workflow: definition.Workflow, on: Basis) -> list[str]:
     """The totals as a small table, notes and the past under it."""
-    report = estimate.estimate(workflow, items=items)
+    report = estimate.estimate(workflow, items=on.items, bounds=on.bounds)
+    before = on.past
     rows = [["", "blocks", "steps", "tokens", "USD", "time"]]
     for mode, found in report.by_mode.items():
         count = sum(node.mode == mode for node in workflow.nodes.values())
@@ -60,7 +93,7 @@ def lines(workflow: definition.Workflow, before: Past | None, items: int) -> lis
     widths = [max(map(ink.width, column)) for column in zip(*rows, strict=True)]
     drawn = ["  " + "  ".join(map(ink.pad, row, widths)).rstrip() for row in rows]
     drawn.append("  minimum / expected / worst case (every retry, repair and bounce used)")
-    drawn += [f"  {ink.one_line(text)}" for text in report.notes]
+    drawn += [f"  {ink.one_line(text)}" for text in (*report.notes, *on.notes)]
     if before is not None:
         runs = f"{before.runs} past run{'' if before.runs == 1 else 's'} ({before.succeeded} ok)"
         used = f"{before.steps:.4g} steps, {before.tokens:.6g} tokens, {before.cost_usd:.4g} USD"
@@ -68,15 +101,16 @@ def lines(workflow: definition.Workflow, before: Past | None, items: int) -> lis
     return drawn
 
 
-def document(workflow: definition.Workflow, before: Past | None, items: int) -> dict[str, Json]:
+def document(workflow: definition.Workflow, on: Basis) -> dict[str, Json]:
     """The totals as members of the document of `explain`."""
-    report = estimate.estimate(workflow, items=items)
+    report = estimate.estimate(workflow, items=on.items, bounds=on.bounds)
+    before = on.past
     found: dict[str, Json] = {
         "totals": {
             "byMode": {mode: _range(value) for mode, value in report.by_mode.items()},
             "all": _range(report.total),
             "assumedItems": report.items,
-            "notes": list(report.notes),
+            "notes": [*report.notes, *on.notes],
         },
         "history": None,
     }

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from openskelo.kernel import definition
 from openskelo.workflows import graph, routes, skipping
 
 MODES: tuple[definition.Mode, ...] = ("ai", "deterministic", "approval", "dag")
-#: Answers of a model that break their contract are repaired so often, unless the block says otherwise.
-DEFAULT_REPAIRS = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,20 +73,31 @@ class Report:
     notes: tuple[str, ...] = ()
 
 
+#: What one attempt of a node takes.
 History = Mapping[str, Quantity]
 
 
-def estimate(workflow: definition.Workflow, history: History | None = None, *, items: int = 10) -> Report:
+def estimate(
+    workflow: definition.Workflow,
+    history: History | None = None,
+    *,
+    items: int = 10,
+    bounds: History | None = None,
+) -> Report:
     """The report. `history` (what one attempt of a node took in past runs) goes before the author's estimate.
 
-    A foreach is counted with `items` elements, since its list is only known in a run.
+    `bounds` are what an attempt that asks a model takes at most, by its prompt and its prices: they count where nobody
+    has estimated anything. A foreach is counted with `items` elements, since its list is only known in a run.
     """
     sources = {key: routes.sources_of(node) for key, node in workflow.nodes.items()}
     known = history or {}
+    most = bounds or {}
     visits = _visits(workflow)
     skippable = skipping.skippable(workflow.nodes)
     by_node = {
-        key: _node(node, known.get(key), visits=visits[key], items=items, skippable=key in skippable)
+        key: _node(
+            node, _Attempt.of(node, known.get(key), most.get(key)), visits[key], items=items, skippable=key in skippable
+        )
         for key, node in workflow.nodes.items()
     }
     by_mode: dict[str, Range] = {}
@@ -101,7 +110,7 @@ def estimate(workflow: definition.Workflow, history: History | None = None, *, i
         by_mode=by_mode,
         total=_total(by_node, sources),
         items=items,
-        notes=tuple(_notes(workflow, known, items)),
+        notes=tuple(_notes(workflow, known, most, items)),
     )
 
 
@@ -123,21 +132,38 @@ def _visits(workflow: definition.Workflow) -> dict[str, int]:
     return visits
 
 
-def _node(node: definition.Node, past: Quantity | None, *, visits: int, items: int, skippable: bool) -> Range:
-    one = _attempt(node, past)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Attempt:
+    """What one attempt takes: as expected, and at most."""
+
+    expected: Quantity
+    most: Quantity
+
+    @classmethod
+    def of(cls, node: definition.Node, past: Quantity | None, bound: Quantity | None) -> _Attempt:
+        told = node.estimate or definition.Estimate()
+        author = Quantity(tokens=told.tokens, cost_usd=told.cost_usd, duration_sec=told.duration_sec)
+        known = past or (author if node.estimate is not None else bound) or author
+        held = Quantity(tokens=node.reserve.tokens, cost_usd=node.reserve.cost_nanousd / 1_000_000_000)
+        cases = (known, held, bound or held)
+        return cls(
+            expected=replace(known, steps=1),
+            most=Quantity(
+                steps=1,
+                tokens=max(case.tokens for case in cases),
+                cost_usd=max(case.cost_usd for case in cases),
+                duration_sec=max(known.duration_sec, (node.timeout_ms or 0) / 1000),
+            ),
+        )
+
+
+def _node(node: definition.Node, one: _Attempt, visits: int, *, items: int, skippable: bool) -> Range:
     times = items if node.foreach is not None else 1
     waves = math.ceil(items / node.foreach.concurrency) if node.foreach is not None else 1
-    expected = _spread(one, times, waves)
+    expected = _spread(one.expected, times, waves)
     may_be_nothing = skippable or node.foreach is not None or node.cache
-    worst = _spread(_worst_visit(node, one), times, waves).times(visits)
+    worst = _spread(_worst_visit(node, one.most), times, waves).times(visits)
     return Range(minimum=Quantity() if may_be_nothing else expected, expected=expected, worst=worst)
-
-
-def _attempt(node: definition.Node, past: Quantity | None) -> Quantity:
-    if past is not None:
-        return Quantity(steps=1, tokens=past.tokens, cost_usd=past.cost_usd, duration_sec=past.duration_sec)
-    told = node.estimate or definition.Estimate()
-    return Quantity(steps=1, tokens=told.tokens, cost_usd=told.cost_usd, duration_sec=told.duration_sec)
 
 
 def _spread(one: Quantity, times: int, waves: int) -> Quantity:
@@ -148,28 +174,13 @@ def _spread(one: Quantity, times: int, waves: int) -> Quantity:
     )
 
 
-def _worst_visit(node: definition.Node, one: Quantity) -> Quantity:
-    """All tries of one visit, with all repairs, all the time they may take and the waits in between."""
-    answers = 1 + _repairs(node)
-    tries = node.retry.max_attempts
-    longest = max(one.duration_sec, (node.timeout_ms or 0) / 1000)
+def _worst_visit(node: definition.Node, most: Quantity) -> Quantity:
+    """All tries and all repairs of one visit, all the time they may take and the waits in between."""
+    tries = most.times(node.retry.max_attempts + node.repairs)
+    waits = _waits(node.retry)
     if node.approval is not None and node.approval.timeout_ms is not None:
-        longest += node.approval.timeout_ms / 1000
-    tokens = max(one.tokens, node.reserve.tokens)
-    cost = max(one.cost_usd, node.reserve.cost_nanousd / 1_000_000_000)
-    return Quantity(
-        steps=tries,
-        tokens=tokens * answers * tries,
-        cost_usd=cost * answers * tries,
-        duration_sec=longest * tries + _waits(node.retry),
-    )
-
-
-def _repairs(node: definition.Node) -> int:
-    if node.mode != "ai":
-        return 0
-    given = node.config.get("contract_repair_attempts", DEFAULT_REPAIRS)
-    return given if isinstance(given, int) else DEFAULT_REPAIRS
+        waits += node.approval.timeout_ms / 1000
+    return replace(tries, duration_sec=tries.duration_sec + waits)
 
 
 def _waits(retry: definition.Retry) -> float:
@@ -210,15 +221,23 @@ def _longest(order: tuple[str, ...], sources: graph.Sources, seconds: Mapping[st
     return max(done.values(), default=0.0)
 
 
-def _notes(workflow: definition.Workflow, known: History, items: int) -> list[str]:
+def _notes(workflow: definition.Workflow, known: History, bounds: History, items: int) -> list[str]:
     nodes = workflow.nodes.values()
-    blind = [node.key for node in nodes if node.mode == "ai" and node.estimate is None and node.key not in known]
+    untold = [node.key for node in nodes if node.mode == "ai" and node.estimate is None and node.key not in known]
+    blind = [key for key in untold if key not in bounds]
+    bounded = [key for key in untold if key in bounds]
     lists = [node.key for node in nodes if node.foreach is not None]
     patient = [node.key for node in nodes if node.approval is not None and node.approval.timeout_ms is None]
-    judged = [node.key for node in nodes if any(g.type == "llm_review" for g in (*node.pre_gates, *node.post_gates))]
+    judged = [
+        node.key
+        for node in nodes
+        if node.key not in bounds and any(g.type == "llm_review" for g in (*node.pre_gates, *node.post_gates))
+    ]
     notes: list[str] = []
     if blind:
         notes.append(f"no estimate, counted as nothing: {_listed(blind)}")
+    if bounded:
+        notes.append(f"no estimate, counted as a full prompt and the longest answer: {_listed(bounded)}")
     if lists:
         notes.append(f"lists of unknown length, counted with {items} items: {_listed(lists)}")
     if patient:

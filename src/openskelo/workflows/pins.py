@@ -19,7 +19,9 @@ def fix(workflow: definition.Workflow, models: config.Config, place: cursor.Curs
     """
     if not any(asking.is_asking(node) for node in workflow.nodes.values()):
         return workflow
-    nodes = {key: _fixed(node, models) if asking.is_asking(node) else node for key, node in workflow.nodes.items()}
+    nodes = {
+        key: _fixed(node, workflow, models) if asking.is_asking(node) else node for key, node in workflow.nodes.items()
+    }
     found = replace(workflow, nodes=nodes)
     limits = workflow.limits
     if limits.max_tokens is not None or limits.max_cost_nanousd is not None:
@@ -27,9 +29,9 @@ def fix(workflow: definition.Workflow, models: config.Config, place: cursor.Curs
     return found
 
 
-def _fixed(node: definition.Node, models: config.Config) -> definition.Node:
+def _fixed(node: definition.Node, workflow: definition.Workflow, models: config.Config) -> definition.Node:
     try:
-        asked = spending.questions(node, models)
+        asked = spending.questions(node, workflow, models)
     except errors.AttemptFailed:
         return node
     pins: list[Json] = [pinning.pin(question.ways, models) for question in asked]
@@ -61,7 +63,7 @@ def _reserved(workflow: definition.Workflow, models: config.Config, place: curso
         if not asking.is_asking(node):
             continue
         try:
-            most = spending.worst(node, models, priced=limits.max_cost_nanousd is not None)
+            most = spending.worst(node, workflow, models, priced=limits.max_cost_nanousd is not None)
         except errors.AttemptFailed:
             continue
         _check(key, most, limits, place)

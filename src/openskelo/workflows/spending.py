@@ -53,13 +53,13 @@ class _Sum:
     unpriced: dict[str, None] = field(default_factory=dict[str, None])
 
 
-def worst(node: definition.Node, models: config.Config, *, priced: bool = True) -> Worst:
-    """What one attempt of `node` may take at most; without `priced` nobody's price is looked up.
+def worst(node: definition.Node, workflow: definition.Workflow, models: config.Config, *, priced: bool = True) -> Worst:
+    """What one attempt of a workflow's `node` may take at most; without `priced` nobody's price is looked up.
 
     AttemptFailed when an expert that it asks is not there.
     """
     total = _Sum()
-    for question in questions(node, models):
+    for question in questions(node, workflow, models):
         _add(total, question, models, priced=priced)
     return Worst(
         tokens=total.tokens,
@@ -69,7 +69,7 @@ def worst(node: definition.Node, models: config.Config, *, priced: bool = True) 
     )
 
 
-def questions(node: definition.Node, models: config.Config) -> list[Question]:
+def questions(node: definition.Node, workflow: definition.Workflow, models: config.Config) -> list[Question]:
     """Every question of one attempt: the node's own, and those of gates that have a model review something."""
     found: list[Question] = []
     if node.mode == "ai":
@@ -81,7 +81,7 @@ def questions(node: definition.Node, models: config.Config) -> list[Question]:
             max_tokens=most if isinstance(most, int) else None,
         )
         ways = experts.plan(models, request)
-        found.append(Question(ways=ways, letters=_prompt_letters(node), repeats=node.repairs > 0))
+        found.append(Question(ways=ways, letters=_prompt_letters(node, workflow), repeats=node.repairs > 0))
     for gate in (*node.pre_gates, *node.post_gates):
         if gate.type == "llm_review":
             named: JsonObject = {"expert": gate.params["expert"]} if "expert" in gate.params else {}
@@ -111,15 +111,28 @@ def _add(total: _Sum, question: Question, models: config.Config, *, priced: bool
             total.cost += cost or 0
 
 
-def _prompt_letters(node: definition.Node) -> int:
+def _prompt_letters(node: definition.Node, workflow: definition.Workflow) -> int:
     pinned = node.config.get("pinned")
     files = pinned.get("files") if isinstance(pinned, Mapping) else None
     own = [node.config.get("prompt"), *(files.values() if isinstance(files, Mapping) else ())]
     letters = _AROUND + len(node.description) + sum(len(text) for text in own if isinstance(text, str))
     letters += sum(len(canonical.dumps(port.schema)) + len(port.name) + 10 for port in node.outputs)
     letters += sum(len(gate.error) for gate in node.post_gates)
-    letters += sum(_letters(port.schema) for port in node.inputs)
+    letters += sum(_input_letters(port, node, workflow) for port in node.inputs)
     return letters
+
+
+def _input_letters(port: definition.Port, node: definition.Node, workflow: definition.Workflow) -> int:
+    """How long an input may be: by its own schema, or by that of where it comes from."""
+    binding = node.bindings.get(port.name)
+    if binding is None or binding.transform is not None:
+        return _letters(port.schema)
+    source = workflow.nodes[binding.node] if binding.node else None
+    if source is not None and source.foreach is not None:
+        return _letters(port.schema)
+    given = workflow.inputs if source is None else source.outputs
+    found = [_letters(one.schema) for one in given if one.name == binding.port]
+    return min(_letters(port.schema), *found)
 
 
 def _letters(schema: JsonObject) -> int:
@@ -135,5 +148,8 @@ def _letters(schema: JsonObject) -> int:
             return most + 2
         case {"type": "array", "maxItems": int() as most, "items": Mapping() as items}:
             return most * (_letters(items) + 2) + 2
+        case {"type": "object", "properties": Mapping() as properties, "additionalProperties": False}:
+            parts = ((name, part) for name, part in properties.items() if isinstance(part, Mapping))
+            return 2 + sum(len(name) + 4 + _letters(part) for name, part in parts)
         case _:
             return _UNKNOWN

@@ -22,5 +22,6 @@ def run(args: argparse.Namespace) -> int:
     where = place.of_args(args, path)
     workflow = load.load(path, root=where.root)
     past = asyncio.run(totals.past(where, workflow.name)) if place.has_runs(where) else None
-    explaining.show(workflow, past, items=args.items, as_json=args.json)
+    on = totals.basis(workflow, where, past, items=args.items)
+    explaining.show(workflow, on, as_json=args.json)
     return exits.COMPLETED

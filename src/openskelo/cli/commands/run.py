@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     workflow = load.load(path, root=where.root)
     given = inputs.of_run(workflow.inputs, args.input, args.inputs)
     if args.dry_run:
-        return _dry(args, workflow, given)
+        return _dry(args, where, workflow, given)
     return asyncio.run(_run(args, where, workflow, given))
 
 
@@ -80,11 +80,11 @@ async def _ask_missing(workflow: definition.Workflow, given: dict[str, Json]) ->
     return asked
 
 
-def _dry(args: argparse.Namespace, workflow: definition.Workflow, given: dict[str, Json]) -> int:
-    from openskelo.cli import explaining  # noqa: PLC0415 - for a dry run only
+def _dry(args: argparse.Namespace, where: task.Project, workflow: definition.Workflow, given: dict[str, Json]) -> int:
+    from openskelo.cli import explaining, totals  # noqa: PLC0415 - for a dry run only
 
     door.run_inputs(workflow, given)
-    explaining.show(workflow, None, items=10, as_json=args.json)
+    explaining.show(workflow, totals.basis(workflow, where, None, items=10), as_json=args.json)
     if not args.json:
         output.say()
         output.say("dry run: the workflow and its inputs are valid, nothing was started")
