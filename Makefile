@@ -20,7 +20,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS = 1
 help:  ## this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -e 's/:.*## /	/' | expand -t 16
 
-setup: $(VENV)/.installed  ## put everything into .venv (does nothing when nothing changed)
+setup: $(VENV)/.installed $(VENV)/.model  ## put everything into .venv (does nothing when nothing changed)
 
 demo: setup  ## set up, then run a workflow, kill it, resume it, approve it and verify its record
 	@sh scripts/demo.sh $(BIN) $(dir $(DEMO)) $(notdir $(DEMO))
@@ -78,7 +78,7 @@ tests:
 fast-tests:
 	$(BIN)/pytest -n $(JOBS) --dist worksteal -m "not slow" $(ARGS)
 
-# -- the virtual environment: one stamp for the locked packages, one for the package itself ---------------------------
+# -- the virtual environment: stamps for the locked packages, for the package itself, and for the embedded model -----
 
 $(VENV)/.locked: requirements/dev.lock
 	@sh scripts/venv.sh $(VENV)
@@ -87,4 +87,8 @@ $(VENV)/.locked: requirements/dev.lock
 
 $(VENV)/.installed: $(VENV)/.locked pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --no-index --editable .
+	@touch $@
+
+$(VENV)/.model: src/openskelo/providers/model.lock $(VENV)/.installed
+	$(SKELO) model install
 	@touch $@

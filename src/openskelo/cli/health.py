@@ -22,6 +22,7 @@ from openskelo import errors
 from openskelo.cli import output, place
 from openskelo.executors import task
 from openskelo.handlers import secret
+from openskelo.providers import catalog, config
 
 PARTS = {
     "orjson": "JSON",
@@ -57,6 +58,7 @@ def examine(args: argparse.Namespace) -> list[Finding]:
         return [*findings, Finding(name="project", state="fail", detail=details, hint="mend skelo.yaml")]
     findings.append(_project(where))
     checks: tuple[Callable[[task.Project], Finding], ...] = (_data_dir, _space, _locks, _sync, _secrets, _runs)
+    findings += _providers(where)
     for check in checks:
         try:
             findings.append(check(where))
@@ -168,6 +170,23 @@ def _secrets(where: task.Project) -> Finding:
         hint = "set the environment variables that skelo.yaml names for them"
         return Finding(name="secrets", state="warn", detail=f"without a value: {', '.join(unset)}", hint=hint)
     return Finding(name="secrets", state="ok", detail=f"{len(where.secrets or {})} declared")
+
+
+def _providers(where: task.Project) -> list[Finding]:
+    """Whether each provider has what it needs: its client, its key, its model file. None is asked anything."""
+    found: list[Finding] = []
+    models = where.models or config.Config()
+    for name, settings in models.providers.items():
+        missing = catalog.missing(settings, root=where.root, environment=os.environ)
+        serves = [expert.name for expert in models.experts.values() if expert.provider == name]
+        detail = f"{settings.kind}, for {', '.join(serves)}" if serves else settings.kind
+        if missing is None:
+            found.append(Finding(name=f"provider {name}", state="ok", detail=detail))
+        else:
+            what, _, remedy = missing.partition(": ")
+            hint = remedy or "mend skelo.yaml"
+            found.append(Finding(name=f"provider {name}", state="warn", detail=f"{detail}: {what}", hint=hint))
+    return found
 
 
 def _runs(where: task.Project) -> Finding:

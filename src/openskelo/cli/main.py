@@ -54,6 +54,7 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         Command("export", "write one file that verifies anywhere", "export"),
     ),
     "Set-up": (
+        Command("model", "show the embedded model, or install it", "model"),
         Command("doctor", "check this machine and project", "doctor"),
         Command("bench", "measure a durable step against this disk", "bench"),
     ),

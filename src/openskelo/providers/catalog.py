@@ -39,7 +39,11 @@ def missing(settings: config.ProviderConfig, *, root: Path, environment: Mapping
             if not clients.installed(settings.kind):
                 return f"its client is not installed: pip install 'openskelo[{clients.extra_of(settings.kind)}]'"
             name = keys.variable(settings)
-            return f"its key is not set: {name}" if name is not None and not environment.get(name, "").strip() else None
+            return (
+                f"its key is not set: set {name}"
+                if name is not None and not environment.get(name, "").strip()
+                else None
+            )
         case "recorded":
             folder = recordings(settings, root)
             return None if settings.record or folder.is_dir() else f"there is no folder {folder}"

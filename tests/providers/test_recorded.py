@@ -1,0 +1,105 @@
+"""Recordings: asked once, then given back exactly, and never made up."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from openskelo import errors
+from openskelo.providers import config, recorded, router, scripted, seam
+from tests.providers.servers import loopback, openai_chat
+
+REQUEST = seam.Request(
+    node="draft",
+    messages=(seam.Message(role="user", text="Bees."),),
+    schema={"type": "object"},
+    parameters={"temperature": 0.5},
+    max_tokens=9,
+)
+ANSWER = seam.Answer(
+    text='{"a": 1}', usage=seam.Usage(tokens_in=3, tokens_out=4), model="m", finish_reason="stop", cost_nanousd=77
+)
+
+
+def ask(one: seam.Provider, asked: seam.Request = REQUEST) -> tuple[seam.Answer, list[str]]:
+    heard: list[str] = []
+    return asyncio.run(one.complete(asked, heard.append)), heard
+
+
+def test_what_was_recorded_is_given_back_exactly_and_costs_nothing(tmp_path: Path) -> None:
+    model = scripted.Scripted([ANSWER])
+    first = ask(recorded.Recorded(tmp_path / "kept", model))
+    again = ask(recorded.Recorded(tmp_path / "kept"))
+    assert first == (ANSWER, [ANSWER.text])
+    assert again == (dataclasses.replace(ANSWER, cost_nanousd=0), [ANSWER.text])
+    assert len(model.asked) == 1
+    assert [path.name for path in (tmp_path / "kept").iterdir()] == [f"{recorded.digest(REQUEST)}.json"]
+
+
+def test_who_asks_does_not_matter_but_what_is_asked_does() -> None:
+    same = dataclasses.replace(REQUEST, node="other", parameters={"temperature": 0.5, "expert": "x", "provider": "y"})
+    assert recorded.digest(same) == recorded.digest(REQUEST)
+    others = [
+        dataclasses.replace(REQUEST, messages=(seam.Message(role="user", text="Wasps."),)),
+        dataclasses.replace(REQUEST, messages=(seam.Message(role="system", text="Bees."),)),
+        dataclasses.replace(REQUEST, schema=None),
+        dataclasses.replace(REQUEST, parameters={"temperature": 0.6}),
+        dataclasses.replace(REQUEST, max_tokens=10),
+    ]
+    assert len({recorded.digest(one) for one in [REQUEST, *others]}) == 6
+
+
+def test_a_missing_recording_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(errors.AttemptFailed) as caught:
+        ask(recorded.Recorded(tmp_path))
+    assert (caught.value.code, caught.value.retryable) == ("RECORDING_MISSING", False)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("text", ["", "{}", '{"version": 2, "answer": {}}', "[1]", "\0"])
+def test_a_broken_recording_is_an_error(text: str, tmp_path: Path) -> None:
+    (tmp_path / f"{recorded.digest(REQUEST)}.json").write_text(text)
+    with pytest.raises(errors.AttemptFailed) as caught:
+        ask(recorded.Recorded(tmp_path, scripted.Scripted([ANSWER])))
+    assert (caught.value.code, caught.value.retryable) == ("RECORDING_INVALID", False)
+
+
+def test_a_failure_is_not_recorded(tmp_path: Path) -> None:
+    model = scripted.Scripted([errors.AttemptFailed("no", code="PROVIDER_UNAVAILABLE"), ANSWER])
+    one = recorded.Recorded(tmp_path, model)
+    with pytest.raises(errors.AttemptFailed):
+        ask(one)
+    assert ask(one)[0] == ANSWER
+
+
+def test_a_project_records_from_one_of_its_providers(tmp_path: Path) -> None:
+    server = loopback.Loopback(openai_chat.OpenAI(), [loopback.Say(text='{"a": 1}')])
+    with server.running():
+        real = config.ProviderConfig(
+            name="real",
+            kind="openai",
+            base_url=server.base_url,
+            api_key="${env:KEY}",
+            model="m",
+            prices=config.Prices(input_usd_per_mtok=1, output_usd_per_mtok=1),
+        )
+        kept = config.ProviderConfig(name="kept", kind="recorded", recordings="kept", record="real")
+        models = config.Config(
+            providers={"real": real, "kept": kept},
+            experts={"e": config.ExpertConfig(name="e", provider="kept")},
+            default_expert="e",
+        )
+
+        async def twice() -> list[seam.Answer]:
+            one = router.Router(models, root=tmp_path, environment={"KEY": loopback.KEY})
+            answers = [await one.complete(REQUEST, lambda _: None) for _ in range(2)]
+            await one.close()
+            return answers
+
+        first, second = asyncio.run(twice())
+    assert first.cost_nanousd == 16_000
+    assert second == dataclasses.replace(first, cost_nanousd=0)
+    assert len(server.asked) == 1
