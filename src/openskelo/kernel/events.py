@@ -357,11 +357,15 @@ def _camel(name: str) -> str:
 _WIRE: Mapping[type[Event], tuple[tuple[str, str], ...]] = {
     cls: tuple((f.name, _camel(f.name)) for f in fields(cls) if f.name != "at") for cls in NAMES
 }
-_PYTHON: Mapping[type[Event], Mapping[str, str]] = {
-    cls: {wire: name for name, wire in table} for cls, table in _WIRE.items()
+#: The fields that the wire calls by another name, by class; the most frequent events have none.
+_RENAMED: Mapping[type[Event], tuple[tuple[str, str], ...]] = {
+    cls: tuple((name, wire) for name, wire in table if name != wire) for cls, table in _WIRE.items()
 }
-#: Fields that JSON reads back as lists and the events hold as tuples.
-_TUPLES = frozenset({"verdicts", "reset", "approvers", "items"})
+#: The fields that JSON reads back as lists and the events hold as tuples, by class.
+_TUPLES: Mapping[type[Event], tuple[str, ...]] = {
+    cls: tuple(name for name, _ in table if name in {"verdicts", "reset", "approvers", "items"})
+    for cls, table in _WIRE.items()
+}
 
 
 def encode(event: Event) -> dict[str, Json]:
@@ -372,9 +376,11 @@ def encode(event: Event) -> dict[str, Json]:
 def decode(name: str, data: Mapping[str, Json], at: int) -> Event:
     """The event behind an envelope; KeyError for an unknown type, TypeError for missing or unknown fields."""
     cls = TYPES[name]
-    python = _PYTHON[cls]
-    arguments: dict[str, Any] = {python.get(wire, wire): value for wire, value in data.items()}
-    for key in _TUPLES & arguments.keys():
-        if isinstance(arguments[key], list):
-            arguments[key] = tuple(arguments[key])
+    arguments: dict[str, Any] = {**data}
+    for field, wire in _RENAMED[cls]:
+        if wire in arguments:
+            arguments[field] = arguments.pop(wire)
+    for field in _TUPLES[cls]:
+        if isinstance(arguments.get(field), list):
+            arguments[field] = tuple(arguments[field])
     return cls(at=at, **arguments)
