@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import heapq
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,15 +15,17 @@ from typing import cast
 
 from openskelo import errors
 from openskelo.engine import actor as actors
-from openskelo.engine import door, mail, resolve, wiring
+from openskelo.engine import mail, resolve, timers, wiring
 from openskelo.executors import attempt
-from openskelo.kernel import answers, commands, events, outcome, pending
+from openskelo.kernel import commands, events, outcome, pending
 from openskelo.kernel.json import JsonObject
-from openskelo.kernel.run import InFlight, OpenApproval, Run
+from openskelo.kernel.run import InFlight, Run
 from openskelo.stores import log
 
 #: How soon commands of other processes are noticed.
 POLL_SECONDS = 0.05
+#: How far the copies of the log (events.jsonl) may lag behind it.
+FLUSH_SECONDS = 0.5
 #: How long one task goes from attempt to attempt before others get their turn.
 RELAY_SECONDS = 0.005
 
@@ -51,7 +52,10 @@ class Driver:
         self._at_work = 0
         self._tasks: set[asyncio.Task[None]] = set()  # all work, also what only makes its report durable now
         self._relay: _Relay | None = None
-        self._timers: list[tuple[int, str]] = []
+        self._timers = timers.Timers()
+        self._unflushed = False
+        self._flush_at = 0.0
+        self._flushing: asyncio.Task[None] | None = None
         self.between_turns = asyncio.Lock()  # held while memory is ahead of the log
         self._mail = asyncio.Event()
         self._foreign = asyncio.Event()
@@ -76,6 +80,8 @@ class Driver:
             work = tuple(self._tasks) if self._loop is None else (self._loop, *self._tasks)
             for task in work:
                 task.cancel()
+        if self._flushing is not None:
+            await self._flushing
         if self._alarm is not None:
             self._alarm.cancel()
         await asyncio.gather(*work, return_exceptions=True)
@@ -93,7 +99,7 @@ class Driver:
         self._latest = max(self._latest, actor.run.updated_at)
         self._actors[actor.run.id] = actor
         self._dropped.pop(actor.run.id, None)
-        self._set_timer(actor)
+        self._timers.set(actor)
 
     def actor(self, run_id: str) -> actors.Actor | None:
         """The run's actor while this process drives it."""
@@ -158,7 +164,7 @@ class Driver:
                 self._set_alarm(poll_at)
                 await self._mail.wait()
             if loop.time() >= poll_at:
-                await self._look_around()
+                await self._look_around(loop.time())
                 poll_at = loop.time() + POLL_SECONDS
             await self._ring_timers()
             if self._dirty:
@@ -169,8 +175,8 @@ class Driver:
         """Wake the loop for its next look around, or earlier for a timer; an alarm that is early enough is kept."""
         loop = asyncio.get_running_loop()
         ring_at = poll_at
-        if self._timers:
-            ring_at = min(ring_at, loop.time() + max(0, self._timers[0][0] - self.now()) / 1000)
+        if (next_at := self._timers.next_at()) is not None:
+            ring_at = min(ring_at, loop.time() + max(0, next_at - self.now()) / 1000)
         if self._alarm is None or self._alarm.cancelled() or not loop.time() <= self._alarm.when() <= ring_at:
             if self._alarm is not None:
                 self._alarm.cancel()
@@ -223,6 +229,7 @@ class Driver:
         actor = turn.actor
         run = actor.run
         actor.durable = actor.chain.seq
+        self._unflushed = True
         for fact in turn.facts:
             match fact:
                 case events.AttemptStarted():
@@ -245,7 +252,7 @@ class Driver:
         if actor.run.ended:
             self._actors.pop(actor.run.id, None)
         elif actor.failure is None:
-            self._set_timer(actor)
+            self._timers.set(actor)
 
     async def _resolve(self, run: Run, key: str, at: int) -> commands.ResolveNode:
         return await resolve.resolve(self._store, run, key, at)
@@ -341,47 +348,32 @@ class Driver:
 
     # -- time and other processes -------------------------------------------------------------------------------------
 
-    def _set_timer(self, actor: actors.Actor) -> None:
-        wake_at = pending.wake_at(actor.run)
-        if wake_at is not None and wake_at != actor.wake_at:
-            heapq.heappush(self._timers, (wake_at, actor.run.id))
-        actor.wake_at = wake_at
-
     async def _ring_timers(self) -> None:
-        if not self._timers:
-            return
         now = self.now()
-        while self._timers and self._timers[0][0] <= now:
-            _, run_id = heapq.heappop(self._timers)
-            actor = self._actors.get(run_id)
-            if actor is not None and actor.wake_at is not None and actor.wake_at <= now:
-                actor.wake_at = None
-                self.send(actor, actors.Letter(command=commands.Tick(at=now)))
-                try:
-                    for asked in pending.expired(actor.run, now):
-                        await self._expire(actor, asked)
-                except errors.StoreError as error:
-                    async with self.between_turns:
-                        await self._drop(actor, error)
+        for actor in self._timers.due(self._actors, now):
+            self.send(actor, actors.Letter(command=commands.Tick(at=now)))
+            try:
+                for asked in pending.expired(actor.run, now):
+                    answer = await timers.expire(self._store, actor, asked, self.now())
+                    self.send(actor, actors.Letter(command=answer))
+            except errors.StoreError as error:
+                async with self.between_turns:
+                    await self._drop(actor, error)
 
-    async def _expire(self, actor: actors.Actor, asked: OpenApproval) -> None:
-        """Answer an approval in the clock's name, with the consequence that the node states."""
-        approval = actor.run.workflow.nodes[asked.node].approval
-        approve = approval is not None and approval.on_timeout == "approve"
-        given = door.Answer(status="approved" if approve else "denied", by=answers.TIMER, reason="expired")
-        try:
-            command = await door.answer(self._store, actor.run, asked, given, self.now())
-        except errors.InvalidInput as error:  # the form wants values that only a person has
-            denied = door.Answer(status="denied", by=answers.TIMER, reason=f"expired; {error.message}")
-            command = await door.answer(self._store, actor.run, asked, denied, self.now())
-        self.send(actor, actors.Letter(command=command))
-
-    async def _look_around(self) -> None:
-        """Listen, and bring copies of the log up to date; where there is no room for it, the next look tries again."""
+    async def _look_around(self, now: float) -> None:
+        """Listen, and let copies of the log catch up; where there is no room for it, the next look tries again."""
         with contextlib.suppress(errors.StoreError):
             await self._listen()
-        with contextlib.suppress(errors.StoreError):  # closing the store says so if it is still true then
+        if self._unflushed and now >= self._flush_at and (self._flushing is None or self._flushing.done()):
+            self._unflushed = False
+            self._flush_at = now + FLUSH_SECONDS
+            self._flushing = asyncio.create_task(self._flush())
+
+    async def _flush(self) -> None:
+        try:
             await self._store.flush()
+        except errors.StoreError:  # the log has every line; closing the store says so if there is no room then
+            self._unflushed = True
 
     async def _listen(self) -> None:
         """Take in what other processes have posted, and tell those who follow runs driven elsewhere."""
