@@ -150,6 +150,10 @@ async def _showing(engine: local.Engine, run_id: str, args: argparse.Namespace, 
     """Feed the run's events to the view in the background, and at the end whatever it has not seen yet."""
     shown = await _view(engine, run_id, args)
 
+    def hear(of: task.Task, text: str) -> None:
+        if of.run_id == run_id:
+            shown.hear(of.node.key, text)
+
     async def feed(*, until_end: bool) -> None:
         nonlocal seen
         async for envelope in engine.follow(run_id, after=seen, until_end=until_end):
@@ -158,12 +162,14 @@ async def _showing(engine: local.Engine, run_id: str, args: argparse.Namespace, 
             if envelope["type"] == "artifact.created":
                 await _show_log(engine, envelope, shown)
 
-    task = asyncio.ensure_future(asyncio.sleep(0) if args.quiet else feed(until_end=True))
+    stop = engine.overhear(hear)
+    feeding = asyncio.ensure_future(asyncio.sleep(0) if args.quiet else feed(until_end=True))
     try:
         yield shown
     finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+        stop()
+        feeding.cancel()
+        await asyncio.gather(feeding, return_exceptions=True)
         try:
             if not args.quiet:
                 await feed(until_end=False)

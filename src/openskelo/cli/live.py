@@ -13,6 +13,8 @@ from rich.live import Live as RichLive
 from openskelo.cli import ink, members, output, view
 from openskelo.kernel.json import JsonObject
 
+#: How much of what a model says is kept for the screen.
+_TAIL = 400
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _COLOURS = {"ai": "magenta", "deterministic": "green", "approval": "yellow", "dag": "cyan"}
 _STATES = {
@@ -35,6 +37,7 @@ class _Row:
     since: float = 0.0
     spent: float = 0.0
     remark: str = ""
+    said: str = ""
 
 
 class Live:
@@ -68,6 +71,11 @@ class Live:
     def log(self, node: str, lines: Sequence[str]) -> None:
         for line in lines:
             self._console.print(text.Text(f"{ink.one_line(node)} | {ink.clean(line)}", style="dim"))
+
+    def hear(self, node: str, text: str) -> None:
+        row = self._rows.get(node)
+        if row is not None:
+            row.said = (row.said + text)[-_TAIL:]
 
     def pause(self) -> None:
         self._live.stop()
@@ -125,8 +133,14 @@ class Live:
             text.Text(key, style=style),
             text.Text(items or again, style="dim"),
             text.Text(output.duration(spent) if spent >= 0.001 else "", style="dim"),
-            text.Text(row.remark, style="dim"),
+            text.Text(row.remark or _last_words(row.said, self._widths()[-1]), style="dim"),
         )
+
+
+def _last_words(said: str, room: int) -> str:
+    """The end of what a model has said so far, as much as fits."""
+    line = ink.one_line(said)
+    return line if len(line) <= room else "…" + line[1 - room :]
 
 
 def _row(node: JsonObject) -> _Row:
@@ -144,6 +158,7 @@ def _note(row: _Row, kind: str, data: JsonObject) -> None:
             row.items, row.items_done = int(str(data["count"])), 0
         case "attempt.started":
             row.state, row.attempts, row.remark = "running", int(str(data.get("attempt", 1))), ""
+            row.said = "" if not row.items else row.said
             row.since = row.since or time.monotonic()
         case "attempt.succeeded":
             row.items_done += 1
@@ -171,4 +186,4 @@ def _note(row: _Row, kind: str, data: JsonObject) -> None:
 def _settle(row: _Row, state: str, remark: str) -> None:
     if row.since:
         row.spent += time.monotonic() - row.since
-    row.since, row.state, row.remark = 0.0, state, remark or row.remark
+    row.since, row.state, row.remark, row.said = 0.0, state, remark or row.remark, ""

@@ -20,6 +20,10 @@ class View(Protocol):
         """What a handler logged in one attempt."""
         ...
 
+    def hear(self, node: str, text: str) -> None:
+        """A piece of what a model says for a node, while it says it."""
+        ...
+
     def pause(self) -> None:
         """Leave the terminal to a question."""
         ...
@@ -35,6 +39,8 @@ class Silent:
     def show(self, envelope: JsonObject) -> None: ...
 
     def log(self, node: str, lines: Sequence[str]) -> None: ...
+
+    def hear(self, node: str, text: str) -> None: ...
 
     def pause(self) -> None: ...
 
@@ -60,6 +66,8 @@ class Plain:
     def log(self, node: str, lines: Sequence[str]) -> None:
         for line in lines:
             output.note(f"{'':8} {ink.pad(ink.one_line(node), 16)} | {ink.clean(line)}")
+
+    def hear(self, node: str, text: str) -> None: ...  # the whole answer is in the record; pieces would tear the lines
 
     def pause(self) -> None: ...
 
@@ -118,7 +126,13 @@ def _attempt(kind: str, data: JsonObject) -> str:
         case "attempt.succeeded":
             return f"done{item}{again}{' from the cache' if data.get('cached') else ''}{_took(data)}"
         case "attempt.failed":
-            following = {"retry": "will try again", "bounce": "goes back", "ask": "asks a person", "fail": "gives up"}
+            following = {
+                "repair": "is asked again with what is wrong",
+                "retry": "will try again",
+                "bounce": "goes back",
+                "ask": "asks a person",
+                "fail": "gives up",
+            }
             return f"failed{item}{again}: {error_text(data)}; {following.get(str(data.get('next')), '')}"
         case "attempt.interrupted":
             doubt = "; it is not known whether it took effect" if data.get("uncertain") else ""

@@ -1,0 +1,50 @@
+"""The live view: what a model says stands in the line of its block while it says it, and only there."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+
+import pytest
+from rich import console
+
+from openskelo.cli import live
+from openskelo.kernel.json import Json
+
+
+@pytest.fixture
+def shown() -> Iterator[live.Live]:
+    view = live.Live({"draft": {"mode": "ai", "status": "idle"}, "edit": {"mode": "ai", "status": "idle"}})
+    try:
+        yield view
+    finally:
+        view.close()
+
+
+def _event(kind: str, **data: Json) -> dict[str, Json]:
+    return {"type": kind, "data": data}
+
+
+def _drawn(view: live.Live) -> str:
+    paper = console.Console(file=io.StringIO(), width=120)
+    with paper.capture() as captured:
+        paper.print(view.__rich__())
+    return captured.get()
+
+
+def test_what_a_model_says_is_shown_until_it_is_done(shown: live.Live) -> None:
+    shown.show(_event("attempt.started", node="draft", attempt=1))
+    shown.hear("draft", '{"text": "Once')
+    shown.hear("draft", " upon\na time")
+    shown.hear("nobody", "unheard")
+    assert '{"text": "Once upon a time' in _drawn(shown)
+    shown.show(_event("attempt.succeeded", node="draft", attempt=1))
+    assert "Once upon" not in _drawn(shown)
+
+
+def test_a_long_answer_shows_its_end(shown: live.Live) -> None:
+    shown.show(_event("attempt.started", node="draft", attempt=1))
+    shown.hear("draft", "beginning " + "word " * 200 + "end")
+    drawn = _drawn(shown)
+    assert "word end" in drawn
+    assert "beginning" not in drawn
