@@ -204,8 +204,26 @@ def _block_basics() -> dict[str, Json]:
         "uses": _told("Another file of blocks, relative to this one.", _TEXT),
         "after": _told("Blocks that have to be done first.", {"anyOf": [_TEXT, _TEXTS]}),
         "metadata": _FREE,
-        "max_tokens": _POSITIVE,
-        "contract_repair_attempts": {**_WHOLE, "maximum": 3},
+        **_block_model(),
+    }
+
+
+def _block_model() -> dict[str, Json]:
+    return {
+        "expert": _told("Whom to ask: an expert of skelo.yaml.", _TEXT),
+        "provider": _told("Another provider than the expert's.", _TEXT),
+        "model": _TEXT,
+        "system": _told("Goes in front of the prompt, after the expert's own words.", _TEXT),
+        "temperature": {**_AMOUNT, "maximum": 2},
+        "top_p": {**_AMOUNT, "maximum": 1},
+        "seed": _WHOLE,
+        "stop": {"anyOf": [_TEXT, _TEXTS]},
+        "model_params": _told("Whatever else the provider takes.", _FREE),
+        "block_dir": _told("A folder with role.md, rules.md, task.md and context/*.md.", _TEXT),
+        "max_tokens": {**_POSITIVE, "maximum": 10_000_000},
+        "contract_repair_attempts": _told(
+            "How often an answer that breaks the contract is asked for again (default 1).", {**_WHOLE, "maximum": 3}
+        ),
     }
 
 
