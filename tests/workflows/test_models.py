@@ -56,7 +56,8 @@ CASES = {
     "a cap in dollars over a reviewer's unknown price": (
         "PRICE_UNKNOWN",
         "budgets: {max_cost_usd: ‸1}\nblocks:\n"
-        "  - id: a\n    mode: deterministic\n    deterministic: {handler: local:f}\n    outputs: {t: string}\n    post_gates: [{type: llm_review, port: t, criteria: [x], expert: secretive}]\n",
+        "  - id: a\n    mode: deterministic\n    deterministic: {handler: local:f}\n    outputs: {t: string}\n"
+        "    post_gates: [{type: llm_review, port: t, criteria: [x], expert: secretive}]\n",
     ),
     "a cap in tokens over an answer without end": (
         "TOKENS_UNBOUNDED",
