@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import cast
 
 from openskelo import errors
 from openskelo.engine import resolve, wiring
+from openskelo.executors import ports as contracts
+from openskelo.handlers import place
 from openskelo.kernel import commands, definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.kernel.run import OpenApproval, Run
@@ -24,8 +26,14 @@ class Answer:
     reason: str | None = None
 
 
-def run_inputs(workflow: definition.Workflow, given: JsonObject) -> dict[str, Json]:
-    """The run's inputs, complete and valid, or InvalidInput that lists everything wrong with them."""
+def run_inputs(
+    workflow: definition.Workflow, given: JsonObject, where: place.Place, *, settled: Collection[str] = ()
+) -> dict[str, Json]:
+    """The run's inputs, complete and valid, or InvalidInput that lists everything wrong with them.
+
+    Files have to be there, inside what the project at `where` may read; only those of `settled` inputs, which nothing
+    will read again, may be gone.
+    """
     ports = {port.name: port for port in workflow.inputs}
     unknown = sorted(set(given) - set(ports))
     if unknown:
@@ -46,7 +54,16 @@ def run_inputs(workflow: definition.Workflow, given: JsonObject) -> dict[str, Js
             hint=" ".join(f"--input {name}=…" for name in missing),
         )
     _demand(_violations(workflow.inputs, values), "INPUT_INVALID")
+    check_references(workflow.inputs, {name: value for name, value in values.items() if name not in settled}, where)
     return values
+
+
+def check_references(ports: Iterable[definition.Port], values: JsonObject, where: place.Place) -> None:
+    """InvalidInput when a value refers to a file or an artifact and there can be none; the schemas are kept already."""
+    referring = [port for port in ports if port.kind != "json" and port.name in values]
+    if referring:
+        contract = contracts.Ports(referring, "input", place.readable_roots(where))
+        _demand(contract.problems({port.name: values[port.name] for port in referring}, where), "INPUT_INVALID")
 
 
 async def answer(blobs: wiring.Blobs, run: Run, asked: OpenApproval, given: Answer, at: int) -> commands.AnswerApproval:

@@ -26,6 +26,8 @@ from openskelo.stores import log
 POLL_SECONDS = 0.05
 #: How far the copies of the log (events.jsonl) may lag behind it.
 FLUSH_SECONDS = 0.5
+#: How many runs that have ended are kept in memory, for those who ask how they ended.
+REMEMBERED = 16
 #: How long one task goes from attempt to attempt before others get their turn.
 RELAY_SECONDS = 0.005
 
@@ -48,6 +50,7 @@ class Driver:
         self._latest = 0
         self._actors: dict[str, actors.Actor] = {}
         self._dirty: dict[str, actors.Actor] = {}
+        self._ended: dict[str, Run] = {}
         self._dropped: dict[str, errors.OpenSkeloError] = {}
         self._at_work = 0
         self._tasks: set[asyncio.Task[None]] = set()  # all work, also what only makes its report durable now
@@ -104,6 +107,11 @@ class Driver:
     def actor(self, run_id: str) -> actors.Actor | None:
         """The run's actor while this process drives it."""
         return self._actors.get(run_id)
+
+    def last_state(self, run_id: str) -> Run | None:
+        """The state of a run that this process drives, or drove to its end not long ago."""
+        actor = self._actors.get(run_id)
+        return self._ended.get(run_id) if actor is None else actor.run
 
     def failure(self, run_id: str) -> errors.OpenSkeloError | None:
         """Why this process no longer drives a run that it drove, if the store or a defect stopped it."""
@@ -250,7 +258,10 @@ class Driver:
 
     def _settle(self, actor: actors.Actor) -> None:
         if actor.run.ended:
-            self._actors.pop(actor.run.id, None)
+            if self._actors.pop(actor.run.id, None) is not None:
+                self._ended[actor.run.id] = actor.run
+            if len(self._ended) > REMEMBERED:
+                del self._ended[next(iter(self._ended))]
         elif actor.failure is None:
             self._timers.set(actor)
 

@@ -8,6 +8,7 @@ from typing import cast
 
 from openskelo import errors
 from openskelo.engine import door, wiring
+from openskelo.handlers import place
 from openskelo.kernel import commands, definition
 from openskelo.kernel.flows import dag
 from openskelo.kernel.json import Json, JsonObject, Stored
@@ -26,7 +27,12 @@ class Plan:
 
 
 async def plan(
-    blobs: wiring.Blobs, run: Run, node: str, changes: JsonObject, workflow: definition.Workflow | None
+    blobs: wiring.Blobs,
+    run: Run,
+    node: str,
+    changes: JsonObject,
+    workflow: definition.Workflow | None,
+    where: place.Place,
 ) -> Plan:
     """Which nodes are kept and what is changed: `changes` name inputs of the node, or inputs of the run."""
     target = workflow or run.workflow
@@ -41,10 +47,12 @@ async def plan(
         found = schema.compile(ports[name].schema).check(value)
         if found:
             raise errors.InvalidInput(f"{name}{found[0].path}: {found[0].message}", code="INPUT_INVALID")
+    door.check_references(ports.values(), on_node, where)
     before = cast("JsonObject", await wiring.load(blobs, run.inputs))
     known = {port.name for port in target.inputs}
-    inputs = door.run_inputs(target, {**{name: before[name] for name in before if name in known}, **on_run})
     kept = _kept(run, target, node)
+    given = {**{name: before[name] for name in before if name in known}, **on_run}
+    inputs = door.run_inputs(target, given, where, settled=_unread(target, kept, node, on_node) - set(on_run))
     _refuse_stale(target, kept, {name for name in on_run if before.get(name) != inputs[name]})
     parent: dict[str, Json] = {"runId": run.id, "node": node}
     if on_node:
@@ -67,6 +75,19 @@ def _refuse_stale(workflow: definition.Workflow, kept: Mapping[str, commands.Kep
                 code="FORK_STALE",
                 hint=f"fork from {key} instead",
             )
+
+
+def _unread(
+    workflow: definition.Workflow, kept: Mapping[str, commands.Kept], node: str, changed: JsonObject
+) -> set[str]:
+    """The run's inputs that nobody will read: only kept nodes did, or ports of `node` that are `changed`."""
+    read = {
+        binding.port
+        for key, ahead in workflow.nodes.items()
+        for name, binding in ahead.bindings.items()
+        if key not in kept and not binding.node and not (key == node and name in changed)
+    }
+    return {port.name for port in workflow.inputs} - read
 
 
 def _kept(run: Run, workflow: definition.Workflow, node: str) -> dict[str, commands.Kept]:

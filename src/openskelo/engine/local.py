@@ -108,7 +108,7 @@ class Engine:
     ) -> str:
         """Begin a run and give its id; it is durable when this returns (InvalidInput: nothing was started)."""
         self._check_means(workflow)
-        values = door.run_inputs(workflow, inputs or {})
+        values = door.run_inputs(workflow, inputs or {}, self.project)
         command = commands.CreateRun(
             at=self._driver.now(),
             definition="",
@@ -159,7 +159,7 @@ class Engine:
     ) -> str:
         """Begin a new run from `node` of another one; what came before it is kept, `inputs` change it."""
         parent = (await self._read(run_id)).run
-        plan = await forking.plan(self.store, parent, node, inputs or {}, workflow)
+        plan = await forking.plan(self.store, parent, node, inputs or {}, workflow, self.project)
         self._check_means(plan.workflow)
         command = commands.CreateRun(
             at=self._driver.now(),
@@ -363,8 +363,8 @@ class Engine:
     async def show(self, run_id: str) -> JsonObject:
         """The run's document, from its log (NotFound)."""
         async with self._driver.between_turns:
-            actor = self._driver.actor(run_id)
-            return await self._document(actor.run if actor is not None else (await self._read(run_id)).run)
+            run = self._driver.last_state(run_id)
+            return await self._document((await self._read(run_id)).run if run is None else run)
 
     async def _document(self, run: runs.Run) -> JsonObject:
         return await document.show(self.store, run, max(self._driver.now(), run.updated_at))
