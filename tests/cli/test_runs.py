@@ -304,3 +304,22 @@ def test_a_killed_run_goes_on_where_it_stopped(skelo: Skelo) -> None:
     (skelo.folder / "go").touch()
     resumed = skelo("resume", "last", "--json")
     assert (resumed.code, resumed.document["ending"]) == (0, "ok")
+
+
+def test_an_input_that_names_no_file_is_invalid_input(skelo: Skelo) -> None:
+    skelo.write(
+        "read.yaml",
+        """\
+name: read
+blocks:
+  - id: read
+    mode: deterministic
+    inputs: {path: file}
+    outputs: {content: string}
+    deterministic: {handler: builtin:read-file, config: {path_from: path}}
+""",
+    )
+    for extra in ((), ("--dry-run",)):
+        result = skelo("run", "read.yaml", "--input", "path=nope.txt", "--json", *extra)
+        assert (result.code, result.document["error"]["code"]) == (2, "INPUT_INVALID")
+    assert skelo("runs", "--json").document == {"runs": []}

@@ -173,3 +173,39 @@ def test_a_fork_does_not_keep_a_node_that_read_a_changed_input(tmp_path: Path) -
             assert (await engine.wait(forked))["outputs"] == {"n": 2}
 
     stage.play(story)
+
+
+def test_a_fork_needs_the_files_that_it_will_read_and_no_others(tmp_path: Path) -> None:
+    async def name(ctx: openskelo.Context) -> dict[str, Json]:
+        return {"name": ctx.inputs["path"]}
+
+    two = stage.workflow(
+        stage.block("first", inputs={"path": {"type": "file", "from": "inputs.path"}}, outputs={"name": "string"}),
+        stage.block("second", inputs={"name": {"type": "string", "from": "first.name"}}, outputs={"name": "string"}),
+        inputs={"path": "file"},
+    )
+
+    async def second(ctx: openskelo.Context) -> dict[str, Json]:
+        return {"name": ctx.inputs["name"]}
+
+    async def story() -> None:
+        (tmp_path / "old.txt").write_text("old")
+        (tmp_path / "new.txt").write_text("new")
+        async with stage.engine(tmp_path, first=name, second=second) as engine:
+            run_id = await engine.start(two, {"path": "old.txt"})
+            await engine.wait(run_id)
+            (tmp_path / "old.txt").unlink()
+            for inputs in ({}, {"path": "nope.txt"}):
+                with pytest.raises(openskelo.InvalidInput) as caught:
+                    await engine.fork(run_id, node="first", inputs=cast("dict[str, Json]", inputs))
+                assert (caught.value.code, caught.value.message) == (
+                    "INPUT_INVALID",
+                    "input 'path': there is no such file",
+                )
+            assert len(await engine.store.rows()) == 1
+            late = await engine.fork(run_id, node="second")
+            assert (await engine.wait(late))["outputs"] == {"name": "old.txt"}
+            mended = await engine.fork(run_id, node="first", inputs={"path": "new.txt"})
+            assert (await engine.wait(mended))["outputs"] == {"name": "new.txt"}
+
+    stage.play(story)

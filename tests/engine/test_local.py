@@ -67,6 +67,36 @@ def test_wrong_inputs_start_nothing(tmp_path: Path) -> None:
     stage.play(story)
 
 
+def test_inputs_that_refer_to_nothing_start_nothing(tmp_path: Path) -> None:
+    flow = stage.workflow(
+        stage.block("read", inputs={"path": "file?", "picture": "artifact?"}, outputs={"n": "integer"}),
+        inputs={"path": "file?", "picture": "artifact?"},
+    )
+    outside = tmp_path / "outside.txt"
+    outside.write_text("out")
+    project = tmp_path / "project"
+    project.mkdir()
+
+    async def story() -> None:
+        async with stage.engine(project, read=one) as engine:
+            for inputs, said in (
+                ({"path": "nope.txt"}, "input 'path': there is no such file"),
+                ({"path": "."}, "input 'path': the path leads outside the folders that this project allows"),
+                ({"path": str(outside)}, "input 'path': the path leads outside the folders that this project allows"),
+                ({"path": "a\0b"}, "input 'path': the path is empty or holds a NUL character"),
+                ({"picture": "cat.png"}, "input 'picture': not of the form artifact://<uuid>"),
+            ):
+                with pytest.raises(openskelo.InvalidInput) as caught:
+                    await engine.start(flow, cast("dict[str, Json]", inputs))
+                assert (caught.value.code, caught.value.message) == ("INPUT_INVALID", said)
+            assert await engine.store.rows() == []
+            (project / "yes.txt").write_text("yes")
+            run_id = await engine.start(flow, {"path": "yes.txt"})
+            assert (await engine.wait(run_id))["outputs"] == {"n": 1}
+
+    stage.play(story)
+
+
 def test_a_workflow_that_needs_a_model_is_refused_without_one(tmp_path: Path) -> None:
     flow = stage.workflow({"id": "write", "outputs": {"text": "string"}})
 

@@ -83,7 +83,7 @@ async def _ask_missing(workflow: definition.Workflow, given: dict[str, Json]) ->
 def _dry(args: argparse.Namespace, where: task.Project, workflow: definition.Workflow, given: dict[str, Json]) -> int:
     from openskelo.cli import explaining, totals  # noqa: PLC0415 - for a dry run only
 
-    door.run_inputs(workflow, given)
+    door.run_inputs(workflow, given, where)
     explaining.show(workflow, totals.basis(workflow, where, None, items=10), as_json=args.json)
     if not args.json:
         output.say()
