@@ -25,6 +25,7 @@ class Remote:
         self._environment = environment
         self._client: httpx2.AsyncClient | None = None
         self._models: dict[str, models.Model] = {}
+        self._making = asyncio.Lock()
 
     async def complete(self, request: seam.Request, on_text: seam.OnText) -> seam.Answer:
         name = request.parameters.get("model") or self._settings.model
@@ -32,7 +33,7 @@ class Remote:
             hint = "give the provider or the expert a `model` in skelo.yaml"
             raise failure.final("PROVIDER_BAD_REQUEST", f"{self._settings.name} needs the name of a model", hint=hint)
         key = keys.resolve(self._settings, self._environment)
-        model = self._model(name, key)
+        model = await self._model(name, key)
         from pydantic_ai import exceptions  # noqa: PLC0415 -- an extra, and heavy
 
         from openskelo.providers import remote_failure  # noqa: PLC0415 -- imports the same
@@ -58,12 +59,17 @@ class Remote:
         if client is not None:
             await client.aclose()
 
-    def _model(self, name: str, key: str) -> models.Model:
-        if name not in self._models:
-            if self._client is None:
-                self._client = clients.http(self._settings)
-            self._models[name] = clients.make(self._settings, name, key=key, client=self._client)
+    async def _model(self, name: str, key: str) -> models.Model:
+        """The class for one model. Made in a thread: the first one imports its client, which takes a second or two."""
+        async with self._making:
+            if name not in self._models:
+                self._models[name] = await asyncio.to_thread(self._make, name, key)
         return self._models[name]
+
+    def _make(self, name: str, key: str) -> models.Model:
+        if self._client is None:
+            self._client = clients.http(self._settings)
+        return clients.make(self._settings, name, key=key, client=self._client)
 
     def _parameters(self, model: models.Model, request: seam.Request) -> settings.ModelSettings:
         """What the model is told beside the messages; what its API does not have (a seed, mostly) is left out."""
