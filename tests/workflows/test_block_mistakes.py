@@ -89,6 +89,16 @@ CASES = {
         "blocks: [{id: a, mode: deterministic, inputs: {c: string}, deterministic: "
         "{handler: builtin:write-file, config: ‸{content_from: c}}}]\n",
     ),
+    "a field that a path template does not have": (
+        "CONFIG_INVALID",
+        "blocks: [{id: a, mode: deterministic, inputs: {c: string}, deterministic: "
+        "{handler: builtin:write-file, config: {content_from: c, default_path_template: '{run_id}-{‸runid}.md'}}}]\n",
+    ),
+    "a field that a path to read does not have": (
+        "CONFIG_INVALID",
+        "blocks:\n  - id: a\n    mode: deterministic\n    deterministic:\n      handler: builtin:read-file\n"
+        "      config:\n        path: in/{index}/{‸day}.md\n",
+    ),
     "a file to read whose path is no input": (
         "UNKNOWN_PORT",
         "blocks: [{id: a, mode: deterministic, inputs: {file: string}, deterministic: "

@@ -97,7 +97,7 @@ def _flow(handler: str) -> str:
 def test_handlers_are_files_of_the_project(tmp_path: Path) -> None:
     folder = tmp_path / "handlers"
     folder.mkdir()
-    (folder / "slug.py").touch()
+    (folder / "slug.py").write_text("def handler(ctx): ...\ndef make(ctx): ...\n")
     (folder / "run").touch(mode=0o755)
     (folder / "plain").touch(mode=0o644)
     (folder / "out.py").symlink_to("/etc/hosts")

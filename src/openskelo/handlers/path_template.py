@@ -9,6 +9,7 @@ from pathlib import Path
 from openskelo import errors
 from openskelo.handlers import context
 
+FIELDS = ("timestamp", "home", "run_id", "block_id", "index")
 DEFAULT_TIMESTAMP = "YYYYMMDD-HHmmss"
 _TOKEN = re.compile(r"YYYY|MM|DD|HH|mm|ss|SSS")
 _FIELD = re.compile(r"\{([^{}]*)\}")
@@ -26,6 +27,11 @@ def timestamp(moment: datetime, pattern: str) -> str:
         "SSS": f"{moment.microsecond // 1000:03d}",
     }
     return _TOKEN.sub(lambda match: parts[match.group()], pattern)
+
+
+def unknown(template: str) -> list[tuple[str, int]]:
+    """Every field of the template that is none of `FIELDS`, and where in the text its name begins."""
+    return [(found[1], found.start(1)) for found in _FIELD.finditer(template) if found[1] not in FIELDS]
 
 
 def expand(template: str, ctx: context.Context, pattern: str = DEFAULT_TIMESTAMP) -> str:

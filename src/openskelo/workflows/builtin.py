@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from openskelo.handlers import catalog
+from openskelo.handlers import catalog, path_template
 from openskelo.kernel import definition
 from openskelo.kernel.json import JsonObject
 from openskelo.values import schema
@@ -24,7 +24,7 @@ GIVES: Mapping[str, Mapping[str, JsonObject]] = {
         "headers": {"type": "object"},
     },
 }
-#: Where a path comes from when the input that should name it is not set.
+#: The path template of a built-in: where a path comes from when the input that should name it is not set.
 _FALLBACKS = {"builtin:write-file": "default_path_template", "builtin:read-file": "path"}
 
 
@@ -60,6 +60,7 @@ def _check_path(node: definition.Node, place: cursor.Cursor) -> None:
     fallback = _FALLBACKS.get(node.handler or "")
     if fallback is None:
         return
+    _check_fields(place.at(fallback, node.config.get(fallback)))
     inputs = [port.name for port in node.inputs]
     name = node.config.get("path_from")
     if name in inputs:
@@ -77,6 +78,16 @@ def _check_path(node: definition.Node, place: cursor.Cursor) -> None:
         named.warn(
             "UNKNOWN_PORT", f"this block has no input {str(name)[:60]!r}: `{fallback}` is always used", hint=hint
         )
+
+
+def _check_fields(spot: cursor.Cursor) -> None:
+    """A path template has few fields, and a run would fail over any other."""
+    text = spot.value if isinstance(spot.value, str) else ""
+    for name, at in path_template.unknown(text):
+        hint = suggest.near(name, path_template.FIELDS, otherwise=f"the fields are {', '.join(path_template.FIELDS)}")
+        position = (text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at))
+        message = f"a path template has no field {name[:60]!r}"
+        spot.report.error_within(spot.path, "CONFIG_INVALID", message, position, hint=hint)
 
 
 def _check_outputs(node: definition.Node, section: cursor.Cursor, gives: Mapping[str, JsonObject]) -> None:

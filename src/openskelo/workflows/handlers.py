@@ -11,7 +11,7 @@ from openskelo.handlers import catalog
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.values import schema
-from openskelo.workflows import cursor, suggest
+from openskelo.workflows import cursor, handler_file, suggest
 
 #: Built-ins an author may name; `builtin:pass` belongs to sub-workflows, and does no harm elsewhere.
 BUILTINS = tuple(catalog.CONFIG)
@@ -91,7 +91,9 @@ def _check_file(named: cursor.Cursor, name: str, root: Path | None) -> None:
     if not real.is_file():
         hint = _nearest_file(real, root)
         named.problem("HANDLER_NOT_FOUND", f"there is no file {path[:80]!r} in the project", hint=hint)
-    elif not path.endswith(".py") and not os.access(real, os.X_OK):
+    elif path.endswith(".py"):
+        handler_file.check(named, real, function or "handler")
+    elif not os.access(real, os.X_OK):
         named.problem("HANDLER_NOT_EXECUTABLE", f"{path[:80]!r} is neither Python nor executable", hint="chmod +x it")
 
 
