@@ -6,8 +6,10 @@ BIN := $(VENV)/bin
 SKELO := $(BIN)/skelo
 SOURCES := $(wildcard src tests benchmarks scripts examples)
 
-# What `make demo` runs; what `make bench` and the test runner are told beside their defaults.
-DEMO ?= examples/quickstart/digest.yaml
+# What `make demo` and `make tour` run; what `make bench` and the test runner are told beside their defaults.
+DEMO ?= examples/content-pipeline/content-pipeline.yaml
+TOPIC ?= bees in the city
+TOUR ?= examples/quickstart/digest.yaml
 ARGS ?=
 JOBS ?= auto
 
@@ -15,15 +17,18 @@ JOBS ?= auto
 export PYRIGHT_PYTHON_IGNORE_WARNINGS = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check bench lock clean static format-check lint types contracts sizes kernel-tests tests fast-tests format
+.PHONY: help setup demo tour test check bench lock clean static format-check lint types contracts sizes kernel-tests tests fast-tests format
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -e 's/:.*## /	/' | expand -t 16
 
 setup: $(VENV)/.installed $(VENV)/.model  ## put everything into .venv (does nothing when nothing changed)
 
-demo: setup  ## set up, then run a workflow, kill it, resume it, approve it and verify its record
-	@sh scripts/demo.sh $(BIN) $(dir $(DEMO)) $(notdir $(DEMO))
+demo: setup  ## set up, then have an article written by the embedded model, and verify the record
+	@sh scripts/demo.sh $(BIN) $(dir $(DEMO)) $(notdir $(DEMO)) "$(TOPIC)"
+
+tour: setup  ## run a workflow, kill it, resume it, approve it and verify its record
+	@sh scripts/tour.sh $(BIN) $(dir $(TOUR)) $(notdir $(TOUR))
 
 test: setup  ## set up, then check everything: format, lint, types, import contracts, sizes, documents, tests
 	$(MAKE) -k static

@@ -1,4 +1,5 @@
-"""The examples are valid, their scripted runs hold, and the demo is killed, resumed, approved and verified.
+"""The examples are valid, their scripted runs hold, the demo is written by the embedded model, and the
+tour is killed, resumed, approved and verified.
 
 Their READMEs are run too, by `tests/repo/test_documents.py`.
 """
@@ -10,6 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import orjson
 import pytest
 
 from openskelo.workflows import load
@@ -59,10 +61,40 @@ def test_scripted_runs_of_an_example_hold(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_demo_survives_a_kill_and_proves_its_record(tmp_path: Path) -> None:
+@pytest.mark.timeout(600)  # the model shares the machine with everything else
+def test_the_demo_has_an_article_written_by_the_embedded_model(tmp_path: Path) -> None:
+    project = _copied("content-pipeline", tmp_path)
+    flow = project / "content-pipeline.yaml"
+    # Shorter answers than the reader's, and otherwise the same.
+    flow.write_text(
+        flow.read_text().replace("maxLength: 1200", "maxLength: 200").replace("maxLength: 1500", "maxLength: 200")
+    )
+    done = subprocess.run(
+        ["sh", str(tracked.ROOT / "scripts" / "demo.sh"), str(BIN), str(project), flow.name, "bees in the city"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=500,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "intact and ended" in done.stdout
+    (published,) = (project / "out").iterdir()
+    assert 80 <= len(published.read_text()) <= 200
+    (log,) = (project / ".skelo" / "runs").glob("*/events.jsonl")
+    kept = [
+        event["data"]["artifact"]["name"]
+        for event in map(orjson.loads, log.read_bytes().splitlines())
+        if event["type"] == "artifact.created"
+    ]
+    assert sorted(kept) == ["prompt.blocks.json"] * 4 + ["prompt.full.txt"] * 4
+
+
+@pytest.mark.slow
+def test_the_tour_survives_a_kill_and_proves_its_record(tmp_path: Path) -> None:
     project = _copied("quickstart", tmp_path)
     done = subprocess.run(
-        ["sh", str(tracked.ROOT / "scripts" / "demo.sh"), str(BIN), str(project), "digest.yaml"],
+        ["sh", str(tracked.ROOT / "scripts" / "tour.sh"), str(BIN), str(project), "digest.yaml"],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
