@@ -10,7 +10,20 @@ from pathlib import Path
 
 import orjson
 
-from benchmarks import chain, engine, fanout, growth, measure, report, resume, runs, startup, syncs, windmill
+from benchmarks import (
+    chain,
+    constrained,
+    engine,
+    fanout,
+    growth,
+    measure,
+    report,
+    resume,
+    runs,
+    startup,
+    syncs,
+    windmill,
+)
 
 #: On the file system of the source tree: /tmp may be in memory, where a sync costs nothing.
 FOLDER = Path(__file__).resolve().parent.parent / ".bench"
@@ -25,6 +38,7 @@ BENCHMARKS: Mapping[str, Callable[[measure.Plan], Iterator[report.Figure]]] = {
     "resume": resume.figures,
     "windmill": windmill.figures,
     "startup": startup.figures,
+    "constrained": constrained.figures,
 }
 
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import bounded
 from openskelo import errors
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.providers import config, local, seam, weights
 from openskelo.values import canonical, schema
-from tests.providers import bounded
 
 ROOT = Path()
 
