@@ -16,7 +16,7 @@ from typing import cast
 
 import orjson
 
-from openskelo.kernel import events, ids
+from openskelo.kernel import events, fresh, ids
 from openskelo.kernel.json import JsonObject
 from openskelo.values import canonical
 
@@ -31,7 +31,7 @@ class Chain:
     run_id: str
     seq: int = 0
     head: str = GENESIS
-    node_ids: dict[str, str] = field(default_factory=dict[str, str])
+    node_ids: dict[str, str] = field(default_factory=fresh.a_dict)
 
 
 #: The end of every envelope of a type.

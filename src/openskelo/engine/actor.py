@@ -12,7 +12,7 @@ from openskelo import errors
 from openskelo.contract import envelope
 from openskelo.engine import listing, wiring
 from openskelo.executors import attempt
-from openskelo.kernel import commands, events, pending, reports
+from openskelo.kernel import commands, events, fresh, pending, reports
 from openskelo.kernel.apply import apply
 from openskelo.kernel.decide import step
 from openskelo.kernel.json import JsonObject
@@ -32,8 +32,8 @@ class Letter:
     """A command on its way to the run, with what must be committed beside its facts."""
 
     command: commands.Command
-    blobs: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
-    cached: Mapping[str, JsonObject] = field(default_factory=dict[str, JsonObject])
+    blobs: Mapping[str, bytes] = field(default_factory=fresh.a_dict)
+    cached: Mapping[str, JsonObject] = field(default_factory=fresh.a_dict)
     posted: int | None = None
     done: asyncio.Future[None] | None = None
 

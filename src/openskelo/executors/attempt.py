@@ -12,7 +12,7 @@ import orjson
 from openskelo import errors
 from openskelo.executors import answer, calling, gate, intake, job, journal, look, ports, task, work
 from openskelo.handlers import place, secret
-from openskelo.kernel import definition, outcome
+from openskelo.kernel import definition, fresh, outcome
 from openskelo.kernel.json import Json, JsonObject, Stored
 from openskelo.providers import seam
 from openskelo.values import canonical
@@ -45,7 +45,7 @@ class Attempted:
     """An outcome, and the small blobs (by name) that must be committed together with it."""
 
     outcome: outcome.Outcome
-    blobs: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
+    blobs: Mapping[str, bytes] = field(default_factory=fresh.a_dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +83,7 @@ class _Trace:
     job: job.Job
     inputs_hash: str = _NOTHING
     output_hash: str | None = None
-    verdicts: list[JsonObject] = field(default_factory=list[JsonObject])
+    verdicts: list[JsonObject] = field(default_factory=fresh.a_list)
 
 
 class Performer:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import inspect
 import traceback
-from collections.abc import Callable
-from typing import TypeAlias
+from collections.abc import Awaitable, Callable
+from types import CoroutineType
+from typing import TypeAlias, cast
 
 from openskelo import errors
 from openskelo.handlers import aside, context
@@ -18,7 +19,8 @@ async def call(handler: Handler, ctx: context.Context, lines: list[str]) -> obje
     """What the async `handler` gives; whatever it raises becomes AttemptFailed with the traceback in the log."""
     try:
         result = handler(ctx)
-        return await result if inspect.isawaitable(result) else result
+        promised = isinstance(result, CoroutineType) or inspect.isawaitable(result)
+        return await cast("Awaitable[object]", result) if promised else result
     except errors.AttemptFailed:
         raise
     except asyncio.CancelledError as error:

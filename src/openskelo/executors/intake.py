@@ -16,7 +16,7 @@ from openskelo.kernel.json import Json, JsonObject
 from openskelo.values import canonical
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True)
 class Intake:
     """The inputs of one attempt: their hash, and `data`, the canonical bytes of what is not an item."""
 
@@ -49,13 +49,13 @@ def take(of: task.Task) -> Intake:
     """The task's inputs (InvalidInput when they are no JSON)."""
     if of.item_index is None:
         data = canonical.dumps(of.inputs)
-        return Intake(task=of, hash=canonical.digest_bytes(data), data=data)
+        return Intake(of, canonical.digest_bytes(data), data)
     shared = of.shared or task.Shared(of.inputs, (of.item,))
     if not shared.hash:
         shared.data = canonical.dumps(shared.inputs)
         shared.hash = canonical.digest_bytes(shared.data)
     digest = canonical.digest({"inputs": shared.hash, "item": of.item})
-    return Intake(task=of, hash=digest, data=shared.data, shared=shared)
+    return Intake(of, digest, shared.data, shared)
 
 
 def _item_name(of: task.Task) -> str:

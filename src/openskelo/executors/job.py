@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from openskelo.executors import task
+from openskelo.kernel import fresh
 from openskelo.kernel.json import JsonObject
 
 
@@ -39,10 +40,10 @@ class Job:
 
     task: task.Task
     inputs: JsonObject
-    lines: list[str] = field(default_factory=list[str])
+    lines: list[str] = field(default_factory=fresh.a_list)
     spent: Spent = field(default_factory=Spent)
-    files: dict[str, File] = field(default_factory=dict[str, File])
-    heard: list[str] = field(default_factory=list[str])
+    files: dict[str, File] = field(default_factory=fresh.a_dict)
+    heard: list[str] = field(default_factory=fresh.a_list)
     answer: str | None = None
 
 

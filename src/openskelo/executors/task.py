@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from openskelo.kernel import definition
+from openskelo.kernel import definition, fresh
 from openskelo.kernel.json import Json, JsonObject
 
 if TYPE_CHECKING:
@@ -63,4 +63,4 @@ class Task:
     item: Json = None
     shared: Shared | None = None
     feedback: Json = None
-    run_inputs: JsonObject = field(default_factory=dict[str, Json])
+    run_inputs: JsonObject = field(default_factory=fresh.a_dict)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from openskelo.kernel import fresh
 from openskelo.kernel.json import JsonObject, Stored
 from openskelo.kernel.outcome import Failure, Outcome
 
@@ -32,7 +33,7 @@ class CreateRun:
     mode: Literal["AUTO", "INTERACTIVE"] = "AUTO"
     global_mode: Literal["PLANNING", "IMPLEMENTATION"] = "IMPLEMENTATION"
     parent: JsonObject | None = None
-    kept: Mapping[str, Kept] = field(default_factory=dict[str, Kept])
+    kept: Mapping[str, Kept] = field(default_factory=fresh.a_dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from openskelo.kernel import fresh
 from openskelo.kernel.json import Json, JsonObject
 
 Mode = Literal["ai", "deterministic", "approval", "dag"]
@@ -43,7 +44,7 @@ class Gate:
 
     name: str
     type: str
-    params: JsonObject = field(default_factory=dict[str, Json])
+    params: JsonObject = field(default_factory=fresh.a_dict)
     error: str = ""
 
 
@@ -92,7 +93,7 @@ class Approval:
     approvers: tuple[str, ...] = ()
     timeout_ms: int | None = 1_800_000
     on_timeout: Literal["deny", "approve"] = "deny"
-    form: JsonObject = field(default_factory=dict[str, Json])
+    form: JsonObject = field(default_factory=fresh.a_dict)
     on_deny: Literal["end", "continue", "bounce"] = "end"
     bounce: Bounce | None = None
 
@@ -154,12 +155,12 @@ class Node:
     description: str = ""
     inputs: tuple[Port, ...] = ()
     outputs: tuple[Port, ...] = ()
-    bindings: Mapping[str, Binding] = field(default_factory=dict[str, Binding])
+    bindings: Mapping[str, Binding] = field(default_factory=fresh.a_dict)
     after: tuple[str, ...] = ()
     when: str | None = None
     foreach: Foreach | None = None
     handler: str | None = None
-    config: JsonObject = field(default_factory=dict[str, Json])
+    config: JsonObject = field(default_factory=fresh.a_dict)
     pre_gates: tuple[Gate, ...] = ()
     post_gates: tuple[Gate, ...] = ()
     pre_composition: Composition = "all"
@@ -174,7 +175,7 @@ class Node:
     cache: bool = False
     reserve: Amount = NOTHING
     estimate: Estimate | None = None
-    metadata: JsonObject = field(default_factory=dict[str, Json])
+    metadata: JsonObject = field(default_factory=fresh.a_dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,6 +187,6 @@ class Workflow:
     nodes: Mapping[str, Node]
     description: str = ""
     inputs: tuple[Port, ...] = ()
-    outputs: Mapping[str, Binding] = field(default_factory=dict[str, Binding])
+    outputs: Mapping[str, Binding] = field(default_factory=fresh.a_dict)
     limits: Limits = field(default_factory=Limits)
     parallel: int = 64

@@ -6,7 +6,7 @@ from collections import OrderedDict, deque
 from dataclasses import dataclass, field
 from typing import Literal
 
-from openskelo.kernel import definition
+from openskelo.kernel import definition, fresh
 from openskelo.kernel.events import Ending
 from openskelo.kernel.flows import dag
 from openskelo.kernel.json import Json, JsonObject, Stored
@@ -42,8 +42,8 @@ class NodeState:
     outcome: NodeOutcome | None = None
     visit: int = 0
     entered_at: int = 0
-    slots: list[Slot] = field(default_factory=list[Slot])
-    queue: deque[int] = field(default_factory=deque[int])
+    slots: list[Slot] = field(default_factory=fresh.a_list)
+    queue: deque[int] = field(default_factory=fresh.a_deque)
     running: int = 0
     done_slots: int = 0
     attempts: int = 0
@@ -53,7 +53,7 @@ class NodeState:
     feedback: Json = None
     outputs: Stored | None = None
     item_outputs: tuple[Stored, ...] | None = None
-    bounces: dict[int, int] = field(default_factory=dict[int, int])
+    bounces: dict[int, int] = field(default_factory=fresh.a_dict)
     loop: Streak = NO_STREAK
     error: JsonObject | None = None
 
@@ -128,24 +128,24 @@ class Run:
     created: bool = False
     created_at: int = 0
     updated_at: int = 0
-    inputs: Stored = field(default_factory=dict[str, Json])
+    inputs: Stored = field(default_factory=fresh.a_dict)
     definition: str = ""
     mode: Literal["AUTO", "INTERACTIVE"] = "AUTO"
     global_mode: Literal["PLANNING", "IMPLEMENTATION"] = "IMPLEMENTATION"
     parent: JsonObject | None = None
     resolves: frozenset[str] = frozenset()
-    ready: OrderedDict[str, None] = field(default_factory=OrderedDict[str, None])
-    resolving: dict[str, None] = field(default_factory=dict[str, None])
-    finishing: dict[str, None] = field(default_factory=dict[str, None])
-    in_flight: dict[AttemptId, InFlight] = field(default_factory=dict[AttemptId, InFlight])
-    lost: dict[AttemptId, InFlight] = field(default_factory=dict[AttemptId, InFlight])
-    uncertain: dict[AttemptId, InFlight] = field(default_factory=dict[AttemptId, InFlight])
-    timers: list[tuple[int, str, int, int]] = field(default_factory=list[tuple[int, str, int, int]])
+    ready: OrderedDict[str, None] = field(default_factory=fresh.an_ordered_dict)
+    resolving: dict[str, None] = field(default_factory=fresh.a_dict)
+    finishing: dict[str, None] = field(default_factory=fresh.a_dict)
+    in_flight: dict[AttemptId, InFlight] = field(default_factory=fresh.a_dict)
+    lost: dict[AttemptId, InFlight] = field(default_factory=fresh.a_dict)
+    uncertain: dict[AttemptId, InFlight] = field(default_factory=fresh.a_dict)
+    timers: list[tuple[int, str, int, int]] = field(default_factory=fresh.a_list)
     backing_off: int = 0
-    approvals: dict[str, OpenApproval] = field(default_factory=dict[str, OpenApproval])
-    expiries: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
+    approvals: dict[str, OpenApproval] = field(default_factory=fresh.a_dict)
+    expiries: list[tuple[int, str]] = field(default_factory=fresh.a_list)
     asked: int = 0
-    skipped: set[str] = field(default_factory=set[str])
+    skipped: set[str] = field(default_factory=fresh.a_set)
     bouncing: PendingBounce | None = None
     paused: str | None = None
     failed: tuple[str, JsonObject, Ending] | None = None
@@ -157,7 +157,7 @@ class Run:
     active_since: int | None = None
     last_receipt: JsonObject | None = None
     receipts: int = 0
-    artifacts: list[JsonObject] = field(default_factory=list[JsonObject])
+    artifacts: list[JsonObject] = field(default_factory=fresh.a_list)
 
 
 def new(run_id: str, workflow: definition.Workflow, shape: dag.Graph | None = None) -> Run:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from openskelo import errors
+from openskelo.kernel import fresh
 from openskelo.kernel.json import JsonObject
 
 _RUN_ID = re.compile(r"[0-9A-Za-z_-]{1,64}")
@@ -66,9 +67,9 @@ class Append:
     row: RunRow | None = None
     opened: tuple[ApprovalRow, ...] = ()
     closed: tuple[str, ...] = ()
-    blobs: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
+    blobs: Mapping[str, bytes] = field(default_factory=fresh.a_dict)
     consumed: tuple[int, ...] = ()
-    cached: Mapping[str, JsonObject] = field(default_factory=dict[str, JsonObject])
+    cached: Mapping[str, JsonObject] = field(default_factory=fresh.a_dict)
 
 
 def check_run_id(run_id: str) -> None:
