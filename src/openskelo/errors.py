@@ -6,6 +6,7 @@ OpenSkeloError              anything below; has a stable `code`, a message and p
 ├── Refused                 a well-formed command that the run's state or policy does not allow; nothing changed
 ├── NotFound                no such run, node, approval, artifact
 ├── AttemptFailed           work that did not succeed: what executors raise, and the kernel rules on
+│   └── Unusable            a model's answer that came and is none; lives in `providers.seam`, as it holds the answer
 ├── StoreError              the data dir cannot do what was asked
 │   ├── Conflict            somebody else appended first
 │   ├── StoreFull           no space left; nothing was lost
