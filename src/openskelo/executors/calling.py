@@ -19,7 +19,7 @@ async def call(handler: Handler, ctx: context.Context, lines: list[str]) -> obje
     """What the async `handler` gives; whatever it raises becomes AttemptFailed with the traceback in the log."""
     try:
         result = handler(ctx)
-        promised = isinstance(result, CoroutineType) or inspect.isawaitable(result)
+        promised = type(result) is CoroutineType or inspect.isawaitable(result)
         return await cast("Awaitable[object]", result) if promised else result
     except errors.AttemptFailed:
         raise
