@@ -17,6 +17,7 @@ from benchmarks import (
     fanout,
     growth,
     measure,
+    models,
     report,
     resume,
     runs,
@@ -38,6 +39,7 @@ BENCHMARKS: Mapping[str, Callable[[measure.Plan], Iterator[report.Figure]]] = {
     "resume": resume.figures,
     "windmill": windmill.figures,
     "startup": startup.figures,
+    "models": models.figures,
     "constrained": constrained.figures,
 }
 
