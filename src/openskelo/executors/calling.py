@@ -19,8 +19,7 @@ async def call(handler: Handler, ctx: context.Context, lines: list[str]) -> obje
     """What the async `handler` gives; whatever it raises becomes AttemptFailed with the traceback in the log."""
     try:
         result = handler(ctx)
-        promised = type(result) is CoroutineType or inspect.isawaitable(result)
-        return await cast("Awaitable[object]", result) if promised else result
+        return await cast("Awaitable[object]", result) if _is_promise(result) else result
     except errors.AttemptFailed:
         raise
     except asyncio.CancelledError as error:
@@ -32,6 +31,10 @@ async def call(handler: Handler, ctx: context.Context, lines: list[str]) -> obje
         raise exited(error) from error
     except Exception as error:
         raise raised(error, lines) from error
+
+
+def _is_promise(result: object) -> bool:
+    return type(result) is CoroutineType or inspect.isawaitable(result)
 
 
 async def call_in_thread(handler: Handler, ctx: context.Context, lines: list[str]) -> object:
@@ -48,7 +51,7 @@ async def call_in_thread(handler: Handler, ctx: context.Context, lines: list[str
             raise raised(error, lines) from error
 
     result = await aside.run(run)
-    return await call(lambda _: result, ctx, lines) if inspect.isawaitable(result) else result
+    return await call(lambda _: result, ctx, lines) if _is_promise(result) else result
 
 
 def raised(error: BaseException, lines: list[str]) -> errors.AttemptFailed:
