@@ -165,6 +165,21 @@ CASES = {
         "UNKNOWN_PORT",
         "blocks:\n  - id: a\n    inputs: {topic: string}\n    when: inputs.‸topc != ''\n",
     ),
+    "a field that a run does not have": ("EXPR_INVALID", "blocks: [{id: a, when: run.‸nam == ''}]\n"),
+    "arithmetic over different numbers": (
+        "EXPR_INVALID",
+        "blocks: [{id: a, mode: deterministic, inputs: {n: integer}, outputs: {y: number}, deterministic: "
+        "{handler: builtin:transform, config: {map: {y: inputs.n ‸* 0.5}}}}]\n",
+    ),
+    "arithmetic over an input that has a default": (
+        "EXPR_INVALID",
+        "blocks: [{id: a, inputs: {t: {type: string, default: x}}, when: inputs.t ‸+ 1 > 2}]\n",
+    ),
+    "a transform of an input whose type is not the output's": (
+        "TYPE_MISMATCH",
+        "blocks: [{id: a, mode: deterministic, inputs: {n: integer}, outputs: {y: string}, deterministic: "
+        "{handler: builtin:transform, config: {map: {y: ‸inputs.n}}}}]\n",
+    ),
     "a mistake on the second line of an expression": (
         "EXPR_INVALID",
         "blocks:\n  - id: a\n    when: |\n      1 == 1 &&\n        ‸bogus\n",

@@ -286,3 +286,33 @@ def test_a_thousand_ways_back_are_refused_before_they_fill_memory(tmp_path: Path
         way = "[{when_gate: not_empty, route_to: b0, max_bounces: 1}]"
         lines.append(f"  - {{id: b{n}, {after}outputs: {{t: string}}, {gate}{way}}}")
     assert [one.code for one in marking.check("\n".join(lines), tmp_path)] == ["TOO_MANY_ROUTES"]
+
+
+def test_expressions_may_do_what_their_values_allow(tmp_path: Path) -> None:
+    good = (
+        "has(inputs.note) && inputs.note != ''",
+        "inputs.note.size() > 1",
+        "has(inputs.n) && inputs.n > 0.5",
+        "inputs.t != null && inputs.t != ''",
+        "inputs.n == inputs.x",
+        "run.name == inputs.t && size(run.inputs) == 1 && has(run.inputs.n)",
+        "'inputs.nope' != inputs.t // and not inputs.nope",
+    )
+    for text in good:
+        flow = (
+            "blocks:\n  - id: a\n    inputs: {n: integer, t: {type: string, default: x}, note: string?, x: json}\n"
+            f"    when: |\n      {text}\n"
+        )
+        assert marking.check(flow, tmp_path) == (), text
+
+
+def test_the_item_of_a_foreach_is_an_input_where_the_work_is_and_not_before(tmp_path: Path) -> None:
+    flow = (
+        "blocks:\n  - id: a\n    mode: deterministic\n    inputs: {all: 'integer[]', item: integer}\n"
+        "    outputs: {y: integer}\n    foreach: {items: inputs.all}\n    when: size(inputs.all) > PLACE\n"
+        "    deterministic: {handler: builtin:transform, config: {map: {y: inputs.item + item}}}\n"
+        "    post_gates: [{type: expr, expression: outputs.y > inputs.item}]\n"
+    )
+    assert marking.check(flow.replace("PLACE", "0"), tmp_path) == ()
+    clean, wanted = marking.expected("UNKNOWN_PORT", flow.replace("PLACE", "inputs.‸item"))
+    assert marking.errors(marking.check(clean, tmp_path)) == wanted

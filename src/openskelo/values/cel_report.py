@@ -43,6 +43,7 @@ class InvalidExpression(errors.InvalidInput):
 _LOCATED = re.compile(r"ERROR: <input>:(-?\d+):(-?\d+): (.*)")
 _UNKNOWN = re.compile(r"undeclared reference to '([^']*)'")
 _EXPECTED = re.compile(r" expecting (\{.*|'.*|[A-Z_]+)$")
+_MISMATCH = re.compile(r"no matching overload for '(\S+)' applied to '\((.*)\)'")
 _STATUS = re.compile(r"^[A-Z_]+: | \[[A-Z_]+\]$| \(in container ''\)")
 _UNBOUND = re.compile(r'No value with name "(.*)" found in Activation')
 
@@ -58,6 +59,29 @@ def explained(report: str, visible: Collection[str]) -> InvalidExpression:
     unknown = _UNKNOWN.search(message)
     hint = choice(unknown[1].partition(".")[0], visible) if unknown else number_advice(message)
     return InvalidExpression(plainly(message), position=position, hint=hint)
+
+
+def is_scruple(report: str) -> bool:
+    """Whether the first fault is one of types only: by the values themselves, the operation is defined and sensible."""
+    found = _MISMATCH.search(report)
+    if found is None:
+        return False
+    operator, operands = found[1], found[2].split(", ")
+    numbers = sorted(operands) == ["double", "int"]
+    lists = all(operand.startswith("list(") for operand in operands)
+    match operator:
+        case "_?_:_":
+            return True
+        case "_<_" | "_<=_" | "_>_" | "_>=_":
+            return numbers
+        case "_==_" | "_!=_":
+            return numbers or lists or "null_type" in operands
+        case "_+_":
+            return lists
+        case "@in":
+            return found[2] in ("int, list(double)", "double, list(int)")
+        case _:
+            return False
 
 
 def plainly(message: str) -> str:

@@ -136,13 +136,16 @@ def compile(text: str, variables: Mapping[str, JsonSchema | None]) -> Expression
     """The compiled expression, cached; `InvalidExpression` (EXPR_INVALID, EXPR_TOO_LONG) with the place of the fault.
 
     `variables` maps each visible name to the schema of its values, or None when nothing is known about them. A field
-    is checked for its type when the schema requires it, and for its name when the schema allows no others.
+    is checked for its type when the schema requires it, and for its name when the schema allows no others. What works
+    on the values although their types differ (`inputs.n > 0.5`, `inputs.t == null`) is no fault.
     """
     types: dict[str, str] = {}
     shapes: list[tuple[str, cel_types.Shape]] = []
     for name, schema in variables.items():
         types[name] = cel_types.signature(schema)
-        types.update(cel_types.fields(name, schema))
+        # Only those it may name: an environment costs a millisecond, and is shared by all who declare the same.
+        fields = cel_types.fields(name, schema).items()
+        types.update((field, kind) for field, kind in fields if field.rpartition(".")[2] in text)
         shapes.append((name, cel_types.shape(schema)))
     return _compile(text, frozenset(types.items()), tuple(shapes))
 
@@ -150,9 +153,8 @@ def compile(text: str, variables: Mapping[str, JsonSchema | None]) -> Expression
 @functools.lru_cache(maxsize=2048)
 def _compile(text: str, types: _Types, shapes: _Shapes) -> Expression:
     _check_text(text)
-    environment = _environment(types)
     try:
-        checked = environment.compile(text)
+        environment, checked = _checked(text, types)
         serialised = checked.serialize()
         returns = _returns(checked.return_type().name())
     except RuntimeError as error:
@@ -170,6 +172,33 @@ def _compile(text: str, types: _Types, shapes: _Shapes) -> Expression:
         _metered=cel_cost.may_multiply(tree),
         _program=environment.deserialize(cel_ranges.bounded(serialised)),
     )
+
+
+def _checked(text: str, types: _Types) -> tuple[_Environment, _Program]:
+    """The program by the types as far as they help: by those of the variables' fields, else by none."""
+    environment = _environment(_untested(text, types))
+    try:
+        return environment, environment.compile(text)
+    except RuntimeError as error:
+        untyped = frozenset((name, cel_types.DYNAMIC) for name, _ in types if "." not in name)
+        if untyped == types or not cel_report.is_scruple(str(error)):
+            raise
+        environment = _environment(untyped)
+        return environment, environment.compile(text)
+
+
+def _untested(text: str, types: _Types) -> _Types:
+    """The types without those of fields that `has` asks for: the library would give the field instead (0.1.3)."""
+    plain = frozenset((name, kind) for name, kind in types if "." not in name)
+    if "has" not in text or plain == types:
+        return types
+    tree = cel_ast.read(_environment(plain).compile(text).serialize())
+    tested = {
+        f"{node.operand.name}.{node.field}"
+        for node in cel_ast.walk(tree)
+        if isinstance(node, cel_ast.Field) and node.test and isinstance(node.operand, cel_ast.Name)
+    }
+    return frozenset((name, kind) for name, kind in types if name not in tested)
 
 
 @functools.lru_cache(maxsize=256)

@@ -14,9 +14,9 @@ from openskelo.workflows import cursor, suggest
 
 Variables: TypeAlias = "Mapping[str, JsonObject | None]"
 
-#: `inputs.NAME` or `outputs.NAME`, looking past quoted text.
+#: `inputs.NAME` or `outputs.NAME`, looking past comments and quoted text.
 _REFERENCE = re.compile(
-    r"""[rR]?(?:\"{3}.*?\"{3}|'{3}.*?'{3}|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')"""
+    r"""//[^\n]*|[rR]?(?:\"{3}.*?\"{3}|'{3}.*?'{3}|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')"""
     r"""|(?<![\w.])(?P<side>inputs|outputs)\s*\.\s*(?P<name>[A-Za-z_]\w*)""",
     re.DOTALL,
 )
@@ -25,6 +25,8 @@ _INSERTED = re.compile(r"(?<!\\)\{\{(.*?)\}\}", re.DOTALL)
 RUN: JsonObject = {
     "type": "object",
     "properties": {"id": {"type": "string"}, "name": {"type": "string"}, "inputs": {"type": "object"}},
+    "required": ["id", "name", "inputs"],
+    "additionalProperties": False,
 }
 #: What CEL's static type of a result says about the value, as a schema.
 _RESULTS: Mapping[str, JsonObject] = {
@@ -39,9 +41,15 @@ _RESULTS: Mapping[str, JsonObject] = {
 
 
 def of_ports(ports: Iterable[definition.Port]) -> JsonObject:
-    """The schema of all values of a side together."""
-    properties: dict[str, Json] = {port.name: port.schema for port in ports}
-    return {"type": "object", "properties": properties}
+    """The schema of all values of a side together: there are no others, and those that need not be there may be asked
+    for by `has`."""
+    properties: dict[str, Json] = {}
+    required: list[Json] = []
+    for port in ports:
+        properties[port.name] = port.schema
+        if port.required or port.has_default:
+            required.append(port.name)
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 
 
 def check_expression(found: cursor.Cursor, variables: Variables, *, wants: str | None = None) -> JsonObject | None:
@@ -52,12 +60,13 @@ def check_expression(found: cursor.Cursor, variables: Variables, *, wants: str |
     text = found.text(blank=False)
     if text is None:
         return None
+    if not _check_ports(found, text, variables, 0):
+        return None
     try:
         compiled = expression.compile(text, variables)
     except errors.InvalidInput as error:
         report(found, error)
         return None
-    _check_ports(found, text, variables, 0)
     if wants is not None and compiled.returns not in (wants, "dyn"):
         found.problem("EXPR_TYPE", f"{found.name} must give {_WANTED[wants]}, and this gives {compiled.returns}")
         return None
@@ -69,13 +78,12 @@ def check_template(found: cursor.Cursor, variables: Variables) -> str:
     text = found.text()
     if text is None:
         return ""
-    try:
-        template.compile(text, variables)
-    except errors.InvalidInput as error:
-        report(found, error)
-        return text
-    for inserted in _INSERTED.finditer(text):
-        _check_ports(found, inserted.group(1), variables, inserted.start(1), text)
+    parts = [_check_ports(found, part.group(1), variables, part.start(1), text) for part in _INSERTED.finditer(text)]
+    if all(parts):
+        try:
+            template.compile(text, variables)
+        except errors.InvalidInput as error:
+            report(found, error)
     return text
 
 
@@ -86,8 +94,9 @@ def report(found: cursor.Cursor, error: errors.InvalidInput) -> None:
     found.report.error_within(found.path, error.code, error.message, position, hint=error.hint)
 
 
-def _check_ports(found: cursor.Cursor, text: str, variables: Variables, offset: int, whole: str | None = None) -> None:
-    """`inputs.NAME` of a port that is not there would only fail in a run."""
+def _check_ports(found: cursor.Cursor, text: str, variables: Variables, offset: int, whole: str | None = None) -> bool:
+    """Whether every `inputs.NAME` is a port; what is none is a Problem of its own, and not one of types."""
+    right = True
     for match in _REFERENCE.finditer(text):
         side, name = match.group("side"), match.group("name")
         known = variables.get(side) if side else None
@@ -99,6 +108,8 @@ def _check_ports(found: cursor.Cursor, text: str, variables: Variables, offset: 
         position = (before.count("\n") + 1, len(before) - before.rfind("\n"))
         message = f"this block has no {side[:-1]} {name[:60]!r}"
         found.report.error_within(found.path, "UNKNOWN_PORT", message, position, hint=hint)
+        right = False
+    return right
 
 
 _WANTED = {"bool": "true or false", "list": "a list"}
