@@ -55,6 +55,28 @@ def test_validate_as_json_is_one_document(skelo: Skelo) -> None:
     ]
 
 
+def test_a_project_file_is_validated_as_what_it_is(skelo: Skelo) -> None:
+    skelo.write("other.yaml", "name: other\nwrite_roots: [out]\n")
+    result = skelo("validate", "skelo.yaml", "other.yaml")
+    assert (result.code, result.err) == (0, "")
+    assert result.out == "skelo.yaml: valid, a project's file\nother.yaml: valid, a project's file\n"
+    entry = {"file": "skelo.yaml", "valid": True, "name": "test", "hash": None}
+    assert skelo("validate", "skelo.yaml", "--json").document == {"problems": [], "warnings": [], "files": [entry]}
+    skelo.write("skelo.yaml", "name: test\nwrite_rots: [out]\n")
+    result = skelo("validate", "skelo.yaml")
+    assert (result.code, result.err.splitlines()[0]) == (
+        2,
+        "skelo.yaml:2:1: UNKNOWN_KEY unknown key 'write_rots' (did you mean 'write_roots'?)",
+    )
+
+
+def test_a_project_file_is_no_workflow_to_run(skelo: Skelo) -> None:
+    result = skelo("run", "skelo.yaml")
+    assert (result.code, result.out) == (2, "")
+    assert result.err.startswith("skelo.yaml:1:1: KIND_PROJECT this is a project's file, not a workflow (")
+    assert not (skelo.folder / ".skelo").exists()
+
+
 def test_the_problems_of_a_file_stop_a_run_and_nothing_is_started(skelo: Skelo) -> None:
     skelo.write("bad.yaml", BAD)
     result = skelo("run", "bad.yaml", "--json")

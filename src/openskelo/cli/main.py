@@ -24,7 +24,7 @@ class Command(NamedTuple):
 GROUPS: dict[str, tuple[Command, ...]] = {
     "Write": (
         Command("init", "write a small project that runs at once", "init"),
-        Command("validate", "check a workflow file and list its problems", "validate"),
+        Command("validate", "check workflow files, or skelo.yaml, and list their problems", "validate"),
         Command("explain", "draw a workflow: graph, contracts, gates, effects, totals", "explain"),
         Command("hash", "print the hash that a run of this file would pin", "hash"),
         Command("test", "run a workflow against scripted answers", "test"),

@@ -52,6 +52,15 @@ def check_document(
     return _check(read, root, folder=root, name=None)
 
 
+def is_project(path: Path) -> bool:
+    """Whether a file is a project's and no workflow, as far as it can be read."""
+    try:
+        value = source.read(path).value
+    except errors.InvalidWorkflow:
+        value = None
+    return kind(value) is None and project.is_project(path.name, value)
+
+
 def kind(value: Json) -> str | None:
     """What sort of workflow a document is, by its content: "blocks", "plan", "pipeline", or None."""
     if not isinstance(value, Mapping):
@@ -113,6 +122,10 @@ def _read(
     found = kind(read.value)
     if found not in ("blocks", None):
         top.problem("KIND_UNSUPPORTED", f"this is a {found}; only files of blocks can be run yet")
+        return None
+    if found is None and project.is_project(Path(read.file).name, read.value):
+        hint = "a workflow is another file, with `blocks`; skelo.yaml says what its project allows"
+        top.problem("KIND_PROJECT", "this is a project's file, not a workflow", hint=hint)
         return None
     if found is None and _is_something_else(read.value):
         # Its keys are not listed: whatever this file is, its content is nobody's business here.

@@ -5,17 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
 from openskelo import errors
+from openskelo.kernel.json import Json
 from openskelo.providers import config
-from openskelo.workflows import cursor, experts, problems, source
+from openskelo.workflows import cursor, experts, problems, source, suggest
 
 FILE = "skelo.yaml"
 DATA_DIR = ".skelo"
 _KEYS = frozenset({"name", "data_dir", "write_roots", "read_roots", "allow", "secrets"})
 #: Sections that other parts of OpenSkelo read.
 _ELSEWHERE = frozenset({"checkers", "tools", "modes"})
+#: What no workflow has.
+_TELLING = (_KEYS - {"name"}) | experts.KEYS
 _REFERENCE = re.compile(r"\$\{env:[A-Za-z_][A-Za-z0-9_]*\}\Z")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,99}\Z")
 
@@ -53,11 +57,23 @@ def load(root: Path) -> ProjectFile:
     return found
 
 
+def is_project(name: str, value: Json) -> bool:
+    """Whether a document is the file of a project: by the file's name, or by keys that nothing else has."""
+    if name == FILE:
+        return True
+    if not isinstance(value, Mapping) or value.keys().isdisjoint(_TELLING):
+        return False
+    return not any(suggest.nearest(key, ("blocks",)) for key in islice(value, 100))
+
+
 def check(root: Path) -> tuple[ProjectFile, tuple[problems.Problem, ...]]:
     """As `load`, with the Problems as a value."""
     path = root / FILE
-    if not path.exists():
-        return ProjectFile(), ()
+    return check_file(path) if path.exists() else (ProjectFile(), ())
+
+
+def check_file(path: Path) -> tuple[ProjectFile, tuple[problems.Problem, ...]]:
+    """As `check`, for a project's file by whatever name."""
     try:
         read = source.read(path)
     except errors.InvalidWorkflow as error:

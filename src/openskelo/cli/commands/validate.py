@@ -1,56 +1,80 @@
-"""`skelo validate FILE…`: list every Problem of workflow files; run nothing."""
+"""`skelo validate FILE…`: list every Problem of workflow files, and of a project's own; run nothing."""
 
 from __future__ import annotations
 
 import argparse
+from dataclasses import dataclass
+from pathlib import Path
 
 from openskelo.cli import exits, output, place, problems
 from openskelo.kernel import definition
-from openskelo.workflows import load
+from openskelo.kernel.json import Json
+from openskelo.workflows import load, project
+from openskelo.workflows.problems import Problem
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("files", metavar="FILE", nargs="+", help="a workflow file (YAML or JSON)")
+    parser.add_argument("files", metavar="FILE", nargs="+", help="a workflow file (YAML or JSON), or skelo.yaml")
     parser.epilog = "exit codes: 0 no problems, 2 problems found"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Checked:
+    """What became of one file; `of` is what it holds, None after an error."""
+
+    file: str
+    of: definition.Workflow | project.ProjectFile | None
+    problems: tuple[Problem, ...]
+
+
 def run(args: argparse.Namespace) -> int:
-    checked = [(file, *load.check(place.workflow_file(file))) for file in args.files]
-    wrong = [problem for _, _, found in checked for problem in found if problem.severity == "error"]
-    doubts = [problem for _, _, found in checked for problem in found if problem.severity == "warning"]
+    checked = [_check(file, place.workflow_file(file)) for file in args.files]
+    wrong = [problem for one in checked for problem in one.problems if problem.severity == "error"]
+    doubts = [problem for one in checked for problem in one.problems if problem.severity == "warning"]
     if args.json:
         output.document(
             {
                 "problems": [problems.as_document(problem) for problem in wrong],
                 "warnings": [problems.as_document(problem) for problem in doubts],
-                "files": [_entry(file, workflow) for file, workflow, _ in checked],
+                "files": [_entry(one) for one in checked],
             }
         )
         return exits.INVALID if wrong else exits.COMPLETED
     for problem in (*wrong, *doubts):
         problems.line(problem)
-    for file, workflow, _ in checked:
-        if workflow is not None:
-            output.say(f"{file}: valid, {_summary(workflow)}")
+    for one in checked:
+        if one.of is not None:
+            output.say(f"{one.file}: valid, {_summary(one.of)}")
     if wrong:
         output.note(problems.count(wrong))
     return exits.INVALID if wrong else exits.COMPLETED
 
 
-def _entry(file: str, workflow: definition.Workflow | None) -> dict[str, str | bool | None]:
+def _check(file: str, path: Path) -> _Checked:
+    if not load.is_project(path):
+        workflow, found = load.check(path)
+        return _Checked(file=file, of=workflow, problems=found)
+    settings, found = project.check_file(path)
+    failed = any(problem.severity == "error" for problem in found)
+    return _Checked(file=file, of=None if failed else settings, problems=found)
+
+
+def _entry(one: _Checked) -> dict[str, Json]:
     return {
-        "file": file,
-        "valid": workflow is not None,
-        "name": workflow.name if workflow else None,
-        "hash": workflow.hash if workflow else None,
+        "file": one.file,
+        "valid": one.of is not None,
+        "name": one.of.name if one.of is not None else None,
+        "hash": one.of.hash if isinstance(one.of, definition.Workflow) else None,
     }
 
 
-def _summary(workflow: definition.Workflow) -> str:
-    edges = sum(bool(binding.node) for node in workflow.nodes.values() for binding in node.bindings.values())
+def _summary(of: definition.Workflow | project.ProjectFile) -> str:
+    if isinstance(of, project.ProjectFile):
+        return "a project's file"
+    edges = sum(bool(binding.node) for node in of.nodes.values() for binding in node.bindings.values())
     words = [
-        output.count(len(workflow.nodes), "block"),
+        output.count(len(of.nodes), "block"),
         output.count(edges, "edge"),
-        output.count(len(workflow.inputs), "input"),
+        output.count(len(of.inputs), "input"),
     ]
     return ", ".join(words)
