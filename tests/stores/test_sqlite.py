@@ -61,9 +61,11 @@ def test_the_write_ahead_log_has_room_and_does_not_grow(tmp_path: Path) -> None:
         return sizes
 
     sizes = asyncio.run(run())
-    reserved = sizes[sqlite.RESERVE_AFTER]
-    assert reserved > wal.CHECKPOINT_PAGES * wal.PAGE > sizes[sqlite.RESERVE_AFTER - 1]
-    assert set(sizes[sqlite.RESERVE_AFTER :]) == {reserved}
+    some, all_of_it = wal.STEPS.values()
+    steps = list(dict.fromkeys(size for size in sizes if size in (some, all_of_it)))
+    assert steps == [some, all_of_it]
+    assert all_of_it > wal.CHECKPOINT_PAGES * wal.PAGE
+    assert set(sizes[sizes.index(all_of_it) :]) == {all_of_it}
 
 
 def test_the_database_syncs_every_commit(tmp_path: Path) -> None:

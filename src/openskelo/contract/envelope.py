@@ -71,9 +71,8 @@ def open_line(line: bytes) -> tuple[JsonObject, events.Event]:
 
 
 def event_id(run_id: str, seq: int) -> str:
-    """The event's UUID: version 8, made of the run's id and the event's place in it."""
-    text = _sha256(f"{run_id}/{seq}".encode()).hexdigest()
-    return f"{text[:8]}-{text[8:12]}-8{text[13:16]}-a{text[17:20]}-{text[20:32]}"
+    """The event's UUID: the run's, with version 8 and the event's place in the run as its last group."""
+    return f"{run_id[:14]}8{run_id[15:24]}{seq:012x}"
 
 
 def timestamp(at: int) -> str:

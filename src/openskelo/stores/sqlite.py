@@ -17,8 +17,6 @@ from openskelo.stores import appender, blobs, drivers, faults, log, mirror, stat
 
 #: So many rows are read at a time.
 CHUNK = 512
-#: After so many commits of one process it pays to make room for the write-ahead log.
-RESERVE_AFTER = 32
 #: So long a commit waits for another process's.
 BUSY_SECONDS = 10.0
 
@@ -60,8 +58,8 @@ class SqliteLog:
 
     async def append(self, batch: Sequence[log.Append]) -> None:
         """Commit every Append of the batch at once, durably, or nothing of it (Conflict, StoreFull, StoreError)."""
-        if self._commits == RESERVE_AFTER:
-            self._reserve()
+        if self._commits in wal.STEPS:
+            self._reserve(wal.STEPS[self._commits])
         if len(batch) == 1:
             joined = self._appender.append_lines(batch[0])
             if joined is not None:
@@ -79,10 +77,10 @@ class SqliteLog:
                 self._appender.forget(append.run_id)
         self._commits += 1
 
-    def _reserve(self) -> None:
+    def _reserve(self, size: int) -> None:
         """Before a commit and never after one: what fails then must not look like a commit that failed."""
         with _faults():
-            wal.reserve(self._connection, self._database)
+            wal.reserve(self._connection, self._database, size)
         self._commits += 1
 
     async def read(self, run_id: str, *, after: int = 0) -> AsyncIterator[Sequence[bytes]]:

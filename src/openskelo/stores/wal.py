@@ -13,10 +13,12 @@ PAGE = 4096
 CHECKPOINT_PAGES = 1000
 _FRAME = PAGE + 24
 _BYTES = 32 + _FRAME * (CHECKPOINT_PAGES + 64)
+#: Room is made in steps, each after so many commits of one process: a short run does not pay for a long one.
+STEPS = {4: 512 * 1024, 96: _BYTES}
 
 
-def reserve(connection: sqlite3.Connection, database: Path) -> None:
-    """Extend the write-ahead log by zeros, which SQLite takes for frames that are not there.
+def reserve(connection: sqlite3.Connection, database: Path, size: int) -> None:
+    """Extend the write-ahead log to `size` bytes by zeros, which SQLite takes for frames that are not there.
 
     The write lock is held meanwhile, so that nobody adds frames where the zeros go. When there is no room for it, the
     file is as it was, and commits go on at the price of a growing file.
@@ -25,7 +27,7 @@ def reserve(connection: sqlite3.Connection, database: Path) -> None:
     try:
         descriptor = os.open(f"{database}-wal", os.O_WRONLY | os.O_CLOEXEC)
         try:
-            _extend(descriptor)
+            _extend(descriptor, size)
         finally:
             os.close(descriptor)
     except OSError as error:
@@ -34,15 +36,15 @@ def reserve(connection: sqlite3.Connection, database: Path) -> None:
         connection.execute("ROLLBACK")
 
 
-def _extend(descriptor: int) -> None:
-    size = os.fstat(descriptor).st_size
-    if size >= _BYTES:
+def _extend(descriptor: int, size: int) -> None:
+    before = os.fstat(descriptor).st_size
+    if before >= size:
         return
     try:
-        at = size
+        at = before
         zeros = bytes(256 * 1024)
-        while at < _BYTES:
-            at += os.pwrite(descriptor, zeros[: _BYTES - at], at)
+        while at < size:
+            at += os.pwrite(descriptor, zeros[: size - at], at)
         os.fsync(descriptor)
     except OSError:
-        os.ftruncate(descriptor, size)
+        os.ftruncate(descriptor, before)

@@ -38,8 +38,6 @@ def graph(workflow: definition.Workflow) -> Graph:
 
 def is_dead(shape: Graph, key: str, skipped: frozenset[str] | set[str]) -> bool:
     """Whether a node whose sources are all done must itself be skipped."""
-    if not skipped:
-        return False
     sources = shape.sources[key]
     if not shape.required[key].isdisjoint(skipped):
         return True
