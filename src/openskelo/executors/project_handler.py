@@ -51,7 +51,7 @@ class ProjectHandlers:
             "block_id": of.node.key,
             "run_id": of.run_id,
             "idempotency_key": of.idempotency_key,
-            "now": of.now,
+            "_now": of.now,
             "attempt": of.attempt,
             "item": of.item,
             "item_index": of.item_index,
@@ -59,7 +59,7 @@ class ProjectHandlers:
             "feedback": of.feedback,
         }
         if self._project.secrets:
-            values["secrets"] = dict(self._project.secrets)  # references: the worker has our environment
+            values["_secrets"] = dict(self._project.secrets)  # references: the worker has our environment
         body = orjson.dumps({"path": path, "name": function, "context": values})
         reply = orjson.loads(await self._crew.call(body, of.node.timeout_ms, one.lines))
         one.lines.extend(reply["lines"])

@@ -142,14 +142,14 @@ def context_of(one: job.Job, means: Means) -> context.Context:
         block_id=of.node.key,
         run_id=of.run_id,
         idempotency_key=of.idempotency_key,
-        now=of.now,
         attempt=of.attempt,
         item=own(of.item),
         item_index=of.item_index,
         item_name=of.node.foreach.name if of.node.foreach is not None else "item",
         feedback=own(of.feedback),
-        secrets=means.project.secrets,
-        lines=one.lines,
+        _now=of.now,
+        _secrets=means.project.secrets,
+        _lines=one.lines,
     )
 
 

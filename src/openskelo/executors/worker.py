@@ -52,7 +52,7 @@ def _answer(request: Mapping[str, Any], modules: module.Modules) -> bytes:
     lines: list[str] = []
     try:
         handler = modules.function(request["path"], request["name"], lines)
-        ctx = context.Context(**request["context"], lines=lines)
+        ctx = context.Context(**request["context"], _lines=lines)
         outputs = _outputs(_call(handler, ctx, lines))
         return b'{"outputs":' + outputs + b',"lines":' + orjson.dumps(_clean(lines)) + b"}"
     except errors.AttemptFailed as failed:

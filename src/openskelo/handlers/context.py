@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 import orjson
@@ -11,6 +12,8 @@ from openskelo.handlers import secret
 from openskelo.kernel.json import Json, JsonObject
 
 
+# Not frozen: that would cost every step of a run more than all the rest of making one.
+@dataclass(slots=True, kw_only=True, eq=False, repr=False)
 class Context:
     """The argument of every handler: `def handler(ctx) -> dict`, sync or async.
 
@@ -19,53 +22,19 @@ class Context:
     retry sees the same moment. `feedback` is what the previous attempt, or the bounce, wants this one to know.
     """
 
-    __slots__ = (
-        "_lines",
-        "_now",
-        "_secrets",
-        "attempt",
-        "block_id",
-        "config",
-        "feedback",
-        "idempotency_key",
-        "inputs",
-        "item",
-        "item_index",
-        "item_name",
-        "run_id",
-    )
-
-    # A value with many parts: the engine and the worker build it, handlers only read it.
-    def __init__(  # noqa: PLR0913
-        self,
-        *,
-        inputs: JsonObject,
-        config: JsonObject,
-        block_id: str,
-        run_id: str,
-        idempotency_key: str,
-        now: int,
-        attempt: int = 1,
-        item: Json = None,
-        item_index: int | None = None,
-        item_name: str = "item",
-        feedback: Json = None,
-        secrets: Mapping[str, str] | None = None,
-        lines: list[str] | None = None,
-    ) -> None:
-        self.inputs = inputs
-        self.config = config
-        self.block_id = block_id
-        self.run_id = run_id
-        self.idempotency_key = idempotency_key
-        self.attempt = attempt
-        self.item = item
-        self.item_index = item_index
-        self.item_name = item_name
-        self.feedback = feedback
-        self._now = now
-        self._secrets = secrets
-        self._lines = [] if lines is None else lines
+    inputs: JsonObject
+    config: JsonObject
+    block_id: str
+    run_id: str
+    idempotency_key: str
+    attempt: int = 1
+    item: Json = None
+    item_index: int | None = None
+    item_name: str = "item"
+    feedback: Json = None
+    _now: int
+    _secrets: Mapping[str, str] | None = None
+    _lines: list[str] = field(default_factory=list[str])
 
     @property
     def now(self) -> datetime:
