@@ -1,4 +1,4 @@
-"""`skelo output RUN [KEY]`: the outputs of a run, or one of them."""
+"""`skelo output RUN [KEY]`: the outputs of a run, one of them, or a file that it has kept."""
 
 from __future__ import annotations
 
@@ -6,29 +6,45 @@ import argparse
 import asyncio
 
 from openskelo import errors
-from openskelo.cli import exits, members, output, parsing, place, runref
+from openskelo.cli import artifacts, exits, members, output, parsing, place, runref
 from openskelo.executors import task
 from openskelo.kernel.json import Json, JsonObject
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parsing.run_argument(parser)
-    parser.add_argument("key", metavar="KEY", nargs="?", help="one output of the run, or NODE.OUTPUT")
+    parser.add_argument(
+        "key",
+        metavar="KEY",
+        nargs="?",
+        help="one output of the run, or NODE.OUTPUT, or an artifact as NODE:NAME (draft:prompt.full.txt) or artifact://ID",
+    )
     parser.epilog = "A string is printed as it is, everything else as JSON; with --json always JSON."
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.key is not None and artifacts.names(args.key):
+        return _show(asyncio.run(_artifact(args, place.of_args(args))), args)
     document = asyncio.run(_document(args, place.of_args(args)))
     found = members.object_at(document, "outputs")
     if args.key is None:
         output.document(found)
         return exits.of_run(document)
-    value = _pick(document, found, args.key)
+    return _show(_pick(document, found, args.key), args)
+
+
+def _show(value: Json, args: argparse.Namespace) -> int:
     if isinstance(value, str) and not args.json:
         output.say(value)
     else:
         output.document(value)
     return exits.COMPLETED
+
+
+async def _artifact(args: argparse.Namespace, where: task.Project) -> str:
+    async with place.reading(where) as log:
+        row = await runref.resolve(log, args.run_id)
+        return await artifacts.text(log, row.run_id, args.key)
 
 
 async def _document(args: argparse.Namespace, where: task.Project) -> JsonObject:

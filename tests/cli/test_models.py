@@ -1,0 +1,50 @@
+"""Models on the command line: whom a workflow asks, what stops it before it starts, and what is kept of a question."""
+
+from __future__ import annotations
+
+from tests.cli.conftest import Skelo
+
+FLOW = """
+name: ask
+blocks:
+  - {id: ask, prompt: Say something., outputs: {text: {type: string, maxLength: 20}}}
+"""
+RECORDED = """
+providers: {kept: {kind: recorded, recordings: said, record: here}, here: {kind: local}}
+experts: {default: {provider: kept, max_tokens: 24}}
+"""
+
+
+def test_a_model_that_is_not_there_stops_a_run_before_it_starts(skelo: Skelo) -> None:
+    skelo.write("flow.yaml", FLOW)
+    skelo.write("skelo.yaml", "providers: {gone: {kind: local, model_path: nowhere.gguf}}\n")
+    done = skelo("run", "flow.yaml", "--json")
+    assert (done.code, done.document["error"]["code"]) == (2, "PROVIDER_MISSING")
+    assert skelo("runs", "--json").document == {"runs": []}
+
+
+def test_an_answer_is_recorded_once_and_its_question_can_be_read(skelo: Skelo) -> None:
+    skelo.write("flow.yaml", FLOW)
+    skelo.write("skelo.yaml", RECORDED)
+    first = skelo("run", "flow.yaml", "--json")
+    assert first.code == 0, first.err
+    text = first.document["outputs"]["text"]
+    assert isinstance(text, str)
+    assert len(list((skelo.folder / "said").iterdir())) == 1
+    again = skelo("run", "flow.yaml", "--json")
+    assert again.document["outputs"] == {"text": text}
+    prompt = skelo("output", "last", "ask:prompt.full.txt").out
+    assert prompt.endswith("=== user ===\n# ask\n\nSay something.\n\n")
+    assert "Answer with one JSON object" in prompt
+    missing = skelo("output", "last", "ask:other.txt", "--json")
+    assert (missing.code, missing.document["error"]["code"]) == (2, "ARTIFACT_NOT_FOUND")
+
+
+def test_explain_says_whom_a_block_asks(skelo: Skelo) -> None:
+    skelo.write("flow.yaml", FLOW)
+    skelo.write("skelo.yaml", RECORDED)
+    document = skelo("explain", "flow.yaml", "--json").document
+    assert document["blocks"][0]["experts"] == [
+        {"expert": "default", "provider": "kept", "kind": "recorded", "model": "", "max_tokens": 24}
+    ]
+    assert document["totals"]["all"]["expected"]["tokens"] > 24
