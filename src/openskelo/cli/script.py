@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from openskelo import errors
+from openskelo import errors, testing
 from openskelo.kernel import commands, definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.workflows import cursor, source, suggest
@@ -25,15 +25,6 @@ _STATUSES: dict[str, commands.Answer] = {"approved": "approved", "denied": "deni
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
-    """What the script answers to an approval."""
-
-    status: commands.Answer
-    values: JsonObject | None = None
-    reason: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
     """One scripted run and what must come of it; only what is named in `outputs` and `nodes` is compared."""
 
@@ -41,7 +32,7 @@ class Case:
     ending: str
     inputs: JsonObject = field(default_factory=dict[str, Json])
     answers: Mapping[str, tuple[Json, ...]] = field(default_factory=dict[str, tuple[Json, ...]])
-    replies: Mapping[str, tuple[Reply, ...]] = field(default_factory=dict[str, tuple[Reply, ...]])
+    replies: Mapping[str, tuple[testing.Reply, ...]] = field(default_factory=dict[str, tuple[testing.Reply, ...]])
     outputs: JsonObject = field(default_factory=dict[str, Json])
     nodes: Mapping[str, JsonObject] = field(default_factory=dict[str, JsonObject])
 
@@ -100,18 +91,18 @@ def _list(place: cursor.Cursor) -> tuple[Json, ...]:
     return tuple(entry.value for entry in place.items() or ())
 
 
-def _replies(place: cursor.Cursor) -> tuple[Reply, ...]:
+def _replies(place: cursor.Cursor) -> tuple[testing.Reply, ...]:
     entries = [place] if isinstance(place.value, Mapping) else place.items() or []
     return tuple(reply for entry in entries if (reply := _reply(entry)) is not None)
 
 
-def _reply(entry: cursor.Cursor) -> Reply | None:
+def _reply(entry: cursor.Cursor) -> testing.Reply | None:
     fields = entry.fields({"status", "set", "reason"})
     if fields is None:
         return None
     values = _object(fields, "set")
     status = fields.choice("status", tuple(_STATUSES), "modified" if values else "approved")
-    return Reply(status=_STATUSES[status], values=values or None, reason=fields.text("reason") or None)
+    return testing.Reply(status=_STATUSES[status], values=values or None, reason=fields.text("reason") or None)
 
 
 def _facts(place: cursor.Cursor) -> JsonObject:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import itertools
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from openskelo import errors
+from openskelo import errors, testing
 from openskelo.cli import members, output, script
 from openskelo.engine import local
 from openskelo.executors import task
@@ -65,27 +65,8 @@ async def hold(project: task.Project, workflow: definition.Workflow, case: scrip
     model = scripted.from_document(case.answers)
     async with await local.Engine.open(project, store=memory.MemoryLog(), provider=model) as engine:
         run_id = await engine.start(workflow, case.inputs, by="test")
-        document = await _answered(engine, run_id, case.replies)
+        document = await testing.drive(engine, run_id, case.replies)
     return Verdict(name=case.name, differences=tuple(differences(case, document)), document=document)
-
-
-async def _answered(engine: local.Engine, run_id: str, replies: Mapping[str, tuple[script.Reply, ...]]) -> JsonObject:
-    used: dict[str, int] = {}
-    while True:
-        document = await engine.wait(run_id)
-        for asked in members.objects_at(document, "approvals"):
-            node = str(asked["node"])
-            prepared = replies.get(node, ())
-            turn = used.get(node, 0)
-            if turn < len(prepared):
-                used[node] = turn + 1
-                reply = prepared[turn]
-                await engine.answer(
-                    str(asked["id"]), status=reply.status, values=reply.values, reason=reply.reason, by="test"
-                )
-                break
-        else:
-            return document
 
 
 def differences(case: script.Case, document: JsonObject) -> list[str]:
