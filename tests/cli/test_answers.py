@@ -67,6 +67,24 @@ def test_a_pipe_stops_at_a_question_and_names_the_commands_that_answer(skelo: Sk
     assert "--reason …\n" in result.out
 
 
+def test_outputs_are_printed_in_the_order_in_which_they_were_declared(skelo: Skelo) -> None:
+    declared = "{who: ask.by, text: say.text, approved: ask.approved, always: inputs.title}"
+    skelo.write("review.yaml", REVIEW.replace("{text: say.text}", declared))
+    paused = skelo("run", "review.yaml", "--input", "title=Bees", "--json").document
+    approved = skelo("approve", paused["approvals"][0]["id"], "--json")
+    assert approved.code == 0
+    wanted = ["who", "text", "approved", "always"]
+    for found in (
+        approved.document["outputs"],
+        skelo("show", "last", "--json").document["outputs"],
+        skelo("output", "last").document,
+    ):
+        assert list(found) == wanted
+    shown = [line.split()[0] for line in skelo("show", "last").out.splitlines() if line.startswith("  ")]
+    assert shown == wanted
+    assert skelo("verify", "last").code == 0
+
+
 def test_approve_goes_on_and_exits_with_the_runs_code(skelo: Skelo) -> None:
     approval = _pause(skelo)
     listed = skelo("approvals", "--json").document["approvals"]

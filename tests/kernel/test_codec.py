@@ -140,12 +140,22 @@ def test_a_workflow_comes_back_exactly(workflow: Workflow) -> None:
     back = codec.decode(stored)
     assert back == workflow
     assert list(back.nodes) == list(workflow.nodes)
+    assert list(back.outputs) == list(workflow.outputs)
 
 
 def test_defaults_are_left_out() -> None:
     workflow = Workflow(name="w", hash="", nodes={"a": Node(key="a", mode="ai")})
     assert codec.encode(workflow) == {"name": "w", "nodes": [{"key": "a", "mode": "ai"}]}
     assert codec.encode_node(workflow.nodes["a"]) == {"key": "a", "mode": "ai"}
+
+
+def test_outputs_that_are_not_sorted_are_written_as_a_list() -> None:
+    one, two = Binding(node="a", port="x"), Binding(node="a", port="y")
+    workflow = Workflow(name="w", hash="", nodes={}, outputs={"one": one, "two": two})
+    assert codec.encode(workflow)["outputs"] == {"one": {"node": "a", "port": "x"}, "two": {"node": "a", "port": "y"}}
+    turned = Workflow(name="w", hash="", nodes={}, outputs={"two": two, "one": one})
+    listed = [["two", {"node": "a", "port": "y"}], ["one", {"node": "a", "port": "x"}]]
+    assert codec.encode(turned)["outputs"] == listed
 
 
 STRANGE: list[dict[str, Json]] = [
@@ -159,6 +169,10 @@ STRANGE: list[dict[str, Json]] = [
     {"name": "w", "nodes": [], "parallel": True},
     {"name": "w", "nodes": [], "limits": {"max_steps": "5"}},
     {"name": "w", "nodes": [], "outputs": []},
+    {"name": "w", "nodes": [], "outputs": "ab"},
+    {"name": "w", "nodes": [], "outputs": [["b"], ["a"]]},
+    {"name": "w", "nodes": [], "outputs": [["a", {"port": "x"}], ["b", {"port": "x"}]]},
+    {"name": "w", "nodes": [], "outputs": [["b", {"port": "x"}], ["a", {"port": "x"}], ["b", {"port": "x"}]]},
     {"name": "w", "nodes": [{"key": "a", "mode": "magic"}]},
     {"name": "w", "nodes": [{"key": "a", "mode": "ai", "cache": 1}]},
     {"name": "w", "nodes": [{"key": "a", "mode": "ai", "config": []}]},

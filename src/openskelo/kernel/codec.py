@@ -122,6 +122,37 @@ def _map(form: _Form) -> _Form:
     return _Form(encode=encoder, decode=decoder)
 
 
+def _ordered(form: _Form) -> _Form:
+    """Values by name, in their order: a map where canonical JSON, which sorts its names, keeps that; else a list."""
+    mapped = _map(form)
+
+    def encoder(value: object) -> Json:
+        named = cast("Mapping[str, object]", value)
+        if _is_sorted(tuple(named)):
+            return mapped.encode(named)
+        return [[name, form.encode(part)] for name, part in named.items()]
+
+    def decoder(value: Json) -> object:
+        if not isinstance(value, list):
+            return mapped.decode(value)
+        named: dict[str, object] = {}
+        for entry in value:
+            match entry:
+                case [str() as name, part]:
+                    named[name] = form.decode(part)
+                case _:
+                    raise _invalid("a name with its value is missing")
+        if len(named) < len(value) or _is_sorted(tuple(named)):
+            raise _invalid("a list of names has to be one")
+        return named
+
+    return _Form(encode=encoder, decode=decoder)
+
+
+def _is_sorted(names: tuple[str, ...]) -> bool:
+    return names == tuple(sorted(names))
+
+
 def _keyed(form: _Form) -> _Form:
     """Nodes under their keys, written as a list: their order is the workflow's, and canonical JSON would sort a map."""
     listed = _many(form)
@@ -273,7 +304,7 @@ _WORKFLOW = _record(
         "nodes": _keyed(_NODE),
         "description": _STRING,
         "inputs": _many(_PORT),
-        "outputs": _map(_BINDING),
+        "outputs": _ordered(_BINDING),
         "limits": _LIMITS,
         "parallel": _INT,
     },
