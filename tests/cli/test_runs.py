@@ -323,3 +323,43 @@ blocks:
         result = skelo("run", "read.yaml", "--input", "path=nope.txt", "--json", *extra)
         assert (result.code, result.document["error"]["code"]) == (2, "INPUT_INVALID")
     assert skelo("runs", "--json").document == {"runs": []}
+
+
+def test_show_tells_what_each_attempt_has_logged(skelo: Skelo) -> None:
+    skelo.write(
+        "talk.yaml",
+        """\
+name: talk
+blocks:
+  - id: talk
+    mode: deterministic
+    inputs: {item: string}
+    outputs: {n: integer}
+    foreach: {items: "['a', 'b']", concurrency: 1}
+    retry: {max_attempts: 2}
+    deterministic: {handler: talk.py}
+""",
+    )
+    skelo.write(
+        "talk.py",
+        """\
+def handler(ctx):
+    ctx.log(f"{ctx.inputs['item']} \\x1b[1m{ctx.attempt}")
+    if ctx.attempt == 1 and ctx.inputs["item"] == "b":
+        raise ValueError("not yet")
+    return {"n": ctx.attempt}
+""",
+    )
+    assert skelo("run", "talk.yaml", "--quiet").code == 0
+    assert "logs" not in skelo("show", "last", "--json").document
+    logs = skelo("show", "last", "--logs", "--json").document["logs"]
+    assert [(one["node"], one["visit"], one["item"], one["attempt"], one["name"]) for one in logs] == [
+        ("talk", 1, 0, 1, "talk.log"),
+        ("talk", 1, 1, 1, "talk.log"),
+        ("talk", 1, 1, 2, "talk.log"),
+    ]
+    assert [one["text"].splitlines()[0] for one in logs] == ["a \x1b[1m1", "b \x1b[1m1", "b \x1b[1m2"]
+    shown = skelo("show", "last", "--logs").out
+    assert shown.startswith(skelo("show", "last").out)
+    assert "\ntalk visit 1 item 0 attempt 1:\n  a \\u001b[1m1\n" in shown
+    assert shown.endswith("\ntalk visit 1 item 1 attempt 2:\n  b \\u001b[1m2\n")

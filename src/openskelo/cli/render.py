@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from datetime import datetime
 
 from openskelo.cli import ink, members, output
@@ -40,6 +41,18 @@ def whole(document: JsonObject, *, title: str) -> None:
     _outputs(document, painter)
     _budget(document)
     questions(document)
+
+
+def logs(kept: Iterable[JsonObject]) -> None:
+    """What attempts have logged, each under its node, visit, item and attempt."""
+    painter = ink.Ink(sys.stdout)
+    for one in kept:
+        item = f" item {one['item']}" if one.get("item") is not None else ""
+        node = painter.paint(ink.one_line(str(one["node"])), "bold")
+        output.say()
+        output.say(f"{node} visit {one['visit']}{item} attempt {one['attempt']}:")
+        for line in str(one["text"]).splitlines():
+            output.say(f"  {ink.clean(line)}")
 
 
 def questions(document: JsonObject) -> None:
