@@ -215,3 +215,34 @@ def test_large_questions_and_answers_are_kept_beside_the_log(tmp_path: Path) -> 
             assert max([len(str(event)) async for event in engine.follow(run_id)]) < 5_000
 
     stage.play(story)
+
+
+def test_a_no_to_a_checkpoint_may_leave_its_block_out(tmp_path: Path) -> None:
+    source: dict[str, Json] = {"type": "string", "from": "write.text"}
+    flow = stage.workflow(
+        stage.block("write", outputs=TEXT),
+        stage.block(
+            "publish",
+            inputs={"text": source},
+            outputs=TEXT,
+            approval={"prompt": "Publish {{ inputs.text }}?", "on_deny": "continue"},
+        ),
+        stage.block("tell", inputs={"text": {"type": "string", "from": "publish.text"}}, outputs=TEXT),
+        stage.block("keep", inputs={"text": source}, outputs=TEXT),
+        outputs={"told": "tell.text", "kept": "keep.text"},
+    )
+
+    async def keep(ctx: openskelo.Context) -> dict[str, Json]:
+        return {"text": ctx.inputs["text"]}
+
+    async def story() -> None:
+        async with stage.engine(tmp_path, write=write, publish=publish, tell=keep, keep=keep) as engine:
+            run_id = await engine.start(flow)
+            asked = stage.approvals(await engine.wait(run_id))[0]
+            await engine.answer(cast("str", asked["id"]), status="denied", reason="not today", by="ann")
+            done = await engine.wait(run_id)
+            assert (done["ending"], done["outputs"]) == ("ok", {"kept": "draft"})
+            outcomes = {key: stage.node(done, key)["outcome"] for key in flow.nodes}
+            assert outcomes == {"write": "succeeded", "publish": "skipped", "tell": "skipped", "keep": "succeeded"}
+
+    stage.play(story)

@@ -44,10 +44,12 @@ def test_what_may_be_skipped_costs_nothing_at_least() -> None:
         {"id": "c", **one, "after": ["b"]},
         {"id": "d", **one, "after": ["a", "c"]},
         {"id": "e", **one, "cache": True},
+        {"id": "f", **one, "approval": {"prompt": "ok?", "on_deny": "continue"}},
+        {"id": "g", **one, "after": ["f"]},
     )
     least = {key: value.minimum.steps for key, value in report.by_node.items()}
-    assert least == {"a": 1, "b": 0, "c": 0, "d": 1, "e": 0}
-    assert report.total.expected.steps == 5
+    assert least == {"a": 1, "b": 0, "c": 0, "d": 1, "e": 0, "f": 0, "g": 0}
+    assert report.total.expected.steps == 7
 
 
 def test_ways_back_over_the_same_blocks_add_up_and_do_not_multiply() -> None:

@@ -279,7 +279,7 @@ APPROVALS = {
     "an approval key that is not known": ("UNKNOWN_KEY", "blocks: [{id: a, approval: {prompt: x, ‸timeout: 5}}]\n"),
     "two timeouts": ("CONFLICT", "blocks: [{id: a, approval: {prompt: x, timeout_ms: 5, ‸timeout_sec: 5}}]\n"),
     "a consequence that is not known": ("CHOICE", "blocks: [{id: a, approval: {prompt: x, on_timeout: ‸ignore}}]\n"),
-    "a denial that is ignored": ("CHOICE", "blocks: [{id: a, approval: {prompt: x, on_deny: ‸continue}}]\n"),
+    "a denial that leads to nothing known": ("CHOICE", "blocks: [{id: a, approval: {prompt: x, on_deny: ‸go_on}}]\n"),
     "one approver and several": (
         "CONFLICT",
         "blocks: [{id: a, approval: {prompt: x, ‸approver: a, approvers: [b]}}]\n",

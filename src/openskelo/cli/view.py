@@ -10,6 +10,12 @@ from typing import Protocol
 from openskelo.cli import ink, members, output
 from openskelo.kernel.json import JsonObject
 
+_SKIPPED = {
+    "when": "its condition is false",
+    "upstream": "what it needs was skipped",
+    "denied": "a person said no to it",
+}
+
 
 class View(Protocol):
     """Shows a run's events as they come."""
@@ -93,9 +99,7 @@ def sentence(envelope: JsonObject) -> str:
         return _run(kind, data)
     match kind:
         case "node.skipped":
-            return "skipped: " + (
-                "its condition is false" if data.get("reason") == "when" else "what it needs was skipped"
-            )
+            return f"skipped: {_SKIPPED.get(str(data.get('reason')), '')}"
         case "node.failed":
             return f"failed: {error_text(data)}"
         case "node.bounced":

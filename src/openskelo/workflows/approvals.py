@@ -88,9 +88,6 @@ def check_checkpoint(node: definition.Node, place: cursor.Cursor) -> None:
     if asked is None:
         return
     section = place.at("approval", None)
-    if asked.on_deny == "continue":
-        hint = "use `end`, or {route_to, max_bounces}"
-        section.at("on_deny", None).problem("CHOICE", "work that was denied cannot go on", hint=hint)
     inputs = [port.name for port in node.inputs]
     for name in form_schemas(asked.form):
         if name not in inputs:

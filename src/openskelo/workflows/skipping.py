@@ -1,4 +1,4 @@
-"""Which nodes a run may leave out: those with a condition, and those that cannot do without them."""
+"""Which nodes a run may leave out: those with a condition or a person before them, and those that need one of them."""
 
 from __future__ import annotations
 
@@ -20,11 +20,17 @@ def skippable(nodes: Mapping[str, definition.Node]) -> frozenset[str]:
         before = sources[key]
         if (
             node.when is not None
+            or _may_be_denied(node)
             or not _needed(node).isdisjoint(found)
             or (before and all(source in found for source in before))
         ):
             found.add(key)
     return frozenset(found)
+
+
+def _may_be_denied(node: definition.Node) -> bool:
+    """Whether a person may say no to the node's work, and the run goes on without it."""
+    return node.mode != "approval" and node.approval is not None and node.approval.on_deny == "continue"
 
 
 def _needed(node: definition.Node) -> frozenset[str]:
