@@ -301,6 +301,25 @@ def test_a_workflow_whose_models_are_missing_is_not_started(tmp_path: Path) -> N
     stage.play(story)
 
 
+def test_a_run_whose_models_are_gone_is_left_as_it_was(tmp_path: Path) -> None:
+    async def story() -> None:
+        wait: Json = {"id": "wait", "mode": "approval", "approval": {"prompt": "Go on?"}}
+        flow = stage.workflow(ask(), {**wait, "after": ["ask"]}, ask("again", after=["wait"]))
+        async with engine(tmp_path, scripted.Scripted([{"text": "a"}])) as opened:
+            run_id = await opened.start(flow)
+            asked = stage.approvals(await opened.wait(run_id))[0]
+        async with engine(tmp_path, None) as opened:
+            for go_on in (opened.resume(run_id), opened.answer(str(asked["id"]), status="approved")):
+                with pytest.raises(openskelo.InvalidInput, match="again needs a model"):
+                    await go_on
+            assert (await opened.show(run_id))["status"] == "paused"
+        async with engine(tmp_path, scripted.Scripted([{"text": "b"}])) as opened:
+            await opened.answer(str(asked["id"]), status="approved")
+            assert (await opened.wait(run_id))["ending"] == "ok"
+
+    stage.play(story)
+
+
 class Remembering:
     """Answers with the model that it was asked for."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import uuid
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import replace
 from types import TracebackType
 from typing import Literal, cast
@@ -107,7 +107,7 @@ class Engine:
         global_mode: Literal["PLANNING", "IMPLEMENTATION"] = "IMPLEMENTATION",
     ) -> str:
         """Begin a run and give its id; it is durable when this returns (InvalidInput: nothing was started)."""
-        self._check_means(workflow)
+        self._check_means(workflow.nodes.values())
         values = door.run_inputs(workflow, inputs or {}, self.project)
         command = commands.CreateRun(
             at=self._driver.now(),
@@ -119,18 +119,17 @@ class Engine:
         )
         return await self._create(workflow, command)
 
-    def _check_means(self, workflow: definition.Workflow) -> None:
-        """Refuse a workflow that asks a model where there is none, before anything is started."""
-        if self._asks(workflow):
+    def _check_means(self, nodes: Iterable[definition.Node]) -> None:
+        """Refuse nodes that ask a model where there is none, before anything is started."""
+        asking = [
+            node
+            for node in nodes
+            if node.mode == "ai" or any(gate.type == "llm_review" for gate in (*node.pre_gates, *node.post_gates))
+        ]
+        if asking:
             from openskelo.engine import means  # noqa: PLC0415  most workflows ask no model
 
-            means.check(workflow, self.performer)
-
-    def _asks(self, workflow: definition.Workflow) -> bool:
-        return any(
-            node.mode == "ai" or any(gate.type == "llm_review" for gate in (*node.pre_gates, *node.post_gates))
-            for node in workflow.nodes.values()
-        )
+            means.check(asking, self.performer)
 
     async def _create(self, workflow: definition.Workflow, command: commands.CreateRun) -> str:
         run_id = str(uuid.uuid4())
@@ -160,7 +159,7 @@ class Engine:
         """Begin a new run from `node` of another one; what came before it is kept, `inputs` change it."""
         parent = (await self._read(run_id)).run
         plan = await forking.plan(self.store, parent, node, inputs or {}, workflow, self.project)
-        self._check_means(plan.workflow)
+        self._check_means(plan.workflow.nodes.values())
         command = commands.CreateRun(
             at=self._driver.now(),
             definition="",
@@ -176,12 +175,15 @@ class Engine:
     # -- going on -----------------------------------------------------------------------------------------------------
 
     async def resume(self, run_id: str, *, by: str = "python") -> None:
-        """Drive a run again: after a crash, a suspension or a pause (Busy while another process drives it)."""
-        actor = await self._take(run_id)
+        """Drive a run again: after a crash, a suspension or a pause (Busy while another process drives it).
+
+        InvalidInput, and the run is left as it was, when a model that it still has to ask is not there.
+        """
+        actor = await self._take(run_id, going_on=True)
         if actor is not None and actor.run.paused is not None:
             await self._driver.submit(actor, commands.ResumeRun(at=self._driver.now(), by=by))
 
-    async def _take(self, run_id: str) -> actors.Actor | None:
+    async def _take(self, run_id: str, *, going_on: bool = False) -> actors.Actor | None:
         """The run's actor, claimed and recovered if need be; None for a run that has ended.
 
         What others posted while nobody drove it is durable, too: nobody is asked what was answered already.
@@ -196,6 +198,9 @@ class Engine:
                 raise errors.Busy(f"another process drives run {run_id}", hint="`skelo events --follow` watches it")
             try:
                 actor = await self._recall(run_id)
+                if actor is not None and going_on:
+                    nodes = actor.run.workflow.nodes
+                    self._check_means(nodes[key] for key, node in actor.run.nodes.items() if node.status != "done")
             except errors.OpenSkeloError:
                 await self.store.release(run_id)
                 raise
@@ -328,7 +333,7 @@ class Engine:
             )
         given = door.Answer(status=status, by=by, values=values, reason=reason)
         try:
-            actor = await self._take(row.run_id)
+            actor = await self._take(row.run_id, going_on=status != "denied")
         except errors.Busy:
             await self._check_answer(row.run_id, approval_id, given)
             await self._post(row.run_id, mail.answer_body(approval_id, given))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Protocol, runtime_checkable
 
 from openskelo import errors
@@ -19,10 +19,10 @@ class _Router(Protocol):
     def missing(self, parameters: Mapping[str, Json]) -> str | None: ...
 
 
-def check(workflow: definition.Workflow, performer: attempt.Performer) -> None:
-    """Refuse (InvalidInput) a workflow that asks a model where there is none, or an expert nobody knows."""
+def check(nodes: Iterable[definition.Node], performer: attempt.Performer) -> None:
+    """Refuse (InvalidInput) nodes that ask a model where there is none, or an expert nobody knows."""
     provider: seam.Provider | None = None
-    for key, parameters in _questions(workflow):
+    for key, parameters in _questions(nodes):
         provider = provider or performer.provider()
         if provider is None:
             raise errors.InvalidInput(
@@ -43,11 +43,11 @@ def check(workflow: definition.Workflow, performer: attempt.Performer) -> None:
             )
 
 
-def _questions(workflow: definition.Workflow) -> Iterator[tuple[str, JsonObject]]:
+def _questions(nodes: Iterable[definition.Node]) -> Iterator[tuple[str, JsonObject]]:
     """Who asks a model, and with which parameters: ai nodes and gates that have a model review something."""
-    for key, node in workflow.nodes.items():
+    for node in nodes:
         if node.mode == "ai":
-            yield key, ai.parameters(node)
+            yield node.key, ai.parameters(node)
         for gate in (*node.pre_gates, *node.post_gates):
             if gate.type == "llm_review":
-                yield key, {name: gate.params[name] for name in ("expert", "pinned") if name in gate.params}
+                yield node.key, {name: gate.params[name] for name in ("expert", "pinned") if name in gate.params}
