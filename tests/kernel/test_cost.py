@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable
 from types import FrameType
@@ -30,7 +31,8 @@ def operations(act: Callable[[], object]) -> int:
         nonlocal count
         count += event == "c_call"
 
-    traced, profiled = sys.gettrace(), sys.getprofile()
+    traced, profiled, collecting = sys.gettrace(), sys.getprofile(), gc.isenabled()
+    gc.disable()  # others have asked to be called when it runs, which it does when it likes
     sys.settrace(line)
     sys.setprofile(call)
     try:
@@ -38,6 +40,8 @@ def operations(act: Callable[[], object]) -> int:
     finally:
         sys.settrace(traced)
         sys.setprofile(profiled)
+        if collecting:
+            gc.enable()
     return count
 
 
