@@ -53,10 +53,10 @@ def test_the_write_ahead_log_has_room_and_does_not_grow(tmp_path: Path) -> None:
     async def run() -> list[int]:
         store = datadir.open_log(tmp_path)
         sizes: list[int] = []
-        for seq in range(200):
-            await store.append([rig.append(seq, b"x" * 30_000)])
+        for seq in range(450):
+            await store.append([rig.append(seq, b"x" * 10_000)])
             sizes.append((tmp_path / "log.db-wal").stat().st_size)
-        assert len(await rig.lines(store, rig.RUN)) == 200
+        assert len(await rig.lines(store, rig.RUN)) == 450
         await store.close()
         return sizes
 
