@@ -9,16 +9,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
 from openskelo import errors
 from openskelo.engine import actor as actors
-from openskelo.engine import mail, resolve, timers, wiring
+from openskelo.engine import mail, reporting, resolve, timers, wiring
 from openskelo.executors import attempt
-from openskelo.kernel import commands, events, outcome, pending
-from openskelo.kernel.json import JsonObject
+from openskelo.kernel import commands, events, pending
 from openskelo.kernel.run import InFlight, Run
 from openskelo.stores import log
 
@@ -300,7 +299,7 @@ class Driver:
                 if clock() >= rest_at:  # work that never waits must not keep everybody else waiting
                     await asyncio.sleep(0)
                     rest_at = clock() + RELAY_SECONDS
-                letter = await self._perform(actor, flight)
+                letter = await reporting.perform(self._store, self._performer, actor, flight, self.now)
             except errors.StoreError as error:  # what it came to cannot be kept: to the log it was cut
                 async with self.between_turns:
                     await self._drop(actor, error)
@@ -332,30 +331,6 @@ class Driver:
             finally:
                 self._relay = None
         return relay.next
-
-    async def _perform(self, actor: actors.Actor, flight: InFlight) -> actors.Letter:
-        cached: Mapping[str, JsonObject] = {}
-        try:
-            task = await wiring.make_task(self._store, actor.run, flight, actor.visits)
-        except errors.OpenSkeloError as error:
-            if wiring.is_trouble(error):
-                raise
-            # A blob is gone or damaged.
-            failure = outcome.Failure(code=error.code, message=error.message)
-            attempted = attempt.Attempted(outcome=outcome.Outcome(inputs_hash="", failure=failure))
-        else:
-            attempted = await self._performer.perform(task)
-            if task.node.cache:
-                cached = mail.cache_entry(actor.run, task, attempted.outcome)
-        report = commands.ReportAttempt(
-            at=self.now(),
-            node=flight.node,
-            visit=flight.visit,
-            attempt=flight.attempt,
-            item=flight.item,
-            outcome=attempted.outcome,
-        )
-        return actors.Letter(command=report, blobs=attempted.blobs, cached=cached)
 
     # -- time and other processes -------------------------------------------------------------------------------------
 

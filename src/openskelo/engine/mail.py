@@ -1,17 +1,14 @@
-"""Letters from other processes: commands as JSON in the store, and what a finished attempt leaves for later runs."""
+"""Letters from other processes: commands as JSON in the store."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import cast
 
 from openskelo import errors
 from openskelo.engine import actor as actors
-from openskelo.engine import door, resolve, wiring
-from openskelo.executors import task
-from openskelo.kernel import commands, outcome
+from openskelo.engine import door, wiring
+from openskelo.kernel import commands
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.kernel.run import Run
 from openskelo.stores import log
 
 
@@ -61,19 +58,3 @@ async def _command(store: wiring.Blobs, actor: actors.Actor, body: JsonObject, n
             return commands.CancelRun(at=now, by=cast("str", body["by"]), reason=cast("str | None", body.get("reason")))
         case _:
             raise errors.InvalidInput(f"unknown command {body.get('type')!r}", code="COMMAND_UNKNOWN")
-
-
-def cache_entry(run: Run, of: task.Task, result: outcome.Outcome) -> dict[str, JsonObject]:
-    """What a successful attempt of a caching node leaves for later runs.
-
-    Work that was sent back has answered more than its inputs ask, and leaves nothing; nor do items of a foreach.
-    """
-    sent_back = isinstance(of.feedback, Mapping) and "from" in of.feedback
-    if result.outputs is None or result.output_hash is None or sent_back or of.item_index is not None:
-        return {}
-    entry: JsonObject = {
-        "outputs": result.outputs,
-        "outputHash": result.output_hash,
-        "source": {"runId": run.id, "node": of.node.key, "visit": of.visit, "attempt": of.attempt},
-    }
-    return {resolve.cache_key(run.id, of.node, result.inputs_hash): entry}

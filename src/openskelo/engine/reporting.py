@@ -1,0 +1,57 @@
+"""One attempt, from what it is given to the letter that reports it and what it leaves for later runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from openskelo import errors
+from openskelo.engine import actor as actors
+from openskelo.engine import resolve, wiring
+from openskelo.executors import attempt, task
+from openskelo.kernel import commands, outcome
+from openskelo.kernel.json import JsonObject
+from openskelo.kernel.run import InFlight, Run
+
+
+async def perform(
+    blobs: wiring.Blobs, performer: attempt.Performer, actor: actors.Actor, flight: InFlight, now: Callable[[], int]
+) -> actors.Letter:
+    """Perform the attempt (StoreError when what it came to cannot be kept)."""
+    cached: Mapping[str, JsonObject] = {}
+    try:
+        given = await wiring.make_task(blobs, actor.run, flight, actor.visits)
+    except errors.OpenSkeloError as error:
+        if wiring.is_trouble(error):
+            raise
+        # A blob is gone or damaged.
+        failure = outcome.Failure(code=error.code, message=error.message)
+        attempted = attempt.Attempted(outcome=outcome.Outcome(inputs_hash="", failure=failure))
+    else:
+        attempted = await performer.perform(given)
+        if given.node.cache:
+            cached = cache_entry(actor.run, given, attempted.outcome)
+    report = commands.ReportAttempt(
+        at=now(),
+        node=flight.node,
+        visit=flight.visit,
+        attempt=flight.attempt,
+        item=flight.item,
+        outcome=attempted.outcome,
+    )
+    return actors.Letter(command=report, blobs=attempted.blobs, cached=cached)
+
+
+def cache_entry(run: Run, of: task.Task, result: outcome.Outcome) -> dict[str, JsonObject]:
+    """What a successful attempt of a caching node leaves for later runs.
+
+    Work that was sent back has answered more than its inputs ask, and leaves nothing; nor do items of a foreach.
+    """
+    sent_back = isinstance(of.feedback, Mapping) and "from" in of.feedback
+    if result.outputs is None or result.output_hash is None or sent_back or of.item_index is not None:
+        return {}
+    entry: JsonObject = {
+        "outputs": result.outputs,
+        "outputHash": result.output_hash,
+        "source": {"runId": run.id, "node": of.node.key, "visit": of.visit, "attempt": of.attempt},
+    }
+    return {resolve.cache_key(run.id, of.node, result.inputs_hash): entry}
