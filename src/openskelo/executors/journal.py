@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Mapping, Sequence
 from typing import cast
 
 from openskelo.executors import job, task
 from openskelo.handlers import secret
-from openskelo.kernel import outcome
+from openskelo.kernel import ids, outcome
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.values import canonical
 
@@ -64,7 +63,7 @@ def _artifact(of: task.Task, file: job.File, hidden: Sequence[str]) -> tuple[out
         cut = f"\n… {len(data) - MAX_BYTES} bytes left out …\n".encode()
         data = data[:_HEAD] + cut + data[-(MAX_BYTES - _HEAD) :]
     note = outcome.ArtifactNote(
-        id=str(uuid.uuid5(uuid.NAMESPACE_URL, f"{of.idempotency_key}/{of.attempt}/{file.name}")),
+        id=ids.derive(of.run_id, f"{of.idempotency_key}/{of.attempt}/{file.name}"),
         kind=file.kind,
         name=file.name,
         hash=canonical.digest_bytes(data),

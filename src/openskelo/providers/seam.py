@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Literal, Protocol, TypeAlias, cast, runtime_checkable
 
 from openskelo import errors
 from openskelo.kernel.json import Json, JsonObject
@@ -87,7 +87,6 @@ class Planned:
     model: str = ""
 
 
-@runtime_checkable
 class Planner(Protocol):
     """A provider that decides whom to ask: it can say so before anything is sent."""
 
@@ -101,7 +100,8 @@ def plan(provider: Provider, request: Request) -> tuple[Planned, ...]:
 
     A provider that decides nothing sends the request as it is.
     """
-    return provider.plan(request) if isinstance(provider, Planner) else (Planned(request=request),)
+    planning = getattr(provider, "plan", None)  # asked for every question: a look at the whole protocol takes long
+    return (Planned(request=request),) if planning is None else cast("Planner", provider).plan(request)
 
 
 class Unusable(errors.AttemptFailed):
