@@ -58,6 +58,20 @@ def test_another_result_is_shown_where_it_appears(tmp_path: Path) -> None:
     }
 
 
+def test_a_node_that_a_fork_has_kept_is_the_same(tmp_path: Path) -> None:
+    workshop = proving.Workshop()
+
+    async def story() -> compare.Comparison:
+        async with workshop.engine(tmp_path) as engine:
+            first = await proving.finish(engine)
+            second = await engine.fork(first, node="each")
+            await engine.wait(second)
+            return await compare.compare(engine.store, first, second)
+
+    found = {node.node: node.same for node in stage.play(story).nodes}
+    assert (found["draft"], found["shout"]) == (True, True)
+
+
 def test_other_inputs_are_shown(tmp_path: Path) -> None:
     found = compared(tmp_path, topic="wasps")
     assert found.inputs == (difference.Change(path="/topic", kind="changed", before="bees", after="wasps"),)

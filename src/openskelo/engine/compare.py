@@ -41,6 +41,11 @@ class Side:
     visits: int
     use: Use
 
+    @property
+    def kept(self) -> bool:
+        """Whether the run took the node over from the one it was forked from, and never entered it."""
+        return self.visits == 0 and self.outcome is not None
+
     def document(self) -> JsonObject:
         """The side as JSON."""
         return {"status": self.status, "outcome": self.outcome, "visits": self.visits, **self.use.document()}
@@ -61,7 +66,9 @@ class NodeComparison:
         """Whether node and result are the same; time, tokens and money do not count."""
         if self.a is None or self.b is None or self.redefined or self.outputs:
             return False
-        return (self.a.status, self.a.outcome, self.a.visits) == (self.b.status, self.b.outcome, self.b.visits)
+        if (self.a.status, self.a.outcome) != (self.b.status, self.b.outcome):
+            return False
+        return self.a.visits == self.b.visits or self.a.kept or self.b.kept
 
     def document(self) -> JsonObject:
         """The comparison as JSON."""

@@ -61,7 +61,7 @@ def _verdict(node: compare.NodeComparison) -> str:
     before, after = node.a.outcome or node.a.status, node.b.outcome or node.b.status
     if before != after:
         words.append(f"{before} -> {after}")
-    if node.a.visits != node.b.visits:
+    if node.a.visits != node.b.visits and not (node.a.kept or node.b.kept):
         words.append(f"{node.a.visits} -> {node.b.visits} visits")
     return ", ".join(words)
 
