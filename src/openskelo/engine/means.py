@@ -21,9 +21,10 @@ class _Router(Protocol):
 
 def check(nodes: Iterable[definition.Node], performer: attempt.Performer) -> None:
     """Refuse (InvalidInput) nodes that ask a model where there is none, or an expert nobody knows."""
-    provider: seam.Provider | None = None
-    for key, parameters in _questions(nodes):
-        provider = provider or performer.provider()
+    questions = tuple(_questions(nodes))
+    provider = performer.provider() if questions else None
+    router = provider if isinstance(provider, _Router) else None
+    for key, parameters in questions:
         if provider is None:
             raise errors.InvalidInput(
                 f"{key} needs a model, and no provider is configured",
@@ -34,7 +35,7 @@ def check(nodes: Iterable[definition.Node], performer: attempt.Performer) -> Non
             seam.plan(provider, seam.Request(node=key, messages=(), parameters=parameters))
         except errors.AttemptFailed as error:
             raise errors.InvalidInput(f"{key}: {error.message}", code=error.code, hint=error.hint) from error
-        missing = provider.missing(parameters) if isinstance(provider, _Router) else None
+        missing = None if router is None else router.missing(parameters)
         if missing is not None:
             raise errors.InvalidInput(
                 f"{key} cannot ask {missing}",

@@ -6,6 +6,7 @@ the answer), `task` (what is to be done, with which inputs) and `override` (what
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
@@ -45,19 +46,13 @@ class Recipe:
         files = cast("Mapping[str, str]", pinned.get("files") or {})
         role = (files.get("role.md"), files.get("rules.md"))
         own = (files.get("task.md"), cast("str | None", node.config.get("prompt")))
-        self._role = [self._compiled(text) for text in role if text]
-        self._own = [self._compiled(text) for text in own if text]
+        self._role = [_compiled(text, self._item) for text in role if text]
+        self._own = [_compiled(text, self._item) for text in own if text]
         self._mode = _mode(node, schema)
         self._context = _context(files)
         #: Inputs that the author's own words do not show are shown after them.
         self._shows_inputs = any("inputs" in one.variables for one in (*self._role, *self._own))
         self._shows_item = any(self._item in one.variables for one in (*self._role, *self._own))
-
-    def _compiled(self, text: str) -> template.Template:
-        seen: dict[str, JsonObject | None] = {"inputs": {"type": "object"}, "run": None}
-        if self._item is not None:
-            seen[self._item] = None
-        return template.compile(text, seen)
 
     def write(self, one: job.Job) -> Prompt:
         """The prompt of one attempt (AttemptFailed when an expression in it fails)."""
@@ -89,6 +84,14 @@ class Recipe:
         if one.task.item_index is not None and not self._shows_item:
             parts.append(f"The item to work on (data):\n{answer.fenced(one.task.item)}")
         return "\n\n".join(part for part in parts if part)
+
+
+@functools.lru_cache(maxsize=1024)
+def _compiled(text: str, item: str | None) -> template.Template:
+    seen: dict[str, JsonObject | None] = {"inputs": {"type": "object"}, "run": None}
+    if item is not None:
+        seen[item] = None
+    return template.compile(text, seen)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

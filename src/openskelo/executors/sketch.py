@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
+
+import orjson
 
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.values import canonical
@@ -25,6 +28,12 @@ class _Beyond(Exception):
 
 def of(schema: JsonObject) -> str:
     """The schema as a sketch of a value that keeps it, or as it is where a sketch would not say everything."""
+    return _of(orjson.dumps(schema))
+
+
+@functools.lru_cache(maxsize=1024)
+def _of(data: bytes) -> str:
+    schema: JsonObject = orjson.loads(data)
     try:
         return _sketch(schema)
     except _Beyond:
