@@ -56,9 +56,10 @@ class Appender:
         self._placed = 0
 
     def append_lines(self, append: log.Append) -> bytes | None:
-        """The short way for one Append of a known run that brings lines only: one statement, which is the commit.
+        """The short way for one Append of a known run that brings lines, and perhaps blobs, and nothing else.
 
-        Gives the lines joined by newlines, or None when the Append has to go the long way.
+        Without blobs it is one statement, which is the commit. Gives the lines joined by newlines, or None when the
+        Append has to go the long way.
         """
         head = self._heads.get(append.run_id)
         position = self._position + 1
@@ -66,18 +67,30 @@ class Appender:
             head is None
             or head.seq != append.expected_seq
             or position - self._placed > UNPLACED
-            or not _brings_lines_only(append)
+            or not _is_plain(append)
         ):
             return None
         joined = log.join(append.lines)
         seq = head.seq + len(append.lines)
+        row = (position, head.number, seq, joined)
         try:
-            self._execute(self._insert_lines, (position, head.number, seq, joined))
+            if append.blobs:
+                self._execute("BEGIN IMMEDIATE")
+                self._execute(self._insert_lines, row)
+                self._insert_blobs(append)
+                self._execute("COMMIT")
+            else:
+                self._execute(self._insert_lines, row)
         except sqlite3.IntegrityError:
+            if self._connection.in_transaction:
+                self._execute("ROLLBACK")
             return None  # somebody else took the position: the long way looks again
         except sqlite3.Error as error:
             self._abandon()
             raise faults.of_sqlite(error) from error
+        except BaseException:
+            self._abandon()
+            raise
         self._position = position
         head.seq = seq
         return joined
@@ -127,7 +140,7 @@ class Appender:
                 position += 1
                 head.seq += len(append.lines)
                 draft.rows.append((position, head.number, head.seq, log.join(append.lines)))
-            if not _brings_lines_only(append):
+            if append.blobs or not _is_plain(append):
                 self._write_beside(append)
 
     def _insert_run(self, append: log.Append, driver: str) -> _Head:
@@ -154,13 +167,16 @@ class Appender:
             execute(sql["open_approval"], (approval.approval_id, approval.run_id, approval.node, document))
         for approval_id in append.closed:
             execute(sql["close_approval"], (approval_id,))
-        for name, data in append.blobs.items():
-            execute(sql["insert_blob"], (bytes.fromhex(blobs.digest_of(name)), data))
+        self._insert_blobs(append)
         for command in append.consumed:
             if execute(sql["consume_command"], (command, append.run_id)).rowcount != 1:
                 raise log.consumed_before(append, command)
         for key, stored in append.cached.items():
             execute(sql["insert_cached"], (key, orjson.dumps(stored)))
+
+    def _insert_blobs(self, append: log.Append) -> None:
+        for name, data in append.blobs.items():
+            self._execute(self._sql["insert_blob"], (bytes.fromhex(blobs.digest_of(name)), data))
 
     def _place(self, position: int) -> int:
         """Note where the newest rows are, once there are enough of them; gives the position up to which it is done."""
@@ -196,11 +212,12 @@ class Appender:
             self._execute("ROLLBACK")
 
 
-def _brings_lines_only(append: log.Append) -> bool:
+def _is_plain(append: log.Append) -> bool:
+    """Whether the Append brings lines, perhaps with blobs, and nothing that a listing or a command would show."""
     return (
         append.row is None
         and bool(append.lines)
-        and not (append.opened or append.closed or append.blobs or append.consumed or append.cached)
+        and not (append.opened or append.closed or append.consumed or append.cached)
     )
 
 
