@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Protocol, runtime_checkable
 
+import orjson
+
 from openskelo import errors
 from openskelo.executors import ai, attempt
 from openskelo.kernel import definition
@@ -24,7 +26,12 @@ def check(nodes: Iterable[definition.Node], performer: attempt.Performer) -> Non
     questions = tuple(_questions(nodes))
     provider = performer.provider() if questions else None
     router = provider if isinstance(provider, _Router) else None
+    asked: set[bytes] = set()
     for key, parameters in questions:
+        same = orjson.dumps(parameters)
+        if same in asked:
+            continue
+        asked.add(same)
         if provider is None:
             raise errors.InvalidInput(
                 f"{key} needs a model, and no provider is configured",
