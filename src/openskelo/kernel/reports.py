@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import assert_never
+from typing import Literal, assert_never
 
 from openskelo.errors import Refused
 from openskelo.kernel import commands, definition, events, outcome, questions, record, stall
@@ -51,14 +51,19 @@ def _spent(metrics: outcome.Metrics) -> JsonObject | None:
     return {"costNanousd": metrics.cost_nanousd, "toolNanousd": metrics.tool_nanousd}
 
 
-def _succeeded(run: Run, report: commands.ReportAttempt) -> events.AttemptSucceeded:
+def _receipt(run: Run, report: commands.ReportAttempt, status: Literal["succeeded", "failed"]) -> JsonObject:
     result = report.outcome
     evidence = record.Evidence(
-        status="succeeded",
+        status=status,
         inputs_hash=result.inputs_hash,
         output_hash=result.output_hash or "",
         metrics=result.metrics,
     )
+    return record.receipt(run, report, evidence, report.at)
+
+
+def _succeeded(run: Run, report: commands.ReportAttempt) -> events.AttemptSucceeded:
+    result = report.outcome
     return events.AttemptSucceeded(
         at=report.at,
         node=report.node,
@@ -66,7 +71,7 @@ def _succeeded(run: Run, report: commands.ReportAttempt) -> events.AttemptSuccee
         attempt=report.attempt,
         item=report.item,
         outputs=result.outputs or {"value": {}},
-        receipt=record.receipt(run, report, evidence, report.at),
+        receipt=_receipt(run, report, "succeeded"),
         verdicts=result.verdicts or None,
         spent=_spent(result.metrics),
     )
@@ -78,7 +83,7 @@ def _failed(run: Run, report: commands.ReportAttempt, failure: outcome.Failure) 
     slot = node.slots[report.item or 0]
     if failure.repairable and slot.repairs < shape.repairs:
         error = _error(failure, report.outcome.output_hash)
-        return (_attempt_failed(run, report, error, events_next="repair"),)
+        return (_attempt_failed(run, report, error, way="repair"),)
     rule = _bounce_rule(shape, node, failure)
     if rule is not None:
         streak = node.loop.extended((failure.code, failure.message), report.outcome.output_hash or "")
@@ -87,7 +92,7 @@ def _failed(run: Run, report: commands.ReportAttempt, failure: outcome.Failure) 
         streak = slot.streak.extended((failure.code, failure.message), report.outcome.output_hash or "")
         return _loop_or_ask(run, report, failure, streak, None)
     error = _error(failure, report.outcome.output_hash)
-    return (_attempt_failed(run, report, error, events_next="fail"),)
+    return (_attempt_failed(run, report, error, way="fail"),)
 
 
 def _error(failure: outcome.Failure, output_hash: str | None) -> JsonObject:
@@ -116,10 +121,10 @@ def _loop_or_ask(
     kind = stall.kind(streak, retry.stall_after)
     if kind is None:
         if rule is not None:
-            return (_attempt_failed(run, report, error, events_next="bounce", rule=rule),)
+            return (_attempt_failed(run, report, error, way="bounce", rule=rule),)
         slot = run.nodes[report.node].slots[report.item or 0]
         retry_at = report.at + delay_ms(retry, slot, failure)
-        return (_attempt_failed(run, report, error, events_next="retry", retry_at=retry_at),)
+        return (_attempt_failed(run, report, error, way="retry", retry_at=retry_at),)
     evidence: JsonObject = {
         "repeats": streak.length,
         "code": streak.verdict[0],
@@ -129,7 +134,7 @@ def _loop_or_ask(
     stalled = events.RunStalled(
         at=report.at, node=report.node, visit=report.visit, item=report.item, kind=kind, evidence=evidence
     )
-    failed = _attempt_failed(run, report, error, events_next="ask")
+    failed = _attempt_failed(run, report, error, way="ask")
     return (failed, stalled, questions.about_stall(run, stalled, rule))
 
 
@@ -155,17 +160,11 @@ def _attempt_failed(
     report: commands.ReportAttempt,
     error: JsonObject,
     *,
-    events_next: events.Next,
+    way: events.Next,
     retry_at: int | None = None,
     rule: int | None = None,
 ) -> events.AttemptFailed:
     result = report.outcome
-    evidence = record.Evidence(
-        status="failed",
-        inputs_hash=result.inputs_hash,
-        output_hash=result.output_hash or "",
-        metrics=result.metrics,
-    )
     return events.AttemptFailed(
         at=report.at,
         node=report.node,
@@ -173,11 +172,11 @@ def _attempt_failed(
         attempt=report.attempt,
         item=report.item,
         error=error,
-        next=events_next,
+        next=way,
         retry_at=retry_at,
         rule=rule,
-        detail=result.feedback if events_next == "repair" else None,
-        receipt=record.receipt(run, report, evidence, report.at),
+        detail=result.feedback if way == "repair" else None,
+        receipt=_receipt(run, report, "failed"),
         verdicts=result.verdicts or None,
         spent=_spent(result.metrics),
     )
