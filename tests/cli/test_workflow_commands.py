@@ -55,6 +55,16 @@ def test_validate_as_json_is_one_document(skelo: Skelo) -> None:
     ]
 
 
+def test_a_test_script_is_validated_against_the_workflow_beside_it(skelo: Skelo) -> None:
+    skelo.write("good.yaml", GOOD)
+    skelo.write("good.test.yaml", "tests:\n  - {name: one, inputs: {who: Ada}, expect: {ending: ok}}\n")
+    result = skelo("validate", "good.test.yaml")
+    assert (result.code, result.out, result.err) == (0, "good.test.yaml: valid, 1 test of greeting\n", "")
+    skelo.write("good.test.yaml", "tests:\n  - {name: one, input: {who: Ada}}\n")
+    result = skelo("validate", "good.test.yaml")
+    assert (result.code, result.err.splitlines()[0].split(" ")[:2]) == (2, ["good.test.yaml:2:16:", "UNKNOWN_KEY"])
+
+
 def test_a_project_file_is_validated_as_what_it_is(skelo: Skelo) -> None:
     skelo.write("other.yaml", "name: other\nwrite_roots: [out]\n")
     result = skelo("validate", "skelo.yaml", "other.yaml")

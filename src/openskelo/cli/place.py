@@ -13,10 +13,24 @@ from openskelo.executors import task
 from openskelo.stores import datadir
 from openskelo.stores import log as stores_log
 
+#: What follows a workflow's name in that of its test script.
+_SCRIPT = ".test.yaml"
+
 
 def of_args(args: argparse.Namespace, workflow: Path | None = None) -> task.Project:
     """The project of a command: near the workflow file when there is one, else near the current folder."""
     return engine_place.project_at(workflow or Path.cwd(), data_dir=args.data_dir)
+
+
+def script_of(workflow: Path) -> Path:
+    """Where the test script of a workflow is, unless somebody says otherwise."""
+    return workflow.with_name(workflow.stem + _SCRIPT)
+
+
+def tested_by(path: Path) -> Path | None:
+    """The workflow beside a test script; None for a file that is no script, or stands alone."""
+    workflow = path.with_name(path.name.removesuffix(_SCRIPT) + ".yaml")
+    return workflow if path.name.endswith(_SCRIPT) and workflow.is_file() else None
 
 
 def workflow_file(text: str) -> Path:

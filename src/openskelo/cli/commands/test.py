@@ -29,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
     path = place.workflow_file(args.file)
     where = place.of_args(args, path)
     workflow = load.load(path, root=where.root)
-    script_path = Path(args.script) if args.script else path.with_name(f"{path.stem}.test.yaml")
+    script_path = Path(args.script) if args.script else place.script_of(path)
     if not script_path.exists():
         raise errors.InvalidInput(
             f"there is no script {script_path}", code="FILE_NOT_FOUND", hint="write it, or name another with --script"

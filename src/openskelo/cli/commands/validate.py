@@ -1,4 +1,4 @@
-"""`skelo validate FILE…`: list every Problem of workflow files, and of a project's own; run nothing."""
+"""`skelo validate FILE…`: list every Problem of workflows, their test scripts, and a project's file; run nothing."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 from dataclasses import dataclass
 from pathlib import Path
 
+from openskelo import errors
 from openskelo.cli import exits, output, place, problems
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json
@@ -14,8 +15,18 @@ from openskelo.workflows.problems import Problem
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("files", metavar="FILE", nargs="+", help="a workflow file (YAML or JSON), or skelo.yaml")
+    parser.add_argument(
+        "files", metavar="FILE", nargs="+", help="a workflow file (YAML or JSON), its NAME.test.yaml, or skelo.yaml"
+    )
     parser.epilog = "exit codes: 0 no problems, 2 problems found"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Script:
+    """The scripted runs of a workflow."""
+
+    name: str
+    tests: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +34,7 @@ class _Checked:
     """What became of one file; `of` is what it holds, None after an error."""
 
     file: str
-    of: definition.Workflow | project.ProjectFile | None
+    of: definition.Workflow | project.ProjectFile | _Script | None
     problems: tuple[Problem, ...]
 
 
@@ -51,12 +62,29 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check(file: str, path: Path) -> _Checked:
+    tested = place.tested_by(path)
+    if tested is not None:
+        return _check_script(file, path, tested)
     if not load.is_project(path):
         workflow, found = load.check(path)
         return _Checked(file=file, of=workflow, problems=found)
     settings, found = project.check_file(path)
     failed = any(problem.severity == "error" for problem in found)
     return _Checked(file=file, of=None if failed else settings, problems=found)
+
+
+def _check_script(file: str, path: Path, tested: Path) -> _Checked:
+    """A script is right or wrong about its workflow; where that has errors, they are what is to be mended first."""
+    from openskelo.cli import script  # noqa: PLC0415 - it brings the engine, which workflows are checked without
+
+    workflow, found = load.check(tested)
+    if workflow is None:
+        return _Checked(file=file, of=None, problems=found)
+    try:
+        cases = script.read(path, workflow)
+    except errors.InvalidWorkflow as error:
+        return _Checked(file=file, of=None, problems=tuple(one for one in error.problems if isinstance(one, Problem)))
+    return _Checked(file=file, of=_Script(name=workflow.name, tests=len(cases)), problems=())
 
 
 def _entry(one: _Checked) -> dict[str, Json]:
@@ -68,7 +96,9 @@ def _entry(one: _Checked) -> dict[str, Json]:
     }
 
 
-def _summary(of: definition.Workflow | project.ProjectFile) -> str:
+def _summary(of: definition.Workflow | project.ProjectFile | _Script) -> str:
+    if isinstance(of, _Script):
+        return f"{output.count(of.tests, 'test')} of {of.name}"
     if isinstance(of, project.ProjectFile):
         return "a project's file"
     edges = sum(bool(binding.node) for node in of.nodes.values() for binding in node.bindings.values())
