@@ -60,9 +60,12 @@ def test_a_test_script_is_validated_against_the_workflow_beside_it(skelo: Skelo)
     skelo.write("good.test.yaml", "tests:\n  - {name: one, inputs: {who: Ada}, expect: {ending: ok}}\n")
     result = skelo("validate", "good.test.yaml")
     assert (result.code, result.out, result.err) == (0, "good.test.yaml: valid, 1 test of greeting\n", "")
-    skelo.write("good.test.yaml", "tests:\n  - {name: one, input: {who: Ada}}\n")
+    skelo.write("good.test.yaml", "tests:\n  - {name: one, input: {who: Ada}, expect: {ending: ok}}\n")
     result = skelo("validate", "good.test.yaml")
-    assert (result.code, result.err.splitlines()[0].split(" ")[:2]) == (2, ["good.test.yaml:2:16:", "UNKNOWN_KEY"])
+    assert (result.code, result.err.splitlines()[0]) == (
+        2,
+        "good.test.yaml:2:17: UNKNOWN_KEY unknown key 'input' (did you mean 'inputs'?)",
+    )
 
 
 def test_a_project_file_is_validated_as_what_it_is(skelo: Skelo) -> None:
