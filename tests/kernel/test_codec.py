@@ -21,8 +21,10 @@ from openskelo.kernel.definition import (
     Gate,
     Limits,
     Node,
+    Plan,
     Port,
     Retry,
+    Step,
     Workflow,
 )
 from openskelo.kernel.json import Json, JsonObject
@@ -74,6 +76,27 @@ def _some(one: st.SearchStrategy[object]) -> st.SearchStrategy[tuple[object, ...
     return st.lists(one, max_size=2).map(tuple)
 
 
+_steps = st.builds(
+    Step,
+    op=st.sampled_from(["route_expert", "tool_call", "verify", "transform", "branch", "retry", "ask_human", "emit"]),
+    args=_objects,
+    save_as=st.none() | _names,
+    next=st.none() | _names,
+    then=st.none() | _names,
+    otherwise=st.none() | _names,
+    target=st.none() | _names,
+    on_denied=st.none() | _names,
+    ending=st.none() | st.sampled_from(["ok", "failed", "denied", "escalated"]),
+    max_visits=st.none() | _counts,
+)
+_plans = st.builds(
+    Plan,
+    entry=_names,
+    mode=st.sampled_from(["normal", "degraded", "offline"]),
+    variables=_objects,
+    outputs=_objects,
+    contexts=_some(_names),
+)
 _nodes = st.builds(
     Node,
     key=_names,
@@ -109,6 +132,7 @@ _nodes = st.builds(
     reserve=st.builds(Amount, steps=_counts, tokens=_counts, cost_nanousd=_counts, tool_nanousd=_counts),
     estimate=st.none() | st.builds(Estimate, tokens=_counts, cost_usd=_amounts, duration_sec=_amounts),
     metadata=_objects,
+    step=st.none() | _steps,
 )
 _limits = st.none() | _counts
 _workflows = st.builds(
@@ -130,6 +154,7 @@ _workflows = st.builds(
         max_tool_nanousd=_limits,
     ),
     parallel=_counts,
+    plan=st.none() | _plans,
 )
 
 

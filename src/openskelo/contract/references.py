@@ -16,6 +16,9 @@ def names(event: events.Event) -> Iterator[str]:
         case events.RunCreated():
             yield event.definition
             yield from _stored(event.inputs)
+            yield from _stored(event.contexts)
+            for variable in (event.variables or {}).values():
+                yield from _stored(variable)
         case events.NodeKept():
             yield from _stored(event.outputs)
             for item in event.items or ():
@@ -23,7 +26,7 @@ def names(event: events.Event) -> Iterator[str]:
         case events.NodeResolved():
             yield from _stored(event.inputs)
             yield from _stored(event.items)
-        case events.AttemptSucceeded():
+        case events.AttemptSucceeded() | events.AttemptFailed():
             yield from _stored(event.outputs)
         case events.ApprovalRequested():
             yield from _stored(event.tool.get("stored"))

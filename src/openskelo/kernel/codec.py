@@ -264,6 +264,33 @@ _LIMITS = _record(
         "max_tool_nanousd": _MAYBE_INT,
     },
 )
+_ENDING = _choice("ok", "failed", "cancelled", "budget_exceeded", "denied", "escalated")
+_OP = _choice("route_expert", "tool_call", "verify", "transform", "branch", "retry", "ask_human", "emit")
+_STEP = _record(
+    definition.Step,
+    {
+        "op": _OP,
+        "args": _FREE,
+        "save_as": _MAYBE_TEXT,
+        "next": _MAYBE_TEXT,
+        "then": _MAYBE_TEXT,
+        "otherwise": _MAYBE_TEXT,
+        "target": _MAYBE_TEXT,
+        "on_denied": _MAYBE_TEXT,
+        "ending": _optional(_ENDING),
+        "max_visits": _MAYBE_INT,
+    },
+)
+_PLAN = _record(
+    definition.Plan,
+    {
+        "entry": _STRING,
+        "mode": _choice("normal", "degraded", "offline"),
+        "variables": _FREE,
+        "outputs": _FREE,
+        "contexts": _TEXTS,
+    },
+)
 _NODE = _record(
     definition.Node,
     {
@@ -294,6 +321,7 @@ _NODE = _record(
         "reserve": _AMOUNT,
         "estimate": _optional(_ESTIMATE),
         "metadata": _FREE,
+        "step": _optional(_STEP),
     },
 )
 _WORKFLOW = _record(
@@ -307,5 +335,6 @@ _WORKFLOW = _record(
         "outputs": _ordered(_BINDING),
         "limits": _LIMITS,
         "parallel": _INT,
+        "plan": _optional(_PLAN),
     },
 )

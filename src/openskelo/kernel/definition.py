@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from openskelo.kernel import fresh
+from openskelo.kernel.events import Ending
 from openskelo.kernel.json import Json, JsonObject
 
 Mode = Literal["ai", "deterministic", "approval", "dag"]
@@ -14,6 +15,8 @@ Effect = Literal["pure", "idempotent", "once"]
 PortKind = Literal["json", "file", "artifact"]
 Backoff = Literal["none", "linear", "exponential"]
 Composition = Literal["all", "any"]
+Op = Literal["route_expert", "tool_call", "verify", "transform", "branch", "retry", "ask_human", "emit"]
+PlanMode = Literal["normal", "degraded", "offline"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,11 +145,48 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """A node of a plan: what it does, and where the run goes from there (None: nowhere, the run is over).
+
+    `args` are as checked, with their refs still in place and defaults filled in. `then` and `otherwise` are those of a
+    branch. `target` is the step that a retry tries, as often and with such waits as the retry's own `Node.retry` says.
+    `on_denied` is where a denial by mode or capability leads instead of ending the run as denied. `ending` is how the
+    run ends with an emit. A step that is entered more than `max_visits` times ends the run as failed, LOOP_LIMIT.
+    """
+
+    op: Op
+    args: JsonObject
+    save_as: str | None = None
+    next: str | None = None
+    then: str | None = None
+    otherwise: str | None = None
+    target: str | None = None
+    on_denied: str | None = None
+    ending: Ending | None = None
+    max_visits: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What makes a workflow a plan: one step at a time from `entry` on, over named values.
+
+    `variables` are their first values; `outputs` are refs as written (`{"result_ref": "var:patch"}`); `contexts` are
+    the `ctx:` and `snap:` names that the run needs before it may start.
+    """
+
+    entry: str
+    mode: PlanMode = "normal"
+    variables: JsonObject = field(default_factory=fresh.a_dict)
+    outputs: JsonObject = field(default_factory=fresh.a_dict)
+    contexts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
     """A place in a run. Everything the kernel and the executors need to know about one block.
 
     `repairs` is how often, in one visit, an answer that breaks the contract is asked for again at once, beside the
-    attempts that `retry` allows.
+    attempts that `retry` allows. `step` is what a node of a plan has instead of ports, bindings and gates.
     """
 
     key: str
@@ -176,6 +216,7 @@ class Node:
     reserve: Amount = NOTHING
     estimate: Estimate | None = None
     metadata: JsonObject = field(default_factory=fresh.a_dict)
+    step: Step | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,3 +231,4 @@ class Workflow:
     outputs: Mapping[str, Binding] = field(default_factory=fresh.a_dict)
     limits: Limits = field(default_factory=Limits)
     parallel: int = 64
+    plan: Plan | None = None

@@ -12,12 +12,16 @@ from typing import Any, Literal, TypeAlias
 from openskelo.kernel.json import Json, JsonObject, Stored
 
 Ending = Literal["ok", "failed", "cancelled", "budget_exceeded", "denied", "escalated"]
-Next = Literal["retry", "repair", "bounce", "ask", "fail"]
+Next = Literal["retry", "repair", "bounce", "ask", "go", "fail"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunCreated:
-    """A run exists: it pins the workflow by hash; `parent` names the run it was forked from."""
+    """A run exists: it pins the workflow by hash; `parent` names the run it was forked from.
+
+    A plan's `contexts` (an object: `{"ctx:name": value}`) were read once, before it started; `variables` (each as a
+    step has stored it) are those that a fork of a plan goes on with.
+    """
 
     at: int
     workflow: str
@@ -28,6 +32,8 @@ class RunCreated:
     global_mode: Literal["PLANNING", "IMPLEMENTATION"]
     by: str
     parent: JsonObject | None = None
+    contexts: Stored | None = None
+    variables: JsonObject | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +116,7 @@ class AttemptStarted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptSucceeded:
-    """Valid outputs, judged and kept."""
+    """Valid outputs, judged and kept. `goto` is where the branch of a plan goes; without one it ends the run."""
 
     at: int
     node: str
@@ -122,13 +128,15 @@ class AttemptSucceeded:
     verdicts: tuple[JsonObject, ...] | None = None
     spent: JsonObject | None = None
     cached: JsonObject | None = None
+    goto: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptFailed:
     """The attempt did not succeed, and what happens next.
 
-    A retry (at `retry_at`), a repair (at once, knowing `detail`), a bounce (by `rule`), a question, or the end.
+    A retry (at `retry_at`), a repair (at once, knowing `detail`), a bounce (by `rule`), a question, another step of
+    the plan (`goto`), or the end. `outputs` are what a step of a plan leaves all the same: a verdict, or a denial.
     """
 
     at: int
@@ -145,6 +153,8 @@ class AttemptFailed:
     verdicts: tuple[JsonObject, ...] | None = None
     spent: JsonObject | None = None
     ending: Ending | None = None
+    goto: str | None = None
+    outputs: Stored | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

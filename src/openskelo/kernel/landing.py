@@ -128,6 +128,8 @@ def failed(run: Run, event: events.AttemptFailed) -> None:
         case "ask":
             slot.state = "asking"
             places.offer(run, node)
+        case "go":
+            slot.state = "done"
         case "fail":
             slot.state = "done"
             places.fail(run, node, event.error, event.ending or "failed")

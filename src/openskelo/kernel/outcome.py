@@ -12,6 +12,7 @@ class Failure:
     """Why an attempt did not succeed. `gate` names the first gate that failed, if one did.
 
     `repairable`: the work produced something, and told what is wrong with it, may well mend it at once.
+    `denied`: the work was not allowed (by the plan's mode, a capability, a spend cap) and has not been done.
     """
 
     code: str
@@ -20,6 +21,7 @@ class Failure:
     repairable: bool = False
     retry_after_ms: int | None = None
     gate: str | None = None
+    denied: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +53,8 @@ class Outcome:
 
     Exactly one of `outputs` and `failure` is given. `output_hash` is set whenever the work produced outputs, also when
     a contract or a gate then refused them (stall detection compares it); `verdicts` are the results of all gates.
-    `feedback` is what a repair should know (the refused answer, say), bounded by the executor.
+    `feedback` is what a repair should know (the refused answer, say), bounded by the executor. `holds` is what the
+    condition of a branch or the check of a verify came to, and None for all other work.
     """
 
     inputs_hash: str
@@ -62,3 +65,4 @@ class Outcome:
     metrics: Metrics = field(default_factory=Metrics)
     artifacts: tuple[ArtifactNote, ...] = ()
     feedback: Json = None
+    holds: bool | None = None
