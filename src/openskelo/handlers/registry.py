@@ -119,7 +119,7 @@ class Registry:
 def tool_denial(registry: Registry, mode: definition.PlanMode, tool: Tool) -> str | None:
     """Why a plan in `mode` may not call `tool`; None when it may."""
     if tool.modes and mode not in tool.modes:
-        return _denied(f"the tool {tool.name!r} does not serve in the mode {mode!r}")
+        return f"the tool {tool.name!r} does not serve in the mode {mode!r}"
     listed = registry.modes.get(mode, ModeRule()).tools
     if listed is not None:
         return None if tool.name in listed else f"the mode {mode!r} does not allow the tool {tool.name!r}"
