@@ -51,6 +51,19 @@ class PostedCommand:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Added:
+    """The lines that one Append has added, and where they stand among those of all runs.
+
+    `seq` is that of the last line. Positions grow in the order of commits: whoever sees one sees all before it.
+    """
+
+    position: int
+    run_id: str
+    seq: int
+    lines: tuple[bytes, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Append:
     """Everything one run adds in one commit.
 
@@ -114,6 +127,17 @@ class Log(Protocol):
 
     def read(self, run_id: str, *, after: int = 0) -> AsyncIterator[Sequence[bytes]]:
         """The run's lines with seq > `after`, in order, in chunks; nothing for an unknown run."""
+        ...
+
+    async def feed(self, *, after: int, limit: int = 256) -> Sequence[Added]:
+        """What was added to any run after a position, in the order of commits, at most `limit` Appends (cheap: polled).
+
+        Everything that any process has committed before the call is there. 0 is before the first position.
+        """
+        ...
+
+    async def position(self) -> int:
+        """The newest position, 0 when nothing was ever added."""
         ...
 
     async def row(self, run_id: str) -> RunRow | None:

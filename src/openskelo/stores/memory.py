@@ -21,6 +21,7 @@ class MemoryData:
     """What is kept: the data dir of the in-memory store."""
 
     lines: dict[str, list[bytes]] = field(default_factory=dict[str, list[bytes]])
+    added: list[tuple[str, int, int]] = field(default_factory=list[tuple[str, int, int]])  # run, seq before, seq after
     rows: dict[str, log.RunRow] = field(default_factory=dict[str, log.RunRow])
     approvals: dict[str, log.ApprovalRow] = field(default_factory=dict[str, log.ApprovalRow])
     commands: dict[int, log.PostedCommand] = field(default_factory=dict[int, log.PostedCommand])
@@ -47,6 +48,8 @@ class MemoryLog:
             if lines is not None and len(lines) == append.expected_seq and not _brings_more(append):
                 log.join(append.lines)
                 lines += append.lines
+                if append.lines:
+                    self._data.added.append((append.run_id, append.expected_seq, len(lines)))
                 self._count()
                 return
         self._check(batch)
@@ -76,7 +79,10 @@ class MemoryLog:
         data = self._data
         if append.run_id not in self._lines:
             data.drivers[append.run_id] = self
-        self._lines.setdefault(append.run_id, []).extend(append.lines)
+        lines = self._lines.setdefault(append.run_id, [])
+        lines += append.lines
+        if append.lines:
+            data.added.append((append.run_id, append.expected_seq, len(lines)))
         if append.row is not None:
             self._keep_row(append.row)
         for approval in append.opened:
@@ -118,6 +124,18 @@ class MemoryLog:
         end = len(lines)
         for at in range(after, end, CHUNK):
             yield lines[at : min(at + CHUNK, end)]
+
+    async def feed(self, *, after: int, limit: int = 256) -> Sequence[log.Added]:
+        """What was added to any run after a position, in the order of commits, at most `limit` Appends."""
+        found = self._data.added[after : after + limit]
+        return [
+            log.Added(position=position, run_id=run_id, seq=end, lines=tuple(self._lines[run_id][start:end]))
+            for position, (run_id, start, end) in enumerate(found, start=after + 1)
+        ]
+
+    async def position(self) -> int:
+        """The newest position, 0 when nothing was ever added."""
+        return len(self._data.added)
 
     async def row(self, run_id: str) -> log.RunRow | None:
         """A run's listing; None for a run that is unknown or has none yet."""

@@ -112,6 +112,18 @@ class SqliteLog:
                 rows += self._execute(self._sql["read_unplaced"], (run, seq, CHUNK - len(rows))).fetchall()
         return rows
 
+    async def feed(self, *, after: int, limit: int = 256) -> Sequence[log.Added]:
+        """What was added to any run after a position, in the order of commits, at most `limit` Appends."""
+        return [
+            log.Added(position=position, run_id=run_id, seq=last, lines=tuple(joined.split(b"\n")))
+            for position, run_id, last, joined in self._all("read_feed", after, limit)
+        ]
+
+    async def position(self) -> int:
+        """The newest position, 0 when nothing was ever added."""
+        found = self._one("newest_position")
+        return 0 if found is None else found[0]
+
     async def row(self, run_id: str) -> log.RunRow | None:
         """A run's listing; None for a run that is unknown or has none yet."""
         found = self._one("read_listing", run_id)

@@ -32,6 +32,15 @@ WHERE places.run = ? AND places.last > ? ORDER BY places.last LIMIT ?;
 SELECT last, lines FROM log
 WHERE position > (SELECT position FROM placed) AND run = ? AND last > ? ORDER BY position LIMIT ?;
 
+-- name: read_feed
+-- The rows of all runs after a position, in the order of commits, at most so many.
+SELECT log.position, runs.run_id, log.last, log.lines FROM log CROSS JOIN runs ON runs.number = log.run
+WHERE log.position > ? ORDER BY log.position LIMIT ?;
+
+-- name: newest_position
+-- The position of the newest row.
+SELECT coalesce(max(position), 0) FROM log;
+
 -- name: data_version
 -- A number that changes when another connection has committed.
 PRAGMA data_version;
