@@ -17,7 +17,6 @@ write_roots: [out, /tmp/blog]
 read_roots: texts
 allow: {commands: true, private_addresses: true}
 secrets: {TOKEN: "${env:BLOG_TOKEN}"}
-checkers: {anything: [goes, here]}
 """
 
 

@@ -51,6 +51,7 @@ def copy_project(where: task.Project, target: Path) -> task.Project:
         allow_commands=where.allow_commands,
         allow_private_addresses=where.allow_private_addresses,
         secrets=where.secrets,
+        registry=where.registry,
     )
 
 

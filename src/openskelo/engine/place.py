@@ -27,6 +27,7 @@ def project_at(path: Path | str = ".", *, data_dir: Path | str | None = None) ->
         allow_private_addresses=file.allow_private_addresses,
         secrets=file.secrets,
         models=file.models,
+        registry=file.registry,
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from openskelo.handlers import registry as registries
 from openskelo.kernel import definition, fresh
 from openskelo.kernel.json import Json, JsonObject
 
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 class Project:
     """What the project allows its nodes: roots and switches from `skelo.yaml`, all paths real and absolute.
 
-    `models` are its providers and experts; None when the caller brings a provider, or there is none.
+    `models` are its providers and experts; None when the caller brings a provider, or there is none. `registry` is what
+    it lets its plans reach.
     """
 
     root: Path
@@ -29,6 +31,7 @@ class Project:
     allow_private_addresses: bool = False
     secrets: Mapping[str, str] | None = None
     models: config.Config | None = None
+    registry: registries.Registry = field(default_factory=registries.Registry)
 
 
 @dataclass(slots=True)

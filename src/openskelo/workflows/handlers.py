@@ -44,7 +44,7 @@ def read(found: cursor.Cursor, root: Path | None) -> Handler | None:
             return None
         _check_config(settings or found, name, {} if config is None else config.value)
     elif not name.startswith("local:"):
-        _check_file(named, name, root)
+        check_file(named, name, root)
     return Handler(name=name, config={} if config is None else config.value)
 
 
@@ -75,7 +75,8 @@ def _needs(rules: JsonObject) -> list[list[str]]:
     return needs
 
 
-def _check_file(named: cursor.Cursor, name: str, root: Path | None) -> None:
+def check_file(named: cursor.Cursor, name: str, root: Path | None) -> None:
+    """A Problem unless `name` is a file of the project that can be called: `file.py:function`, or an executable."""
     path, _, function = name.partition(":")
     if function and not (path.endswith(".py") and function.isidentifier()):
         named.problem("HANDLER_INVALID", f"{name[:80]!r} is neither `file.py:name` nor a file")

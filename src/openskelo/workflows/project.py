@@ -9,17 +9,16 @@ from itertools import islice
 from pathlib import Path
 
 from openskelo import errors
+from openskelo.handlers import registry
 from openskelo.kernel.json import Json
 from openskelo.providers import config
-from openskelo.workflows import cursor, experts, problems, source, suggest
+from openskelo.workflows import cursor, experts, problems, registries, source, suggest
 
 FILE = "skelo.yaml"
 DATA_DIR = ".skelo"
 _KEYS = frozenset({"name", "data_dir", "write_roots", "read_roots", "allow", "secrets"})
-#: Sections that other parts of OpenSkelo read.
-_ELSEWHERE = frozenset({"checkers", "tools", "modes"})
 #: What no workflow has.
-_TELLING = (_KEYS - {"name"}) | experts.KEYS
+_TELLING = (_KEYS - {"name"}) | experts.KEYS | registries.KEYS
 _REFERENCE = re.compile(r"\$\{env:[A-Za-z_][A-Za-z0-9_]*\}\Z")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,99}\Z")
 
@@ -36,6 +35,7 @@ class ProjectFile:
     allow_private_addresses: bool = False
     secrets: Mapping[str, str] = field(default_factory=dict[str, str])
     models: config.Config = field(default_factory=config.embedded)
+    registry: registry.Registry = field(default_factory=registry.Registry)
 
 
 def find_root(path: Path) -> Path:
@@ -83,15 +83,18 @@ def check_file(path: Path) -> tuple[ProjectFile, tuple[problems.Problem, ...]]:
     report = read.report()
     if read.value is None:
         return ProjectFile(), ()
-    fields = cursor.Cursor(read.value, (), report).fields(_KEYS | experts.KEYS | _ELSEWHERE)
-    found = ProjectFile() if fields is None else _read(fields)
+    fields = cursor.Cursor(read.value, (), report).fields(_KEYS | experts.KEYS | registries.KEYS)
+    found = ProjectFile() if fields is None else _read(fields, path.parent)
     return found, report.problems()
 
 
-def _read(fields: cursor.Fields) -> ProjectFile:
+def _read(fields: cursor.Fields, root: Path) -> ProjectFile:
     allow = fields.get("allow")
     switches = None if allow is None else allow.fields({"commands", "private_addresses"})
     data_dir = fields.get("data_dir")
+    models = experts.read(fields)
+    # A project without models of its own leaves callers free to bring others.
+    named = None if models == config.embedded() else models.experts.keys()
     return ProjectFile(
         name=fields.text("name"),
         data_dir=None if data_dir is None else data_dir.text(blank=False),
@@ -100,7 +103,8 @@ def _read(fields: cursor.Fields) -> ProjectFile:
         allow_commands=switches is not None and switches.flag("commands", default=False),
         allow_private_addresses=switches is not None and switches.flag("private_addresses", default=False),
         secrets=_secrets(fields.get("secrets")),
-        models=experts.read(fields),
+        models=models,
+        registry=registries.read(fields, root, named),
     )
 
 
