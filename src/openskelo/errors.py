@@ -6,6 +6,7 @@ OpenSkeloError              anything below; has a stable `code`, a message and p
 ├── Refused                 a well-formed command that the run's state or policy does not allow; nothing changed
 ├── NotFound                no such run, node, approval, artifact
 ├── AttemptFailed           work that did not succeed: what executors raise, and the kernel rules on
+│   ├── Denied              work that was not allowed and has not been done: by a plan's mode, or a capability
 │   └── Unusable            a model's answer that came and is none; lives in `providers.seam`, as it holds the answer
 ├── StoreError              the data dir cannot do what was asked
 │   ├── Conflict            somebody else appended first
@@ -92,6 +93,15 @@ class AttemptFailed(OpenSkeloError):
         super().__init__(message, code=code, hint=hint)
         self.retryable = retryable
         self.retry_after_ms = retry_after_ms
+
+
+class Denied(AttemptFailed):
+    """Work that the plan's mode or the project's rules do not allow; it has not been done."""
+
+    default_code = "CAPABILITY_DENIED"
+
+    def __init__(self, message: str, *, code: str | None = None, hint: str | None = None) -> None:
+        super().__init__(message, code=code, hint=hint, retryable=False)
 
 
 class StoreError(OpenSkeloError):
