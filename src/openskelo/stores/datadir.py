@@ -17,7 +17,7 @@ from openskelo import errors
 from openskelo.stores import faults, sqlite, statements, wal
 
 #: The layout that this program writes. `sql/versions/<n>.sql` leads from version n - 1 to n.
-VERSION = 1
+VERSION = 2
 
 
 def open_log(data_dir: Path) -> sqlite.SqliteLog:

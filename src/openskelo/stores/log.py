@@ -91,6 +91,11 @@ def check_run_id(run_id: str) -> None:
         raise errors.InvalidInput(f"not a run id: {run_id[:100]!r}", code="RUN_ID", hint="run ids are UUIDs")
 
 
+def folded(text: str) -> str:
+    """A text as listings look for it: ASCII letters in lower case, which is all that every store can do."""
+    return "".join(chr(ord(sign) + 32) if "A" <= sign <= "Z" else sign for sign in text)
+
+
 def join(lines: Sequence[bytes]) -> bytes:
     """The lines with a line end between any two; a line that has one inside is refused (InvalidInput)."""
     joined = b"\n".join(lines)
@@ -144,8 +149,20 @@ class Log(Protocol):
         """A run's listing; None for a run that is unknown or has none yet."""
         ...
 
-    async def rows(self, *, limit: int = 100, offset: int = 0, status: str | None = None) -> Sequence[RunRow]:
-        """Listings, newest `created_at` first, and among equals the one begun last first."""
+    async def rows(
+        self,
+        *,
+        limit: int = 100,
+        offset: int = 0,
+        status: str | None = None,
+        text: str | None = None,
+        before: str | None = None,
+    ) -> Sequence[RunRow]:
+        """Listings, newest `created_at` first, and among equals the one begun last first.
+
+        Those that have `text` in their name (upper and lower case of ASCII letters alike) or id, and come after the
+        run `before` in that order; none come after one that is not listed.
+        """
         ...
 
     async def approvals(self, run_id: str | None = None) -> Sequence[ApprovalRow]:
@@ -160,8 +177,8 @@ class Log(Protocol):
         """Leave a command for the run's driver, durably; gives its id (NotFound for an unknown run)."""
         ...
 
-    async def posted(self, run_ids: Sequence[str]) -> Sequence[PostedCommand]:
-        """Commands waiting for these runs, in order of posting; they stay until an Append consumes them."""
+    async def posted(self, run_ids: Sequence[str] | None) -> Sequence[PostedCommand]:
+        """Commands waiting for these runs (None: for any), in order of posting, until an Append consumes them."""
         ...
 
     async def changed(self) -> bool:
@@ -190,6 +207,18 @@ class Log(Protocol):
 
     async def cached(self, key: str) -> JsonObject | None:
         """The outputs last kept under a cache key."""
+        ...
+
+    async def note(self, key: str, document: JsonObject, *, at: int, first: bool = False) -> bool:
+        """Keep a small document under a key, durably; False where `first` was wanted and there is one already."""
+        ...
+
+    async def noted(self, key: str) -> JsonObject | None:
+        """The document under a key."""
+        ...
+
+    async def drop_notes(self, prefix: str, *, before: int) -> int:
+        """Remove the documents whose key begins so and which were kept before a time; gives how many."""
         ...
 
     async def flush(self) -> None:

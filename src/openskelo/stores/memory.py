@@ -27,6 +27,7 @@ class MemoryData:
     commands: dict[int, log.PostedCommand] = field(default_factory=dict[int, log.PostedCommand])
     blobs: dict[str, bytes] = field(default_factory=dict[str, bytes])
     cache: dict[str, JsonObject] = field(default_factory=dict[str, JsonObject])
+    notes: dict[str, tuple[int, JsonObject]] = field(default_factory=dict[str, tuple[int, JsonObject]])
     drivers: dict[str, MemoryLog] = field(default_factory=dict[str, "MemoryLog"])
     last_command: int = 0
     commits: int = 0
@@ -141,12 +142,25 @@ class MemoryLog:
         """A run's listing; None for a run that is unknown or has none yet."""
         return self._data.rows.get(run_id)
 
-    async def rows(self, *, limit: int = 100, offset: int = 0, status: str | None = None) -> Sequence[log.RunRow]:
+    async def rows(
+        self,
+        *,
+        limit: int = 100,
+        offset: int = 0,
+        status: str | None = None,
+        text: str | None = None,
+        before: str | None = None,
+    ) -> Sequence[log.RunRow]:
         """Listings, newest `created_at` first, and among equals the one begun last first."""
         every = (self._data.rows.get(run_id) for run_id in reversed(self._lines))
-        listed = [row for row in every if row is not None and (status is None or row.status == status)]
+        listed = [row for row in every if row is not None]
         listed.sort(key=lambda row: -row.created_at)
-        return listed[offset : offset + limit]
+        if before is not None:
+            place = next((at for at, row in enumerate(listed, 1) if row.run_id == before), len(listed))
+            listed = listed[place:]
+        wanted = None if text is None else log.folded(text)
+        found = [row for row in listed if (status is None or row.status == status) and _has(row, wanted)]
+        return found[offset : offset + limit]
 
     async def approvals(self, run_id: str | None = None) -> Sequence[log.ApprovalRow]:
         """Open approvals, of one run or of all, in the order they were opened."""
@@ -166,10 +180,13 @@ class MemoryLog:
         self._count()
         return command.id
 
-    async def posted(self, run_ids: Sequence[str]) -> Sequence[log.PostedCommand]:
-        """Commands waiting for these runs, in order of posting; they stay until an Append consumes them."""
+    async def posted(self, run_ids: Sequence[str] | None) -> Sequence[log.PostedCommand]:
+        """Commands waiting for these runs (None: for any), in order of posting, until an Append consumes them."""
+        every = self._data.commands.values()
+        if run_ids is None:
+            return list(every)
         wanted = frozenset(run_ids)
-        return [command for command in self._data.commands.values() if command.run_id in wanted]
+        return [command for command in every if command.run_id in wanted]
 
     async def changed(self) -> bool:
         """Whether another `MemoryLog` over the same data has committed anything since the last call."""
@@ -209,6 +226,26 @@ class MemoryLog:
         """The outputs last kept under a cache key."""
         return self._data.cache.get(key)
 
+    async def note(self, key: str, document: JsonObject, *, at: int, first: bool = False) -> bool:
+        """Keep a small document under a key; False where `first` was wanted and there is one already."""
+        if first and key in self._data.notes:
+            return False
+        self._data.notes[key] = (at, document)
+        self._count()
+        return True
+
+    async def noted(self, key: str) -> JsonObject | None:
+        """The document under a key."""
+        found = self._data.notes.get(key)
+        return None if found is None else found[1]
+
+    async def drop_notes(self, prefix: str, *, before: int) -> int:
+        """Remove the documents whose key begins so and which were kept before a time; gives how many."""
+        old = [key for key, (at, _) in self._data.notes.items() if key.startswith(prefix) and at < before]
+        for key in old:
+            del self._data.notes[key]
+        return len(old)
+
     async def flush(self) -> None:
         """Nothing lags here."""
 
@@ -222,3 +259,7 @@ def _brings_more(append: log.Append) -> bool:
     return append.row is not None or bool(
         append.opened or append.closed or append.blobs or append.consumed or append.cached
     )
+
+
+def _has(row: log.RunRow, text: str | None) -> bool:
+    return text is None or text in log.folded(row.name) or text in row.run_id

@@ -19,6 +19,8 @@ from openskelo.stores import appender, blobs, drivers, faults, log, mirror, stat
 CHUNK = 512
 #: So long a commit waits for another process's.
 BUSY_SECONDS = 10.0
+#: The place in the order of listings that comes before none.
+_END = (2**63 - 1, 2**63 - 1)
 
 _Row: TypeAlias = tuple[Any, ...]  # what sqlite3 says of its rows; each is read right where its statement is named
 
@@ -129,9 +131,28 @@ class SqliteLog:
         found = self._one("read_listing", run_id)
         return None if found is None else _run_row(found)
 
-    async def rows(self, *, limit: int = 100, offset: int = 0, status: str | None = None) -> Sequence[log.RunRow]:
+    async def rows(
+        self,
+        *,
+        limit: int = 100,
+        offset: int = 0,
+        status: str | None = None,
+        text: str | None = None,
+        before: str | None = None,
+    ) -> Sequence[log.RunRow]:
         """Listings, newest `created_at` first, and among equals the one begun last first."""
-        return [_run_row(found) for found in self._all("read_listings", status, limit, offset)]
+        place = _END if before is None else self._one("find_listing", before)
+        if place is None:
+            return []
+        found = [*place, None if text is None else log.folded(text), limit, offset]
+        match status:
+            case None:
+                rows = self._all("read_listings", *found)
+            case "completed" | "failed":
+                rows = self._all("read_ended_listings", *found, status)
+            case _:
+                rows = self._all("read_unfinished_listings", *found, status)
+        return [_run_row(row) for row in rows]
 
     async def approvals(self, run_id: str | None = None) -> Sequence[log.ApprovalRow]:
         """Open approvals, of one run or of all, in the order they were opened."""
@@ -150,9 +171,12 @@ class SqliteLog:
             raise errors.NotFound(f"no run {run_id}", code="RUN_NOT_FOUND")
         return added.lastrowid
 
-    async def posted(self, run_ids: Sequence[str]) -> Sequence[log.PostedCommand]:
-        """Commands waiting for these runs, in order of posting; they stay until an Append consumes them."""
-        found = self._all("read_commands", orjson.dumps(list(run_ids)).decode())
+    async def posted(self, run_ids: Sequence[str] | None) -> Sequence[log.PostedCommand]:
+        """Commands waiting for these runs (None: for any), in order of posting, until an Append consumes them."""
+        if run_ids is None:
+            found = self._all("read_all_commands")
+        else:
+            found = self._all("read_commands", orjson.dumps(list(run_ids)).decode())
         return [log.PostedCommand(id=number, run_id=run, body=orjson.loads(body)) for number, run, body in found]
 
     async def changed(self) -> bool:
@@ -214,6 +238,22 @@ class SqliteLog:
         """The outputs last kept under a cache key."""
         found = self._one("read_cached", key)
         return None if found is None else orjson.loads(found[0])
+
+    async def note(self, key: str, document: JsonObject, *, at: int, first: bool = False) -> bool:
+        """Keep a small document under a key, durably; False where `first` was wanted and there is one already."""
+        with _faults():
+            statement = self._sql["add_note" if first else "replace_note"]
+            return self._execute(statement, (key, at, orjson.dumps(document))).rowcount == 1
+
+    async def noted(self, key: str) -> JsonObject | None:
+        """The document under a key."""
+        found = self._one("read_note", key)
+        return None if found is None else orjson.loads(found[0])
+
+    async def drop_notes(self, prefix: str, *, before: int) -> int:
+        """Remove the documents whose key begins so and which were kept before a time; gives how many."""
+        with _faults():
+            return self._execute(self._sql["drop_notes"], (prefix, f"{prefix}\U0010ffff", before)).rowcount
 
     async def flush(self) -> None:
         """Bring the `events.jsonl` files up to date (StoreFull, StoreError: they stay behind, the log does not)."""

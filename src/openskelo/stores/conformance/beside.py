@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from openskelo import errors
 from openskelo.stores import blobs, log
 from openskelo.stores.conformance import rig
@@ -24,6 +26,27 @@ async def listings_are_newest_first(open_log: rig.Open) -> None:
         rig.same(await store.rows(offset=100), [])
         rig.same(await store.row(names[5]), rig.row(names[5], 40))
         rig.same(await store.row(rig.OTHER), None)
+
+
+async def listings_are_searched_and_paged(open_log: rig.Open) -> None:
+    """By a text in their name or id, after a run, or both; nothing comes after a run that is not listed."""
+    async with rig.opened(open_log) as store:
+        names = [f"{number:08d}-0000-4000-8000-00000000000a" for number in range(5)]
+        for number, name in enumerate(names):
+            found = replace(rig.row(name, 7), name=("Draft %_é", "PUBLISH")[number % 2], status="paused")
+            await store.append([rig.append(0, b"1", run_id=name, row=found)])
+        newest = names[::-1]
+        pages: list[str] = []
+        while page := await store.rows(limit=2, status="paused", before=pages[-1] if pages else None):
+            pages += [row.run_id for row in page]
+        rig.same(pages, newest)
+        rig.same([row.run_id for row in await store.rows(text="raft %_")], newest[::2])
+        rig.same([row.run_id for row in await store.rows(text="publish", before=newest[1])], [newest[3]])
+        rig.same([row.run_id for row in await store.rows(text="00000003-0000-4000-8000-00000000000A")], [newest[1]])
+        rig.same(await store.rows(text="É"), [])
+        rig.same(await store.rows(status="completed", text="draft"), [])
+        rig.same([row.run_id for row in await store.rows(before=newest[3])], [newest[4]])
+        rig.same(await store.rows(before=rig.OTHER), [])
 
 
 async def a_listing_may_come_later(open_log: rig.Open) -> None:
@@ -72,6 +95,7 @@ async def commands_wait_until_consumed(open_log: rig.Open) -> None:
             ],
         )
         rig.same([command.id for command in await driver.posted([rig.OTHER, rig.RUN])], [one, two, three])
+        rig.same([command.id for command in await driver.posted(None)], [one, two, three])
         rig.same(await driver.posted([]), [])
         await driver.append([rig.append(1, b"2", consumed=(one,))])
         await rig.raises(errors.Conflict, driver.append([rig.append(2, b"3", consumed=(one,))]))
@@ -179,6 +203,20 @@ async def the_cache_keeps_the_newest(open_log: rig.Open) -> None:
         rig.same(await store.cached("c"), None)
 
 
+async def notes_are_kept_by_key(open_log: rig.Open) -> None:
+    """The newest wins unless the first was wanted; old ones of a prefix are dropped; other stores see them."""
+    async with rig.opened(open_log) as store, rig.opened(open_log) as other:
+        rig.same(await store.noted("a:1"), None)
+        rig.same(await store.note("a:1", {"value": "é"}, at=10, first=True), True)
+        rig.same(await other.note("a:1", {"value": 2}, at=20, first=True), False)
+        rig.same(await other.noted("a:1"), {"value": "é"})
+        rig.same(await other.note("a:1", {"value": 3}, at=30), True)
+        rig.same(await other.note("a:2", {"value": 4}, at=10), True)
+        rig.same(await other.note("b:1", {"value": 5}, at=10), True)
+        rig.same(await store.drop_notes("a:", before=30), 1)
+        rig.same([await store.noted(key) for key in ("a:1", "a:2", "b:1")], [{"value": 3}, None, {"value": 5}])
+
+
 async def unknown_ids_have_nothing(open_log: rig.Open) -> None:
     """Reading them is no error; ids that could never be a run's are refused when written."""
     async with rig.opened(open_log) as store:
@@ -234,6 +272,7 @@ async def everything_is_there_after_reopening(open_log: rig.Open) -> None:
 
 CHECKS: tuple[rig.Check, ...] = (
     listings_are_newest_first,
+    listings_are_searched_and_paged,
     a_listing_may_come_later,
     approvals_are_listed_while_open,
     commands_wait_until_consumed,
@@ -244,6 +283,7 @@ CHECKS: tuple[rig.Check, ...] = (
     blobs_come_back_by_name,
     wrong_bytes_behind_a_name_are_noticed,
     the_cache_keeps_the_newest,
+    notes_are_kept_by_key,
     unknown_ids_have_nothing,
     everything_is_there_after_reopening,
 )

@@ -23,6 +23,10 @@ INSERT INTO commands (run_id, body) SELECT run_id, ?2 FROM runs WHERE run_id = ?
 -- Commands that wait for any of these runs, oldest first.
 SELECT id, run_id, body FROM commands WHERE run_id IN (SELECT value FROM json_each(?)) ORDER BY id;
 
+-- name: read_all_commands
+-- Commands that wait for whatever run, oldest first.
+SELECT id, run_id, body FROM commands ORDER BY id;
+
 -- name: consume_command
 -- Removes a command that has been acted on.
 DELETE FROM commands WHERE id = ? AND run_id = ?;
@@ -42,3 +46,20 @@ INSERT INTO cache (key, stored) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET st
 -- name: read_cached
 -- The outputs kept for a cache key.
 SELECT stored FROM cache WHERE key = ?;
+
+-- name: add_note
+-- Keeps a document under a key that has none.
+INSERT INTO notes (key, at, document) VALUES (?, ?, ?) ON CONFLICT (key) DO NOTHING;
+
+-- name: replace_note
+-- Keeps a document under a key; the newest wins.
+INSERT INTO notes (key, at, document) VALUES (?, ?, ?)
+ON CONFLICT (key) DO UPDATE SET at = excluded.at, document = excluded.document;
+
+-- name: read_note
+-- The document under a key.
+SELECT document FROM notes WHERE key = ?;
+
+-- name: drop_notes
+-- Removes the documents of keys between two that were kept before a time.
+DELETE FROM notes WHERE at < ?3 AND key >= ?1 AND key < ?2;

@@ -29,10 +29,29 @@ SELECT run_id, name, workflow_hash, status, ending, created_at, updated_at, pare
 FROM runs WHERE run_id = ? AND created_at IS NOT NULL;
 
 -- name: read_listings
--- Listings, newest first, of one status or (null) of all.
+-- Listings, newest first, those before a place in that order, which have a text in their name or id.
 SELECT run_id, name, workflow_hash, status, ending, created_at, updated_at, parent
-FROM runs WHERE created_at IS NOT NULL AND (?1 IS NULL OR status = ?1)
-ORDER BY created_at DESC, number DESC LIMIT ?2 OFFSET ?3;
+FROM runs WHERE created_at IS NOT NULL AND (created_at, number) < (?1, ?2)
+  AND (?3 IS NULL OR instr(lower(name), ?3) OR instr(run_id, ?3))
+ORDER BY created_at DESC, number DESC LIMIT ?4 OFFSET ?5;
+
+-- name: read_ended_listings
+-- The same of one status that only runs have which have ended.
+SELECT run_id, name, workflow_hash, status, ending, created_at, updated_at, parent
+FROM runs WHERE created_at IS NOT NULL AND (created_at, number) < (?1, ?2)
+  AND (?3 IS NULL OR instr(lower(name), ?3) OR instr(run_id, ?3)) AND status = ?6
+ORDER BY created_at DESC, number DESC LIMIT ?4 OFFSET ?5;
+
+-- name: read_unfinished_listings
+-- The same of one status that only runs have which have not ended: their own index finds them among many.
+SELECT run_id, name, workflow_hash, status, ending, created_at, updated_at, parent
+FROM runs INDEXED BY runs_unfinished WHERE status = ?6 AND ending IS NULL AND created_at IS NOT NULL
+  AND (created_at, number) < (?1, ?2) AND (?3 IS NULL OR instr(lower(name), ?3) OR instr(run_id, ?3))
+ORDER BY created_at DESC, number DESC LIMIT ?4 OFFSET ?5;
+
+-- name: find_listing
+-- Where a run stands in the order of listings.
+SELECT created_at, number FROM runs WHERE run_id = ? AND created_at IS NOT NULL;
 
 -- name: read_driver
 -- Who drove a run last, and whether that claim was given up.
