@@ -36,7 +36,7 @@ async def run(
     try:
         return await limit.within(timeout_ms, process.run(program))
     except FileNotFoundError as error:
-        if not folder.is_dir():
+        if error.filename != "git":  # it was the folder that is not there
             raise _no_repository(folder) from error
         raise errors.AttemptFailed(
             "git is not installed, or not on the PATH", code="GIT_MISSING", hint="install git", retryable=False
@@ -55,8 +55,6 @@ async def read(folder: Path, *args: str, timeout_ms: int = TIMEOUT_MS, max_bytes
 
 async def check_repository(folder: Path) -> None:
     """Nothing when `folder` is the top of a git repository, else AttemptFailed GIT_FAILED."""
-    if not folder.is_dir():
-        raise _no_repository(folder)
     finished = await run(folder, "rev-parse", "--is-inside-work-tree")
     if finished.status != 0 or finished.stdout.strip() != b"true":
         raise _no_repository(folder, said(finished))

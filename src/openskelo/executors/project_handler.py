@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from datetime import UTC, datetime
 from typing import IO
 
@@ -34,16 +35,27 @@ class ProjectHandlers:
         node = one.task.node
         found = self._sources.locate(node.handler or "")
         if found.function is None:
-            return await self._execute(found.path, one)
+            document = _document(one.task, one.inputs, node.config)
+            return await self._execute(found.path, one, document, node.timeout_ms)
         if found.is_async:
             handler = self._modules.function(found.path, found.function, one.lines)
             return await limit.within(node.timeout_ms, calling.call(handler, make_context(one), one.lines))
-        return await self._call(found.path, found.function, one)
+        return await self._call(found, one)
+
+    async def call(self, function: str, one: job.Job, ctx: context.Context, timeout_ms: int | None) -> object:
+        """What a function of the project that is no node's handler gives for `ctx`: any JSON, or AttemptFailed."""
+        found = self._sources.locate(function)
+        if found.function is None:
+            return await self._execute(found.path, one, _document(one.task, ctx.inputs, ctx.config), timeout_ms)
+        if found.is_async:
+            called = self._modules.function(found.path, found.function, one.lines)
+            return await limit.within(timeout_ms, calling.call(called, ctx, one.lines))
+        return await self._ask(found, {"context": _values(ctx), "any": True}, one, timeout_ms)
 
     async def close(self) -> None:
         await self._crew.close()
 
-    async def _call(self, path: str, function: str, one: job.Job) -> object:
+    async def _call(self, found: source.Source, one: job.Job) -> object:
         of = one.task
         values: dict[str, object] = {
             "inputs": one.inputs,
@@ -60,18 +72,23 @@ class ProjectHandlers:
         }
         if self._project.secrets:
             values["_secrets"] = dict(self._project.secrets)  # references: the worker has our environment
-        body = orjson.dumps({"path": path, "name": function, "context": values})
-        reply = orjson.loads(await self._crew.call(body, of.node.timeout_ms, one.lines))
+        return await self._ask(found, {"context": values}, one, of.node.timeout_ms)
+
+    async def _ask(
+        self, found: source.Source, what: Mapping[str, object], one: job.Job, timeout_ms: int | None
+    ) -> object:
+        body = orjson.dumps({"path": found.path, "name": found.function, **what})
+        reply = orjson.loads(await self._crew.call(body, timeout_ms, one.lines))
         one.lines.extend(reply["lines"])
         if "outputs" in reply:
             return reply["outputs"]
         error = reply["error"]
         raise errors.AttemptFailed(error.pop("message"), **error)
 
-    async def _execute(self, path: str, one: job.Job) -> object:
-        program = process.Program(argv=(path,), folder=self._project.root, stdin=_document(one.task, one.inputs))
+    async def _execute(self, path: str, one: job.Job, document: bytes, timeout_ms: int | None) -> object:
+        program = process.Program(argv=(path,), folder=self._project.root, stdin=document)
         try:
-            finished = await limit.within(one.task.node.timeout_ms, process.run(program))
+            finished = await limit.within(timeout_ms, process.run(program))
         except OSError as error:
             raise errors.AttemptFailed(
                 f"the program cannot be started: {error.strerror}", code="HANDLER_LOAD", hint="has it a #! line?"
@@ -88,12 +105,17 @@ class ProjectHandlers:
             raise errors.AttemptFailed(f"its output is not JSON: {error.message}", code="HANDLER_RETURN") from error
 
 
-def _document(of: task.Task, inputs: Mapping[str, Json]) -> bytes:
+def _values(ctx: context.Context) -> dict[str, object]:
+    """A context as the worker makes it again; secrets are references, as the worker has our environment."""
+    return {field.name: getattr(ctx, field.name) for field in fields(ctx) if field.name != "_lines"}
+
+
+def _document(of: task.Task, inputs: Mapping[str, Json], config: Mapping[str, Json]) -> bytes:
     """What an executable reads on its standard input."""
     now = datetime.fromtimestamp(of.now / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     document: dict[str, Json] = {
         "inputs": inputs,
-        "config": of.node.config,
+        "config": config,
         "blockId": of.node.key,
         "runId": of.run_id,
         "idempotencyKey": of.idempotency_key,

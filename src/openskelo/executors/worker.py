@@ -48,12 +48,18 @@ def main() -> None:
 
 
 def _answer(request: Mapping[str, Any], modules: module.Modules) -> bytes:
-    """The reply: `outputs` as JSON, or `error`; and the `lines` that were logged."""
+    """The reply: `outputs` as JSON, or `error`; and the `lines` that were logged.
+
+    A handler gives a dict of outputs; what a request calls `any` may give any JSON.
+    """
     lines: list[str] = []
     try:
         handler = modules.function(request["path"], request["name"], lines)
         ctx = context.Context(**request["context"], _lines=lines)
-        outputs = _outputs(_call(handler, ctx, lines))
+        returned = _call(handler, ctx, lines)
+        if not isinstance(returned, Mapping) and not request.get("any"):
+            raise calling.not_a_dict(returned)
+        outputs = _outputs(cast("object", returned))
         return b'{"outputs":' + outputs + b',"lines":' + orjson.dumps(_clean(lines)) + b"}"
     except errors.AttemptFailed as failed:
         return orjson.dumps({"error": _failure(failed), "lines": _clean(lines)})
@@ -75,10 +81,8 @@ def _call(handler: calling.Handler, ctx: context.Context, lines: list[str]) -> o
 
 
 def _outputs(returned: object) -> bytes:
-    if not isinstance(returned, Mapping):
-        raise calling.not_a_dict(returned)
     try:
-        data = canonical.dumps(canonical.admit(cast("object", returned)))
+        data = canonical.dumps(canonical.admit(returned))
     except errors.InvalidInput as error:
         raise errors.AttemptFailed(f"the outputs are not JSON: {error.message}", code="HANDLER_RETURN") from error
     if len(data) > frames.MAX_BYTES:
