@@ -9,7 +9,7 @@ from typing import Any, cast
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from openskelo.contract import chain, receipts
+from openskelo.contract import chain, pruned, receipts
 from openskelo.kernel import events
 from openskelo.kernel import receipts as kernel_receipts
 from openskelo.values import canonical
@@ -42,6 +42,9 @@ def honest(log: list[events.Event]) -> list[events.Event]:
         if isinstance(event, events.ApprovalResolved) and event.resolution["status"] != "modified":
             told.append(dataclasses.replace(event, digest=asked[event.approval_id]))
             continue
+        if isinstance(event, events.RunEnded) and event.receipt_head is not None:
+            told.append(dataclasses.replace(event, receipt_head=prev))
+            continue
         receipt = receipts.of(event)
         if receipt is None:
             told.append(event)
@@ -65,6 +68,19 @@ def test_every_history_of_the_kernel_verifies(seed: int) -> None:
     found = chain.verify_lines(stage.sealed(honest(play.log)), workflow=play.workflow)
     assert (found.problems, found.ended, found.folded) == ((), True, True)
     assert (found.events, found.receipts) == (len(play.log), play.run.receipts)
+
+
+@settings(max_examples=100)
+@given(st.integers(0, 2**32), st.integers(0, 100))
+def test_every_history_verifies_pruned_too_with_all_its_receipts(seed: int, whole: int) -> None:
+    play = history(seed)
+    lines = stage.sealed(honest(play.log))
+    shorter = [line if at < whole else pruned.shorten(line) for at, line in enumerate(lines)]
+    found = chain.verify_lines(shorter, workflow=play.workflow)
+    assert (found.problems, found.ended, found.receipts) == ((), True, play.run.receipts)
+    assert found.pruned == sum(map(pruned.is_pruned, shorter))
+    assert receipts.collect(shorter) == receipts.collect(lines)
+    assert [pruned.shorten(line) for line in shorter] == [pruned.shorten(line) for line in lines]
 
 
 @settings(max_examples=100)

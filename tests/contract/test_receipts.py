@@ -42,7 +42,7 @@ def test_receipts_are_listed_in_the_order_of_the_log() -> None:
     ]
 
 
-def test_pruned_lines_have_no_receipt() -> None:
+def test_pruned_lines_without_a_receipt_have_none() -> None:
     lines = [records.pruned(line) for line in records.ended().lines]
     assert receipts.collect(lines) == []
 

@@ -65,6 +65,7 @@ def test_the_facts_of_a_run_of_one_node_are_exactly_these() -> None:
             at=START + 5,
             ending="ok",
             spent={"steps": 1, "tokens": 0, "costNanousd": 0, "toolNanousd": 0, "wallMs": 5},
+            receipt_head=receipts.digest(receipt),
         ),
     ]
 

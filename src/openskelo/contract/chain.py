@@ -229,7 +229,7 @@ class Verifier:
         if "data" not in opened:
             self._pruned += 1
             self._sense = self._sense or Sense(cast("str", self.run_id), None)
-            self._sense.blind = True
+            self._sense.lose(opened, at)
             return None
         event = sealed.decode(opened, name, at)
         self._make_sense(event)
@@ -272,19 +272,32 @@ class Sense:
         self._story = story.Story(run_id)
         self._fold = None if workflow is None else fold.Fold(run_id, workflow)
         self._created: events.RunCreated | None = None
-        self._last_receipt: str = kernel_receipts.GENESIS
+        self._last_receipt: str | None = kernel_receipts.GENESIS  # None: not known
 
     @property
     def folding(self) -> bool:
         """Whether the kernel judges too."""
         return self._fold is not None and not self.blind
 
+    def lose(self, opened: JsonObject, at: int) -> None:
+        """Take in a line that gave up its data; a sealed.Fault if the receipt that it has kept does not fit."""
+        self.blind = True
+        if "receipt" in opened:
+            self.receipts += 1
+            refused = receipts.kept_fault(opened, at, self._last_receipt)
+            self._follow(cast("JsonObject", opened["receipt"]), refused)
+        elif receipts.may_have_one(cast("str", opened["type"])):
+            self._last_receipt = None
+
     def check(self, event: events.Event) -> None:
         """Take the next event in; a sealed.Fault if it cannot have happened."""
         if isinstance(event, events.RunCreated):
             self._created = event
         if isinstance(event, receipts.Receipted):
-            self._check_receipt(event)
+            self.receipts += 1
+            self._follow(event.receipt, receipts.fault(event, self._created, self._last_receipt))
+        if isinstance(event, events.RunEnded) and event.receipt_head is not None:
+            self._check_head(event.receipt_head)
         if self.blind:
             return
         refused = self._story.tell(event)
@@ -293,14 +306,14 @@ class Sense:
         if refused is not None:
             raise sealed.Fault("EVENT_IMPOSSIBLE", refused)
 
-    def _check_receipt(self, event: receipts.Receipted) -> None:
-        self.receipts += 1
-        if self._created is None:
-            return
-        refused = receipts.fault(event, self._created, None if self.blind else self._last_receipt)
+    def _follow(self, receipt: JsonObject, refused: str | None) -> None:
         if refused is not None:
             raise sealed.Fault("RECEIPT_INVALID", refused)
-        self._last_receipt = kernel_receipts.digest(event.receipt)
+        self._last_receipt = kernel_receipts.digest(receipt)
+
+    def _check_head(self, head: str) -> None:
+        if self._last_receipt not in (None, head):
+            raise sealed.Fault("RECEIPT_INVALID", f"the run ended with receipt {head}, which is not its last one")
 
 
 def _span(first: int, last: int) -> str:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias, cast
 
+import orjson
+
 from openskelo.contract import envelope, fields
-from openskelo.kernel import events
+from openskelo.kernel import events, ids
 from openskelo.kernel import receipts as kernel_receipts
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.values import canonical
@@ -21,6 +23,7 @@ _STATUS: Mapping[type[events.Event], kernel_receipts.Status] = {
     events.AttemptInterrupted: "interrupted",
     events.AttemptCancelled: "cancelled",
 }
+_STATUS_BY_NAME = {events.NAMES[kind]: status for kind, status in _STATUS.items()}
 _TEXTS = ("plan_id", "step_id", "op", "output_ref", "status")
 _HASHES = ("inputs_hash", "output_hash", "workflow_hash", "prev")
 _COUNTS = ("ts", "visit", "attempt")
@@ -39,12 +42,13 @@ def of(event: events.Event) -> JsonObject | None:
 
 
 def collect(lines: Iterable[bytes]) -> list[JsonObject]:
-    """The receipts of trusted lines (our own log), in the order of the log; pruned lines have none."""
+    """The receipts of trusted lines (our own log), in the order of the log; those that pruned lines have kept too."""
     found: list[JsonObject] = []
     for line in lines:
         if line.startswith(b'{"dataHash"'):
-            continue
-        receipt = of(envelope.open_line(line)[1])
+            receipt = cast("JsonObject | None", cast("JsonObject", orjson.loads(line)).get("receipt"))
+        else:
+            receipt = of(envelope.open_line(line)[1])
         if receipt is not None:
             found.append(receipt)
     return found
@@ -67,18 +71,16 @@ def _steady(receipt: JsonObject) -> JsonObject:
     return steady
 
 
-def fault(event: Receipted, created: events.RunCreated, previous: str | None) -> str | None:
+def fault(event: Receipted, created: events.RunCreated | None, previous: str | None) -> str | None:
     """What is wrong with the receipt of an untrusted event, in words; None when it fits event, run and predecessor.
 
-    `previous` is the digest of the receipt before it, or None when that is not known.
+    `created` (pruned) and `previous`, the digest of the receipt before, are None when they are not known.
     """
     receipt = event.receipt
     if (shape := _shape(receipt)) is not None:
         return shape
     status = _STATUS[type(event)]
     expected: dict[str, Json] = {
-        "plan_id": created.workflow,
-        "workflow_hash": created.workflow_hash,
         "step_id": event.node,
         "ts": event.at,
         "visit": event.visit,
@@ -86,6 +88,8 @@ def fault(event: Receipted, created: events.RunCreated, previous: str | None) ->
         "status": status,
         "output_ref": f"var:{event.node}" if status == "succeeded" else "none",
     }
+    if created is not None:
+        expected |= {"plan_id": created.workflow, "workflow_hash": created.workflow_hash}
     if event.item is not None:
         expected["item"] = event.item
     if previous is not None:
@@ -98,6 +102,33 @@ def fault(event: Receipted, created: events.RunCreated, previous: str | None) ->
     if ("item" in receipt) != (event.item is not None):
         return f"the receipt of {event.node} is about another item"
     return None
+
+
+def kept_fault(opened: JsonObject, at: int, previous: str | None) -> str | None:
+    """What is wrong with the receipt that an untrusted, pruned line has kept, in words; None when it fits the line.
+
+    The line's own hash does not cover it: the receipts around it do, and what `run.ended` says of the last one.
+    """
+    receipt = cast("JsonObject", opened["receipt"])
+    if (shape := _shape(receipt)) is not None:
+        return shape
+    status = _STATUS_BY_NAME.get(cast("str", opened["type"]))
+    if status is None:
+        return f"{opened['type']} has no receipt"
+    if opened.get("nodeId") != ids.derive(cast("str", opened["runId"]), cast("str", receipt["step_id"])):
+        return "the receipt is about another node"
+    expected: dict[str, Json] = {"ts": at, "status": status}
+    if previous is not None:
+        expected["prev"] = previous
+    for key, value in expected.items():
+        if receipt[key] != value:
+            return f"the receipt of {receipt['step_id']} says {key} {receipt[key]!r}; it should be {value!r}"
+    return None
+
+
+def may_have_one(name: str) -> bool:
+    """Whether events of that type carry a receipt."""
+    return name in _STATUS_BY_NAME
 
 
 def stored_digest(stored: JsonObject) -> str:

@@ -15,7 +15,7 @@ from openskelo.values import canonical
 
 _TEXTS = ("hash", "id", "prev", "runId", "ts", "type")
 _KEYS = frozenset((*_TEXTS, "seq"))
-_SHAPES: tuple[set[str], ...] = ({*_KEYS, "data"}, {*_KEYS, "dataHash"})
+_SHAPES: tuple[set[str], ...] = ({*_KEYS, "data"}, {*_KEYS, "dataHash"}, {*_KEYS, "dataHash", "receipt"})
 _UUID_DASHES = (8, 13, 18, 23)
 
 
@@ -43,8 +43,8 @@ def parse(line: bytes) -> JsonObject:
     texts = [found[key] for key in (*_TEXTS, "nodeId", "dataHash") if key in found]
     if not all(isinstance(text, str) for text in texts) or type(found["seq"]) is not int:
         raise Fault("LINE_INVALID", "not an event: a field holds the wrong kind of value")
-    if "data" in found and not isinstance(found["data"], dict):
-        raise Fault("LINE_INVALID", "not an event: data is not an object")
+    if not all(isinstance(found[key], dict) for key in ("data", "receipt") if key in found):
+        raise Fault("LINE_INVALID", "not an event: data or receipt is not an object")
     if not is_uuid(cast("str", found["runId"])):
         raise Fault("LINE_INVALID", "not an event: runId is not a UUID")
     return cast("JsonObject", opened)
@@ -65,12 +65,14 @@ def check_bytes(line: bytes, opened: JsonObject) -> None:
     if opened["id"] != envelope.event_id(run_id, seq):
         raise Fault("ID_MISMATCH", f"the id is not that of seq {seq} of this run")
     data_hash, first = _data(opened)
-    kept = {key: value for key, value in opened.items() if key not in ("data", "dataHash", "hash")}
+    kept = {key: value for key, value in opened.items() if key not in ("data", "dataHash", "hash", "receipt")}
     rest = _canonical(kept)
     digest = envelope.link(cast("str", opened["prev"]), rest, data_hash)
     if digest != opened["hash"]:
         raise Fault("HASH_MISMATCH", f"seq {seq} was changed: its hash does not fit its content")
     sealed = b'{%b,"hash":"%b",%b' % (first, digest.encode(), rest[1:])
+    if "receipt" in opened:  # what a pruned line has kept stands in the midst of the rest
+        sealed = _canonical(opened)
     if sealed != line:
         raise Fault("NOT_CANONICAL", f"seq {seq} is not written as it was sealed", first_difference(sealed, line))
 

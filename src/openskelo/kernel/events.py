@@ -297,12 +297,13 @@ class RunEnding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunEnded:
-    """The last event of every finished run."""
+    """The last event of every finished run. `receipt_head` names its last receipt, and with it all before."""
 
     at: int
     ending: Ending
     error: JsonObject | None = None
     spent: JsonObject | None = None
+    receipt_head: str | None = None
 
 
 Event: TypeAlias = (

@@ -45,7 +45,7 @@ def follow(run: Run, at: int) -> events.Event | None:
     if run.ready and (started := _start(run, at)) is not None:
         return started
     if not run.unfinished:
-        return events.RunEnded(at=at, ending="ok", spent=_totals(run, at))
+        return events.RunEnded(at=at, ending="ok", spent=_totals(run, at), receipt_head=record.head(run))
     return _stuck(run, at)
 
 
@@ -113,7 +113,9 @@ def _wind_down(run: Run, at: int) -> events.Event:
             at=at, approval_id=asked.id, node=asked.node, visit=asked.visit, reason="ending"
         )
     ending = cast("events.Ending", run.ending)
-    return events.RunEnded(at=at, ending=ending, error=run.error, spent=_totals(run, at))
+    return events.RunEnded(
+        at=at, ending=ending, error=run.error, spent=_totals(run, at), receipt_head=record.head(run)
+    )
 
 
 def _bounce(run: Run, at: int) -> events.Event:

@@ -77,3 +77,8 @@ def cut(run: Run, flight: InFlight, at: int, status: receipts.Status) -> dict[st
     """The receipt of an attempt that was stopped: its outcome is unknown to the log."""
     evidence = Evidence(status=status, metrics=Metrics(wall_ms=max(0, at - flight.started_at)))
     return receipt(run, flight, evidence, at)
+
+
+def head(run: Run) -> str | None:
+    """The name of the run's last receipt, which through its `prev` stands for all of them; None without any."""
+    return None if run.last_receipt is None else receipts.digest(run.last_receipt)
