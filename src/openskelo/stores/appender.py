@@ -166,6 +166,7 @@ class Appender:
             document = orjson.dumps(approval.document)
             execute(sql["open_approval"], (approval.approval_id, approval.run_id, approval.node, document))
         for approval_id in append.closed:
+            execute(sql["mark_approval"], (approval_id,))
             execute(sql["close_approval"], (approval_id,))
         self._insert_blobs(append)
         for command in append.consumed:

@@ -173,6 +173,10 @@ class Log(Protocol):
         """One approval while it is open, else None."""
         ...
 
+    async def asker(self, approval_id: str) -> str | None:
+        """The run that asks, or has asked, for an approval; None for an id that no approval ever had."""
+        ...
+
     async def post(self, run_id: str, body: JsonObject) -> int:
         """Leave a command for the run's driver, durably; gives its id (NotFound for an unknown run)."""
         ...

@@ -24,6 +24,7 @@ class MemoryData:
     added: list[tuple[str, int, int]] = field(default_factory=list[tuple[str, int, int]])  # run, seq before, seq after
     rows: dict[str, log.RunRow] = field(default_factory=dict[str, log.RunRow])
     approvals: dict[str, log.ApprovalRow] = field(default_factory=dict[str, log.ApprovalRow])
+    closed: dict[str, str] = field(default_factory=dict[str, str])
     commands: dict[int, log.PostedCommand] = field(default_factory=dict[int, log.PostedCommand])
     blobs: dict[str, bytes] = field(default_factory=dict[str, bytes])
     cache: dict[str, JsonObject] = field(default_factory=dict[str, JsonObject])
@@ -89,7 +90,9 @@ class MemoryLog:
         for approval in append.opened:
             data.approvals[approval.approval_id] = approval
         for approval_id in append.closed:
-            data.approvals.pop(approval_id, None)
+            gone = data.approvals.pop(approval_id, None)
+            if gone is not None:
+                data.closed[approval_id] = gone.run_id
         for command in append.consumed:
             del data.commands[command]
         data.blobs.update(append.blobs)
@@ -169,6 +172,11 @@ class MemoryLog:
     async def approval(self, approval_id: str) -> log.ApprovalRow | None:
         """One approval while it is open, else None."""
         return self._data.approvals.get(approval_id)
+
+    async def asker(self, approval_id: str) -> str | None:
+        """The run that asks, or has asked, for an approval; None for an id that no approval ever had."""
+        found = self._data.approvals.get(approval_id)
+        return self._data.closed.get(approval_id) if found is None else found.run_id
 
     async def post(self, run_id: str, body: JsonObject) -> int:
         """Leave a command for the run's driver; gives its id (NotFound for an unknown run)."""

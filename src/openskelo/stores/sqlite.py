@@ -163,6 +163,11 @@ class SqliteLog:
         found = self._one("read_approval", approval_id)
         return None if found is None else _approval_row(found)
 
+    async def asker(self, approval_id: str) -> str | None:
+        """The run that asks, or has asked, for an approval; None for an id that no approval ever had."""
+        found = self._one("read_asker", approval_id)
+        return None if found is None else found[0]
+
     async def post(self, run_id: str, body: JsonObject) -> int:
         """Leave a command for the run's driver, durably; gives its id (NotFound for an unknown run)."""
         with _faults():

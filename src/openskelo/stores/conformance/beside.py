@@ -73,6 +73,7 @@ async def approvals_are_listed_while_open(open_log: rig.Open) -> None:
         await store.append([rig.append(2, b"3", closed=("a", "unknown"))])
         rig.same(await store.approvals(), [second, third])
         rig.same(await store.approval("a"), None)
+        rig.same([await store.asker(asked) for asked in ("a", "b", "unknown")], [rig.RUN, rig.OTHER, None])
 
 
 async def commands_wait_until_consumed(open_log: rig.Open) -> None:

@@ -3,6 +3,16 @@
 INSERT INTO approvals (approval_id, run_id, node, document) VALUES (?, ?, ?, ?)
 ON CONFLICT (approval_id) DO UPDATE SET run_id = excluded.run_id, node = excluded.node, document = excluded.document;
 
+-- name: mark_approval
+-- Remembers which run asked, of an approval that is taken off the list next.
+INSERT INTO closed_approvals (approval_id, run_id) SELECT approval_id, run_id FROM approvals WHERE approval_id = ?
+ON CONFLICT (approval_id) DO NOTHING;
+
+-- name: read_asker
+-- The run that asks or has asked.
+SELECT run_id FROM approvals WHERE approval_id = ?1
+UNION ALL SELECT run_id FROM closed_approvals WHERE approval_id = ?1;
+
 -- name: close_approval
 -- Takes an approval off the list of open ones.
 DELETE FROM approvals WHERE approval_id = ?;

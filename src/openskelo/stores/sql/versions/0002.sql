@@ -10,3 +10,9 @@ CREATE TABLE notes (
   document BLOB NOT NULL
 ) WITHOUT ROWID;
 CREATE INDEX notes_oldest ON notes (at);
+
+-- Which run asked, of approvals that are answered or withdrawn.
+CREATE TABLE closed_approvals (
+  approval_id TEXT PRIMARY KEY,
+  run_id TEXT NOT NULL
+) WITHOUT ROWID;
