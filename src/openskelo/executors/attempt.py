@@ -32,6 +32,8 @@ _MAX_PREPARED = 16_384
 #: The name of an answer that a contract or a gate refused.
 _REFUSED = "answer.refused.txt"
 _NOTHING = canonical.digest_bytes(b"")
+#: The contract of what keeps any.
+_FREE = ports.Ports((), "value", None, free=True)
 
 
 class Blobs(Protocol):
@@ -240,10 +242,11 @@ class Performer:
 
     def _prepare(self, node: definition.Node) -> _Prepared:
         own = node.handler == "builtin:write-file"  # an author may let it write outside the roots
-        outputs = self._compile(node.outputs, "output", anywhere=own)
+        free = node.step is not None  # what a step is given and gives is held to the contract of its op
+        outputs = _FREE if free else self._compile(node.outputs, "output", anywhere=own)
         prepared = _Prepared(
             node=node,
-            inputs=self._compile(node.inputs, "input"),
+            inputs=_FREE if free else self._compile(node.inputs, "input"),
             outputs=outputs,
             work=work.resolve(node, self._means, outputs),
         )
@@ -337,6 +340,7 @@ class Performer:
                 ),
                 artifacts=tuple(notes),
                 feedback=feedback,
+                holds=one.holds,
             ),
             blobs=blobs,
         )
@@ -349,7 +353,13 @@ def _is_repairable(one: job.Job, failure: outcome.Failure) -> bool:
 
 def _failure(error: errors.OpenSkeloError, retryable: bool, retry_after_ms: int | None = None) -> outcome.Failure:
     message = f"{error.message} ({error.hint})" if error.hint else error.message
-    return outcome.Failure(code=error.code, message=message, retryable=retryable, retry_after_ms=retry_after_ms)
+    return outcome.Failure(
+        code=error.code,
+        message=message,
+        retryable=retryable,
+        retry_after_ms=retry_after_ms,
+        denied=isinstance(error, errors.Denied),
+    )
 
 
 def _contract(code: str, problems: list[str] | tuple[str, ...], *, retryable: bool) -> _Broken:

@@ -35,7 +35,8 @@ class File:
 class Job:
     """`inputs` are the work's own copy; `lines` become the attempt's log, `files` its artifacts by name.
 
-    `heard` is what a model has said so far; `answer` its whole answer, once it is there.
+    `heard` is what a model has said so far; `answer` its whole answer, once it is there. `holds` is what the check or
+    the condition of a plan's step came to.
     """
 
     task: task.Task
@@ -45,6 +46,7 @@ class Job:
     files: dict[str, File] = field(default_factory=fresh.a_dict)
     heard: list[str] = field(default_factory=fresh.a_list)
     answer: str | None = None
+    holds: bool | None = None
 
 
 #: Does the work of a node: gives what came back (not yet checked), or raises AttemptFailed.

@@ -20,12 +20,15 @@ _ARTIFACT = re.compile(r"artifact://[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-
 class Ports:
     """A node's inputs or outputs as one compiled contract.
 
-    `word` is `input` or `output`. With `roots`, the path of a `file` port must lead into one of them.
+    `word` is `input` or `output`. With `roots`, the path of a `file` port must lead into one of them. `free`: other
+    values than those of the ports may be there, too.
     """
 
     __slots__ = ("_each", "_ports", "_roots", "_special", "_whole", "_word", "defaults", "schema")
 
-    def __init__(self, ports: Sequence[definition.Port], word: str, roots: Sequence[Path] | None) -> None:
+    def __init__(
+        self, ports: Sequence[definition.Port], word: str, roots: Sequence[Path] | None, *, free: bool = False
+    ) -> None:
         self._ports = {port.name: port for port in ports}
         self._word = word
         self._roots = roots
@@ -35,7 +38,7 @@ class Ports:
         # `$ref` and `$id` mean something else inside a larger schema: such ports are compiled one by one.
         alone = any(b'"$' in orjson.dumps(port.schema) for port in ports)
         self._each = {port.name: schema.compile(port.schema) for port in ports} if alone else None
-        self._whole = schema.compile(_object(ports, {} if alone else None))
+        self._whole = schema.compile({} if free else _object(ports, {} if alone else None))
 
     def problems(self, values: JsonObject, where: place.Place) -> tuple[str, ...]:
         """Every way in which `values` break the contract, in words that hold no value; empty when they keep it."""

@@ -36,6 +36,10 @@ class Means:
 
 def resolve(node: definition.Node, means: Means, outputs: ports.Ports) -> job.Work:
     """The work of `node`; AttemptFailed, never retried, when there is no such handler."""
+    if node.step is not None:
+        from openskelo.executors.ops import step  # noqa: PLC0415 -- only plans need it
+
+        return step.resolve(node, node.step, means)
     match node.mode:
         case "deterministic":
             return _handler(node, node.handler or "", means)

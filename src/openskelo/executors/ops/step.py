@@ -1,0 +1,66 @@
+"""Which work a step of a plan stands for: its op, whose one value becomes the step's outputs.
+
+An op is made of a node and the means to do its work. Its job's `inputs` are the step's arguments with a value in the
+place of every ref; it gives the step's value, raises AttemptFailed (Denied when it was not allowed), and says in
+`job.holds` what its check or its condition came to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias, assert_never
+
+from openskelo import errors
+from openskelo.executors import job, limit, work
+from openskelo.kernel import definition
+from openskelo.kernel.json import Json, JsonObject
+
+Op: TypeAlias = Callable[[job.Job], Awaitable[Json]]
+
+#: The key of the value of a step that saves it nowhere.
+UNSAVED = "output"
+
+
+def outputs(step: definition.Step, value: Json) -> JsonObject:
+    """The outputs of a step that has come to `value`; a retry saves what its target gives, and nothing of its own."""
+    return {UNSAVED if step.save_as is None or step.op == "retry" else step.save_as: value}
+
+
+def resolve(node: definition.Node, step: definition.Step, means: work.Means) -> job.Work:
+    """The work of a plan's step (AttemptFailed, never retried, when its op has what it needs not)."""
+    op = _op(node, step, means)
+
+    async def perform(one: job.Job) -> object:
+        return outputs(step, await limit.within(node.timeout_ms, op(one)))
+
+    return perform
+
+
+def _op(node: definition.Node, step: definition.Step, means: work.Means) -> Op:  # noqa: ARG001 -- P3 fills in
+    match step.op:
+        case "branch":
+            from openskelo.executors.ops import branch  # noqa: PLC0415 -- each op is loaded when first used
+
+            return branch.make(step)
+        case "retry":
+            from openskelo.executors.ops import retry  # noqa: PLC0415
+
+            return retry.make(step)
+        case "emit":
+            from openskelo.executors.ops import emit  # noqa: PLC0415
+
+            return emit.make(step)
+        case "transform":
+            from openskelo.executors.ops import transform  # noqa: PLC0415
+
+            return transform.make(step)
+        case "ask_human":
+            raise _not_performed("a question is answered by a person, not performed")
+        case "route_expert" | "tool_call" | "verify":
+            raise _not_performed(f"{step.op} is not there yet")
+        case _:
+            assert_never(step.op)
+
+
+def _not_performed(message: str) -> errors.AttemptFailed:
+    return errors.AttemptFailed(message, code="NOT_PERFORMED", retryable=False)
