@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 from openskelo.handlers import registry as registries
 from openskelo.kernel import definition, fresh
 from openskelo.kernel.json import Json, JsonObject
+from openskelo.value import value
 
 if TYPE_CHECKING:
     from openskelo.providers import config
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Project:
     """What the project allows its nodes: roots and switches from `skelo.yaml`, all paths real and absolute.
 
@@ -45,7 +46,7 @@ class Shared:
     checked: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Task:
     """`inputs` are complete (bindings, transforms and defaults applied), `now` is the recorded start of the visit (ms).
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, fields
+from dataclasses import MISSING, Field, fields, replace
 from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar, cast
 
 from openskelo import errors
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
+from openskelo.value import value
 
 if TYPE_CHECKING:
 
@@ -21,7 +22,17 @@ _Value = TypeVar("_Value", bound="_Record")
 
 def encode(workflow: definition.Workflow) -> JsonObject:
     """The workflow as JSON; whatever has its default is left out, and so is an empty `hash`."""
+    if workflow.document is not None:
+        return {**workflow.document, "hash": workflow.hash}
     return cast("JsonObject", _WORKFLOW.encode(workflow))
+
+
+def sealed(workflow: definition.Workflow, digest: Callable[[JsonObject], str]) -> definition.Workflow:
+    """The workflow with its hash, as `digest` takes it; it keeps the form that was hashed, which pinning it needs."""
+    document = encode(replace(workflow, hash=""))
+    whole = replace(workflow, hash=digest(document))
+    object.__setattr__(whole, "document", document)
+    return whole
 
 
 def encode_node(node: definition.Node) -> JsonObject:
@@ -34,7 +45,7 @@ def decode(document: JsonObject) -> definition.Workflow:
     return cast("definition.Workflow", _WORKFLOW.decode(document))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class _Form:
     """How a value is written and read."""
 
@@ -174,7 +185,7 @@ def _optional(form: _Form) -> _Form:
 
 def _record(kind: type[_Value], forms: Mapping[str, _Form]) -> _Form:
     """A dataclass: its fields by name, without those at their default."""
-    parts = tuple((field.name, _default(field), forms[field.name]) for field in fields(kind))
+    parts = tuple((field.name, _default(field), forms[field.name]) for field in fields(kind) if field.init)
     needed = frozenset(name for name, default, _ in parts if default is MISSING)
     blank = {"hash": ""} if "hash" in forms else {}
     decoders = {name: form.decode for name, form in forms.items()}

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, TypeAlias
 
 from openskelo.kernel import fresh
 from openskelo.kernel.json import JsonObject, Stored
 from openskelo.kernel.outcome import Failure, Outcome
+from openskelo.value import value
 
 Answer = Literal["approved", "denied", "modified"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Kept:
     """A finished node that a forked run takes over."""
 
@@ -22,9 +23,12 @@ class Kept:
     items: tuple[Stored, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class CreateRun:
-    """Begin. `definition` names the blob that holds the pinned workflow."""
+    """Begin. `definition` names the blob that holds the pinned workflow.
+
+    A plan's `contexts` have been read; `variables` are those that a fork of a plan goes on with.
+    """
 
     at: int
     definition: str
@@ -34,9 +38,11 @@ class CreateRun:
     global_mode: Literal["PLANNING", "IMPLEMENTATION"] = "IMPLEMENTATION"
     parent: JsonObject | None = None
     kept: Mapping[str, Kept] = field(default_factory=fresh.a_dict)
+    contexts: Stored | None = None
+    variables: Mapping[str, Stored] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Ask:
     """What a person is to be asked, rendered and bound by `digest`; large `args` are `stored` instead."""
 
@@ -48,7 +54,7 @@ class Ask:
     stored: Stored | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Cached:
     """An earlier result of the same work on the same inputs."""
 
@@ -58,7 +64,7 @@ class Cached:
     source: JsonObject
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ResolveNode:
     """The values of a visit's expressions: skip it, fail it, answer it from the cache, ask first, or let it start."""
 
@@ -74,7 +80,7 @@ class ResolveNode:
     cached: Cached | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ReportAttempt:
     """An executor reports the outcome of an attempt."""
 
@@ -86,7 +92,7 @@ class ReportAttempt:
     item: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ReportInterrupted:
     """The driver stopped an attempt because the run is suspended."""
 
@@ -97,7 +103,7 @@ class ReportInterrupted:
     item: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class AnswerApproval:
     """A person answers. The door has checked `args` against the form and computed what the answer yields.
 
@@ -120,34 +126,34 @@ class AnswerApproval:
     output_hash: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Tick:
     """Time has passed."""
 
     at: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Recover:
     """A new driver has folded the log of a run whose driver died."""
 
     at: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class PauseRun:
     at: int
     by: str
     reason: str = "operator"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ResumeRun:
     at: int
     by: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class CancelRun:
     at: int
     by: str

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from openskelo.kernel import fresh
 from openskelo.kernel.events import Ending
 from openskelo.kernel.json import Json, JsonObject
+from openskelo.value import value
 
 Mode = Literal["ai", "deterministic", "approval", "dag"]
 Effect = Literal["pure", "idempotent", "once"]
@@ -19,7 +20,7 @@ Op = Literal["route_expert", "tool_call", "verify", "transform", "branch", "retr
 PlanMode = Literal["normal", "degraded", "offline"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Port:
     """A named, typed opening of a node or a workflow. `default` counts only when `has_default`."""
 
@@ -32,7 +33,7 @@ class Port:
     description: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Binding:
     """Where an input port's value comes from: another node's output, or (with `node` empty) a workflow input."""
 
@@ -41,7 +42,7 @@ class Binding:
     transform: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Gate:
     """A check before or after a node's work; `params` are those of its `type`."""
 
@@ -51,7 +52,7 @@ class Gate:
     error: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Retry:
     """How often a visit is tried (`max_attempts` counts every try) and how long it waits in between.
 
@@ -69,7 +70,7 @@ class Retry:
 ONE_TRY = Retry()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Bounce:
     """When gate `when_gate` fails, go back to `route_to` with the verdicts as feedback, at most `max_bounces` times.
 
@@ -83,7 +84,7 @@ class Bounce:
     reset: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Approval:
     """A question to a person: the whole work of an approval node, or a checkpoint before another node's work.
 
@@ -101,7 +102,7 @@ class Approval:
     bounce: Bounce | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Foreach:
     """The node runs once for each element of the CEL list `items`, which it sees as `name`."""
 
@@ -110,7 +111,7 @@ class Foreach:
     concurrency: int = 4
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Amount:
     """Quantities that budgets count. Money is in integer nano-dollars, so that sums are exact."""
 
@@ -124,7 +125,7 @@ class Amount:
 NOTHING = Amount()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Limits:
     """The run's budget; None is no limit, 0 allows none."""
 
@@ -135,7 +136,7 @@ class Limits:
     max_tool_nanousd: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Estimate:
     """What the author expects one visit to take."""
 
@@ -144,7 +145,7 @@ class Estimate:
     duration_sec: float = 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Step:
     """A node of a plan: what it does, and where the run goes from there (None: nowhere, the run is over).
 
@@ -166,7 +167,7 @@ class Step:
     max_visits: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Plan:
     """What makes a workflow a plan: one step at a time from `entry` on, over named values.
 
@@ -181,7 +182,7 @@ class Plan:
     contexts: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Node:
     """A place in a run. Everything the kernel and the executors need to know about one block.
 
@@ -219,9 +220,12 @@ class Node:
     step: Step | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Workflow:
-    """A checked definition. `hash` is `sha256:` over the canonical JSON of `codec.encode(workflow)` without `hash`."""
+    """A checked definition. `hash` is `sha256:` over the canonical JSON of `codec.encode(workflow)` without `hash`.
+
+    `document` is that JSON where `codec.sealed` has made it; a changed copy (`dataclasses.replace`) does not have it.
+    """
 
     name: str
     hash: str
@@ -232,3 +236,4 @@ class Workflow:
     limits: Limits = field(default_factory=Limits)
     parallel: int = 64
     plan: Plan | None = None
+    document: JsonObject | None = field(default=None, init=False, compare=False, repr=False)

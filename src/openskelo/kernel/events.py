@@ -6,16 +6,17 @@ Every field is JSON already; `at` (milliseconds) travels in the envelope, everyt
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any, Literal, TypeAlias
 
 from openskelo.kernel.json import Json, JsonObject, Stored
+from openskelo.value import value
 
 Ending = Literal["ok", "failed", "cancelled", "budget_exceeded", "denied", "escalated"]
 Next = Literal["retry", "repair", "bounce", "ask", "go", "fail"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class RunCreated:
     """A run exists: it pins the workflow by hash; `parent` names the run it was forked from.
 
@@ -36,7 +37,7 @@ class RunCreated:
     variables: JsonObject | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class NodeKept:
     """A forked run takes over a finished node of its parent."""
 
@@ -47,7 +48,7 @@ class NodeKept:
     items: tuple[Stored, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class NodeResolved:
     """The expressions of a visit have values: transformed inputs, and the elements of a foreach."""
 
@@ -59,7 +60,7 @@ class NodeResolved:
     count: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class NodeSkipped:
     """The node does not run: its `when` said no, what it needs was skipped, or a person who may said no to it."""
 
@@ -69,7 +70,7 @@ class NodeSkipped:
     reason: Literal["when", "upstream", "denied"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class NodeFinished:
     """All items of a foreach are done."""
 
@@ -78,7 +79,7 @@ class NodeFinished:
     visit: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class NodeFailed:
     """The node failed without an attempt to blame: an expression, a denial, a refusal by policy."""
 
@@ -89,7 +90,7 @@ class NodeFailed:
     ending: Ending = "failed"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class NodeBounced:
     """A gate or a person sent the work back to `route_to`; every node of `reset` is entered anew."""
 
@@ -103,7 +104,7 @@ class NodeBounced:
     feedback: Json = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class AttemptStarted:
     """The intent to work is durable; the work may start."""
 
@@ -114,7 +115,7 @@ class AttemptStarted:
     item: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class AttemptSucceeded:
     """Valid outputs, judged and kept. `goto` is where the branch of a plan goes; without one it ends the run."""
 
@@ -131,7 +132,7 @@ class AttemptSucceeded:
     goto: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class AttemptFailed:
     """The attempt did not succeed, and what happens next.
 
@@ -157,7 +158,7 @@ class AttemptFailed:
     outputs: Stored | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class AttemptInterrupted:
     """The attempt was cut. `uncertain`: it may have had its effect, and must not be repeated unasked."""
 
@@ -171,7 +172,7 @@ class AttemptInterrupted:
     item: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class AttemptCancelled:
     """The attempt was stopped because the run ends or its place is entered anew."""
 
@@ -184,7 +185,7 @@ class AttemptCancelled:
     item: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class RetryDue:
     """The wait before the next attempt is over."""
 
@@ -194,7 +195,7 @@ class RetryDue:
     item: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ApprovalRequested:
     """A person is asked. `tool.args` is exactly what is asked for; `digest` binds the answer to it."""
 
@@ -211,7 +212,7 @@ class ApprovalRequested:
     expires_at: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ApprovalResolved:
     """A person (or the clock, by `timer`) answered. A modified answer has a digest of its own."""
 
@@ -226,7 +227,7 @@ class ApprovalResolved:
     reason: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ApprovalWithdrawn:
     """The question no longer stands."""
 
@@ -237,7 +238,7 @@ class ApprovalWithdrawn:
     reason: Literal["ending", "bounce"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class RunStalled:
     """A loop makes no progress; a person is asked before it goes on."""
 
@@ -249,7 +250,7 @@ class RunStalled:
     item: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ArtifactCreated:
     """A file was kept."""
 
@@ -261,14 +262,14 @@ class ArtifactCreated:
     item: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class RunRecovered:
     """A new driver took over after the last one died; attempts in flight were lost."""
 
     at: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class RunPaused:
     """Nothing new starts until the run is resumed."""
 
@@ -277,7 +278,7 @@ class RunPaused:
     by: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class RunResumed:
     """The run goes on."""
 
@@ -285,7 +286,7 @@ class RunResumed:
     by: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class RunEnding:
     """The end is decided; what is in flight is being stopped."""
 
@@ -295,7 +296,7 @@ class RunEnding:
     by: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class RunEnded:
     """The last event of every finished run. `receipt_head` names its last receipt, and with it all before."""
 

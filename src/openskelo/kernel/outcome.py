@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from openskelo.kernel.json import Json, JsonObject, Stored
+from openskelo.value import value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Failure:
     """Why an attempt did not succeed. `gate` names the first gate that failed, if one did.
 
@@ -24,7 +25,7 @@ class Failure:
     denied: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Metrics:
     """What the attempt really used."""
 
@@ -35,7 +36,7 @@ class Metrics:
     tool_nanousd: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ArtifactNote:
     """A kept file as the log mentions it; the bytes are in the blob store under `hash`."""
 
@@ -47,7 +48,7 @@ class ArtifactNote:
     media_type: str = "text/plain"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Outcome:
     """The result of one attempt, judged: contract and gates have been checked by the executor.
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
-from openskelo.kernel import receipts
+from openskelo.kernel import definition, receipts
 from openskelo.kernel.json import Json
 from openskelo.kernel.outcome import Metrics
 from openskelo.kernel.run import InFlight, Run
+from openskelo.value import value
 
 
 class Tried(Protocol):
@@ -24,7 +25,7 @@ class Tried(Protocol):
     def item(self) -> int | None: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Attempt:
     """An attempt that nobody started: a person's answer, a cached result."""
 
@@ -34,7 +35,7 @@ class Attempt:
     item: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Evidence:
     """How an attempt ended and the hashes that prove it."""
 
@@ -48,14 +49,16 @@ def receipt(run: Run, tried: Tried, evidence: Evidence, at: int) -> dict[str, Js
     """The receipt of one attempt, chained to the run's last one."""
     previous = run.last_receipt
     node = tried.node
+    shape = run.workflow.nodes[node]
+    step = shape.step
     metrics = evidence.metrics
     document: dict[str, Json] = {
         "plan_id": run.workflow.name,
         "step_id": node,
-        "op": run.workflow.nodes[node].mode,
+        "op": shape.mode if step is None else step.op,
         "ts": at,
         "inputs_hash": evidence.inputs_hash or receipts.NOTHING,
-        "output_ref": f"var:{node}" if evidence.status == "succeeded" else "none",
+        "output_ref": output_ref(node, step) if evidence.status == "succeeded" else "none",
         "output_hash": evidence.output_hash or receipts.NOTHING,
         "metrics": {
             "tokens_in": metrics.tokens_in,
@@ -71,6 +74,13 @@ def receipt(run: Run, tried: Tried, evidence: Evidence, at: int) -> dict[str, Js
     if tried.item is not None:
         document["item"] = tried.item
     return document
+
+
+def output_ref(node: str, step: definition.Step | None) -> str:
+    """Under which name later work finds the outputs: a block's own, or that of the variable that a step saves."""
+    if step is None:
+        return f"var:{node}"
+    return "none" if step.save_as is None or step.op == "retry" else f"var:{step.save_as}"
 
 
 def cut(run: Run, flight: InFlight, at: int, status: receipts.Status) -> dict[str, Json]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+from openskelo.value import value
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@value
 class Streak:
     """How often in a row the same verdict came back, and whether the output was the same each time too."""
 

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from dataclasses import field
 from typing import Protocol
 
 from openskelo import errors
 from openskelo.kernel import fresh
 from openskelo.kernel.json import JsonObject
+from openskelo.value import value
 
 _RUN_ID = re.compile(r"[0-9A-Za-z_-]{1,64}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class RunRow:
     """One line of a listing: a projection, kept beside the log and rebuilt from it.
 
@@ -31,7 +32,7 @@ class RunRow:
     parent: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ApprovalRow:
     """An open approval as listings show it."""
 
@@ -41,7 +42,7 @@ class ApprovalRow:
     document: JsonObject
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class PostedCommand:
     """A command that another process left for the run's driver."""
 
@@ -50,7 +51,7 @@ class PostedCommand:
     body: JsonObject
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Added:
     """The lines that one Append has added, and where they stand among those of all runs.
 
@@ -63,7 +64,7 @@ class Added:
     lines: tuple[bytes, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Append:
     """Everything one run adds in one commit.
 
@@ -83,6 +84,14 @@ class Append:
     blobs: Mapping[str, bytes] = field(default_factory=fresh.a_dict)
     consumed: tuple[int, ...] = ()
     cached: Mapping[str, JsonObject] = field(default_factory=fresh.a_dict)
+
+
+@value
+class Swept:
+    """How many values nothing referred to, and their bytes."""
+
+    blobs: int = 0
+    bytes: int = 0
 
 
 def check_run_id(run_id: str) -> None:
@@ -223,6 +232,26 @@ class Log(Protocol):
 
     async def drop_notes(self, prefix: str, *, before: int) -> int:
         """Remove the documents whose key begins so and which were kept before a time; gives how many."""
+        ...
+
+    async def rewrite(self, run_id: str, shorten: Callable[[bytes], bytes]) -> None:
+        """Put `shorten(line)` in the place of every line of a run that has ended, copies of the log included.
+
+        `shorten` of a shortened line must be that line again: a crash leaves some lines as they were, never the first
+        one changed and another not, and doing it again finishes it.
+        """
+        ...
+
+    async def erase(self, run_id: str) -> None:
+        """Remove a run that has ended, and everything kept under its id; its blobs wait for `sweep`."""
+        ...
+
+    async def sweep(self, *, forget: Collection[str] = ()) -> Swept:
+        """Remove the blobs that nothing refers to, and what the runs of `forget` left for others to use again."""
+        ...
+
+    async def compact(self) -> None:
+        """Give the room that was freed back to the disk."""
         ...
 
     async def flush(self) -> None:

@@ -107,7 +107,7 @@ def _certain(outputs: run_outputs.Outputs, nodes: Mapping[str, definition.Node])
 
 def sealed(workflow: definition.Workflow) -> definition.Workflow:
     """The workflow with its hash."""
-    return replace(workflow, hash=canonical.digest(codec.encode(replace(workflow, hash=""))))
+    return codec.sealed(workflow, canonical.digest)
 
 
 def _about(fields: cursor.Fields, setting: Setting) -> definition.Workflow:

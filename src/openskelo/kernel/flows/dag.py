@@ -7,12 +7,12 @@ source it has was skipped; otherwise it is entered with what there is.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from openskelo.kernel import definition
+from openskelo.value import value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Graph:
     """The shape of a workflow, computed once: who waits for whom."""
 
