@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from openskelo.kernel import asking, events, landing, places
+from openskelo.kernel.flows import plan
 from openskelo.kernel.places import asks, needs_resolution
 from openskelo.kernel.run import Run, is_busy
 
@@ -82,6 +83,9 @@ def _run_created(run: Run, event: events.RunCreated) -> None:
     run.parent = event.parent
     nodes = run.workflow.nodes
     run.resolves = frozenset(key for key, node in nodes.items() if places.needs_resolution(run, node))
+    if run.course is not None:
+        plan.begin(run, run.course, event)
+        return
     for node in run.nodes.values():
         if node.waiting == 0:
             places.enter(run, node, event.at)

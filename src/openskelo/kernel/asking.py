@@ -14,6 +14,8 @@ from openskelo.kernel.stall import NO_STREAK
 def requested(run: Run, event: events.ApprovalRequested) -> None:
     """The question is open. One about a node's work holds the step that the answer, or the work, will take."""
     kind = cast("str", event.tool["name"])
+    if kind == "ask_human":  # the question that a step of a plan is
+        kind = "approval"
     index = event.item or 0
     run.asked += 1
     if kind == "approval":

@@ -86,7 +86,11 @@ def _create(run: Run, command: commands.CreateRun) -> tuple[events.Event, ...]:
         global_mode=command.global_mode,
         by=command.by,
         parent=command.parent,
+        contexts=command.contexts,
+        variables=command.variables,
     )
+    if run.course is not None:
+        _admit_fork(run, command)
     for key, node in command.kept.items():
         if not _can_keep(run, key, node):
             raise Refused(
@@ -97,6 +101,13 @@ def _create(run: Run, command: commands.CreateRun) -> tuple[events.Event, ...]:
         for key, node in command.kept.items()
     )
     return (created, *kept)
+
+
+def _admit_fork(run: Run, command: commands.CreateRun) -> None:
+    """Refuse a plan that is to begin where it has no step, or with one that is done already."""
+    start = None if command.parent is None else command.parent.get("node")
+    if start is not None and (start not in run.workflow.nodes or start in command.kept):
+        raise Refused(f"the plan cannot begin with {start}", code="KEPT_INVALID")
 
 
 def _can_keep(run: Run, key: str, kept: commands.Kept) -> bool:
@@ -139,6 +150,7 @@ def _admit(run: Run, node: NodeState, command: commands.ResolveNode) -> None:
         return
     if command.skip:
         wrong = "part of it is under way, and it cannot be skipped any more" if is_under_way(node) else None
+        wrong = wrong if shape.step is None else "a step of a plan is not skipped"
     elif command.cached is not None:
         cacheable = shape.cache and shape.foreach is None and shape.mode != "approval"
         wrong = None if cacheable else "its results are not to be had from the cache"

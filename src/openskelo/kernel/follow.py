@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Literal, cast
 
 from openskelo.kernel import budget, events, questions, record
-from openskelo.kernel.flows import dag
+from openskelo.kernel.flows import dag, plan
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.kernel.run import InFlight, Run
 
@@ -29,7 +29,9 @@ def follow(run: Run, at: int) -> events.Event | None:
         return _wind_down(run, at)
     if run.failed is not None:
         node, error, ending = run.failed
-        return events.RunEnding(at=at, ending=ending, error={**error, "node": node})
+        course = run.course
+        blamed = {**error, "node": node} if course is None else plan.blame(run, course, node, error)
+        return events.RunEnding(at=at, ending=ending, error=blamed)
     if run.limited and (over := budget.overrun(run, at)) is not None:
         return events.RunEnding(at=at, ending="budget_exceeded", error=over)
     if run.bouncing is not None:
@@ -45,6 +47,8 @@ def follow(run: Run, at: int) -> events.Event | None:
     if run.ready and (started := _start(run, at)) is not None:
         return started
     if not run.unfinished:
+        if run.course is not None and (closing := plan.close(run.course, at)) is not None:
+            return closing
         return events.RunEnded(at=at, ending="ok", spent=_totals(run, at), receipt_head=record.head(run))
     return _stuck(run, at)
 
@@ -62,6 +66,8 @@ def _start(run: Run, at: int) -> events.Event | None:
     if run.in_flight and len(run.in_flight) >= run.workflow.parallel:
         return None
     shape = run.workflow.nodes[key]
+    if run.course is not None and (refused := plan.refusal(run, node, at)) is not None:
+        return refused
     if (forbidden := by_mode(run, key, at)) is not None:
         return forbidden
     if run.limited and (refusal := budget.refusal(run, shape.reserve, at)) is not None:
@@ -113,9 +119,7 @@ def _wind_down(run: Run, at: int) -> events.Event:
             at=at, approval_id=asked.id, node=asked.node, visit=asked.visit, reason="ending"
         )
     ending = cast("events.Ending", run.ending)
-    return events.RunEnded(
-        at=at, ending=ending, error=run.error, spent=_totals(run, at), receipt_head=record.head(run)
-    )
+    return events.RunEnded(at=at, ending=ending, error=run.error, spent=_totals(run, at), receipt_head=record.head(run))
 
 
 def _bounce(run: Run, at: int) -> events.Event:

@@ -6,8 +6,9 @@ import heapq
 from typing import Any, assert_never, cast
 
 from openskelo.kernel import definition, events, places
+from openskelo.kernel.flows import plan
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.kernel.run import AttemptId, InFlight, NodeState, Run, Slot
+from openskelo.kernel.run import AttemptId, Course, InFlight, NodeState, Run, Slot
 from openskelo.kernel.stall import NO_STREAK
 
 
@@ -94,7 +95,9 @@ def succeeded(run: Run, event: events.AttemptSucceeded) -> None:
     node.done_slots += 1
     if node.loop.length:
         node.loop = NO_STREAK
-    if run.workflow.nodes[event.node].foreach is None:
+    if run.course is not None:
+        plan.succeeded(run, run.course, node, event)
+    elif run.workflow.nodes[event.node].foreach is None:
         places.finish(run, node, event.at)
     elif node.done_slots == len(node.slots):
         run.finishing[event.node] = None
@@ -130,6 +133,7 @@ def failed(run: Run, event: events.AttemptFailed) -> None:
             places.offer(run, node)
         case "go":
             slot.state = "done"
+            plan.denied(run, cast("Course", run.course), node, event)
         case "fail":
             slot.state = "done"
             places.fail(run, node, event.error, event.ending or "failed")

@@ -130,6 +130,9 @@ def kept(run: Run, event: events.NodeKept) -> None:
     node.outcome = event.outcome
     node.outputs = event.outputs
     node.item_outputs = event.items
+    if run.course is not None:
+        node.status = "done"
+        return
     if event.outcome == "skipped":
         run.skipped.add(event.node)
     _leave(run, node, event.at)

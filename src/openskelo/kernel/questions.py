@@ -10,7 +10,9 @@ from openskelo.kernel.run import InFlight, NodeState, Run
 def about_node(run: Run, node: NodeState, asked: commands.Ask, at: int) -> events.ApprovalRequested:
     """The question an approval node is, or the checkpoint before a node's work."""
     approval_id = ids.derive(run.id, f"approval/{run.asked + 1}")
-    tool: dict[str, Json] = {"id": ids.derive(approval_id, "tool"), "name": "approval", "args": asked.args}
+    step = run.workflow.nodes[node.key].step
+    name = "ask_human" if step is not None and step.op == "ask_human" else "approval"
+    tool: dict[str, Json] = {"id": ids.derive(approval_id, "tool"), "name": name, "args": asked.args}
     if asked.stored is not None:
         tool["stored"] = asked.stored
     return events.ApprovalRequested(

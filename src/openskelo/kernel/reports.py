@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal, assert_never
+from dataclasses import replace
+from typing import Literal, assert_never, cast
 
 from openskelo.errors import Refused
 from openskelo.kernel import commands, definition, events, outcome, questions, record, stall
+from openskelo.kernel.flows import plan
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.kernel.run import InFlight, NodeState, Run, Slot
 
@@ -15,6 +17,8 @@ def decide(run: Run, report: commands.ReportAttempt) -> tuple[events.Event, ...]
     in_flight(run, report)
     artifacts = tuple(artifact(report, note) for note in report.outcome.artifacts)
     failure = report.outcome.failure
+    if failure is None and run.course is not None:
+        failure = plan.verdict(run, run.course, report)
     if failure is not None:
         return (*artifacts, *_failed(run, report, failure))
     return (*artifacts, _succeeded(run, report))
@@ -74,6 +78,7 @@ def _succeeded(run: Run, report: commands.ReportAttempt) -> events.AttemptSuccee
         receipt=_receipt(run, report, "succeeded"),
         verdicts=result.verdicts or None,
         spent=_spent(result.metrics),
+        goto=None if run.course is None else plan.goto(run, report),
     )
 
 
@@ -81,6 +86,8 @@ def _failed(run: Run, report: commands.ReportAttempt, failure: outcome.Failure) 
     node = run.nodes[report.node]
     shape = run.workflow.nodes[report.node]
     slot = node.slots[report.item or 0]
+    if failure.denied:
+        return (_denied(run, report, failure),)
     if failure.repairable and slot.repairs < shape.repairs:
         error = _error(failure, report.outcome.output_hash)
         return (_attempt_failed(run, report, error, way="repair"),)
@@ -88,11 +95,24 @@ def _failed(run: Run, report: commands.ReportAttempt, failure: outcome.Failure) 
     if rule is not None:
         streak = node.loop.extended((failure.code, failure.message), report.outcome.output_hash or "")
         return _loop_or_ask(run, report, failure, streak, rule)
-    if failure.retryable and slot.failures + 1 < shape.retry.max_attempts:
+    if failure.retryable and slot.failures + 1 < _retry(run, report.node).max_attempts:
         streak = slot.streak.extended((failure.code, failure.message), report.outcome.output_hash or "")
         return _loop_or_ask(run, report, failure, streak, None)
     error = _error(failure, report.outcome.output_hash)
     return (_attempt_failed(run, report, error, way="fail"),)
+
+
+def _retry(run: Run, key: str) -> definition.Retry:
+    return run.workflow.nodes[key].retry if run.course is None else plan.retry(run, run.course, key)
+
+
+def _denied(run: Run, report: commands.ReportAttempt, failure: outcome.Failure) -> events.AttemptFailed:
+    """Work that was not allowed ends the run as denied, unless the plan says where it goes on."""
+    told = plan.told_denial(run, report, failure)
+    if told is None:
+        return replace(_attempt_failed(run, report, _error(failure, None), way="fail"), ending="denied")
+    onward = cast("definition.Step", run.workflow.nodes[report.node].step).on_denied
+    return replace(_attempt_failed(run, told, _error(failure, None), way="go"), goto=onward)
 
 
 def _error(failure: outcome.Failure, output_hash: str | None) -> JsonObject:
@@ -116,7 +136,7 @@ def _loop_or_ask(
     run: Run, report: commands.ReportAttempt, failure: outcome.Failure, streak: stall.Streak, rule: int | None
 ) -> tuple[events.Event, ...]:
     """Go round once more, unless the loop makes no progress: then a person is asked."""
-    retry = run.workflow.nodes[report.node].retry
+    retry = _retry(run, report.node)
     error = _error(failure, report.outcome.output_hash)
     kind = stall.kind(streak, retry.stall_after)
     if kind is None:
@@ -179,4 +199,5 @@ def _attempt_failed(
         receipt=_receipt(run, report, "failed"),
         verdicts=result.verdicts or None,
         spent=_spent(result.metrics),
+        outputs=result.outputs,
     )

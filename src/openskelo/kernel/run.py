@@ -73,7 +73,7 @@ class InFlight:
 
 @dataclass(slots=True)
 class OpenApproval:
-    """A question that waits for a person. `kind` is its tool's name."""
+    """A question that waits for a person. `kind` is its tool's name, but that a plan's `ask_human` is an approval."""
 
     id: str
     kind: str
@@ -112,11 +112,26 @@ class PendingBounce:
 
 
 @dataclass(slots=True)
+class Course:
+    """How far the run of a plan has come: its variables, each as the step that saved it has stored it.
+
+    `trying` is the retry under which a step is tried now; `ended` the step that ended the plan, and how.
+    """
+
+    variables: dict[str, Stored] = field(default_factory=fresh.a_dict)
+    contexts: Stored | None = None
+    trying: str | None = None
+    emitted: Stored | None = None
+    ended: tuple[str, Ending] | None = None
+
+
+@dataclass(slots=True)
 class Run:
     """A run in memory. The sets (`ready`, `resolving`, `in_flight`, …) are kept by `apply`, never searched for.
 
     `timers` (retries) and `expiries` (approvals) are heaps whose head always still stands. `ready` is taken from the
-    front, where a plain dict would look through everything that was taken before.
+    front, where a plain dict would look through everything that was taken before. `course` is that of a plan; without
+    one, nodes wait for their sources, and `unfinished` counts those that are not done.
     """
 
     id: str
@@ -158,6 +173,7 @@ class Run:
     last_receipt: JsonObject | None = None
     receipts: int = 0
     artifacts: list[JsonObject] = field(default_factory=fresh.a_list)
+    course: Course | None = None
 
 
 def new(run_id: str, workflow: definition.Workflow, shape: dag.Graph | None = None) -> Run:
@@ -165,7 +181,10 @@ def new(run_id: str, workflow: definition.Workflow, shape: dag.Graph | None = No
     shape = shape or dag.graph(workflow)
     nodes = {key: NodeState(key=key, waiting=len(shape.sources[key])) for key in workflow.nodes}
     limited = workflow.limits != definition.Limits()
-    return Run(id=run_id, workflow=workflow, graph=shape, nodes=nodes, unfinished=len(nodes), limited=limited)
+    run = Run(id=run_id, workflow=workflow, graph=shape, nodes=nodes, unfinished=len(nodes), limited=limited)
+    if workflow.plan is not None:
+        run.course, run.unfinished = Course(), 1
+    return run
 
 
 def is_busy(run: Run) -> bool:
