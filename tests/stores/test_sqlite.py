@@ -15,7 +15,7 @@ from openskelo.stores.conformance import rig
 
 
 def test_every_statement_has_a_name_and_a_sentence() -> None:
-    for topic in ("log", "runs", "beside"):
+    for topic in ("log", "runs", "beside", "retention"):
         for part in (statements.FOLDER / f"{topic}.sql").read_text("utf-8").split("-- name: ")[1:]:
             name, sentence, *_ = part.splitlines()
             assert name.isidentifier()
@@ -24,8 +24,11 @@ def test_every_statement_has_a_name_and_a_sentence() -> None:
     assert len(statements.load()) > 20
 
 
+PARTS = ("sqlite.py", "appender.py", "pruner.py")
+
+
 def test_every_statement_is_used() -> None:
-    source = "".join((Path(sqlite.__file__).parent / name).read_text("utf-8") for name in ("sqlite.py", "appender.py"))
+    source = "".join((Path(sqlite.__file__).parent / name).read_text("utf-8") for name in PARTS)
     assert [name for name in statements.load() if f'"{name}"' not in source] == []
 
 

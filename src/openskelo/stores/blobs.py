@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import hashlib
 import os
 import re
+import time
 import uuid
+from collections.abc import Container, Generator
 from pathlib import Path
 
 from openskelo import errors
-from openskelo.stores import faults
+from openskelo.stores import faults, log
 
 #: Values of this size and more go to files; smaller ones are committed together with the events that name them.
 SMALL = 64 * 1024
+#: A file is kept at least so long after somebody wanted it: the event that refers to it may still be on its way.
+YOUNG_SECONDS = 3600.0
 
 _NAME = re.compile(r"sha256:([0-9a-f]{64})")
 
@@ -50,11 +56,15 @@ class BlobFiles:
         name = name_of(data)
         path = self._path(name)
         try:
-            if not _holds(path, data):
-                _write(path, data)
-            # Also for a file that was there: whoever wrote it may not have come to this point.
-            _sync_folder(path.parent)
-            _sync_folder(self._folder)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with _locked(self._folder, fcntl.LOCK_SH):
+                if _holds(path, data):
+                    os.utime(path)  # wanted again: a sweep leaves it alone until somebody refers to it
+                else:
+                    _write(path, data)
+                # Also for a file that was there: whoever wrote it may not have come to this point.
+                _sync_folder(path.parent)
+                _sync_folder(self._folder)
         except OSError as error:
             raise faults.of_os(error, "for a blob") from error
         return name
@@ -69,9 +79,38 @@ class BlobFiles:
             raise faults.of_os(error, "for a blob") from error
         return check(name, data)
 
+    def sweep(self, used: Container[str]) -> log.Swept:
+        """Remove the files whose digest is not `used`, unless somebody wanted them within the last hour."""
+        count = size = 0
+        oldest = time.time() - YOUNG_SECONDS
+        try:
+            for path in self._folder.glob("[0-9a-f][0-9a-f]/*"):
+                if path.name in used:
+                    continue
+                with _locked(self._folder, fcntl.LOCK_EX), contextlib.suppress(FileNotFoundError):
+                    found = path.stat()
+                    if found.st_mtime < oldest:
+                        path.unlink()
+                        count += 1
+                        size += found.st_size
+        except OSError as error:
+            raise faults.of_os(error, "for a blob") from error
+        return log.Swept(blobs=count, bytes=size)
+
     def _path(self, name: str) -> Path:
         digest = digest_of(name)
         return self._folder / digest[:2] / digest
+
+
+@contextlib.contextmanager
+def _locked(folder: Path, kind: int) -> Generator[None]:
+    """Whoever keeps a value and whoever removes values do not do it at the same time."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, kind)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _holds(path: Path, data: bytes) -> bool:
@@ -82,7 +121,6 @@ def _holds(path: Path, data: bytes) -> bool:
 
 
 def _write(path: Path, data: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.parent / f"new-{uuid.uuid4().hex}"
     try:
         with unfinished.open("xb") as file:

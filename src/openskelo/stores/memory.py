@@ -5,8 +5,11 @@ Several `MemoryLog`s may share one `MemoryData`, as several processes share a da
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+import itertools
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+
+import orjson
 
 from openskelo import errors
 from openskelo.kernel.json import JsonObject
@@ -131,10 +134,11 @@ class MemoryLog:
 
     async def feed(self, *, after: int, limit: int = 256) -> Sequence[log.Added]:
         """What was added to any run after a position, in the order of commits, at most `limit` Appends."""
-        found = self._data.added[after : after + limit]
+        every = enumerate(itertools.islice(self._data.added, after, None), start=after + 1)
+        there = (found for found in every if found[1][0])  # an erased run has no name any more
         return [
             log.Added(position=position, run_id=run_id, seq=end, lines=tuple(self._lines[run_id][start:end]))
-            for position, (run_id, start, end) in enumerate(found, start=after + 1)
+            for position, (run_id, start, end) in itertools.islice(there, limit)
         ]
 
     async def position(self) -> int:
@@ -254,6 +258,43 @@ class MemoryLog:
             del self._data.notes[key]
         return len(old)
 
+    async def rewrite(self, run_id: str, shorten: Callable[[bytes], bytes]) -> None:
+        """Put `shorten(line)` in the place of every line of a run that has ended."""
+        lines = self._lines.get(run_id, [])
+        for at in reversed(range(len(lines))):
+            lines[at] = shorten(lines[at])
+        self._count()
+
+    async def erase(self, run_id: str) -> None:
+        """Remove a run that has ended, and everything kept under its id; its blobs wait for `sweep`."""
+        data = self._data
+        for kept in (data.lines, data.rows, data.drivers):
+            kept.pop(run_id, None)
+        data.added[:] = [("", 0, 0) if added[0] == run_id else added for added in data.added]
+        data.approvals = {key: row for key, row in data.approvals.items() if row.run_id != run_id}
+        data.closed = {key: asker for key, asker in data.closed.items() if asker != run_id}
+        data.commands = {key: command for key, command in data.commands.items() if command.run_id != run_id}
+        self._count()
+
+    async def sweep(self, *, forget: Collection[str] = ()) -> log.Swept:
+        """Remove the blobs that nothing refers to, and what the runs of `forget` left for others to use again."""
+        data = self._data
+        texts = [line for lines in data.lines.values() for line in lines]
+        documents = (row.document for row in data.approvals.values())
+        bodies = (command.body for command in data.commands.values())
+        texts += map(
+            orjson.dumps, (*documents, *bodies, *data.cache.values(), *(note for _, note in data.notes.values()))
+        )
+        data.cache = {key: stored for key, stored in data.cache.items() if not _is_from(stored, forget)}
+        used = b"\n".join(texts)
+        gone = {name: kept for name, kept in data.blobs.items() if name.encode() not in used}
+        data.blobs = {name: kept for name, kept in data.blobs.items() if name not in gone}
+        self._count()
+        return log.Swept(blobs=len(gone), bytes=sum(map(len, gone.values())))
+
+    async def compact(self) -> None:
+        """Nothing holds room that it does not use."""
+
     async def flush(self) -> None:
         """Nothing lags here."""
 
@@ -271,3 +312,8 @@ def _brings_more(append: log.Append) -> bool:
 
 def _has(row: log.RunRow, text: str | None) -> bool:
     return text is None or text in log.folded(row.name) or text in row.run_id
+
+
+def _is_from(stored: JsonObject, runs: Collection[str]) -> bool:
+    source = stored.get("source")
+    return isinstance(source, Mapping) and source.get("runId") in runs

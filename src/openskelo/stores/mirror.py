@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import os
+import shutil
 import uuid
 from collections.abc import Callable, Container, Iterable, Sequence
 from pathlib import Path
@@ -128,6 +129,33 @@ class Mirror:
             self._take(tail)
             tail.size = size
             tail.owing = False
+
+    def sync(self, run_id: str) -> None:
+        """Make the run's file durable as it is: what it no longer holds must not come back with a power loss."""
+        path = self.path(run_id)
+        try:
+            for each in (path, path.parent):
+                descriptor = os.open(each, os.O_RDONLY | os.O_CLOEXEC)
+                try:
+                    os.fsync(descriptor)
+                finally:
+                    os.close(descriptor)
+        except OSError as error:
+            raise faults.of_os(error, "for events.jsonl") from error
+
+    def run_ids(self) -> Sequence[str]:
+        """The runs that have a folder."""
+        return [path.name for path in self._folder.iterdir()] if self._folder.is_dir() else []
+
+    def erase(self, run_id: str) -> None:
+        """Remove the run's folder."""
+        self._tails.pop(run_id, None)
+        try:
+            shutil.rmtree(self._folder / run_id)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise faults.of_os(error, "for the folder of a run") from error
 
     def _write_files(self, work: Sequence[tuple[str, int | None, bytes]]) -> Sequence[int | None]:
         return [self._add_to_file(run_id, size, data) for run_id, size, data in work]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sqlite3
-from collections.abc import AsyncIterator, Generator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Generator, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -13,7 +13,7 @@ import orjson
 
 from openskelo import errors
 from openskelo.kernel.json import JsonObject
-from openskelo.stores import appender, blobs, drivers, faults, log, mirror, statements, wal
+from openskelo.stores import appender, blobs, drivers, faults, log, mirror, pruner, statements, wal
 
 #: So many rows are read at a time.
 CHUNK = 512
@@ -56,6 +56,7 @@ class SqliteLog:
             self._execute = self._connection.execute
             self._version = self._data_version()
         self._appender = appender.Appender(self._connection, self._sql)
+        self._pruner = pruner.Pruner(self._connection, self._sql)
         self._repair_mirrors()
 
     async def append(self, batch: Sequence[log.Append]) -> None:
@@ -259,6 +260,44 @@ class SqliteLog:
         """Remove the documents whose key begins so and which were kept before a time; gives how many."""
         with _faults():
             return self._execute(self._sql["drop_notes"], (prefix, f"{prefix}\U0010ffff", before)).rowcount
+
+    async def rewrite(self, run_id: str, shorten: Callable[[bytes], bytes]) -> None:
+        """Put `shorten(line)` in the place of every line of a run that has ended, its `events.jsonl` included."""
+        found = self._one("find_run", run_id)
+        if found is None:
+            return
+        self._mirror.owe(run_id)
+        with _faults():
+            await self._pruner.rewrite(found[0], shorten)
+        self._mirror.repair(run_id)
+        self._mirror.sync(run_id)
+
+    async def erase(self, run_id: str) -> None:
+        """Remove a run that has ended, and everything kept under its id; its blobs wait for `sweep`."""
+        found = self._one("find_run", run_id)
+        if found is not None:
+            with _faults():
+                self._pruner.erase(found[0], run_id)
+            self._claimed.discard(run_id)
+            self._appender.forget(run_id)
+        self._mirror.erase(run_id)
+
+    async def sweep(self, *, forget: Collection[str] = ()) -> log.Swept:
+        """Remove the blobs that nothing refers to, and what the runs of `forget` left for others to use again."""
+        with _faults():
+            used, small = await self._pruner.sweep(forget)
+        large = await asyncio.to_thread(self._files.sweep, used)
+        for run_id in self._mirror.run_ids():
+            if self._one("find_run", run_id) is None:
+                self._mirror.erase(run_id)  # a crash came between its rows and its file
+        with _faults():
+            self._pruner.settle()
+        return log.Swept(blobs=small.blobs + large.blobs, bytes=small.bytes + large.bytes)
+
+    async def compact(self) -> None:
+        """Give the room that was freed back to the disk."""
+        with _faults():
+            self._pruner.compact()
 
     async def flush(self) -> None:
         """Bring the `events.jsonl` files up to date (StoreFull, StoreError: they stay behind, the log does not)."""

@@ -12,7 +12,7 @@ FOLDER = Path(__file__).parent / "sql"
 def load() -> Mapping[str, str]:
     """Every named statement, by name."""
     found: dict[str, str] = {}
-    for topic in ("log", "runs", "beside"):
+    for topic in ("log", "runs", "beside", "retention"):
         for part in (FOLDER / f"{topic}.sql").read_text("utf-8").split("-- name: ")[1:]:
             name, _, rest = part.partition("\n")
             found[name] = "\n".join(line for line in rest.splitlines() if not line.startswith("--")).strip()

@@ -6,6 +6,6 @@ raising AssertionError and closes what it opened. The data must be empty when a 
 
 from __future__ import annotations
 
-from openskelo.stores.conformance import beside, feed, lines, rig
+from openskelo.stores.conformance import beside, feed, lines, retention, rig
 
-CHECKS: tuple[rig.Check, ...] = (*lines.CHECKS, *feed.CHECKS, *beside.CHECKS)
+CHECKS: tuple[rig.Check, ...] = (*lines.CHECKS, *feed.CHECKS, *beside.CHECKS, *retention.CHECKS)
