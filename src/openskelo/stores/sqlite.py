@@ -194,8 +194,6 @@ class SqliteLog:
 
     async def claim(self, run_id: str) -> bool:
         """Become the run's driver; False while another living store is. A dead driver's claim is free at once."""
-        if run_id in self._claimed:
-            return True
         log.check_run_id(run_id)
         me = self._drivers.me()
         with self._unsynced():
