@@ -6,7 +6,7 @@ of each fact is a `run.patch` with the new `seq`. Those without are a live overl
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias, get_args
 
 from pydantic import Field, RootModel
 
@@ -26,7 +26,6 @@ class Event(Document):
     id: Uuid
     run_id: Uuid
     ts: Timestamp
-    node_id: Uuid | None = None
 
 
 class FactEvent(Event):
@@ -39,7 +38,13 @@ class FactEvent(Event):
 class NodeEvent(FactEvent):
     """An event about a node."""
 
-    node_id: Uuid  # pyright: ignore[reportIncompatibleVariableOverride] - frozen, and narrower: always there
+    node_id: Uuid
+
+
+class OverlayEvent(Event):
+    """An event about what a node is doing right now, which nobody keeps."""
+
+    node_id: Uuid
 
 
 class RunPatched(FactEvent):
@@ -122,6 +127,7 @@ class UserMessage(FactEvent):
 
     type: Literal["message.user"]
     message: Message
+    node_id: Uuid | None = None
 
 
 class AssistantFinal(NodeEvent):
@@ -202,7 +208,7 @@ class ArtifactCreated(NodeEvent):
     artifact: Artifact
 
 
-class NodeProgress(Event):
+class NodeProgress(OverlayEvent):
     """Overlay: what a node is doing."""
 
     type: Literal["node.progress"]
@@ -210,14 +216,14 @@ class NodeProgress(Event):
     summary: str | None = None
 
 
-class NodeConnection(Event):
+class NodeConnection(OverlayEvent):
     """Overlay: the live state of a node's provider."""
 
     type: Literal["node.connection"]
     connection: Connection
 
 
-class AssistantDelta(Event):
+class AssistantDelta(OverlayEvent):
     """Overlay: more of an answer that is being written; `offset` is where in it `delta` begins, in characters."""
 
     type: Literal["message.assistant.delta"]
@@ -246,7 +252,7 @@ FACT_EVENTS: tuple[type[FactEvent], ...] = (
     ApprovalResolved,
     ArtifactCreated,
 )
-OVERLAY_EVENTS: tuple[type[Event], ...] = (NodeProgress, NodeConnection, AssistantDelta)
+OVERLAY_EVENTS: tuple[type[OverlayEvent], ...] = (NodeProgress, NodeConnection, AssistantDelta)
 
 AnyEvent: TypeAlias = Annotated[
     RunPatched
@@ -286,6 +292,5 @@ class EventPage(Document):
 
 def type_of(event: type[Event]) -> str:
     """The name by which the wire calls a class of events."""
-    annotation = event.model_fields["type"].annotation
-    (name,) = annotation.__args__  # pyright: ignore[reportAttributeAccessIssue, reportOptionalMemberAccess] - a Literal
+    (name,) = get_args(event.model_fields["type"].annotation)
     return str(name)

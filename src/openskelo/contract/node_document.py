@@ -1,0 +1,107 @@
+"""A node as the wire shows it: what never changes in a run, made once, and what does, made anew after each fact."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from openskelo.contract import envelope, naming, standing
+from openskelo.contract.trace import Trace
+from openskelo.kernel import definition
+from openskelo.kernel.apply import asks
+from openskelo.kernel.json import Json, JsonObject
+from openskelo.kernel.run import NodeState, Run
+
+_KINDS = {"ai": "model", "deterministic": "handler", "approval": "approval", "dag": "handler"}
+
+
+def lasting(run: Run, node: definition.Node) -> JsonObject:
+    """What holds for the node as long as the run lasts."""
+    acts = node.effect != "pure"
+    outer, _, _ = node.key.rpartition("/")
+    return {
+        "id": naming.node(run.id, node.key),
+        "runId": run.id,
+        "key": node.key,
+        "label": node.label or node.key,
+        "roleTemplate": node.mode,
+        "provider": "custom",
+        "kind": _KINDS[node.mode],
+        "mode": node.mode,
+        "op": None,
+        "phase": standing.node_phase(node),
+        "effect": node.effect,
+        "parent": naming.node(run.id, outer) if outer in run.workflow.nodes else None,
+        "capabilities": {
+            "spawnNodes": False,
+            "writeCode": acts,
+            "writeDocs": acts,
+            "runCommands": any(gate.type == "command" for gate in (*node.pre_gates, *node.post_gates)),
+            "delegateOnly": False,
+        },
+        "permissions": {
+            "cliPermissionsMode": "gated" if asks(run, node) else "skip",
+            "spawnRequiresApproval": True,
+        },
+        "session": {"sessionId": None, "resetCommands": []},
+    }
+
+
+def changing(run: Run, node: NodeState, trace: Trace) -> dict[str, Json]:
+    """What may have changed with the last fact."""
+    items: JsonObject | None = None
+    if node.items is not None:
+        items = {"total": len(node.slots), "done": node.done_slots, "running": node.running}
+    return {
+        "status": standing.node_status(run, node, asked=trace.questions > 0),
+        "outcome": standing.outcome(run, node),
+        "summary": _summary(run, node, trace),
+        "lastActivityAt": envelope.timestamp(trace.active_at),
+        "startedAt": None if trace.started_at is None else envelope.timestamp(trace.started_at),
+        "endedAt": None if trace.ended_at is None else envelope.timestamp(trace.ended_at),
+        "visits": node.visit,
+        "attempts": node.attempts,
+        "items": items,
+        "error": node.error,
+        "verdicts": list(trace.verdicts),
+        "usage": trace.usage.document(),
+        "inboxCount": trace.inbox,
+    }
+
+
+def _summary(run: Run, node: NodeState, trace: Trace) -> str:
+    """A few words for people: what the node is doing, or what came of it."""
+    if trace.questions and not run.ended:
+        return trace.asked
+    match standing.outcome(run, node):
+        case "succeeded" if node.items is not None:
+            return f"{len(node.slots)} items"
+        case "succeeded" | "skipped" as outcome:
+            return trace.said or outcome
+        case "failed":
+            return str((node.error or {}).get("message", "failed"))[:200]
+        case "cancelled":
+            return "cancelled"
+        case None:
+            return _doing(node, trace)
+        case outcome:
+            assert_never(outcome)
+
+
+def _doing(node: NodeState, trace: Trace) -> str:
+    match node.status:
+        case "waiting" | "ready" as status:
+            return status
+        case "resolving":
+            return "ready"
+        case "asking":
+            return "waiting for a person"
+        case "active" if node.items is not None:
+            return f"{node.done_slots} of {len(node.slots)} items"
+        case "active" if node.slots[0].state == "waiting":
+            return f"will try again: {trace.trouble}"
+        case "active" if trace.trouble:
+            return f"attempt {node.slots[0].attempt}, after: {trace.trouble}"
+        case "active" | "done":
+            return f"attempt {node.slots[0].attempt}"
+        case status:
+            assert_never(status)
