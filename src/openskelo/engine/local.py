@@ -15,7 +15,7 @@ import orjson
 from openskelo import errors
 from openskelo.contract import envelope
 from openskelo.engine import actor as actors
-from openskelo.engine import document, door, driver, forking, loading, mail, pinning, wiring
+from openskelo.engine import document, door, driver, forking, loading, mail, pinning, posting, wiring
 from openskelo.executors import attempt, calling, task
 from openskelo.kernel import commands, definition
 from openskelo.kernel import run as runs
@@ -23,10 +23,6 @@ from openskelo.kernel.json import JsonObject
 from openskelo.providers import seam
 from openskelo.stores import log
 
-#: How long a process waits for another one to take a command it posted.
-TAKEN_SECONDS = 10.0
-#: How often it looks whether the other one is still there.
-LOOK_SECONDS = 0.2
 #: Hears a piece of what a model says for an attempt.
 OnText = Callable[[task.Task, str], None]
 
@@ -105,8 +101,14 @@ class Engine:
         by: str = "python",
         mode: Literal["AUTO", "INTERACTIVE"] = "AUTO",
         global_mode: Literal["PLANNING", "IMPLEMENTATION"] = "IMPLEMENTATION",
+        run_id: str | None = None,
     ) -> str:
-        """Begin a run and give its id; it is durable when this returns (InvalidInput: nothing was started)."""
+        """Begin a run and give its id; it is durable when this returns (InvalidInput: nothing was started).
+
+        A caller who may have to ask twice brings the `run_id`; a run that has begun is not begun again (Refused
+        RUN_EXISTS).
+        """
+        await self._check_new(run_id)
         self._check_means(workflow.nodes.values())
         values = door.run_inputs(workflow, inputs or {}, self.project)
         command = commands.CreateRun(
@@ -117,7 +119,11 @@ class Engine:
             mode=mode,
             global_mode=global_mode,
         )
-        return await self._create(workflow, command)
+        return await self._create(workflow, command, run_id)
+
+    async def _check_new(self, run_id: str | None) -> None:
+        if run_id is not None and await self.store.row(run_id) is not None:
+            raise errors.Refused(f"run {run_id} exists already", code="RUN_EXISTS")
 
     def _check_means(self, nodes: Iterable[definition.Node]) -> None:
         """Refuse nodes that ask a model where there is none, before anything is started."""
@@ -131,8 +137,10 @@ class Engine:
 
             means.check(asking, self.performer)
 
-    async def _create(self, workflow: definition.Workflow, command: commands.CreateRun) -> str:
-        run_id = str(uuid.uuid4())
+    async def _create(
+        self, workflow: definition.Workflow, command: commands.CreateRun, run_id: str | None = None
+    ) -> str:
+        run_id = run_id or str(uuid.uuid4())
         pin = self._pins.of(workflow)
         blobs: dict[str, bytes] = {}
         if len(pin.data) <= wiring.INLINE_BYTES:
@@ -155,8 +163,13 @@ class Engine:
         inputs: JsonObject | None = None,
         workflow: definition.Workflow | None = None,
         by: str = "python",
+        new_id: str | None = None,
     ) -> str:
-        """Begin a new run from `node` of another one; what came before it is kept, `inputs` change it."""
+        """Begin a new run from `node` of another one; what came before it is kept, `inputs` change it.
+
+        `new_id` is as `run_id` of `start`.
+        """
+        await self._check_new(new_id)
         parent = (await self._read(run_id)).run
         plan = await forking.plan(self.store, parent, node, inputs or {}, workflow, self.project)
         self._check_means(plan.workflow.nodes.values())
@@ -170,7 +183,7 @@ class Engine:
             parent=plan.parent,
             kept=plan.kept,
         )
-        return await self._create(plan.workflow, command)
+        return await self._create(plan.workflow, command, new_id)
 
     # -- going on -----------------------------------------------------------------------------------------------------
 
@@ -279,6 +292,27 @@ class Engine:
         while actor.mailbox:
             await actor.move()
 
+    async def pause(self, run_id: str, *, by: str = "python", reason: str = "operator") -> None:
+        """Let nothing new start in a run, wherever it is driven; what is under way ends (Refused when it has ended)."""
+        try:
+            actor = await self._take(run_id)
+        except errors.Busy:
+            await self._post(run_id, mail.pause_body(by, reason))
+            return
+        if actor is None:
+            raise errors.Refused("the run has ended", code="RUN_ENDED")
+        await self._driver.submit(actor, commands.PauseRun(at=self._driver.now(), by=by, reason=reason))
+
+    async def go_on(self, run_id: str, *, by: str = "python") -> None:
+        """As `resume`, wherever the run is driven (Refused when it has ended)."""
+        row = await self.store.row(run_id)
+        if row is not None and row.ending is not None:
+            raise errors.Refused("the run has ended", code="RUN_ENDED", hint="fork it to go on from one of its nodes")
+        try:
+            await self.resume(run_id, by=by)
+        except errors.Busy:
+            await self._post(run_id, mail.resume_body(by))
+
     async def cancel(self, run_id: str, *, by: str = "python", reason: str | None = None) -> None:
         """End a run and everything under way in it (Refused when it has ended)."""
         try:
@@ -290,27 +324,9 @@ class Engine:
             raise errors.Refused("the run has ended", code="RUN_ENDED")
         await self._driver.submit(actor, commands.CancelRun(at=self._driver.now(), by=by, reason=reason))
 
-    async def _post(self, run_id: str, body: JsonObject) -> None:
-        """Leave a command for the process that drives the run, and wait until it has been taken.
-
-        Should that process die meanwhile, this one drives the run instead.
-        """
-        posted = await self.store.post(run_id, body)
-        try:
-            async with asyncio.timeout(TAKEN_SECONDS):
-                while any(command.id == posted for command in await self.store.posted([run_id])):
-                    row = await self.store.row(run_id)
-                    if row is not None and row.ending is not None:
-                        raise errors.Refused("the run has ended", code="RUN_ENDED")
-                    if not await self.store.driver_alive(run_id):
-                        await self._take(run_id)
-                    with contextlib.suppress(TimeoutError):
-                        async with asyncio.timeout(LOOK_SECONDS):
-                            await self._driver.elsewhere()
-        except TimeoutError:
-            raise errors.Busy(
-                f"the process that drives run {run_id} has not taken the command yet", code="COMMAND_WAITING"
-            ) from None
+    async def _post(self, run_id: str, body: JsonObject, *, leave: bool = False) -> None:
+        """Leave a command for the process that drives the run, or (`leave`) for one who stands by; see `posting`."""
+        await posting.post(self.store, run_id, body, take=self._take, elsewhere=self._driver.elsewhere, leave=leave)
 
     # -- people -------------------------------------------------------------------------------------------------------
 
@@ -322,9 +338,15 @@ class Engine:
         values: JsonObject | None = None,
         reason: str | None = None,
         by: str = "python",
+        leave: bool = False,
     ) -> str:
-        """Answer an open approval; gives the id of its run, which goes on (InvalidInput, Refused, NotFound)."""
+        """Answer an open approval; gives the id of its run, which goes on (InvalidInput, Refused, NotFound).
+
+        With `leave` it goes on in the process that drives it or stands by, and here only if there is none.
+        """
         row = await self.store.approval(approval_id)
+        if row is None and await self.store.asker(approval_id) is not None:
+            raise errors.Refused("the approval is not open (any more)", code="APPROVAL_CLOSED")
         if row is None:
             raise errors.NotFound(
                 f"there is no open approval {approval_id}",
@@ -333,10 +355,12 @@ class Engine:
             )
         given = door.Answer(status=status, by=by, values=values, reason=reason)
         try:
+            if leave and self._driver.actor(row.run_id) is None:
+                raise errors.Busy("left to another process")
             actor = await self._take(row.run_id, going_on=status != "denied")
         except errors.Busy:
             await self._check_answer(row.run_id, approval_id, given)
-            await self._post(row.run_id, mail.answer_body(approval_id, given))
+            await self._post(row.run_id, mail.answer_body(approval_id, given), leave=leave)
             return row.run_id
         asked = None if actor is None else actor.run.approvals.get(approval_id)
         if actor is None or asked is None:

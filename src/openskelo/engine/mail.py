@@ -27,6 +27,16 @@ def cancel_body(by: str, reason: str | None) -> JsonObject:
     return {"type": "cancel", "by": by, "reason": reason}
 
 
+def pause_body(by: str, reason: str) -> JsonObject:
+    """A pause for the run's driver in another process."""
+    return {"type": "pause", "by": by, "reason": reason}
+
+
+def resume_body(by: str) -> JsonObject:
+    """The end of a pause, for the run's driver in another process."""
+    return {"type": "resume", "by": by}
+
+
 async def open_posted(store: wiring.Blobs, actor: actors.Actor, posted: log.PostedCommand, now: int) -> actors.Letter:
     """The letter in a posted command. One that cannot be carried out (any more) becomes a tick: it is taken out.
 
@@ -56,5 +66,9 @@ async def _command(store: wiring.Blobs, actor: actors.Actor, body: JsonObject, n
             return await door.answer(store, actor.run, asked, given, now)
         case "cancel":
             return commands.CancelRun(at=now, by=cast("str", body["by"]), reason=cast("str | None", body.get("reason")))
+        case "pause":
+            return commands.PauseRun(at=now, by=cast("str", body["by"]), reason=cast("str", body["reason"]))
+        case "resume":
+            return commands.ResumeRun(at=now, by=cast("str", body["by"]))
         case _:
             raise errors.InvalidInput(f"unknown command {body.get('type')!r}", code="COMMAND_UNKNOWN")

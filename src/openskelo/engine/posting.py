@@ -1,0 +1,52 @@
+"""Leaving a command for the process that drives a run, and waiting until it has been taken."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable
+
+from openskelo import errors
+from openskelo.kernel.json import JsonObject
+from openskelo.stores import log
+
+#: How long a process waits for another one to take a command it posted.
+TAKEN_SECONDS = 10.0
+#: How often it looks whether the other one is still there.
+LOOK_SECONDS = 0.2
+#: How long it leaves a run that nobody drives to one who stands by.
+STANDBY_SECONDS = 3.0
+
+
+async def post(
+    store: log.Log,
+    run_id: str,
+    body: JsonObject,
+    *,
+    take: Callable[[str], Awaitable[object]],
+    elsewhere: Callable[[], Awaitable[None]],
+    leave: bool = False,
+) -> None:
+    """Post the command and wait until it is taken (Refused when the run ends first, Busy COMMAND_WAITING).
+
+    Should nobody drive the run (any more), this process does, by `take`; with `leave` only after those who stand by
+    have had their time. `elsewhere` returns when another process has changed the store.
+    """
+    posted = await store.post(run_id, body)
+    loop = asyncio.get_running_loop()
+    alone_at = loop.time() + (STANDBY_SECONDS if leave else 0)
+    try:
+        async with asyncio.timeout(TAKEN_SECONDS):
+            while any(command.id == posted for command in await store.posted([run_id])):
+                row = await store.row(run_id)
+                if row is not None and row.ending is not None:
+                    raise errors.Refused("the run has ended", code="RUN_ENDED")
+                if loop.time() >= alone_at and not await store.driver_alive(run_id):
+                    await take(run_id)
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(LOOK_SECONDS):
+                        await elsewhere()
+    except TimeoutError:
+        raise errors.Busy(
+            f"the process that drives run {run_id} has not taken the command yet", code="COMMAND_WAITING"
+        ) from None
