@@ -32,6 +32,13 @@ class Chain:
     seq: int = 0
     head: str = GENESIS
     node_ids: dict[str, str] = field(default_factory=fresh.a_dict)
+    begin: str = field(init=False)
+    middle: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        """What is the same in the envelopes of all events: up to the event's place in its id, and before its `seq`."""
+        self.begin = f'"id":"{event_id(self.run_id, 0)[:-12]}'
+        self.middle = f'"runId":"{self.run_id}","seq":'
 
 
 #: The end of every envelope of a type.
@@ -40,17 +47,18 @@ _TAILS = {kind: f'"type":"{name}"}}' for kind, name in events.NAMES.items()}
 
 def seal(chain: Chain, event: events.Event) -> bytes:
     """The event's line, and the chain moved on by it."""
-    prev, run_id = chain.head, chain.run_id
+    prev = chain.head
     chain.seq = seq = chain.seq + 1
     data = canonical.dumps(events.encode(event))
     key = getattr(event, "node", None)
     node = "" if key is None else chain.node_ids.get(key) or _name_node(chain, key)
+    at = event.at
     envelope = (
-        f'"id":"{event_id(run_id, seq)}",{node}"prev":"{prev}","runId":"{run_id}","seq":{seq},'
-        f'"ts":"{timestamp(event.at)}",{_TAILS[type(event)]}'
+        f'{chain.begin}{seq:012x}",{node}"prev":"{prev}",{chain.middle}{seq},'
+        f'"ts":"{_second(at // 1000)}.{at % 1000:03d}Z",{_TAILS[type(event)]}'
     )
     chain.head = digest = _link(prev, "{" + envelope, _sha256(data).hexdigest())
-    return b'{"data":%b,"hash":"%b",%b' % (data, digest.encode(), envelope.encode())
+    return b'{"data":' + data + f',"hash":"{digest}",{envelope}'.encode()
 
 
 def _link(prev: str, envelope: str, data_hash: str) -> str:
