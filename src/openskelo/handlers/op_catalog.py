@@ -18,10 +18,18 @@ _FLAG: JsonObject = {"type": "boolean"}
 _COUNT: JsonObject = {"type": "integer", "minimum": 1}
 _TEXTS: JsonObject = {"type": "object", "additionalProperties": {"type": "string"}}
 _ANYTHING: JsonObject = {}
+_REVISIONS: JsonObject = {"type": "string", "maxLength": 200}
+_PATHS: JsonObject = {"type": "array", "items": _TEXT, "maxItems": 100}
 
 
 def _object(properties: JsonObject, **more: Json) -> JsonObject:
     return {"type": "object", "properties": properties, "additionalProperties": False, **more}
+
+
+def _git(name: str, properties: JsonObject, **more: Json) -> registry.Tool:
+    """A tool that reads a repository of the project, `repo` from its root."""
+    args = _object({"repo": _TEXT, **properties}, **more)
+    return registry.Tool(name=name, kind="builtin", target=name, effect="pure", args=args)
 
 
 def _checker(name: str, args: JsonObject, *, needs_input: bool = True) -> registry.Function:
@@ -77,14 +85,19 @@ TOOLS: Mapping[str, registry.Tool] = MappingProxyType(
                 required=["url"],
             ),
         ),
+        "git-diff": _git("git-diff", {"range": _REVISIONS, "paths": _PATHS}),
+        "git-log": _git("git-log", {"range": _REVISIONS, "paths": _PATHS, "max": {**_COUNT, "maximum": 1000}}),
+        "git-show": _git("git-show", {"revision": _REVISIONS, "path": _TEXT}, required=["path"]),
     }
 )
 
 CHECKERS: Mapping[str, registry.Function] = MappingProxyType(
     {
         "diff_applies_cleanly": _checker("diff_applies_cleanly", _object({"repo": _TEXT})),
-        "json_schema": _checker("json_schema", _object({"schema": {"type": "object"}}, required=["schema"])),
-        "regex": _checker("regex", _object({"pattern": _TEXT, "negate": _FLAG}, required=["pattern"])),
+        "json_schema": _checker(
+            "json_schema", _object({"schema": {"type": "object"}, "parse": _FLAG}, required=["schema"])
+        ),
+        "regex": _checker("regex", _object({"pattern": _TEXT, "full": _FLAG, "negate": _FLAG}, required=["pattern"])),
         "tests_pass": _checker(
             "tests_pass",
             _object(
@@ -96,7 +109,15 @@ CHECKERS: Mapping[str, registry.Function] = MappingProxyType(
         "equals": _checker("equals", _object({"expected": _ANYTHING}, required=["expected"])),
         "cites_sources": _checker(
             "cites_sources",
-            _object({"source_refs": {"type": "array", "minItems": 1}}, required=["source_refs"]),
+            _object(
+                {
+                    "source_refs": {"type": "array", "minItems": 1},
+                    "sources": {"type": "object", "minProperties": 1},
+                    "each": {"enum": ["text", "paragraph", "sentence"]},
+                    "min_quote_words": _COUNT,
+                },
+                anyOf=[{"required": ["source_refs"]}, {"required": ["sources"]}],
+            ),
         ),
     }
 )
@@ -108,11 +129,15 @@ TRANSFORMS: Mapping[str, registry.Function] = MappingProxyType(
         ),
         "join": _transform("join", _object({"refs": {"type": "array"}, "separator": _ANY_TEXT}, required=["refs"])),
         "pick": _transform(
-            "pick", _object({"from_ref": _ANYTHING, "keys": {"type": "array", "items": _TEXT}}, required=["from_ref"])
+            "pick",
+            _object({"from_ref": _ANYTHING, "keys": {"type": "array", "items": _TEXT}}, required=["from_ref", "keys"]),
         ),
         "template": _transform(
             "template", _object({"template": _ANY_TEXT, "values": {"type": "object"}}, required=["template"])
         ),
+        "merge": _transform("merge", _object({"refs": {"type": "array", "minItems": 1}}, required=["refs"])),
+        "parse_json": _transform("parse_json", _object({"from_ref": _ANYTHING}, required=["from_ref"])),
+        "unfence": _transform("unfence", _object({"from_ref": _ANYTHING}, required=["from_ref"])),
     }
 )
 

@@ -116,14 +116,23 @@ class Registry:
         return self.contexts.get(ref) or self.contexts.get(ref.partition(":")[2])
 
 
+def capability_denial(registry: Registry, tool: Tool) -> str | None:
+    """Why no plan of this project may call `tool`: a built-in with effects or network has to be declared first."""
+    if tool.name in registry.tools or (tool.effect == "pure" and not tool.network):
+        return None
+    return f"the project does not declare {tool.name!r} under `tools`, and it has effects or uses the network"
+
+
 def tool_denial(registry: Registry, mode: definition.PlanMode, tool: Tool) -> str | None:
     """Why a plan in `mode` may not call `tool`; None when it may."""
+    if (undeclared := capability_denial(registry, tool)) is not None:
+        return undeclared
     if tool.modes and mode not in tool.modes:
         return f"the tool {tool.name!r} does not serve in the mode {mode!r}"
     listed = registry.modes.get(mode, ModeRule()).tools
     if listed is not None:
         return None if tool.name in listed else f"the mode {mode!r} does not allow the tool {tool.name!r}"
-    if mode != "normal" and tool.network:
+    if mode != "normal" and tool.network and mode not in tool.modes:
         return f"the mode {mode!r} allows no tool that uses the network, as {tool.name!r} does"
     return None
 

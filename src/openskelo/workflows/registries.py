@@ -73,7 +73,6 @@ def _tool(
     if fields is None or kind is None or target is None:
         return None
     base = op_catalog.TOOLS[target] if kind == "builtin" else registry.Tool(name=name, kind="python", target=target)
-    network = kind == "mcp" and servers[target].url is not None
     config, args = _free(fields.get("config")), _schema(fields.get("args"))
     _check_config(fields, config, base.args or args)
     if kind != "mcp" and (other := fields.get("tool")) is not None:
@@ -87,7 +86,8 @@ def _tool(
         returns=_schema(fields.get("returns")),
         config=config,
         effect=cast("definition.Effect", fields.choice("effect", _EFFECTS, base.effect)),
-        network=fields.flag("network", default=base.network or network),
+        # Nobody knows what a function or a server reaches: it counts as network until its author says otherwise.
+        network=fields.flag("network", default=base.network if kind == "builtin" else True),
         cost_nanousd=limits.nano(fields.number("cost_usd", 0, 0, 1_000_000)),
         timeout_ms=fields.integer("timeout_ms", base.timeout_ms, 1, _LONGEST_MS),
         modes=_mode_names(fields.get("modes")),
