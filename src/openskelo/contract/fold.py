@@ -5,9 +5,9 @@ This is about possibility, not policy: a log of an earlier version stays valid w
 
 from __future__ import annotations
 
-from openskelo.kernel import definition, events, run
+from openskelo.kernel import definition, events, record, run
 from openskelo.kernel.apply import apply
-from openskelo.kernel.json import Json
+from openskelo.kernel.json import Json, JsonObject
 from openskelo.kernel.run import NodeState, Run
 
 
@@ -55,9 +55,18 @@ def _about_node(of: Run, node: NodeState, event: events.Event) -> str | None:
     if (item := getattr(event, "item", None)) is not None and not 0 <= item < len(node.slots):
         return f"{node.key} has {len(node.slots)} items, none of which is {item}"
     receipt = getattr(event, "receipt", None)
-    if receipt is not None and receipt.get("op") != of.workflow.nodes[node.key].mode:
-        return f"the receipt of {node.key} names another op than its mode"
+    if receipt is not None and (refused := _about_receipt(of.workflow.nodes[node.key], receipt)) is not None:
+        return refused
     return _about_progress(of, node, event)
+
+
+def _about_receipt(shape: definition.Node, receipt: JsonObject) -> str | None:
+    """What a receipt says of its node, which the definition alone can tell."""
+    if receipt.get("op") != (shape.mode if shape.step is None else shape.step.op):
+        return f"the receipt of {shape.key} names another op than its mode"
+    if receipt.get("status") == "succeeded" and receipt.get("output_ref") != record.output_ref(shape.key, shape.step):
+        return f"the receipt of {shape.key} says that its outputs are kept under another name"
+    return None
 
 
 def _about_progress(of: Run, node: NodeState, event: events.Event) -> str | None:
@@ -69,7 +78,9 @@ def _about_progress(of: Run, node: NodeState, event: events.Event) -> str | None
             return _about_success(of, node, event)
         case events.NodeResolved():
             return None if node.key in of.resolving else f"{node.key} was not waiting for its values"
-        case events.ApprovalRequested() if event.tool["name"] == "approval":
+        case events.AttemptFailed() if event.next == "go":
+            return _about_going(of.workflow.nodes[node.key].step, event)
+        case events.ApprovalRequested() if event.tool["name"] in run.OWN_QUESTIONS:
             return f"{node.key} is asked about before its values are known" if node.key in of.resolving else None
         case events.NodeFinished():
             return None if node.key in of.finishing else f"{node.key} is finished, but not all its items are done"
@@ -90,9 +101,19 @@ def _about_success(of: Run, node: NodeState, event: events.AttemptSucceeded) -> 
     started = place in of.in_flight or place in of.lost
     said_so = event.attempt == node.slots[event.item or 0].attempt
     answered = of.workflow.nodes[node.key].mode == "approval"
-    if started or said_so or answered or event.cached is not None:
-        return None
-    return f"{node.key} succeeds, but was never started"
+    if not (started or said_so or answered or event.cached is not None):
+        return f"{node.key} succeeds, but was never started"
+    step = of.workflow.nodes[node.key].step
+    if step is None or step.op != "branch":
+        return None if event.goto is None else f"{node.key} goes to {event.goto}, but is no branch"
+    return None if event.goto in (step.then, step.otherwise) else f"{node.key} does not lead to {event.goto}"
+
+
+def _about_going(step: definition.Step | None, event: events.AttemptFailed) -> str | None:
+    """Work that was not allowed leads where its step says, and leaves something."""
+    if step is None or event.goto is None or event.goto != step.on_denied:
+        return f"{event.node} does not lead to {event.goto}"
+    return None if event.outputs is not None else f"{event.node} goes on, but leaves nothing"
 
 
 def _at_the_end(of: Run, event: events.RunEnded) -> str | None:

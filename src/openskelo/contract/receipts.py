@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeAlias, cast
+from typing import TypeAlias, cast, get_args
 
 import orjson
 
 from openskelo.contract import envelope, fields
-from openskelo.kernel import events, ids
+from openskelo.kernel import definition, events, ids
 from openskelo.kernel import receipts as kernel_receipts
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.values import canonical
@@ -27,6 +27,7 @@ _STATUS_BY_NAME = {events.NAMES[kind]: status for kind, status in _STATUS.items(
 _TEXTS = ("plan_id", "step_id", "op", "output_ref", "status")
 _HASHES = ("inputs_hash", "output_hash", "workflow_hash", "prev")
 _COUNTS = ("ts", "visit", "attempt")
+_MODES: tuple[str, ...] = get_args(definition.Mode)
 _METRICS: set[str] = {"tokens_in", "tokens_out", "wall_ms"}
 _KEYS: set[str] = {*_TEXTS, *_HASHES, *_COUNTS, "metrics"}
 
@@ -86,7 +87,7 @@ def fault(event: Receipted, created: events.RunCreated | None, previous: str | N
         "visit": event.visit,
         "attempt": event.attempt,
         "status": status,
-        "output_ref": f"var:{event.node}" if status == "succeeded" else "none",
+        "output_ref": _output_ref(receipt, event.node) if status == "succeeded" else "none",
     }
     if created is not None:
         expected |= {"plan_id": created.workflow, "workflow_hash": created.workflow_hash}
@@ -96,12 +97,21 @@ def fault(event: Receipted, created: events.RunCreated | None, previous: str | N
         expected["prev"] = previous
     if isinstance(event, events.AttemptSucceeded):
         expected["output_hash"] = stored_digest(event.outputs)
+    if isinstance(event, events.AttemptFailed) and event.outputs is not None:
+        expected["output_hash"] = stored_digest(event.outputs)
     for key, value in expected.items():
         if receipt.get(key) != value:
             return f"the receipt of {event.node} says {key} {receipt.get(key)!r}; it should be {value!r}"
     if ("item" in receipt) != (event.item is not None):
         return f"the receipt of {event.node} is about another item"
     return None
+
+
+def _output_ref(receipt: JsonObject, node: str) -> Json:
+    """Under which name a block's outputs are found; only the definition knows how a plan's step has saved its own."""
+    found = cast("str", receipt["output_ref"])
+    is_step = receipt["op"] not in _MODES and (found == "none" or found.startswith("var:"))
+    return found if is_step else f"var:{node}"
 
 
 def kept_fault(opened: JsonObject, at: int, previous: str | None) -> str | None:

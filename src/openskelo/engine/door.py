@@ -71,7 +71,7 @@ async def answer(blobs: wiring.Blobs, run: Run, asked: OpenApproval, given: Answ
     values = {} if given.values is None else cast("dict[str, Json]", canonical.admit(given.values))
     node = run.workflow.nodes[asked.node]
     match asked.kind:
-        case "approval" if node.mode == "approval":
+        case "approval" | "ask_human" if node.mode == "approval":
             return await _answer_block(blobs, run, asked, given, values, at)
         case "approval":
             return await _answer_checkpoint(blobs, run, asked, given, values, at)

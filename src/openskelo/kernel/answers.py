@@ -5,7 +5,7 @@ from __future__ import annotations
 from openskelo.errors import Refused
 from openskelo.kernel import commands, definition, events, receipts, record
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.kernel.run import OpenApproval, Run, is_under_way
+from openskelo.kernel.run import OWN_QUESTIONS, OpenApproval, Run, is_under_way
 
 #: Who answers when the time is up.
 TIMER = "timer"
@@ -19,9 +19,9 @@ def decide(run: Run, answer: commands.AnswerApproval) -> tuple[events.Event, ...
     _admit(run, asked, answer)
     resolved = _resolved(asked, answer)
     match asked.kind, answer.status:
-        case "approval", "denied":
+        case (("approval" | "ask_human"), "denied"):
             return (resolved, *_denied(run, asked, answer))
-        case "approval", _ if run.workflow.nodes[asked.node].mode == "approval":
+        case (("approval" | "ask_human"), _) if run.workflow.nodes[asked.node].mode == "approval":
             return (resolved, _succeeded(run, asked, answer))
         case "uncertain", "modified":
             return (resolved, _succeeded(run, asked, answer))
@@ -54,7 +54,7 @@ def _admit(run: Run, asked: OpenApproval, answer: commands.AnswerApproval) -> No
 def _resolved(asked: OpenApproval, answer: commands.AnswerApproval) -> events.ApprovalResolved:
     resolution: dict[str, Json] = {"status": answer.status}
     if answer.status == "modified":
-        if asked.kind == "approval" and (answer.args is None or answer.new_digest is None):
+        if asked.kind in OWN_QUESTIONS and (answer.args is None or answer.new_digest is None):
             raise Refused("a modified answer needs its arguments and their digest", code="APPROVAL_INVALID")
         resolution["modifiedArgs"] = answer.args or {}
         if answer.stored is not None:

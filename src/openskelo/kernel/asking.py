@@ -7,18 +7,16 @@ from typing import cast
 
 from openskelo.kernel import events, places
 from openskelo.kernel.json import JsonObject, Stored
-from openskelo.kernel.run import OpenApproval, Run
+from openskelo.kernel.run import OWN_QUESTIONS, OpenApproval, Run
 from openskelo.kernel.stall import NO_STREAK
 
 
 def requested(run: Run, event: events.ApprovalRequested) -> None:
     """The question is open. One about a node's work holds the step that the answer, or the work, will take."""
     kind = cast("str", event.tool["name"])
-    if kind == "ask_human":  # the question that a step of a plan is
-        kind = "approval"
     index = event.item or 0
     run.asked += 1
-    if kind == "approval":
+    if kind in OWN_QUESTIONS:
         run.reserved.steps += 1
     if kind == "uncertain":
         run.uncertain.pop((event.node, event.visit, index), None)
@@ -43,7 +41,7 @@ def requested(run: Run, event: events.ApprovalRequested) -> None:
 def _close(run: Run, approval_id: str) -> OpenApproval:
     """The question is open no longer; the head of `expiries` stays one that is."""
     asked = run.approvals.pop(approval_id)
-    if asked.kind == "approval":
+    if asked.kind in OWN_QUESTIONS:
         run.reserved.steps -= 1
     while run.expiries and run.expiries[0][1] not in run.approvals:
         heapq.heappop(run.expiries)
@@ -58,7 +56,7 @@ def resolved(run: Run, event: events.ApprovalResolved) -> None:
         return
     node = run.nodes[asked.node]
     match asked.kind:
-        case "approval":
+        case "approval" | "ask_human":
             if run.workflow.nodes[asked.node].mode != "approval":
                 node.granted = True
                 node.status = "ready"

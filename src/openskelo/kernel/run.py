@@ -17,6 +17,9 @@ NodeStatus = Literal["waiting", "ready", "resolving", "active", "asking", "done"
 NodeOutcome = Literal["succeeded", "failed", "skipped", "cancelled"]
 AttemptId = tuple[str, int, int]  # node key, visit, slot
 
+#: The kinds of question that a node asks by itself; others are about what became of its work.
+OWN_QUESTIONS = ("approval", "ask_human")
+
 
 @dataclass(slots=True)
 class Slot:
@@ -73,7 +76,7 @@ class InFlight:
 
 @dataclass(slots=True)
 class OpenApproval:
-    """A question that waits for a person. `kind` is its tool's name, but that a plan's `ask_human` is an approval."""
+    """A question that waits for a person. `kind` is its tool's name."""
 
     id: str
     kind: str
