@@ -1,0 +1,1 @@
+"""The contract over HTTP: REST, streams, security. Loaded by `skelo serve` only."""

@@ -1,0 +1,303 @@
+"""The hub: one look at the feed for everybody, then the same messages to all who follow a run, or all runs.
+
+    hub = Hub(engine.store, secrets=engine.project.secrets)
+    stop = engine.overhear(hub.hear)
+    async for frame in hub.frames(run_id, since): ...
+
+Nothing here waits for a client. What is not a fact (text being said) is only there for runs that this process drives.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncGenerator, Generator, Mapping
+
+import orjson
+
+from openskelo import errors
+from openskelo.contract import envelope
+from openskelo.executors import task
+from openskelo.kernel.json import JsonObject
+from openskelo.server import frames, outbox, partials, replay, topic
+from openskelo.server import track as tracking
+from openskelo.server import tracks as shelf
+from openskelo.stores import log
+
+#: How often the feed is looked at while somebody follows: what is told goes out within twice that.
+LOOK_SECONDS = 0.025
+#: How soon the feed is looked at again when the store could not be read.
+TROUBLE_SECONDS = 0.5
+#: So many Appends are read at a time.
+CHUNK = 128
+#: After so long a silence a client gets a sign of life.
+PING_SECONDS = 15.0
+#: So many clients may follow at once.
+MAX_FOLLOWERS = 1000
+#: So many runs are in the snapshot of a stream of all runs.
+LISTED = 100
+
+_log = logging.getLogger("openskelo.server.hub")
+
+
+class Hub:
+    """Tells followers what happens. Belongs to the event loop that made it; `close` ends all streams."""
+
+    def __init__(
+        self,
+        store: log.Log,
+        *,
+        project: tracking.Project | None = None,
+        secrets: Mapping[str, str] | None = None,
+    ) -> None:
+        if project is None:
+            from openskelo.contract import projection  # noqa: PLC0415  a caller may bring its own
+
+            project = projection.Projection
+        self._store = store
+        self._project = project
+        self._tracks = shelf.Tracks(store, project)
+        self._heard = partials.Partials(secrets)
+        self._runs: dict[str, topic.RunTopic] = {}
+        self._all: topic.AllTopic | None = None
+        self._followers: set[outbox.Outbox] = set()
+        self._position = 0
+        self._tail: asyncio.Task[None] | None = None
+        self._closed = False
+
+    # -- what others call ---------------------------------------------------------------------------------------------
+
+    def hear(self, of: task.Task, piece: str) -> None:
+        """A model says something in a run that this process drives (`Engine.overhear` takes this)."""
+        self._heard.hear(of, piece)
+
+    def overlay(self, run_id: str, event: JsonObject) -> None:
+        """Tell followers something that is no fact, `node.progress` and the like: soon, once, and never again."""
+        data = orjson.dumps(event)
+        for one in self._topics_of(run_id):
+            one.overlay(data)
+
+    @property
+    def followers(self) -> int:
+        """How many streams there are."""
+        return len(self._followers)
+
+    async def close(self) -> None:
+        """End every stream, and take no more."""
+        self._closed = True
+        for follower in self._followers:
+            follower.close()
+        if self._tail is not None:
+            self._tail.cancel()
+            await asyncio.gather(self._tail, return_exceptions=True)
+
+    async def check(self, run_id: str | None) -> None:
+        """Refuse a stream before it begins: NotFound for a run that is not there, Busy when there are too many."""
+        if self._closed:
+            raise errors.Busy("the server is about to stop", code="SERVER_STOPPING", hint="try again in a moment")
+        if len(self._followers) >= MAX_FOLLOWERS:
+            raise errors.Busy(
+                f"{MAX_FOLLOWERS} streams are open already", code="STREAMS_TOO_MANY", hint="close some, then try again"
+            )
+        if run_id is not None:
+            await self._tracks.at_head(run_id)
+
+    async def frames(self, run_id: str | None, since: int | None = None) -> AsyncGenerator[frames.Frame]:
+        """Everything about a run (or all): hello, then a snapshot or what came after `since`, then what happens.
+
+        Ends when the hub is closed. A client that does not keep up is sent `resync` and a snapshot.
+        """
+        await self.check(run_id)
+        yield frames.hello(run_id)
+        with self._following() as follower:
+            while not follower.closed:
+                await self._watch()
+                begin = self._begin_all(since, follower) if run_id is None else self._begin_run(run_id, since, follower)
+                async for frame in begin:
+                    yield frame
+                while (frame := await follower.take(PING_SECONDS)) is not None or not follower.over:
+                    yield frame or frames.ping()
+                if follower.lagging:
+                    self._leave(follower)
+                    follower.begin_anew()
+                    since = None
+                    yield frames.resync(run_id, "slow")
+
+    # -- beginning to follow ------------------------------------------------------------------------------------------
+
+    async def _begin_run(self, run_id: str, since: int | None, follower: outbox.Outbox) -> AsyncGenerator[frames.Frame]:
+        """Tell a client what it has missed, until it can follow its run with the others."""
+        while True:
+            track = await self._tracks.at_head(run_id)
+            if since is not None and since > track.seq:
+                yield frames.resync(run_id, "ahead")
+                since = None
+            elif since is not None and track.after(since) is None:
+                async for frame in replay.of_run(self._tracks, run_id, since):
+                    yield frame
+                    since = since if frame.cursor is None else frame.cursor
+            else:
+                yield self._join_run(track, since, follower)
+                return
+
+    def _join_run(self, track: tracking.Track, since: int | None, follower: outbox.Outbox) -> frames.Frame:
+        """Let the client follow with the others from here; gives what it needs before. Nothing can come in between."""
+        found = self._runs.get(track.run_id)
+        if found is None or found.track is not track:
+            found = self._runs[track.run_id] = topic.RunTopic(track, self._heard)
+        said = found.streaming()
+        found.followers.add(follower)
+        missed = None if since is None else track.after(since)
+        if missed is None:
+            return frames.snapshot(track.run_id, track.seq, track.snapshot(), [one.document() for one in said])
+        told = [one.data for one in missed if one.data]
+        return frames.events(track.run_id, track.seq, told + [orjson.dumps(one.delta(0)) for one in said if one.end])
+
+    async def _begin_all(self, since: int | None, follower: outbox.Outbox) -> AsyncGenerator[frames.Frame]:
+        """The same for the stream of all runs."""
+        while True:
+            newest = await self._store.position()
+            rows = await self._store.rows(limit=LISTED) if since is None else ()
+            if self._all is None:
+                self._all = topic.AllTopic(self._position, self._heard)
+            everyone = self._all
+            if since is None:
+                everyone.flush()
+                everyone.followers.add(follower)
+                yield frames.listing(everyone.cursor, [summary(row) for row in rows])
+                return
+            missed = everyone.after(since)
+            if since > newest:
+                yield frames.resync(None, "ahead")
+                since = None
+            elif since > everyone.cursor:
+                await asyncio.sleep(LOOK_SECONDS)  # the log is there already, and will be told in a moment
+            elif missed is not None:
+                everyone.flush()
+                everyone.followers.add(follower)
+                yield frames.events(None, everyone.cursor, missed)
+                return
+            else:
+                async for frame in replay.of_all(self._store, self._project, since, everyone.cursor):
+                    yield frame
+                    since = since if frame.cursor is None else frame.cursor
+
+    @contextlib.contextmanager
+    def _following(self) -> Generator[outbox.Outbox]:
+        follower = outbox.Outbox()
+        self._followers.add(follower)
+        try:
+            yield follower
+        finally:
+            self._followers.discard(follower)
+            self._leave(follower)
+
+    def _leave(self, follower: outbox.Outbox) -> None:
+        """The client follows nothing any more; what nobody follows is not kept up to date."""
+        for run_id, one in tuple(self._runs.items()):
+            one.followers.discard(follower)
+            if not one.followers:
+                one.close()
+                del self._runs[run_id]
+        if self._all is not None:
+            self._all.followers.discard(follower)
+            if not self._all.followers:
+                self._all = None
+
+    # -- following the feed -------------------------------------------------------------------------------------------
+
+    async def _watch(self) -> None:
+        """Have the feed looked at, from a position that is in the past of whatever is read from now on."""
+        if self._tail is None:
+            position = await self._store.position()
+            if self._tail is None and not self._closed:
+                self._position = position
+                self._tail = asyncio.create_task(self._follow_feed(), name="skelo-hub")
+
+    async def _follow_feed(self) -> None:
+        """Look at the feed as long as there is anybody to tell."""
+        trouble = False
+        while self._followers:
+            try:
+                drained = await self._look()
+            except errors.StoreError as error:  # no room, no lock: it may be gone next time
+                if not trouble:
+                    _log.warning("the feed cannot be read: %s", error.message)
+                    self._to_all(frames.error(error))
+                trouble = True
+                await asyncio.sleep(TROUBLE_SECONDS)
+                continue
+            except Exception as error:  # a defect of ours: nobody must wait for what will not come
+                _log.exception("the hub failed")
+                self._to_all(frames.error(errors.OpenSkeloError(f"the hub failed: {error!r}", code="INTERNAL")))
+                for follower in self._followers:
+                    follower.close()
+                self._tracks = shelf.Tracks(self._store, self._project)
+                self._runs, self._all = {}, None
+                break
+            trouble = False
+            await asyncio.sleep(LOOK_SECONDS if drained else 0)
+        self._tail = None
+
+    async def _look(self) -> bool:
+        """Tell what is new, in few messages; gives whether that was all there is."""
+        batch = await self._store.feed(after=self._position, limit=CHUNK)
+        for added in batch:
+            await self._take(added)
+            self._position = added.position
+        drained = len(batch) < CHUNK
+        if drained:  # the attempt that something was said in has begun for everybody
+            for partial in self._heard.fresh:
+                for one in self._topics_of(partial.run_id):
+                    one.say(partial)
+            self._heard.fresh.clear()
+        for one in (*self._runs.values(), *(() if self._all is None else (self._all,))):
+            one.flush()
+        return drained
+
+    async def _take(self, added: log.Added) -> None:
+        if self._all is None and added.run_id not in self._runs:
+            return
+        try:
+            told = await self._tracks.told(added)
+        except (errors.Corrupt, errors.NotFound, errors.InvalidInput) as error:
+            self._give_up(added.run_id, error)
+            told = ()
+        if self._all is not None and added.position > self._all.cursor:
+            self._all.keep(added.position, [self._all.tell(one, added.run_id) for one in told])
+        self._heard.end(added.run_id, [one.ended for one in told if one.ended is not None])
+
+    def _give_up(self, run_id: str, error: errors.OpenSkeloError) -> None:
+        """A run that cannot be shown: those who follow it are told so and sent away, the others go on."""
+        frame = frames.error(error, run_id)
+        for one in self._topics_of(run_id):
+            one.flush()
+            one.send(frame)
+        found = self._runs.pop(run_id, None)
+        for follower in () if found is None else found.followers:
+            follower.close()
+
+    def _topics_of(self, run_id: str) -> tuple[topic.Topic, ...]:
+        found = (self._runs.get(run_id), self._all)
+        return tuple(one for one in found if one is not None)
+
+    def _to_all(self, frame: frames.Frame) -> None:
+        for follower in self._followers:
+            follower.put(frame)
+
+
+def summary(row: log.RunRow) -> JsonObject:
+    """A run as listings show it."""
+    return {
+        "id": row.run_id,
+        "runId": row.run_id,
+        "contractVersion": frames.CONTRACT_VERSION,
+        "name": row.name,
+        "status": row.status,
+        "ending": row.ending,
+        "workflowHash": row.workflow_hash,
+        "createdAt": envelope.timestamp(row.created_at),
+        "updatedAt": envelope.timestamp(row.updated_at),
+        "parent": row.parent,
+    }

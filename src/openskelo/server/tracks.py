@@ -1,0 +1,151 @@
+"""The tracks of the runs that somebody looks at, brought up to date from the log, as many as fit."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from typing import cast
+
+import orjson
+
+from openskelo import errors
+from openskelo.contract import envelope
+from openskelo.kernel import codec, definition, events
+from openskelo.kernel.json import JsonObject
+from openskelo.server import track
+from openskelo.stores import log
+
+#: So many nodes are kept in memory over all runs; beyond that, runs that nobody watches go.
+MAX_NODES = 10_000
+#: So many workflows are kept beside: runs of the same one share it.
+MAX_WORKFLOWS = 64
+
+
+class Tracks:
+    """Finds or makes the track of a run. Tracks with a listener stay; the others are kept while there is room."""
+
+    def __init__(self, store: log.Log, project: track.Project) -> None:
+        self._store = store
+        self._project = project
+        self._tracks: dict[str, track.Track] = {}
+        self._workflows: dict[str, definition.Workflow] = {}
+        self._nodes = 0
+
+    def known(self, run_id: str) -> track.Track | None:
+        """The track of a run, however far it is, if it is in memory."""
+        return self._tracks.get(run_id)
+
+    async def at_head(self, run_id: str) -> track.Track:
+        """The run's track with everything that was in its log when this was called (NotFound, Corrupt)."""
+        found = await self._find(run_id)
+        await self._move(found, None)
+        return found
+
+    async def told(self, added: log.Added) -> Sequence[track.Told]:
+        """What the facts of one Append tell, whether or not the track is beyond them already."""
+        before = added.seq - len(added.lines)
+        found = await self._find(added.run_id, added.lines[0] if before == 0 else None)
+        async with found.lock:
+            if found.seq < before:
+                await self._read(found, before)
+            if found.seq == before:
+                return [self._add(found, line) for line in added.lines]
+            kept = found.after(before)
+            if kept is not None and found.seq >= added.seq:
+                return kept[: len(added.lines)]
+        return await self._again(added, before)
+
+    async def from_start(self, run_id: str) -> AsyncIterator[Sequence[track.Told]]:
+        """Everything the run has ever told, in chunks, on a track of the reader's own (NotFound, Corrupt)."""
+        own: track.Track | None = None
+        async for lines in self._store.read(run_id):
+            if own is None:
+                own = await self._make(run_id, lines[0])
+            yield [own.add(line) for line in lines]
+            await asyncio.sleep(0)  # a long log must not keep everybody else waiting
+        if own is None:
+            raise _not_found(run_id)
+
+    async def _again(self, added: log.Added, before: int) -> Sequence[track.Told]:
+        """The same told once more: the track has gone on, and does not have it any more."""
+        found: list[track.Told] = []
+        async for chunk in self.from_start(added.run_id):
+            found += [told for told in chunk if before < told.seq <= added.seq]
+            if found and found[-1].seq == added.seq:
+                break
+        return found
+
+    def forget(self, run_id: str) -> None:
+        """Let go of a track that is of no use: the next who asks folds the log again."""
+        found = self._tracks.pop(run_id, None)
+        if found is not None:
+            self._nodes -= found.nodes
+
+    async def _find(self, run_id: str, first: bytes | None = None) -> track.Track:
+        found = self._tracks.pop(run_id, None)
+        if found is None:
+            made = await self._make(run_id, first or await self._first(run_id))
+            found = self._tracks.pop(run_id, None)  # somebody else may have been quicker
+            if found is None:
+                found = made
+                self._nodes += found.nodes
+        self._tracks[run_id] = found  # at the end: the one that was used last
+        self._make_room(found)
+        return found
+
+    async def _first(self, run_id: str) -> bytes:
+        async for lines in self._store.read(run_id):
+            return lines[0]
+        raise _not_found(run_id)
+
+    async def _make(self, run_id: str, first: bytes) -> track.Track:
+        try:
+            event = envelope.open_line(first)[1]
+        except (ValueError, LookupError, TypeError) as error:
+            raise errors.Corrupt(f"the first event of run {run_id} cannot be read: {error!r}") from error
+        if not isinstance(event, events.RunCreated):
+            raise errors.Corrupt(f"the log of run {run_id} does not begin with run.created")
+        workflow = await self._workflow(event.definition)
+        return track.Track(run_id, self._project(run_id, workflow), len(workflow.nodes) + 1)
+
+    async def _workflow(self, name: str) -> definition.Workflow:
+        found = self._workflows.pop(name, None)
+        if found is None:
+            found = codec.decode(cast("JsonObject", orjson.loads(await self._store.blob(name))))
+        self._workflows[name] = found
+        while len(self._workflows) > MAX_WORKFLOWS:
+            del self._workflows[next(iter(self._workflows))]
+        return found
+
+    async def _move(self, found: track.Track, to: int | None) -> None:
+        async with found.lock:
+            await self._read(found, to)
+
+    async def _read(self, found: track.Track, to: int | None) -> None:
+        async for lines in self._store.read(found.run_id, after=found.seq):
+            for line in lines:
+                if found.seq == to:
+                    return
+                self._add(found, line)
+            await asyncio.sleep(0)
+
+    def _add(self, found: track.Track, line: bytes) -> track.Told:
+        try:
+            return found.add(line)
+        except errors.Corrupt:
+            self.forget(found.run_id)
+            raise
+
+    def _make_room(self, keep: track.Track) -> None:
+        """Runs that have ended and are watched by nobody first, then those used longest ago."""
+        if self._nodes <= MAX_NODES:
+            return
+        idle = [one for one in self._tracks.values() if one.listener is None and one is not keep]
+        for one in sorted(idle, key=lambda one: not one.ended):
+            if self._nodes <= MAX_NODES:
+                return
+            self.forget(one.run_id)
+
+
+def _not_found(run_id: str) -> errors.NotFound:
+    return errors.NotFound(f"there is no run {run_id}", code="RUN_NOT_FOUND", hint="`skelo runs` lists them")
