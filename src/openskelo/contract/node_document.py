@@ -72,10 +72,11 @@ def _summary(run: Run, node: NodeState, trace: Trace) -> str:
     """A few words for people: what the node is doing, or what came of it."""
     if trace.questions and not run.ended:
         return trace.asked
-    match standing.outcome(run, node):
+    outcome = standing.outcome(run, node)
+    match outcome:
         case "succeeded" if node.items is not None:
             return f"{len(node.slots)} items"
-        case "succeeded" | "skipped" as outcome:
+        case "succeeded" | "skipped":
             return trace.said or outcome
         case "failed":
             return str((node.error or {}).get("message", "failed"))[:200]
@@ -83,7 +84,7 @@ def _summary(run: Run, node: NodeState, trace: Trace) -> str:
             return "cancelled"
         case None:
             return _doing(node, trace)
-        case outcome:
+        case _:
             assert_never(outcome)
 
 
@@ -103,5 +104,5 @@ def _doing(node: NodeState, trace: Trace) -> str:
             return f"attempt {node.slots[0].attempt}, after: {trace.trouble}"
         case "active" | "done":
             return f"attempt {node.slots[0].attempt}"
-        case status:
-            assert_never(status)
+        case _:
+            assert_never(node.status)

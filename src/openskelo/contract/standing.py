@@ -56,9 +56,13 @@ def phase(run: Run) -> Phase:
 
 def first(unfinished: set[NodePhase], present: set[NodePhase]) -> NodePhase:
     """The first phase with unfinished nodes; when all are done, the last that there is."""
-    order = PHASES if unfinished else PHASES[::-1]
-    wanted = unfinished or present
-    return next((phase for phase in order if phase in wanted), "EXECUTE")
+    found: NodePhase = "EXECUTE"
+    for phase in PHASES:
+        if phase in unfinished:
+            return phase
+        if phase in present:
+            found = phase
+    return found
 
 
 def node_status(run: Run, node: NodeState, *, asked: bool) -> NodeStatus:

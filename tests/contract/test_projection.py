@@ -1,0 +1,180 @@
+"""The wire in every history: patches add up to snapshots, documents keep to their schemas, what is opened is closed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from openskelo.contract import edges, envelope, naming, node_document, patching, standing
+from openskelo.contract.projection import Projection
+from openskelo.kernel import run as runs
+from openskelo.kernel.apply import apply
+from openskelo.kernel.json import JsonObject
+from tests.contract import wired
+from tests.kernel.play import Play
+from tests.kernel.stage import RUN
+
+SEEDS = st.integers(0, 2**32)
+
+
+def told(play: Play) -> tuple[list[list[dict[str, Any]]], list[Any]]:
+    """The wire events of each fact, and the snapshots before, between and after them."""
+    projection = Projection(RUN, play.workflow)
+    snapshots: list[Any] = [projection.snapshot()]
+    each: list[list[dict[str, Any]]] = []
+    for seq, fact in enumerate(play.log, 1):
+        each.append(projection.apply(seq, fact))
+        snapshots.append(projection.snapshot())
+    return each, snapshots
+
+
+def flat(each: list[list[dict[str, Any]]]) -> list[dict[str, Any]]:
+    return [event for events in each for event in events]
+
+
+@settings(max_examples=60)
+@given(SEEDS)
+def test_a_snapshot_and_the_events_after_it_are_the_later_snapshot(seed: int) -> None:
+    play = wired.history(seed)
+    each, snapshots = told(play)
+    assert snapshots[0] == patching.empty(RUN)
+    for number, events in enumerate(each):
+        assert patching.fold(snapshots[number], events) == snapshots[number + 1]
+    chance = Random(seed)
+    for _ in range(5):
+        early, late = sorted(chance.choices(range(len(snapshots)), k=2))
+        assert patching.fold(snapshots[early], flat(each[early:late])) == snapshots[late]
+    assert patching.fold(snapshots[0], flat(each)) == snapshots[-1]
+    assert snapshots[-1]["seq"] == len(play.log)
+
+
+@settings(max_examples=30)
+@given(SEEDS)
+def test_projecting_from_scratch_gives_the_same_events_and_documents(seed: int) -> None:
+    play = wired.history(seed)
+    each, snapshots = told(play)
+    again = Projection(RUN, play.workflow)
+    for line, events, snapshot in zip(sealed(play), each, snapshots[1:], strict=True):
+        stored, fact = envelope.open_line(line)
+        assert again.apply(stored["seq"], fact) == events  # pyright: ignore[reportArgumentType] - an integer
+        assert again.snapshot() == snapshot
+
+
+def sealed(play: Play) -> list[bytes]:
+    chain = envelope.Chain(RUN)
+    return [envelope.seal(chain, fact) for fact in play.log]
+
+
+@settings(max_examples=60)
+@given(SEEDS)
+def test_no_node_changes_without_a_patch_and_the_command_line_agrees(seed: int) -> None:
+    """After every fact each node's document is what looking at the whole run gives."""
+    play = wired.history(seed)
+    projection = Projection(RUN, play.workflow)
+    run = runs.new(RUN, play.workflow)
+    reaching = edges.of(RUN, play.workflow).reaching
+    for seq, fact in enumerate(play.log, 1):
+        projection.apply(seq, fact)
+        apply(run, fact)
+        snapshot: Any = projection.snapshot()
+        asked = {question.node for question in run.approvals.values()}
+        for key, node in run.nodes.items():
+            document = snapshot["nodes"][naming.node(RUN, key)]
+            trace = projection._traces[key]  # pyright: ignore[reportPrivateUsage] - what it says is tested elsewhere
+            assert document == {
+                **node_document.lasting(run, play.workflow.nodes[key]),
+                **node_document.changing(run, node, trace),
+            }
+            assert document["status"] == standing.node_status(run, node, asked=key in asked)
+            if node.status == "waiting":
+                there = [edge for edge in reaching[key] if run.nodes[edge.source].outcome == "succeeded"]
+                assert document["inboxCount"] == len(there)
+        assert snapshot["phase"] == standing.phase(run)
+        assert set(snapshot["approvals"]) == set(run.approvals)
+        assert snapshot["status"] == runs.status(run)
+
+
+@settings(max_examples=40)
+@given(SEEDS)
+def test_every_document_keeps_to_its_published_schema(seed: int) -> None:
+    each, snapshots = told(wired.history(seed))
+    for events, snapshot in zip(each, snapshots[1:], strict=True):
+        assert [fault for event in events for fault in wired.faults("event", event)] == []
+        assert wired.faults("run", snapshot) == []
+
+
+@settings(max_examples=60)
+@given(SEEDS)
+def test_whatever_is_opened_is_closed_once_and_in_order(seed: int) -> None:
+    """Calls and questions; and every model's attempt that was started ends in one final message."""
+    each, snapshots = told(wired.history(seed))
+    open_calls: set[str] = set()
+    proposed: set[str] = set()
+    open_questions: set[str] = set()
+    messages: Counter[str] = Counter()
+    for event in flat(each):
+        match event["type"]:
+            case "tool.proposed":
+                assert event["tool"]["id"] not in open_calls
+                open_calls.add(event["tool"]["id"])
+                proposed.add(event["tool"]["id"])
+            case "tool.started":
+                assert event["tool"]["id"] not in open_calls - proposed
+                open_calls.add(event["tool"]["id"])
+            case "tool.completed":
+                open_calls.remove(event["toolId"])
+            case "approval.requested":
+                open_questions.add(event["approvalId"])
+            case "approval.resolved":
+                open_questions.remove(event["approvalId"])
+            case "message.assistant.final":
+                messages[event["messageId"]] += 1
+            case _:
+                pass
+    assert (open_calls, open_questions) == (set(), set())
+    assert set(messages.values()) <= {1}
+    last = snapshots[-1]
+    assert {node["status"] for node in last["nodes"].values()} == {"idle"}
+    assert (last["phase"], last["approvals"]) == ("DONE", {})
+
+
+@settings(max_examples=30)
+@given(SEEDS)
+def test_events_are_numbered_within_their_fact_and_end_with_the_runs_patch(seed: int) -> None:
+    play = wired.history(seed)
+    each, _ = told(play)
+    stored: list[JsonObject] = [envelope.open_line(line)[0] for line in sealed(play)]
+    for fact, events in zip(stored, each, strict=True):
+        assert [event["index"] for event in events] == list(range(len(events)))
+        assert {(event["seq"], event["ts"], event["runId"]) for event in events} == {(fact["seq"], fact["ts"], RUN)}
+        assert [event["type"] for event in events].index("run.patch") == len(events) - 1
+        assert events[-1]["patch"]["seq"] == fact["seq"]
+    found = [event["id"] for event in flat(each)]
+    assert len(set(found)) == len(found)
+
+
+def test_the_histories_have_every_event_that_a_run_of_blocks_can_have() -> None:
+    kinds: Counter[str] = Counter()
+    for seed in range(250):
+        each, _ = told(wired.history(seed))
+        kinds.update(event["type"] for event in flat(each))
+    assert set(kinds) == {
+        "run.patch",
+        "run.phase",
+        "run.mode",
+        "run.stalled",
+        "node.patch",
+        "edge.created",
+        "handoff.sent",
+        "message.assistant.final",
+        "tool.proposed",
+        "tool.started",
+        "tool.completed",
+        "approval.requested",
+        "approval.resolved",
+        "artifact.created",
+    }
