@@ -71,7 +71,7 @@ async def bound(blobs: Blobs, run: Run, node: definition.Node) -> dict[str, Json
     for port in node.inputs:
         binding = node.bindings.get(port.name)
         if binding is not None:
-            source = found.get(binding.node)
+            source = found.get(binding.node) or _at_hand(run, binding.node)
             if source is None:
                 source = found[binding.node] = await _source(blobs, run, binding.node)
             if binding.port in source:
@@ -82,6 +82,12 @@ async def bound(blobs: Blobs, run: Run, node: definition.Node) -> dict[str, Json
     return inputs
 
 
+def _at_hand(run: Run, key: str) -> JsonObject | None:
+    """What `_source` gives where the events themselves hold it, as they mostly do: it need not be waited for."""
+    stored = run.nodes[key].outputs if key else run.inputs
+    return None if stored is None else cast("JsonObject | None", stored.get("value"))
+
+
 async def _source(blobs: Blobs, run: Run, key: str) -> JsonObject:
     if key:
         return await outputs(blobs, run, key)
@@ -90,6 +96,10 @@ async def _source(blobs: Blobs, run: Run, key: str) -> JsonObject:
 
 async def inputs(blobs: Blobs, run: Run, node: definition.Node) -> dict[str, Json]:
     """The node's inputs as this visit sees them: transforms, edited approvals and a fork's changes applied."""
+    if node.step is not None:
+        from openskelo.engine import arguments  # noqa: PLC0415  only plans have steps
+
+        return await arguments.materialise(blobs, run, node)
     values = await bound(blobs, run, node)
     override = run.nodes[node.key].inputs
     if override is not None:
@@ -139,6 +149,7 @@ async def make_task(blobs: Blobs, run: Run, flight: InFlight, visits: Visits) ->
         shared=shared,
         feedback=state.slots[flight.slot].feedback,
         run_inputs=cast("JsonObject", run_inputs["value"] if "value" in run_inputs else await load(blobs, run_inputs)),
+        plan_mode="normal" if run.workflow.plan is None else run.workflow.plan.mode,
     )
 
 

@@ -33,21 +33,31 @@ def asking(
 
 
 async def work(one: job.Job, how: Asking) -> object:
-    """The JSON object that was answered (AttemptFailed ANSWER_INVALID for anything else), not yet checked.
+    """The JSON object that was answered (AttemptFailed ANSWER_INVALID for anything else), not yet checked."""
+    written = how.recipe.write(one)
+    return parsed(await ask(one, how.provider, how.on_text, request(one.task.node, written, how.schema), written))
+
+
+async def ask(
+    one: job.Job,
+    provider: seam.Provider,
+    on_text: Callable[[task.Task, str], None],
+    asked: seam.Request,
+    written: prompt.Prompt,
+) -> seam.Answer:
+    """The answer to what was written, with what it took added to the attempt.
 
     The prompt is kept before it is sent; what was heard is kept if the answer does not come to its end.
     """
-    written = how.recipe.write(one)
-    asked = request(one.task.node, written, how.schema)
-    ways = seam.plan(how.provider, asked)
+    ways = seam.plan(provider, asked)
     prompt.keep(one, written, ways[0])
 
     def hear(text: str) -> None:
         one.heard.append(text)
-        how.on_text(one.task, text)
+        on_text(one.task, text)
 
     try:
-        answered = await how.provider.complete(asked, hear)
+        answered = await provider.complete(asked, hear)
     except seam.Unusable as unusable:
         answer.count(one.spent, unusable.answer)
         one.answer = unusable.answer.text
@@ -58,7 +68,7 @@ async def work(one: job.Job, how: Asking) -> object:
     if served is not ways[0]:
         prompt.keep(one, written, served)
         one.lines.append(f"answered by {answered.served_by}: {ways[0].expert} could not")
-    return _parsed(answered)
+    return answered
 
 
 def request(node: definition.Node, written: prompt.Prompt, schema: JsonObject) -> seam.Request:
@@ -82,7 +92,8 @@ def parameters(node: definition.Node) -> JsonObject:
     return own
 
 
-def _parsed(answered: seam.Answer) -> JsonObject:
+def parsed(answered: seam.Answer) -> JsonObject:
+    """The JSON object that the answer is (AttemptFailed ANSWER_INVALID, PROVIDER_TRUNCATED)."""
     try:
         return answer.parse(answered.text)
     except errors.AttemptFailed as error:

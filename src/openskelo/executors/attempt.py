@@ -19,7 +19,7 @@ from openskelo.value import value
 from openskelo.values import canonical
 
 if TYPE_CHECKING:
-    from openskelo.executors import project_handler
+    from openskelo.executors import mcp_servers, project_handler
     from openskelo.providers import router
 
 #: Outputs above this many canonical bytes are kept as a blob, and events hold their name.
@@ -104,6 +104,7 @@ class Performer:
         self._project = project
         self._blobs = blobs
         self._project_handlers: project_handler.ProjectHandlers | None = None
+        self._servers: mcp_servers.Servers | None = None
         self._given = provider
         self._router: router.Router | None = None
         self._means = work.Means(
@@ -112,6 +113,7 @@ class Performer:
             provider=self.provider,
             on_text=on_text or (lambda _of, _text: None),
             project_handlers=self._handlers,
+            servers=self._mcp,
         )
         self._prepared: dict[int, _Prepared] = {}
         self._contracts: dict[bytes, ports.Ports] = {}
@@ -151,6 +153,8 @@ class Performer:
         """End every process and every connection that is kept for later attempts."""
         if self._project_handlers is not None:
             await self._project_handlers.close()
+        if self._servers is not None:
+            await self._servers.close()
         if self._router is not None:
             await self._router.close()
 
@@ -180,6 +184,13 @@ class Performer:
 
             self._project_handlers = project_handler.ProjectHandlers(self._project)
         return self._project_handlers
+
+    def _mcp(self) -> mcp_servers.Servers:
+        if self._servers is None:
+            from openskelo.executors import mcp_servers  # noqa: PLC0415 -- only plans need them
+
+            self._servers = mcp_servers.Servers(self._project)
+        return self._servers
 
     async def _produce(self, of: task.Task, trace: _Trace) -> Stored:
         """The stored outputs of an attempt in which everything went well."""

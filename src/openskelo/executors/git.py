@@ -8,11 +8,19 @@ from pathlib import Path
 
 from openskelo import errors
 from openskelo.executors import limit, process
+from openskelo.handlers import place
 
 #: A revision or a range of them: never an option, never a path.
 REVISIONS = re.compile(r"[A-Za-z0-9_@][A-Za-z0-9_./~^@{}-]{0,199}\Z")
 TIMEOUT_MS = 30_000
 _TAIL = 600
+
+
+def folder_of(named: str, where: place.Place) -> Path:
+    """The folder of a repository, from the project's root and inside of what it may read (DET_PATH_INVALID)."""
+    if place.absolute(named, where) == where.root:
+        return where.root
+    return place.confined(named, place.readable_roots(where), where)[0]
 
 
 async def run(

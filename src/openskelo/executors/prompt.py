@@ -58,21 +58,8 @@ class Recipe:
         """The prompt of one attempt (AttemptFailed when an expression in it fails)."""
         values = _values(one)
         role = "\n\n".join(part.render(values, answer.marked).strip() for part in self._role)
-        repair = _repair(one.task.feedback)
-        override = repair.told if repair is not None else _told(one.task.feedback)
         task = self._task(one, values)
-        blocks = {"system": SYSTEM, "role": role, "mode": self._mode, "task": task, "override": override}
-        system = "\n\n".join(part for part in (SYSTEM, role, self._mode) if part)
-        messages = [seam.Message(role="system", text=system)]
-        if repair is None:
-            user = f"{task}\n\n{override}" if override else task
-            messages.append(seam.Message(role="user", text=user))
-        else:
-            messages.append(seam.Message(role="user", text=task))
-            if repair.answer.strip():
-                messages.append(seam.Message(role="assistant", text=repair.answer))
-            messages.append(seam.Message(role="user", text=override))
-        return Prompt(blocks=blocks, messages=tuple(messages))
+        return assembled(role=role, mode=self._mode, task=task, feedback=one.task.feedback)
 
     def _task(self, one: job.Job, values: Mapping[str, Json]) -> str:
         node = self._node
@@ -84,6 +71,24 @@ class Recipe:
         if one.task.item_index is not None and not self._shows_item:
             parts.append(f"The item to work on (data):\n{answer.fenced(one.task.item)}")
         return "\n\n".join(part for part in parts if part)
+
+
+def assembled(*, role: str, mode: str, task: str, feedback: Json) -> Prompt:
+    """The prompt that these blocks make; a repair follows the answer that was refused, other feedback the task."""
+    repair = _repair(feedback)
+    override = repair.told if repair is not None else _told(feedback)
+    blocks = {"system": SYSTEM, "role": role, "mode": mode, "task": task, "override": override}
+    system = "\n\n".join(part for part in (SYSTEM, role, mode) if part)
+    messages = [seam.Message(role="system", text=system)]
+    if repair is None:
+        user = f"{task}\n\n{override}" if override else task
+        messages.append(seam.Message(role="user", text=user))
+    else:
+        messages.append(seam.Message(role="user", text=task))
+        if repair.answer.strip():
+            messages.append(seam.Message(role="assistant", text=repair.answer))
+        messages.append(seam.Message(role="user", text=override))
+    return Prompt(blocks=blocks, messages=tuple(messages))
 
 
 @functools.lru_cache(maxsize=1024)
@@ -111,8 +116,13 @@ def _values(one: job.Job) -> dict[str, Json]:
     return values
 
 
+def contract(schema: JsonObject) -> str:
+    """What a model is told about the JSON that it has to answer with."""
+    return f"{_CONTRACT}\n{sketch.of(schema)}"
+
+
 def _mode(node: definition.Node, schema: JsonObject) -> str:
-    parts = [_CONTRACT, sketch.of(schema)]
+    parts = [contract(schema)]
     criteria = [gate.error for gate in node.post_gates if gate.error]
     if criteria:
         parts.append("The answer will be checked for this:\n" + "\n".join(f"- {criterion}" for criterion in criteria))

@@ -52,6 +52,7 @@ class Task:
 
     `idempotency_key` is the same for every attempt of one visit and item. `feedback` is what the previous attempt or
     the bounce wants this one to know. `item_index` is set in a foreach. `run_inputs` are the run's (for expressions).
+    `plan_mode` is that of the plan, which says what its steps may reach.
     """
 
     run_id: str
@@ -68,3 +69,4 @@ class Task:
     shared: Shared | None = None
     feedback: Json = None
     run_inputs: JsonObject = field(default_factory=fresh.a_dict)
+    plan_mode: definition.PlanMode = "normal"

@@ -18,7 +18,7 @@ from openskelo.providers import seam
 from openskelo.values import canonical
 
 if TYPE_CHECKING:
-    from openskelo.executors import project_handler
+    from openskelo.executors import mcp_servers, project_handler
 
 Builtin: TypeAlias = Callable[[context.Context, place.Place], Awaitable[JsonObject]]
 
@@ -32,6 +32,7 @@ class Means:
     provider: Callable[[], seam.Provider | None]
     on_text: Callable[[task.Task, str], None]
     project_handlers: Callable[[], project_handler.ProjectHandlers]
+    servers: Callable[[], mcp_servers.Servers]
 
 
 def resolve(node: definition.Node, means: Means, outputs: ports.Ports) -> job.Work:

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from openskelo import errors
-from openskelo.executors import job, task
-from openskelo.handlers import place
+from openskelo.executors import git, job, task
 from openskelo.kernel.json import Json, JsonObject
 
 #: How many findings of one kind a verdict lists.
@@ -46,10 +45,7 @@ class Asked:
 
     def folder(self) -> Path:
         """The folder that `repo` names, inside of what the project may read (AttemptFailed DET_PATH_INVALID)."""
-        named = self.text("repo", ".")
-        if place.absolute(named, self.project) == self.project.root:
-            return self.project.root
-        return place.confined(named, place.readable_roots(self.project), self.project)[0]
+        return git.folder_of(self.text("repo", "."), self.project)
 
 
 def no(reason: str, **more: Json) -> JsonObject:

@@ -36,7 +36,7 @@ def resolve(node: definition.Node, step: definition.Step, means: work.Means) -> 
     return perform
 
 
-def _op(node: definition.Node, step: definition.Step, means: work.Means) -> Op:  # noqa: ARG001 -- P3 fills in
+def _op(node: definition.Node, step: definition.Step, means: work.Means) -> Op:
     match step.op:
         case "branch":
             from openskelo.executors.ops import branch  # noqa: PLC0415 -- each op is loaded when first used
@@ -53,11 +53,21 @@ def _op(node: definition.Node, step: definition.Step, means: work.Means) -> Op: 
         case "transform":
             from openskelo.executors.ops import transform  # noqa: PLC0415
 
-            return transform.make(step)
+            return transform.make(step, means)
+        case "verify":
+            from openskelo.executors.ops import verify  # noqa: PLC0415
+
+            return verify.make(means)
+        case "tool_call":
+            from openskelo.executors.ops import tool_call  # noqa: PLC0415
+
+            return tool_call.make(means)
+        case "route_expert":
+            from openskelo.executors.ops import route_expert  # noqa: PLC0415
+
+            return route_expert.make(node, step, means)
         case "ask_human":
             raise _not_performed("a question is answered by a person, not performed")
-        case "route_expert" | "tool_call" | "verify":
-            raise _not_performed(f"{step.op} is not there yet")
         case _:
             assert_never(step.op)
 
