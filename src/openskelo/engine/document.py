@@ -4,21 +4,10 @@ from __future__ import annotations
 
 from typing import cast
 
-from openskelo.contract import envelope
+from openskelo.contract import envelope, standing
 from openskelo.engine import listing, wiring
-from openskelo.kernel import budget
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.kernel.run import NodeState, Run, status
-
-_STATUS = {
-    "waiting": "idle",
-    "ready": "idle",
-    "resolving": "idle",
-    "active": "running",
-    "asking": "blocked",
-    "done": "idle",
-}
-
 
 async def show(blobs: wiring.Blobs, run: Run, at: int) -> JsonObject:
     """The run's whole document; `at` counts only while the run is busy."""
@@ -29,7 +18,7 @@ async def show(blobs: wiring.Blobs, run: Run, at: int) -> JsonObject:
         "workflowHash": run.workflow.hash,
         "status": status(run),
         "ending": run.ending if run.ended else None,
-        "phase": phase(run),
+        "phase": standing.phase(run),
         "mode": run.mode,
         "globalMode": run.global_mode,
         "createdAt": envelope.timestamp(run.created_at),
@@ -37,7 +26,7 @@ async def show(blobs: wiring.Blobs, run: Run, at: int) -> JsonObject:
         "inputs": await wiring.load(blobs, run.inputs),
         "outputs": await outputs(blobs, run),
         "nodes": nodes,
-        "budget": _budget(run, at),
+        "budget": standing.spending(run, at),
         "approvals": [listing.approval_document(run, asked) for asked in run.approvals.values()],
     }
     if run.parent is not None:
@@ -47,15 +36,12 @@ async def show(blobs: wiring.Blobs, run: Run, at: int) -> JsonObject:
     return document
 
 
-def phase(run: Run) -> str:
-    """The contract's phase, as far as a workflow of blocks has phases."""
-    if run.ended:
-        return "DONE"
-    return "EXECUTE" if any(node.visit and node.status != "waiting" for node in run.nodes.values()) else "BOOT"
-
-
 async def outputs(blobs: wiring.Blobs, run: Run) -> dict[str, Json]:
     """The workflow's outputs, as far as the nodes they come from are done."""
+    if run.course is not None:
+        from openskelo.engine import arguments  # noqa: PLC0415  only plans need it
+
+        return await arguments.outputs(blobs, run)
     found: dict[str, Json] = {}
     for name, binding in run.workflow.outputs.items():
         if binding.node:
@@ -68,10 +54,10 @@ async def outputs(blobs: wiring.Blobs, run: Run) -> dict[str, Json]:
 
 
 async def _node(blobs: wiring.Blobs, run: Run, node: NodeState) -> JsonObject:
-    blocked = any(asked.node == node.key for asked in run.approvals.values())
+    asked = any(question.node == node.key for question in run.approvals.values())
     document: dict[str, Json] = {
-        "status": "blocked" if blocked else _STATUS[node.status],
-        "outcome": node.outcome,
+        "status": standing.node_status(run, node, asked=asked),
+        "outcome": standing.outcome(run, node),
         "mode": run.workflow.nodes[node.key].mode,
         "visits": node.visit,
         "attempts": node.attempts,
@@ -82,18 +68,3 @@ async def _node(blobs: wiring.Blobs, run: Run, node: NodeState) -> JsonObject:
     if node.error is not None:
         document["error"] = node.error
     return document
-
-
-def _budget(run: Run, at: int) -> JsonObject:
-    limits, spent = run.workflow.limits, run.spent
-    return {
-        "steps": {"used": spent.steps, "limit": limits.max_steps},
-        "tokens": {"used": spent.tokens, "limit": limits.max_tokens},
-        "costUsd": _money(spent.cost_nanousd, limits.max_cost_nanousd),
-        "wallMs": {"used": budget.wall_ms(run, at), "limit": limits.max_wall_ms},
-        "toolSpendUsd": _money(spent.tool_nanousd, limits.max_tool_nanousd),
-    }
-
-
-def _money(used: int, limit: int | None) -> JsonObject:
-    return {"used": used / 1e9, "limit": None if limit is None else limit / 1e9}

@@ -11,6 +11,7 @@ from openskelo.engine import resolve, wiring
 from openskelo.executors import ports as contracts
 from openskelo.handlers import place
 from openskelo.kernel import commands, definition
+from openskelo.kernel.flows import plan
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.kernel.run import OpenApproval, Run
 from openskelo.values import canonical, schema
@@ -71,7 +72,9 @@ async def answer(blobs: wiring.Blobs, run: Run, asked: OpenApproval, given: Answ
     values = {} if given.values is None else cast("dict[str, Json]", canonical.admit(given.values))
     node = run.workflow.nodes[asked.node]
     match asked.kind:
-        case "approval" | "ask_human" if node.mode == "approval":
+        case "ask_human":
+            return await _answer_step(blobs, run, asked, given, values, at)
+        case "approval" if node.mode == "approval":
             return await _answer_block(blobs, run, asked, given, values, at)
         case "approval":
             return await _answer_checkpoint(blobs, run, asked, given, values, at)
@@ -133,6 +136,30 @@ async def _answer_block(
     )
 
 
+async def _answer_step(
+    blobs: wiring.Blobs, run: Run, asked: OpenApproval, given: Answer, values: JsonObject, at: int
+) -> commands.AnswerApproval:
+    """The value of an `ask_human` is its answer: what the form proposes and the person says, or that it was denied."""
+    step = cast("definition.Step", run.workflow.nodes[asked.node].step)
+    form = cast("JsonObject", asked.document.get("form") or {})
+    proposed = propose(form, {})
+    filled: dict[str, Json] = {**proposed, **values}
+    plain = _plain(asked, given, at)
+    if given.status == "denied":
+        filled = {"denied": True, "reason": given.reason or "", "by": given.by}
+    else:
+        if form:
+            _check_form(form, values, filled)
+        plain = replace(plain, status="approved" if filled == proposed else "modified")
+    outputs = plan.outputs(step, filled)
+    return replace(
+        await _modified(blobs, run, asked, plain, filled) if plain.status == "modified" else plain,
+        outputs=await wiring.store(blobs, outputs),
+        inputs_hash=canonical.digest(await wiring.inputs(blobs, run, run.workflow.nodes[asked.node])),
+        output_hash=canonical.digest(outputs),
+    )
+
+
 def propose(form: JsonObject, inputs: JsonObject) -> dict[str, Json]:
     """The answer as it stands before a person touches it: inputs of the same name, then the form's defaults."""
     proposed: dict[str, Json] = {}
@@ -170,7 +197,8 @@ async def _answer_checkpoint(
         return plain
     if edited == inputs:
         return replace(plain, status="approved")
-    unknown = sorted(set(values) - {port.name for port in node.inputs})
+    known = {port.name for port in node.inputs} if node.step is None else set(inputs)
+    unknown = sorted(set(values) - known)
     _demand((f"{node.key} has no input {name}" for name in unknown), "APPROVAL_INVALID")
     _demand(_violations(node.inputs, edited), "APPROVAL_INVALID")
     return await _modified(blobs, run, asked, plain, edited)
@@ -184,9 +212,12 @@ async def _answer_uncertain(
     if given.status != "modified":
         return plain
     node = run.workflow.nodes[asked.node]
-    unknown = sorted(set(values) - {port.name for port in node.outputs})
+    required = {port.name: port.required for port in node.outputs}
+    if node.step is not None:
+        required = dict.fromkeys(plan.outputs(node.step, None), True)
+    unknown = sorted(set(values) - set(required))
     _demand((f"{node.key} has no output {name}" for name in unknown), "APPROVAL_INVALID")
-    missing = [port.name for port in node.outputs if port.required and port.name not in values]
+    missing = [name for name, needed in required.items() if needed and name not in values]
     _demand((f"missing output {name}" for name in missing), "APPROVAL_INVALID")
     _demand(_violations(node.outputs, values), "APPROVAL_INVALID")
     return replace(

@@ -8,11 +8,12 @@ from typing import cast
 
 from openskelo import errors
 from openskelo.engine import door, wiring
-from openskelo.handlers import place
+from openskelo.executors import task
 from openskelo.kernel import commands, definition
 from openskelo.kernel.flows import dag
 from openskelo.kernel.json import Json, JsonObject, Stored
 from openskelo.kernel.run import Run
+from openskelo.stores import log
 from openskelo.values import schema
 
 
@@ -24,15 +25,17 @@ class Plan:
     inputs: Stored
     parent: JsonObject
     kept: Mapping[str, commands.Kept]
+    contexts: Stored | None = None
+    variables: Mapping[str, Stored] | None = None
 
 
 async def plan(
-    blobs: wiring.Blobs,
+    store: log.Log,
     run: Run,
     node: str,
     changes: JsonObject,
     workflow: definition.Workflow | None,
-    where: place.Place,
+    project: task.Project,
 ) -> Plan:
     """Which nodes are kept and what is changed: `changes` name inputs of the node, or inputs of the run."""
     target = workflow or run.workflow
@@ -40,6 +43,12 @@ async def plan(
         raise errors.NotFound(
             f"there is no node {node} in {target.name}", code="NODE_NOT_FOUND", hint=f"it has {', '.join(target.nodes)}"
         )
+    if (target.plan is None) != (run.course is None):
+        raise errors.InvalidInput("a plan is forked as a plan, and blocks as blocks", code="FORK_INVALID")
+    if target.plan is not None:
+        from openskelo.engine import fork_plan  # noqa: PLC0415  only plans need it
+
+        return await fork_plan.plan(store, run, node, changes, target, project)
     ports = {port.name: port for port in target.nodes[node].inputs}
     on_node = {name: value for name, value in changes.items() if name in ports}
     on_run = {name: value for name, value in changes.items() if name not in ports}
@@ -47,19 +56,19 @@ async def plan(
         found = schema.compile(ports[name].schema).check(value)
         if found:
             raise errors.InvalidInput(f"{name}{found[0].path}: {found[0].message}", code="INPUT_INVALID")
-    door.check_references(ports.values(), on_node, where)
-    before = cast("JsonObject", await wiring.load(blobs, run.inputs))
+    door.check_references(ports.values(), on_node, project)
+    before = cast("JsonObject", await wiring.load(store, run.inputs))
     known = {port.name for port in target.inputs}
     kept = _kept(run, target, node)
     given = {**{name: before[name] for name in before if name in known}, **on_run}
-    inputs = door.run_inputs(target, given, where, settled=_unread(target, kept, node, on_node) - set(on_run))
+    inputs = door.run_inputs(target, given, project, settled=_unread(target, kept, node, on_node) - set(on_run))
     _refuse_stale(target, kept, {name for name in on_run if before.get(name) != inputs[name]})
     parent: dict[str, Json] = {"runId": run.id, "node": node}
     if on_node:
         parent["set"] = on_node
     return Plan(
         workflow=target,
-        inputs=await wiring.store(blobs, inputs),
+        inputs=await wiring.store(store, inputs),
         parent=parent,
         kept=kept,
     )

@@ -17,7 +17,7 @@ from openskelo.contract import envelope
 from openskelo.engine import actor as actors
 from openskelo.engine import document, door, driver, forking, loading, mail, pinning, posting, wiring
 from openskelo.executors import attempt, calling, task
-from openskelo.kernel import commands, definition
+from openskelo.kernel import commands, definition, pending
 from openskelo.kernel import run as runs
 from openskelo.kernel.json import JsonObject
 from openskelo.providers import seam
@@ -93,7 +93,7 @@ class Engine:
 
     # -- beginning ----------------------------------------------------------------------------------------------------
 
-    async def start(
+    async def start(  # noqa: PLR0913  each says how a run begins, and has a default
         self,
         workflow: definition.Workflow,
         inputs: JsonObject | None = None,
@@ -102,15 +102,22 @@ class Engine:
         mode: Literal["AUTO", "INTERACTIVE"] = "AUTO",
         global_mode: Literal["PLANNING", "IMPLEMENTATION"] = "IMPLEMENTATION",
         run_id: str | None = None,
+        contexts: JsonObject | None = None,
     ) -> str:
         """Begin a run and give its id; it is durable when this returns (InvalidInput: nothing was started).
 
+        `contexts` are values for names that a plan uses (`ctx:…`, `snap:…`), in place of those the project would find.
         A caller who may have to ask twice brings the `run_id`; a run that has begun is not begun again (Refused
         RUN_EXISTS).
         """
         await self._check_new(run_id)
         self._check_means(workflow.nodes.values())
         values = door.run_inputs(workflow, inputs or {}, self.project)
+        surroundings = None
+        if contexts or workflow.plan is not None:
+            from openskelo.engine import contexts as known  # noqa: PLC0415  only plans have any
+
+            surroundings = await known.read(self.store, self.project, workflow, contexts or {})
         command = commands.CreateRun(
             at=self._driver.now(),
             definition="",
@@ -118,6 +125,7 @@ class Engine:
             by=by,
             mode=mode,
             global_mode=global_mode,
+            contexts=surroundings,
         )
         return await self._create(workflow, command, run_id)
 
@@ -182,6 +190,8 @@ class Engine:
             global_mode=parent.global_mode,
             parent=plan.parent,
             kept=plan.kept,
+            contexts=plan.contexts,
+            variables=plan.variables,
         )
         return await self._create(plan.workflow, command, new_id)
 
@@ -196,6 +206,29 @@ class Engine:
         if actor is not None and actor.run.paused is not None:
             await self._driver.submit(actor, commands.ResumeRun(at=self._driver.now(), by=by))
 
+    async def put_aside(self, *, idle: float = 0.0) -> Mapping[str, int | None]:
+        """Let go of runs that only a person can move: they cost no memory until somebody answers or asks.
+
+        Gives their ids, each with the moment (ms) at which time itself would move the run; `resume` takes it up.
+        """
+        return {run.id: pending.wake_at(run) for run in await self._driver.park(idle=idle)}
+
+    async def elsewhere(self) -> None:
+        """Wait until another process has changed the store, or this one has taken up another run."""
+        await self._driver.elsewhere()
+
+    def is_driving(self, run_id: str) -> bool:
+        """Whether this process drives the run."""
+        return self._driver.actor(run_id) is not None
+
+    def driven(self) -> tuple[str, ...]:
+        """The runs that this process drives."""
+        return tuple(actor.run.id for actor in self._driver.driven())
+
+    async def take_up(self, run_id: str) -> None:
+        """Drive a run that nobody drives, without resuming it: what was posted for it is done, what is owed starts."""
+        await self._take(run_id, going_on=True)
+
     async def _take(self, run_id: str, *, going_on: bool = False) -> actors.Actor | None:
         """The run's actor, claimed and recovered if need be; None for a run that has ended.
 
@@ -204,6 +237,7 @@ class Engine:
         async with self._taking:
             actor = self._driver.actor(run_id)
             if actor is not None:
+                actor.asked_for = asyncio.get_running_loop().time()
                 return actor
             if await self.store.row(run_id) is None:
                 raise errors.NotFound(f"there is no run {run_id}", code="RUN_NOT_FOUND", hint="`skelo runs` lists them")
@@ -354,14 +388,12 @@ class Engine:
                 hint="`skelo approvals` lists them",
             )
         given = door.Answer(status=status, by=by, values=values, reason=reason)
+        if leave and self._driver.actor(row.run_id) is None:
+            return await self._send_answer(row.run_id, approval_id, given, leave=True)
         try:
-            if leave and self._driver.actor(row.run_id) is None:
-                raise errors.Busy("left to another process")
             actor = await self._take(row.run_id, going_on=status != "denied")
         except errors.Busy:
-            await self._check_answer(row.run_id, approval_id, given)
-            await self._post(row.run_id, mail.answer_body(approval_id, given), leave=leave)
-            return row.run_id
+            return await self._send_answer(row.run_id, approval_id, given)
         asked = None if actor is None else actor.run.approvals.get(approval_id)
         if actor is None or asked is None:
             raise errors.Refused("the approval is not open (any more)", code="APPROVAL_CLOSED")
@@ -369,7 +401,7 @@ class Engine:
         await self._driver.submit(actor, command)
         return row.run_id
 
-    async def _check_answer(self, run_id: str, approval_id: str, given: door.Answer) -> None:
+    async def _send_answer(self, run_id: str, approval_id: str, given: door.Answer, *, leave: bool = False) -> str:
         """Say what is wrong with an answer before it is posted to the run's driver."""
         from openskelo.kernel.decide import decide  # noqa: PLC0415  a look ahead at the driver's ruling
 
@@ -378,6 +410,8 @@ class Engine:
         if asked is None:
             raise errors.Refused("the approval is not open (any more)", code="APPROVAL_CLOSED")
         decide(run, await door.answer(self.store, run, asked, given, self._driver.now()))
+        await self._post(run_id, mail.answer_body(approval_id, given), leave=leave)
+        return run_id
 
     def overhear(self, listener: OnText) -> Callable[[], None]:
         """Let `listener` hear what models say, from now until the returned function is called."""

@@ -23,8 +23,9 @@ async def perform(
     except errors.OpenSkeloError as error:
         if wiring.is_trouble(error):
             raise
-        # A blob is gone or damaged.
-        failure = outcome.Failure(code=error.code, message=error.message)
+        # A blob is gone or damaged, or a ref of a plan leads nowhere.
+        retryable = not isinstance(error, errors.AttemptFailed) or error.retryable
+        failure = outcome.Failure(code=error.code, message=error.message, retryable=retryable)
         attempted = attempt.Attempted(outcome=outcome.Outcome(inputs_hash="", failure=failure))
     else:
         attempted = await performer.perform(given)

@@ -44,7 +44,7 @@ async def resolve(memory: Memory, run: Run, key: str, at: int) -> commands.Resol
 async def _resolve(memory: Memory, run: Run, key: str, at: int) -> commands.ResolveNode:
     node = run.workflow.nodes[key]
     visit = run.nodes[key].visit
-    values = await wiring.bound(memory, run, node)
+    values = await (wiring.bound if node.step is None else wiring.inputs)(memory, run, node)
     transformed = _transform(node, values)
     values.update(transformed)
     values.update(wiring.forked(run, key))
@@ -148,8 +148,11 @@ async def _cached(memory: Memory, run: Run, node: definition.Node, values: JsonO
 async def _ask(memory: Memory, run: Run, node: definition.Node, scope: JsonObject, at: int) -> commands.Ask:
     """The question, rendered, with a digest over exactly what is asked and until when."""
     approval = node.approval or definition.Approval(prompt=f"Let {node.key} act? It cannot be undone.")
-    prompt = template.compile(approval.prompt, dict.fromkeys(scope)).render(scope)
     values = scope["inputs"]
+    if node.step is None:
+        prompt = template.compile(approval.prompt, dict.fromkeys(scope)).render(scope)
+    else:  # the words of a plan are read as they stand
+        prompt, values = approval.prompt, asked_by(node.step, cast("JsonObject", values))
     stored = await wiring.store(memory, values)
     expires_at = None if approval.timeout_ms is None else at + approval.timeout_ms
     return commands.Ask(
@@ -160,6 +163,11 @@ async def _ask(memory: Memory, run: Run, node: definition.Node, scope: JsonObjec
         digest=digest(run, node.key, values, expires_at),
         expires_at=expires_at,
     )
+
+
+def asked_by(step: definition.Step, args: JsonObject) -> Json:
+    """What a person is asked about a step: the request that it is, or the arguments that it is to work with."""
+    return args.get("request", args) if step.op == "ask_human" else args
 
 
 def digest(run: Run, key: str, args: Json, expires_at: int | None) -> str:

@@ -16,6 +16,16 @@ from openskelo.kernel.run import Course, NodeOutcome, NodeState, Run
 UNSAVED = "output"
 
 
+def outputs(step: definition.Step, value: Json) -> dict[str, Json]:
+    """The outputs of a step that has come to `value`; a retry saves what its target gives, and nothing of its own."""
+    return {UNSAVED if step.save_as is None or step.op == "retry" else step.save_as: value}
+
+
+def value(outputs: Json) -> Json:
+    """The one value in the outputs of a step."""
+    return next(iter(cast("JsonObject", outputs).values()))
+
+
 def _step(run: Run, key: str) -> definition.Step:
     return cast("definition.Step", run.workflow.nodes[key].step)  # every node of a plan is one
 
@@ -49,8 +59,8 @@ def told_denial(run: Run, report: commands.ReportAttempt, failure: outcome.Failu
     if step is None or step.on_denied is None:
         return None
     denial: JsonObject = {"denied": True, "code": failure.code, "message": failure.message}
-    value: JsonObject = {UNSAVED if step.save_as is None else step.save_as: denial}
-    told = replace(report.outcome, outputs={"value": value}, output_hash=receipts.plain_digest(value))
+    left = outputs(step, denial)
+    told = replace(report.outcome, outputs={"value": left}, output_hash=receipts.plain_digest(left))
     return replace(report, outcome=told)
 
 
@@ -161,8 +171,3 @@ def _save(course: Course, step: definition.Step, outputs: Stored) -> None:
 def _end(run: Run, course: Course, key: str, ending: events.Ending) -> None:
     course.ended = (key, ending)
     run.unfinished = 0
-
-
-def value(outputs: Json) -> Json:
-    """The one value in the outputs of a step."""
-    return next(iter(cast("JsonObject", outputs).values()))
