@@ -54,8 +54,11 @@ def test_the_run_waits_for_a_person_and_goes_on(tmp_path: Path) -> None:
             await engine.answer(cast("str", asked["id"]), status="approved", by="ann")
             done = await engine.wait(run_id)
             assert (done["ending"], done["outputs"]) == ("ok", {"text": "published draft"})
-            with pytest.raises(openskelo.NotFound):
+            with pytest.raises(openskelo.Refused) as refusal:
                 await engine.answer(cast("str", asked["id"]), status="approved", by="ann")
+            assert refusal.value.code == "APPROVAL_CLOSED"
+            with pytest.raises(openskelo.NotFound):
+                await engine.answer(run_id, status="approved", by="ann")
 
     stage.play(story)
 

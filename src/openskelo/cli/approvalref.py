@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from openskelo import errors
 from openskelo.cli import drive, exits, identity, members, output, render
-from openskelo.engine import loading, local
+from openskelo.engine import loading, local, standby
 from openskelo.executors import task
 from openskelo.kernel import commands
 from openskelo.kernel.json import JsonObject
@@ -24,8 +24,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("approval_id", metavar="ID", help="the approval's id, or at least 4 first characters of it")
     drive.add_arguments(parser)
     parser.epilog = (
-        "When no other process drives the run, this one goes on with it until it ends or waits\n"
-        "again, and exits with the run's code. Otherwise it exits with 0 once the answer is taken."
+        "When no other process drives the run and no server stands by, this one goes on with it\n"
+        "until it ends or waits again, and exits with the run's code. Otherwise it exits with 0\n"
+        "once the answer is taken."
     )
 
 
@@ -35,8 +36,10 @@ async def answer(args: argparse.Namespace, where: task.Project, read: Reader) ->
         row = await resolve(engine.store, args.approval_id)
         status, values = read(args, await _schemas(engine, row))
         seen = await drive.head(engine, row.run_id)
-        elsewhere = await engine.store.driver_alive(row.run_id)
-        await engine.answer(row.approval_id, status=status, values=values, reason=args.reason, by=identity.user())
+        elsewhere = await engine.store.driver_alive(row.run_id) or standby.is_there(where.data_dir)
+        await engine.answer(
+            row.approval_id, status=status, values=values, reason=args.reason, by=identity.user(), leave=elsewhere
+        )
         if not elsewhere:
             await engine.resume(row.run_id, by=identity.user())
             return await drive.to_end(engine, row.run_id, args, after=seen)

@@ -62,6 +62,7 @@ class Actor:
         self.visits: wiring.Visits = {}
         self.durable = chain.seq
         self.wake_at: int | None = None
+        self.asked_for = 0.0  # when somebody last wanted this run to be in memory, by the loop's clock
         self.failure: errors.OpenSkeloError | None = None
         self._taken: list[Letter] = []  # the letters of the turn that is being taken
         self._moved: asyncio.Future[None] | None = None

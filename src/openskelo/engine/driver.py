@@ -99,9 +99,31 @@ class Driver:
     def adopt(self, actor: actors.Actor) -> None:
         """Drive a run from now on."""
         self._latest = max(self._latest, actor.run.updated_at)
+        actor.asked_for = asyncio.get_running_loop().time()
         self._actors[actor.run.id] = actor
         self._dropped.pop(actor.run.id, None)
         self._timers.set(actor)
+        self._announce()  # who followed it from afar follows it here from now on
+
+    async def park(self, *, idle: float) -> list[Run]:
+        """Let go of runs that only a person can move and that nobody asked for in so many seconds; gives them.
+
+        Their log is all that is needed to go on. A letter that comes too late goes back to its sender (Busy).
+        """
+        parked: list[Run] = []
+        before = asyncio.get_running_loop().time() - idle
+        for actor in tuple(self._actors.values()):
+            if not actor.is_settled() or actor.asked_for > before:
+                continue
+            async with self.between_turns:
+                if not actor.is_settled() or actor.mailbox or actor.work or actor.failure is not None:
+                    continue
+                del self._actors[actor.run.id]
+                actor.failure = errors.Busy(f"run {actor.run.id} was just put aside", hint="try again")
+                await self._store.release(actor.run.id)
+            parked.append(actor.run)
+            actor.tell()
+        return parked
 
     def actor(self, run_id: str) -> actors.Actor | None:
         """The run's actor while this process drives it."""
@@ -365,11 +387,14 @@ class Driver:
         """Take in what other processes have posted, and tell those who follow runs driven elsewhere."""
         if await self._store.changed():
             self._unheard = True
-            self._foreign.set()
-            self._foreign = asyncio.Event()
+            self._announce()
         if self._unheard:
             await self.take_posted(tuple(self._actors))
             self._unheard = False
+
+    def _announce(self) -> None:
+        self._foreign.set()
+        self._foreign = asyncio.Event()
 
     async def take_posted(self, run_ids: Sequence[str]) -> bool:
         """Put what was posted for these runs into their mailboxes; gives whether there was anything."""

@@ -1,0 +1,134 @@
+"""The keeper of a data dir: sees to it that every run that can move is driven, and that waiting ones cost nothing.
+
+It takes up runs whose driver died, runs for which somebody left a command, and runs whose time has come; it puts aside
+those that only a person can move. A process that stands by has one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from datetime import datetime
+from typing import cast
+
+from openskelo import errors
+from openskelo.engine import local, standby
+
+#: How often it looks for runs whose driver died, and for times that have come.
+LOOK_SECONDS = 1.0
+#: How long a run that only a person can move stays in memory.
+IDLE_SECONDS = 2.0
+#: How long it leaves a run alone that it could not take up.
+AGAIN_SECONDS = 30.0
+_NOTE = "keeper:suspended"
+_PAGE = 500
+_LOG = logging.getLogger("openskelo.keeper")
+
+
+class Keeper:
+    """Keeps the runs of an engine's data dir going from `start` until `stop`."""
+
+    def __init__(self, engine: local.Engine, *, by: str = "server") -> None:
+        self._engine = engine
+        self._by = by
+        self._standby: standby.Standby | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._wake_at: dict[str, int] = {}  # of runs that wait, when time itself moves them
+        self._not_before: dict[str, float] = {}  # of runs that could not be taken up
+        self._stale = True  # approvals may have been opened that `_wake_at` does not know
+
+    async def start(self) -> None:
+        """Stand by, go on with what the last keeper had to stop, and keep looking."""
+        self._standby = standby.Standby(self._engine.project.data_dir)
+        noted = await self._engine.store.noted(_NOTE)
+        for run_id in cast("list[str]", noted["runs"]) if noted else ():
+            await self._attempt(run_id, resume=True)
+        await self._engine.store.note(_NOTE, {"runs": []}, at=_now())
+        self._task = asyncio.create_task(self._keep(), name="skelo-keeper")
+
+    async def stop(self) -> None:
+        """Stop cleanly: `once` effects finish, other work is cut, and the next keeper goes on with all of it."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+        if self._standby is not None:
+            self._standby.leave()
+        await self._engine.put_aside()
+        # Before anything is suspended: whoever finds a suspended run must know that nobody asked for that.
+        await self._engine.store.note(_NOTE, {"runs": list(self._engine.driven())}, at=_now())
+        await self._engine.suspend(by=self._by)
+
+    async def _keep(self) -> None:
+        look_at = 0.0
+        while True:
+            try:
+                await self._take_commanded()
+                if asyncio.get_running_loop().time() >= look_at:
+                    await self._look()
+                    look_at = asyncio.get_running_loop().time() + LOOK_SECONDS
+            except errors.StoreError as error:
+                _LOG.warning("%s %s", error.code, error.message)
+                await asyncio.sleep(LOOK_SECONDS)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(LOOK_SECONDS):
+                    await self._engine.elsewhere()
+                    self._stale = True
+
+    async def _take_commanded(self) -> None:
+        """Take up runs for which somebody left a command while nobody drove them."""
+        posted = await self._engine.store.posted(None)
+        for run_id in dict.fromkeys(command.run_id for command in posted):
+            if not self._engine.is_driving(run_id) and not await self._engine.store.driver_alive(run_id):
+                await self._attempt(run_id)
+
+    async def _look(self) -> None:
+        for status in ("running", "queued"):
+            for row in await self._engine.store.rows(status=status, limit=_PAGE):
+                if not self._engine.is_driving(row.run_id) and not await self._engine.store.driver_alive(row.run_id):
+                    await self._attempt(row.run_id)
+        if self._stale:
+            self._stale = False
+            await self._learn_times()
+        now = _now()
+        for run_id in [run_id for run_id, at in self._wake_at.items() if at <= now]:
+            del self._wake_at[run_id]
+            if not await self._engine.store.driver_alive(run_id):
+                await self._attempt(run_id)
+        for run_id, wake_at in (await self._engine.put_aside(idle=IDLE_SECONDS)).items():
+            if wake_at is not None:
+                self._wake_at[run_id] = wake_at
+
+    async def _learn_times(self) -> None:
+        """When open approvals expire, those of runs that another process left behind included."""
+        found: dict[str, int] = {}
+        for row in await self._engine.store.approvals():
+            expires = row.document.get("expiresAt")
+            if isinstance(expires, str):
+                at = int(datetime.fromisoformat(expires).timestamp() * 1000)
+                found[row.run_id] = min(at, found.get(row.run_id, at))
+        self._wake_at = found
+
+    async def _attempt(self, run_id: str, *, resume: bool = False) -> None:
+        """Take up a run; one that cannot be is left as it is, and tried again later."""
+        loop = asyncio.get_running_loop()
+        if loop.time() < self._not_before.get(run_id, 0.0):
+            return
+        try:
+            if resume:
+                await self._engine.resume(run_id, by=self._by)
+            else:
+                await self._engine.take_up(run_id)
+            self._not_before.pop(run_id, None)
+        except errors.Busy:
+            return  # somebody else was quicker
+        except errors.NotFound:
+            return  # it was deleted meanwhile
+        except errors.OpenSkeloError as error:
+            self._not_before[run_id] = loop.time() + AGAIN_SECONDS
+            _LOG.warning("run %s cannot go on: %s %s", run_id, error.code, error.message)
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000_000
