@@ -339,7 +339,7 @@ def test_thousands_of_errors_are_cut_and_say_so(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "code"),
-    [("plan_id: p\nsteps: []\n", "KIND_UNSUPPORTED"), ("skills: []\n", "KIND_UNSUPPORTED")],
+    [("skills: []\n", "KIND_UNSUPPORTED")],
 )
 def test_a_file_of_another_kind_says_which(text: str, code: str, tmp_path: Path) -> None:
     assert [one.code for one in marking.check(text, tmp_path)] == [code]

@@ -57,7 +57,7 @@ def read(found: cursor.Cursor, prompt: cursor.Cursor | None, variables: scope.Va
         approvers=_approvers(fields),
         timeout_ms=_timeout(fields),
         on_timeout=cast("Literal['deny', 'approve']", fields.choice("on_timeout", ("deny", "approve"), "deny")),
-        form=_form(fields.get("form")),
+        form=form(fields.get("form")),
         on_deny=on_deny,
     )
     return Asked(approval=approval, back=back)
@@ -133,7 +133,8 @@ def _timeout(fields: cursor.Fields) -> int | None:
     return _DEFAULT_MS
 
 
-def _form(found: cursor.Cursor | None) -> JsonObject:
+def form(found: cursor.Cursor | None) -> JsonObject:
+    """The JSON Schema of an answer: as written, or made of names with types."""
     fields = None if found is None else found.fields()
     if found is None or fields is None or not fields.value:
         return {}

@@ -90,6 +90,9 @@ def _check(
     # A project that names no models has the embedded one, and leaves callers free to bring others.
     own = None if settings.models == config.embedded() else settings.models
     files = (_identity(folder, read.file),)
+    if kind(read.value) == "plan":
+        workflow = _plan(read, report, settings, own if root is not None else None)
+        return None if report.failed else workflow, report.problems()
     trail = _Trail(root=root, commands=settings.allow_commands, files=files, models=own)
     found = _read(read, report, trail, folder=folder, name=name)
     workflow = None if found is None else found.workflow
@@ -99,6 +102,14 @@ def _check(
         fixed = pins.fix(workflow, settings.models, cursor.Cursor(read.value, (), report))
         workflow = blocks.sealed(fixed)
     return None if report.failed else workflow, report.problems()
+
+
+def _plan(
+    read: source.Source, report: problems.Report, settings: project.ProjectFile, models: config.Config | None
+) -> definition.Workflow | None:
+    from openskelo.workflows.plan import door  # noqa: PLC0415 - only plans need it
+
+    return door.read(cursor.Cursor(read.value, (), report), settings, models)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +132,9 @@ def _read(
     top = cursor.Cursor(read.value, (), report)
     found = kind(read.value)
     if found not in ("blocks", None):
-        top.problem("KIND_UNSUPPORTED", f"this is a {found}; only files of blocks can be run yet")
+        used = found == "plan" and len(trail.files) > 1
+        why = "a plan cannot be a part of another workflow" if used else f"this is a {found}, which cannot be run yet"
+        top.problem("KIND_UNSUPPORTED", why)
         return None
     if found is None and project.is_project(Path(read.file).name, read.value):
         hint = "a workflow is another file, with `blocks`; skelo.yaml says what its project allows"
@@ -129,7 +142,11 @@ def _read(
         return None
     if found is None and _is_something_else(read.value):
         # Its keys are not listed: whatever this file is, its content is nobody's business here.
-        top.problem("KIND_UNKNOWN", "this is not a workflow: it has no `blocks`", hint="a workflow lists its blocks")
+        top.problem(
+            "KIND_UNKNOWN",
+            "this is not a workflow: it has no `blocks` and no `steps`",
+            hint="a workflow lists its blocks, a plan its steps",
+        )
         return None
 
     def use(place: cursor.Cursor) -> inline.Inner | None:

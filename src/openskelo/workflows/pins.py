@@ -66,7 +66,7 @@ def _reserved(workflow: definition.Workflow, models: config.Config, place: curso
             most = spending.worst(node, workflow, models, priced=limits.max_cost_nanousd is not None)
         except errors.AttemptFailed:
             continue
-        _check(key, most, limits, place)
+        _check(f"the {'block' if node.step is None else 'step'} {key!r}", most, limits, place)
         nodes[key] = replace(node, reserve=_reserve(node, most))
     return replace(workflow, nodes=nodes)
 
@@ -80,24 +80,24 @@ def _reserve(node: definition.Node, most: spending.Worst) -> definition.Amount:
     )
 
 
-def _check(key: str, most: spending.Worst, limits: definition.Limits, place: cursor.Cursor) -> None:
+def _check(what: str, most: spending.Worst, limits: definition.Limits, place: cursor.Cursor) -> None:
     """A limit that nobody can keep to is a Problem of the limit, which may be far from the block."""
     budgets = place.at("budgets", None)
     if limits.max_tokens is not None and most.unbounded:
         budgets.at("max_tokens", None).problem(
             "TOKENS_UNBOUNDED",
-            f"nothing says how much {', '.join(most.unbounded)} may answer to the block {key!r}",
+            f"nothing says how much {', '.join(most.unbounded)} may answer to {what}",
             hint="give the block or the expert max_tokens",
         )
     if limits.max_cost_nanousd is not None and most.unpriced:
         budgets.at("max_cost_usd", None).problem(
             "PRICE_UNKNOWN",
-            f"nobody knows the price of {', '.join(most.unpriced)}, which the block {key!r} asks",
+            f"nobody knows the price of {', '.join(most.unpriced)}, which {what} asks",
             hint="give its provider `prices` in skelo.yaml",
         )
     if limits.max_cost_nanousd is not None and most.unbounded and not most.unpriced and most.cost_nanousd:
         budgets.at("max_cost_usd", None).problem(
             "TOKENS_UNBOUNDED",
-            f"nothing says how much {', '.join(most.unbounded)} may answer to the block {key!r}, and it costs money",
+            f"nothing says how much {', '.join(most.unbounded)} may answer to {what}, and it costs money",
             hint="give the block or the expert max_tokens",
         )

@@ -112,6 +112,12 @@ def _add(total: _Sum, question: Question, models: config.Config, *, priced: bool
 
 
 def _prompt_letters(node: definition.Node, workflow: definition.Workflow) -> int:
+    if node.step is not None:
+        # What refs will stand for is not known before the run, and counts when it has been used.
+        written = {
+            name: value for name, value in node.step.args.items() if name in ("prompt", "input", "output_schema")
+        }
+        return _AROUND + len(canonical.dumps(written))
     pinned = node.config.get("pinned")
     files = pinned.get("files") if isinstance(pinned, Mapping) else None
     own = [node.config.get("prompt"), *(files.values() if isinstance(files, Mapping) else ())]

@@ -1,0 +1,121 @@
+"""The checked steps of a plan as nodes of a workflow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import cast
+
+from openskelo.handlers import registry
+from openskelo.kernel import definition, events
+from openskelo.kernel.json import Json, JsonObject
+from openskelo.workflows import approvals
+from openskelo.workflows.plan import ops, reach, step
+
+#: What a person answers who is asked for nothing in particular.
+ANSWER: JsonObject = {
+    "type": "object",
+    "properties": {"answer": {"type": "string"}},
+    "additionalProperties": False,
+}
+_MODES: Mapping[definition.Op, definition.Mode] = {"route_expert": "ai", "ask_human": "approval"}
+_GROWING_MS = 1_000
+
+
+def nodes(drafts: Mapping[str, step.Draft], around: reach.Reach) -> dict[str, definition.Node]:
+    """The nodes, each with the step after it; jumps lead to steps that are there."""
+    following = dict(zip(drafts, [*list(drafts)[1:], None], strict=True))
+    return {key: _node(draft, following[key], around) for key, draft in drafts.items()}
+
+
+def _node(draft: step.Draft, following: str | None, around: reach.Reach) -> definition.Node:
+    tool = reach.tool_of(draft, around) if draft.op == "tool_call" else None
+    return definition.Node(
+        key=draft.id,
+        mode=_MODES.get(draft.op, "deterministic"),
+        label=draft.id,
+        description=draft.description,
+        config=_config(draft, around),
+        approval=_approval(draft) if draft.op == "ask_human" else None,
+        retry=_retry(draft),
+        timeout_ms=draft.timeout_ms or (tool.timeout_ms if tool is not None else None),
+        repairs=_repairs(draft),
+        effect="pure" if tool is None else tool.effect,
+        reserve=_reserve(draft, tool),
+        step=_step(draft, following),
+    )
+
+
+def _reserve(draft: step.Draft, tool: registry.Tool | None) -> definition.Amount:
+    """What is set aside before an attempt as far as the step itself says; prices and prompts are added later."""
+    longest = draft.args.get("max_new_tokens")
+    tokens = longest if isinstance(longest, int) and draft.op == "route_expert" else 0
+    return definition.Amount(tokens=tokens, tool_nanousd=0 if tool is None else tool.cost_nanousd)
+
+
+def _step(draft: step.Draft, following: str | None) -> definition.Step:
+    op = draft.op
+    after = None if op in ops.SILENT else following
+    return definition.Step(
+        op=op,
+        args=draft.args,
+        save_as=draft.save_as,
+        next=(draft.text("resume") or after) if op == "ask_human" else after,
+        then=draft.text("then") if op == "branch" else None,
+        otherwise=(draft.text("else") or following) if op == "branch" else None,
+        target=draft.text("step_id") if op == "retry" else None,
+        on_denied=draft.text("on_denied"),
+        ending=cast("events.Ending", draft.text("status")) if op == "emit" else None,
+        max_visits=draft.max_visits,
+    )
+
+
+def _config(draft: step.Draft, around: reach.Reach) -> JsonObject:
+    """What an expert is asked with, under the names that blocks have for it; `denied` says why it will not be."""
+    if draft.op != "route_expert":
+        return {}
+    names = {"expert_id": "expert", "max_new_tokens": "max_tokens", "temperature": "temperature", "top_p": "top_p"}
+    names |= {"seed": "seed", "stop": "stop", "system": "system"}
+    found: dict[str, Json] = {name: draft.args[key] for key, name in names.items() if key in draft.args}
+    if isinstance(system := found.get("system"), Mapping):
+        found["system"] = system["$literal"]
+    why = reach.denial(draft, around)
+    return found if why is None else {**found, "denied": why}
+
+
+def _repairs(draft: step.Draft) -> int:
+    told = draft.args.get("repairs")
+    if isinstance(told, int):
+        return told
+    return 1 if draft.op == "route_expert" and "output_schema" in draft.args else 0
+
+
+def _retry(draft: step.Draft) -> definition.Retry:
+    if draft.op != "retry":
+        return definition.Retry(stall_after=0)
+    args = draft.args
+    backoff = cast("definition.Backoff", args["backoff"])
+    return definition.Retry(
+        max_attempts=cast("int", args["max_retries"]),
+        backoff=backoff,
+        delay_ms=cast("int", args.get("delay_ms", 0 if backoff == "none" else _GROWING_MS)),
+        max_delay_ms=cast("int", args["max_delay_ms"]),
+        stall_after=0,
+    )
+
+
+def _approval(draft: step.Draft) -> definition.Approval:
+    request = cast("JsonObject", draft.args["request"])
+    timeout, who = draft.args.get("timeout_ms"), draft.args.get("approvers")
+    return definition.Approval(
+        # The message is a text, and the prompt of an approval a template.
+        prompt=str(request["message"]).replace("{{", "\\{{"),
+        approvers=tuple(map(str, who)) if isinstance(who, list) else (),
+        timeout_ms=timeout if isinstance(timeout, int) else None,
+        form=approvals.form(draft.at("answer")) if "answer" in draft.args else ANSWER,
+    )
+
+
+def contexts(uses: Iterable[step.Use], declared: Iterable[str]) -> tuple[str, ...]:
+    """The `ctx:` and `snap:` names that a plan needs, in their order."""
+    read = (use.ref.root for use in uses if use.ref.kind in ("ctx", "snap"))
+    return tuple(dict.fromkeys((*declared, *read)))
