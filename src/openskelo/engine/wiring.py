@@ -100,10 +100,6 @@ async def inputs(blobs: Blobs, run: Run, node: definition.Node) -> dict[str, Jso
         from openskelo.engine import arguments  # noqa: PLC0415  only plans have steps
 
         return await arguments.materialise(blobs, run, node)
-    if node.step is not None:
-        from openskelo.engine import arguments  # noqa: PLC0415  only plans have steps
-
-        return await arguments.materialise(blobs, run, node)
     values = await bound(blobs, run, node)
     override = run.nodes[node.key].inputs
     if override is not None:

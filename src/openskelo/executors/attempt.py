@@ -109,7 +109,7 @@ class Performer:
         self._router: router.Router | None = None
         self._means = work.Means(
             project=project,
-            local=local_handlers or {},
+            local={name: calling.local(handler) for name, handler in (local_handlers or {}).items()},
             provider=self.provider,
             on_text=on_text or (lambda _of, _text: None),
             project_handlers=self._handlers,

@@ -11,8 +11,22 @@ from typing import TypeAlias, cast
 
 from openskelo import errors
 from openskelo.handlers import aside, context
+from openskelo.value import value
 
 Handler: TypeAlias = Callable[[context.Context], object]
+
+
+@value
+class Local:
+    """A handler that the program itself brings, and how it is called: here, or, as it may block, in a thread."""
+
+    handler: Handler
+    call: Callable[[Handler, context.Context, list[str]], Awaitable[object]]
+
+
+def local(handler: Handler) -> Local:
+    """How `handler` is called."""
+    return Local(handler=handler, call=call if inspect.iscoroutinefunction(handler) else call_in_thread)
 
 
 async def call(handler: Handler, ctx: context.Context, lines: list[str]) -> object:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, overload
@@ -28,7 +27,7 @@ class Means:
     """What work is done with: everything a handler may need that is not in its task."""
 
     project: task.Project
-    local: Mapping[str, calling.Handler]
+    local: Mapping[str, calling.Local]
     provider: Callable[[], seam.Provider | None]
     on_text: Callable[[task.Task, str], None]
     project_handlers: Callable[[], project_handler.ProjectHandlers]
@@ -101,9 +100,9 @@ def _load_builtin(name: str) -> Builtin:
             raise _unknown(f"there is no built-in handler {name!r}", "HANDLER_UNKNOWN")
 
 
-def _local(node: definition.Node, handler: calling.Handler, means: Means) -> job.Work:
-    call = calling.call if inspect.iscoroutinefunction(handler) else calling.call_in_thread
+def _local(node: definition.Node, local: calling.Local, means: Means) -> job.Work:
     timeout_ms = node.timeout_ms
+    handler, call = local.handler, local.call
 
     async def work(one: job.Job) -> object:
         ctx = context_of(one, means)

@@ -61,11 +61,11 @@ def _start(run: Run, at: int) -> events.Event | None:
     """Start the first node that may start: skip it, refuse it, or begin its next attempt."""
     key = next(iter(run.ready))
     node = run.nodes[key]
-    if run.skipped and node.status == "ready" and not node.running and dag.is_dead(run.graph, key, run.skipped):
+    shape = run.workflow.nodes[key]
+    if run.skipped and node.status == "ready" and not node.running and dag.is_dead(run.graph, shape, run.skipped):
         return events.NodeSkipped(at=at, node=key, visit=node.visit, reason="upstream")
     if run.in_flight and len(run.in_flight) >= run.workflow.parallel:
         return None
-    shape = run.workflow.nodes[key]
     if run.course is not None and (refused := plan.refusal(run, node, at)) is not None:
         return refused
     if (forbidden := by_mode(run, key, at)) is not None:

@@ -22,7 +22,7 @@ def resolutions(run: Run) -> tuple[str, ...]:
 
 def wake_at(run: Run) -> int | None:
     """The next moment at which time itself moves the run."""
-    if run.ended:
+    if run.ended or not (run.timers or run.expiries or run.limited):
         return None
     times: list[int] = []
     if run.timers and run.paused is None:

@@ -38,7 +38,7 @@ def enter(run: Run, node: NodeState, at: int) -> None:
     node.slots = [Slot(feedback=node.feedback)]
     node.feedback = None
     node.queue = deque((0,))
-    dead = bool(run.skipped) and dag.is_dead(run.graph, node.key, run.skipped)
+    dead = bool(run.skipped) and dag.is_dead(run.graph, run.workflow.nodes[node.key], run.skipped)
     if not dead and node.key in run.resolves:
         node.status = "resolving"
         run.resolving[node.key] = None
