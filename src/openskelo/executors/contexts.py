@@ -1,0 +1,136 @@
+"""What `ctx:` and `snap:` names stand for: read once, before a run starts, by the project's resolvers.
+
+A file (JSON where its name ends in `.json`, else text), a git diff, an artifact of another run, or a text. Everything
+stays inside what the project may read, and within the context's size limit. Whatever is wrong is the caller's to mend:
+InvalidInput CONTEXT_UNKNOWN or CONTEXT_FAILED, and nothing was started.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+from typing import assert_never, cast
+
+import orjson
+
+from openskelo import errors
+from openskelo.executors import git, task
+from openskelo.handlers import aside, place, registry
+from openskelo.kernel.json import Json, JsonObject
+from openskelo.stores import log as stores
+from openskelo.values import canonical
+
+_SCHEME = "artifact://"
+#: How many runs, the newest first, are searched for an artifact that does not say of which it is.
+_RUNS = 200
+
+
+async def resolve(project: task.Project, name: str, given: Json = None, store: stores.Log | None = None) -> Json:
+    """The value of a name such as `ctx:repo_diff`: what was `given` for it, else what the project says.
+
+    `store` is where artifacts are looked for.
+    """
+    if given is not None:
+        return canonical.admit(given)
+    context = project.registry.context(name)
+    if context is None:
+        known = ", ".join(project.registry.contexts) or "none"
+        raise errors.InvalidInput(
+            f"nothing says what {name} is",
+            code="CONTEXT_UNKNOWN",
+            hint=f"give it with --context {name}=…, or declare it under `contexts` in skelo.yaml (there: {known})",
+        )
+    try:
+        return await _read(project, context, store)
+    except errors.StoreError:
+        raise
+    except errors.OpenSkeloError as error:
+        raise errors.InvalidInput(f"{name}: {error.message}", code="CONTEXT_FAILED", hint=error.hint) from error
+
+
+async def _read(project: task.Project, context: registry.Context, store: stores.Log | None) -> Json:
+    match context.kind:
+        case "text":
+            return _bounded(context, context.source.encode()).decode()
+        case "file":
+            path, _ = place.confined(context.source, place.readable_roots(project), project)
+            return _value(path.name, _bounded(context, await aside.run(lambda: _file(path, context.max_bytes))))
+        case "git_diff":
+            return await _diff(project, context)
+        case "artifact":
+            if store is None:
+                raise _failed("there is no store to look for artifacts in")
+            return _value("", _bounded(context, await _artifact(store, context.source)))
+        case _:
+            assert_never(context.kind)
+
+
+async def _diff(project: task.Project, context: registry.Context) -> str:
+    folder = git.folder_of(context.repo, project)
+    await git.check_repository(folder)
+    revisions = [git.check_revisions(context.source)] if context.source else []
+    paths = [f":(literal){path}" for path in context.paths]
+    asked = ("diff", "--no-ext-diff", "--no-textconv", *revisions, "--", *paths)
+    return await git.read(folder, *asked, max_bytes=context.max_bytes)
+
+
+def _file(path: Path, most: int) -> bytes:
+    try:
+        # Not blocking: a pipe must be recognised, not waited for.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        raise _failed(f"{path.name!r} cannot be read: {error.strerror}") from error
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise _failed(f"{path.name!r} is not a regular file")
+    with os.fdopen(descriptor, "rb") as file:
+        return file.read(most + 1)
+
+
+def _bounded(context: registry.Context, data: bytes) -> bytes:
+    if len(data) > context.max_bytes:
+        raise _failed(f"it has more than {context.max_bytes} bytes", "raise its `max_bytes`")
+    return data
+
+
+def _value(name: str, data: bytes) -> Json:
+    if name.endswith(".json"):
+        return canonical.loads(data)
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise _failed(f"it is not UTF-8 text (at byte {error.start})") from error
+
+
+async def _artifact(store: stores.Log, source: str) -> bytes:
+    """The bytes of `artifact://ID`, of `artifact://RUN/ID`, or of `artifact://RUN/NODE:NAME` (its newest)."""
+    run_id, slash, key = source.removeprefix(_SCHEME).partition("/")
+    if not source.startswith(_SCHEME) or not run_id or (slash and not key):
+        raise _failed(f"{source[:100]!r} names no artifact", "write artifact://ID or artifact://RUN/NODE:NAME")
+    runs = [run_id] if slash else [row.run_id for row in await store.rows(limit=_RUNS)]
+    for run in runs:
+        found: str | None = None
+        async for node, artifact in _artifacts(store, run):
+            if (key or run_id) in (artifact.get("id"), f"{node}:{artifact.get('name')}"):
+                found = str(artifact.get("hash"))
+        if found is not None:
+            return await store.blob(found)
+    raise _failed(f"there is no artifact {source[:200]}")
+
+
+async def _artifacts(store: stores.Log, run_id: str) -> AsyncIterator[tuple[Json, JsonObject]]:
+    """The node and the note of every artifact of a run, in the order they were kept."""
+    async for lines in store.read(run_id):
+        for line in lines:
+            if b'"artifact.created"' not in line:
+                continue
+            event = cast("JsonObject", orjson.loads(line))
+            if event["type"] == "artifact.created":
+                data = cast("Mapping[str, Json]", event["data"])
+                yield data["node"], cast("JsonObject", data["artifact"])
+
+
+def _failed(message: str, hint: str | None = None) -> errors.AttemptFailed:
+    return errors.AttemptFailed(message, code="CONTEXT_FAILED", hint=hint, retryable=False)
