@@ -9,6 +9,7 @@ from openskelo.engine import listing, wiring
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.kernel.run import NodeState, Run, status
 
+
 async def show(blobs: wiring.Blobs, run: Run, at: int) -> JsonObject:
     """The run's whole document; `at` counts only while the run is busy."""
     nodes: dict[str, Json] = {key: await _node(blobs, run, node) for key, node in run.nodes.items()}
