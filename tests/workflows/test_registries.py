@@ -50,7 +50,7 @@ def test_everything_that_is_registered_is_read(tmp_path: Path) -> None:
             "offline": registry.ModeRule(tools=()),
         },
         tools={
-            "search": registry.Tool(name="search", kind="python", target="tools/web.py:search"),
+            "search": registry.Tool(name="search", kind="python", target="tools/web.py:search", network=True),
             "fetch": registry.Tool(
                 name="fetch",
                 kind="builtin",
@@ -152,7 +152,9 @@ def test_modes_deny_what_they_do_not_allow() -> None:
     far = registry.Tool(name="far", kind="python", target="x.py:y", network=True)
     near = registry.Tool(name="near", kind="python", target="x.py:y")
     only = registry.Tool(name="only", kind="python", target="x.py:y", modes=("normal",))
-    plain, ruled = registry.Registry(), registry.Registry(modes={"degraded": registry.ModeRule(tools=("far",))})
+    tools = {tool.name: tool for tool in (far, near, only)}
+    plain = registry.Registry(tools=tools)
+    ruled = registry.Registry(tools=tools, modes={"degraded": registry.ModeRule(tools=("far",))})
     denied = {
         (tool.name, mode): registry.tool_denial(plain, mode, tool) is not None
         for tool in (far, near, only)

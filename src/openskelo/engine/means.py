@@ -54,7 +54,7 @@ def check(nodes: Iterable[definition.Node], performer: attempt.Performer) -> Non
 def _questions(nodes: Iterable[definition.Node]) -> Iterator[tuple[str, JsonObject]]:
     """Who asks a model, and with which parameters: ai nodes and gates that have a model review something."""
     for node in nodes:
-        if node.mode == "ai":
+        if node.mode == "ai" and "denied" not in node.config:  # a step that its plan's mode denies asks nobody
             yield node.key, ai.parameters(node)
         for gate in (*node.pre_gates, *node.post_gates):
             if gate.type == "llm_review":

@@ -93,3 +93,11 @@ def embedded() -> Config:
         experts={"default": ExpertConfig(name="default", provider="local", max_tokens=512)},
         default_expert="default",
     )
+
+
+def is_local(models: Config, name: str) -> bool:
+    """Whether a provider answers without network: embedded or recorded, and recording from nobody who does not."""
+    settings = models.providers[name]
+    if settings.kind == "recorded":
+        return settings.record is None or is_local(models, settings.record)
+    return settings.kind == "local"

@@ -16,7 +16,7 @@ from openskelo.values import schema
 
 
 def make(node: definition.Node, step: definition.Step, means: work.Means) -> steps.Op:
-    """Asks `expert_id` for `prompt_ref` or `input`; Denied before anything is sent when the mode does not allow it."""
+    """Asks `expert_id` for `prompt_ref`, `prompt` or `input`; Denied before anything is sent when the mode does not allow it."""
     found = step.args.get("output_schema")
     rules = found if isinstance(found, Mapping) else None
 
@@ -51,15 +51,7 @@ def _asked(name: str, provider: seam.Provider, models: config.Config | None) -> 
     expert = None if models is None else models.experts.get(name)
     if models is None or expert is None or getattr(provider, "plan", None) is None:
         return registry.Asked(name=name, modes=() if expert is None else expert.modes, local=True)
-    return registry.Asked(name=name, modes=expert.modes, local=is_local(models, expert.provider))
-
-
-def is_local(models: config.Config, name: str) -> bool:
-    """Whether a provider answers without network: embedded or recorded, and recording from nobody who does not."""
-    settings = models.providers[name]
-    if settings.kind == "recorded":
-        return settings.record is None or is_local(models, settings.record)
-    return settings.kind == "local"
+    return registry.Asked(name=name, modes=expert.modes, local=config.is_local(models, expert.provider))
 
 
 def _allowed(asked: seam.Request, provider: seam.Provider, means: work.Means, one: job.Job) -> seam.Request:
@@ -97,7 +89,7 @@ def _request(node: definition.Node, args: JsonObject, written: prompt.Prompt, ru
 def _task(args: JsonObject) -> str:
     """What is asked in words: the prompt as it is, and structured input as data."""
     parts: list[str] = []
-    if (text := args.get("prompt_ref")) is not None:
+    if (text := args.get("prompt_ref", args.get("prompt"))) is not None:
         parts.append(text if isinstance(text, str) else answer.fenced(text))
     if (value := args.get("input")) is not None:
         parts.append(f"Input (data):\n{answer.fenced(value)}")

@@ -63,7 +63,7 @@ def expert_denial(name: str, reach: Reach) -> str | None:
         listed = reach.registry.modes.get(reach.mode, registry.ModeRule()).experts
         unlisted = listed is not None and name not in listed
         return f"the mode {reach.mode!r} does not allow the expert {name!r}" if unlisted else None
-    local = models.providers[expert.provider].kind in ("local", "recorded")
+    local = config.is_local(models, expert.provider)
     asked = registry.Asked(name=name, modes=expert.modes, local=local)
     return registry.expert_denial(reach.registry, reach.mode, asked)
 
@@ -84,10 +84,13 @@ def _check_mode(draft: step.Draft, place: cursor.Cursor, reach: Reach) -> None:
     why = denial(draft, reach)
     if why is None:
         return
+    tool = tool_of(draft, reach) if draft.op == "tool_call" else None
+    undeclared = tool is not None and registry.capability_denial(reach.registry, tool) is not None
+    code = "CAPABILITY_DENIED" if undeclared else "MODE_DENIED"
     if "on_denied" in draft.args:
-        place.warn("MODE_DENIED", f"{why}: the run will go to {draft.text('on_denied')!r}")
+        place.warn(code, f"{why}: the run will go to {draft.text('on_denied')!r}")
     else:
-        place.problem("MODE_DENIED", why, hint="choose another, allow it in skelo.yaml, or name a step in `on_denied`")
+        place.problem(code, why, hint="choose another, allow it in skelo.yaml, or name a step in `on_denied`")
 
 
 def _check_tool(draft: step.Draft, reach: Reach) -> None:
