@@ -16,7 +16,7 @@ from openskelo.values import schema
 
 
 def make(node: definition.Node, step: definition.Step, means: work.Means) -> steps.Op:
-    """Asks `expert_id` for `prompt_ref`, `prompt` or `input`; Denied before anything is sent when the mode does not allow it."""
+    """Asks `expert_id` for its prompt or its input; Denied before anything is sent when the mode does not allow it."""
     found = step.args.get("output_schema")
     rules = found if isinstance(found, Mapping) else None
 
