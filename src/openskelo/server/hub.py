@@ -83,6 +83,11 @@ class Hub:
         """How many streams there are."""
         return len(self._followers)
 
+    @property
+    def waiting_bytes(self) -> int:
+        """How much waits for clients to take it."""
+        return sum(follower.waiting_bytes for follower in self._followers)
+
     async def close(self) -> None:
         """End every stream, and take no more."""
         self._closed = True

@@ -35,6 +35,11 @@ class Outbox:
         self._woken.set()
 
     @property
+    def waiting_bytes(self) -> int:
+        """How much waits."""
+        return self._bytes
+
+    @property
     def over(self) -> bool:
         """Whether there is no use in waiting: it is closed, or has to begin anew."""
         return self.lagging or self.closed
