@@ -12,7 +12,7 @@ from openskelo.kernel.json import JsonObject
 from openskelo.providers import seam
 
 #: What the author may set on an ai block that is not for the provider.
-_NOT_PARAMETERS = frozenset({"prompt", "contract_repair_attempts", "max_tokens", "block_dir", "pinned"})
+_NOT_PARAMETERS = frozenset({"prompt", "contract_repair_attempts", "max_tokens", "block_dir", "pinned", "denied"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

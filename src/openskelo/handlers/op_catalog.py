@@ -122,6 +122,9 @@ CHECKERS: Mapping[str, registry.Function] = MappingProxyType(
     }
 )
 
+#: Checkers whose verdict depends on more than their arguments.
+LOOKING_OUT = frozenset({"diff_applies_cleanly", "tests_pass"})
+
 TRANSFORMS: Mapping[str, registry.Function] = MappingProxyType(
     {
         "assemble_prompt": _transform(

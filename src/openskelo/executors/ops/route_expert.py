@@ -14,16 +14,19 @@ from openskelo.kernel.json import Json, JsonObject
 from openskelo.providers import config, pinning, seam
 from openskelo.values import schema
 
+#: What a step may tell its expert.
+_TOLD = ("temperature", "top_p", "seed", "stop", "system")
 
-def make(node: definition.Node, step: definition.Step, means: work.Means) -> steps.Op:
+
+def make(node: definition.Node, means: work.Means) -> steps.Op:
     """Asks `expert_id` for its prompt or its input; Denied before anything is sent when the mode does not allow it."""
-    found = step.args.get("output_schema")
-    rules = found if isinstance(found, Mapping) else None
 
     async def op(one: job.Job) -> Json:
         provider = means.provider()
         if provider is None:
             raise errors.AttemptFailed("no model provider is set up", code="PROVIDER_MISSING", retryable=False)
+        found = one.inputs.get("output_schema")
+        rules = found if isinstance(found, Mapping) else None
         check_allowed(str(one.inputs.get("expert_id")), provider, means, one)
         mode = "" if rules is None else prompt.contract(rules)
         written = prompt.assembled(role="", mode=mode, task=_task(one.inputs), feedback=one.task.feedback)
@@ -73,9 +76,8 @@ def _allowed(asked: seam.Request, provider: seam.Provider, means: work.Means, on
 
 def _request(node: definition.Node, args: JsonObject, written: prompt.Prompt, rules: JsonObject | None) -> seam.Request:
     """What is asked: by what the loader pinned on the node, else by the step's arguments."""
-    told: dict[str, Json] = {"expert": args.get("expert_id")}
-    if args.get("temperature") is not None:
-        told["temperature"] = args["temperature"]
+    told: dict[str, Json] = {name: args[name] for name in _TOLD if name in args}
+    told["expert"] = args.get("expert_id")
     most = args.get("max_new_tokens")
     return seam.Request(
         node=node.key,

@@ -65,7 +65,7 @@ def _op(node: definition.Node, step: definition.Step, means: work.Means) -> Op:
         case "route_expert":
             from openskelo.executors.ops import route_expert  # noqa: PLC0415
 
-            return route_expert.make(node, step, means)
+            return route_expert.make(node, means)
         case "ask_human":
             raise _not_performed("a question is answered by a person, not performed")
         case _:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 from typing import cast
 
-from openskelo.handlers import registry
+from openskelo.handlers import op_catalog, registry
 from openskelo.kernel import definition, events
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.workflows import approvals
@@ -21,8 +22,11 @@ _MODES: Mapping[definition.Op, definition.Mode] = {"route_expert": "ai", "ask_hu
 _GROWING_MS = 1_000
 
 
-def nodes(drafts: Mapping[str, step.Draft], around: reach.Reach) -> dict[str, definition.Node]:
-    """The nodes, each with the step after it; jumps lead to steps that are there."""
+def nodes(
+    drafts: Mapping[str, step.Draft], around: reach.Reach, inputs: Collection[str] = ()
+) -> dict[str, definition.Node]:
+    """The nodes, each with the step after it; jumps lead to steps that are there. `inputs` are those of the plan."""
+    drafts = {key: _with_task(draft) if "task" in inputs else draft for key, draft in drafts.items()}
     following = dict(zip(drafts, [*list(drafts)[1:], None], strict=True))
     return {key: _node(draft, following[key], around) for key, draft in drafts.items()}
 
@@ -39,10 +43,26 @@ def _node(draft: step.Draft, following: str | None, around: reach.Reach) -> defi
         retry=_retry(draft),
         timeout_ms=draft.timeout_ms or (tool.timeout_ms if tool is not None else None),
         repairs=_repairs(draft),
-        effect="pure" if tool is None else tool.effect,
+        effect=_effect(draft, tool, around),
         reserve=_reserve(draft, tool),
         step=_step(draft, following),
     )
+
+
+def _with_task(draft: step.Draft) -> step.Draft:
+    """A prompt begins with the plan's task where the step names no other: it is then among what the step is given."""
+    if draft.op != "transform" or draft.args.get("fn") != "assemble_prompt" or "task" in draft.args:
+        return draft
+    return replace(draft, args={**draft.args, "task": "input:task"})
+
+
+def _effect(draft: step.Draft, tool: registry.Tool | None, around: reach.Reach) -> definition.Effect:
+    """Checks that look at more than their value may come out otherwise another day: a replay leaves them alone."""
+    if tool is not None:
+        return tool.effect
+    checker = op_catalog.checker(around.registry, draft.text("checker_id") or "") if draft.op == "verify" else None
+    outside = checker is not None and (checker.kind == "python" or checker.target in op_catalog.LOOKING_OUT)
+    return "idempotent" if outside else "pure"
 
 
 def _reserve(draft: step.Draft, tool: registry.Tool | None) -> definition.Amount:

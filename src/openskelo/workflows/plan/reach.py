@@ -118,8 +118,8 @@ def _check_checker(draft: step.Draft, reach: Reach) -> None:
         return
     if checker.needs_input and "input_ref" not in draft.args:
         draft.written.problem("MISSING_KEY", f"`args` needs the key `input_ref`: {name} checks something")
-    if checker.target == "tests_pass" and checker.kind == "builtin" and not reach.commands:
-        hint = "skelo.yaml: allow: {commands: true}"
+    if checker.target == "tests_pass" and "argv" not in checker.config and not reach.commands:
+        hint = "fix `argv` under `checkers` in skelo.yaml, or allow: {commands: true}"
         draft.at("checker_id").problem("COMMANDS_NOT_ALLOWED", "this project does not allow commands", hint=hint)
     _check_own(draft, checker)
 
