@@ -12,7 +12,11 @@ from openskelo.kernel.json import Json
 
 def show(workflow: definition.Workflow, on: totals.Basis, *, as_json: bool) -> None:
     """Print the workflow for a person, or as one document."""
-    if as_json:
+    if workflow.plan is not None:
+        from openskelo.cli import plan_explaining  # noqa: PLC0415 - only plans need it
+
+        plan_explaining.show(workflow, workflow.plan, on, as_json=as_json)
+    elif as_json:
         output.document(_document(workflow, on))
     else:
         _print(workflow, on)
@@ -26,8 +30,8 @@ def _print(workflow: definition.Workflow, on: totals.Basis) -> None:
     )
     if workflow.description:
         output.say(ink.clean(workflow.description).strip())
-    _section(painter, "Inputs", [f"  {describe.port_text(port)}" for port in workflow.inputs] or ["  none"])
-    _section(painter, "Graph (side by side where braced)", graph.draw(workflow, painter, columns))
+    section(painter, "Inputs", [f"  {describe.port_text(port)}" for port in workflow.inputs] or ["  none"])
+    section(painter, "Graph (side by side where braced)", graph.draw(workflow, painter, columns))
     output.say()
     output.say(painter.paint("Blocks", "bold"))
     for layer in graph.layers(workflow):
@@ -36,12 +40,13 @@ def _print(workflow: definition.Workflow, on: totals.Basis) -> None:
                 output.say(f"  {line}")
     size = max(map(ink.width, workflow.outputs), default=0)
     outputs = [f"  {ink.pad(name, size)}  ← {graph.source(found)}" for name, found in workflow.outputs.items()]
-    _section(painter, "Outputs", outputs)
-    _section(painter, "Bounds", [f"  {line}" for line in _limits(workflow)])
-    _section(painter, "Totals", totals.lines(workflow, on))
+    section(painter, "Outputs", outputs)
+    section(painter, "Bounds", [f"  {line}" for line in bounds(workflow)])
+    section(painter, "Totals", totals.lines(workflow, on))
 
 
-def _section(painter: ink.Ink, title: str, lines: list[str]) -> None:
+def section(painter: ink.Ink, title: str, lines: list[str]) -> None:
+    """Print lines under a title; nothing when there are none."""
     if not lines:
         return
     output.say()
@@ -50,7 +55,8 @@ def _section(painter: ink.Ink, title: str, lines: list[str]) -> None:
         output.say(line)
 
 
-def _limits(workflow: definition.Workflow) -> list[str]:
+def bounds(workflow: definition.Workflow) -> list[str]:
+    """The budget in words."""
     limits = workflow.limits
     words = [
         (limits.max_steps, "{} steps"),

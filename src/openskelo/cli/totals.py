@@ -85,7 +85,7 @@ def lines(workflow: definition.Workflow, on: Basis) -> list[str]:
     """The totals as a small table, notes and the past under it."""
     report = estimate.estimate(workflow, items=on.items, bounds=on.bounds)
     before = on.past
-    rows = [["", "blocks", "steps", "tokens", "USD", "time"]]
+    rows = [["", "blocks" if workflow.plan is None else "listed", "steps", "tokens", "USD", "time"]]
     for mode, found in report.by_mode.items():
         count = sum(node.mode == mode for node in workflow.nodes.values())
         rows.append([ink.BADGES[mode], str(count), *_cells(found)])

@@ -89,6 +89,10 @@ def estimate(
     `bounds` are what an attempt that asks a model takes at most, by its prompt and its prices: they count where nobody
     has estimated anything. A foreach is counted with `items` elements, since its list is only known in a run.
     """
+    if workflow.plan is not None:
+        from openskelo.workflows.plan import totals  # noqa: PLC0415 - only plans need it
+
+        return totals.report(workflow, bounds or {})
     sources = {key: routes.sources_of(node) for key, node in workflow.nodes.items()}
     known = history or {}
     most = bounds or {}

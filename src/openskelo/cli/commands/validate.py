@@ -101,6 +101,8 @@ def _summary(of: definition.Workflow | project.ProjectFile | _Script) -> str:
         return f"{output.count(of.tests, 'test')} of {of.name}"
     if isinstance(of, project.ProjectFile):
         return "a project's file"
+    if of.plan is not None:
+        return f"a plan, {output.count(len(of.nodes), 'step')}, {output.count(len(of.inputs), 'input')}"
     edges = sum(bool(binding.node) for node in of.nodes.values() for binding in node.bindings.values())
     words = [
         output.count(len(of.nodes), "block"),
