@@ -10,11 +10,12 @@ from openskelo.executors import task
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject, Stored
 from openskelo.kernel.run import Run
+from openskelo.stores import log
 from openskelo.values import canonical
 
 
 async def read(
-    blobs: wiring.Blobs, project: task.Project, workflow: definition.Workflow, given: JsonObject
+    store: log.Log, project: task.Project, workflow: definition.Workflow, given: JsonObject
 ) -> Stored | None:
     """What the names stand for that the plan uses: what the caller gives, else what the project's resolvers find.
 
@@ -32,21 +33,19 @@ async def read(
         return None
     found: dict[str, Json] = {}
     for name in used:
-        found[name] = canonical.admit(given[name]) if name in given else await _resolve(project, name)
-    return await wiring.store(blobs, found)
+        found[name] = canonical.admit(given[name]) if name in given else await _resolve(store, project, name)
+    return await wiring.store(store, found)
 
 
-async def again(
-    blobs: wiring.Blobs, project: task.Project, workflow: definition.Workflow, parent: Run
-) -> Stored | None:
+async def again(store: log.Log, project: task.Project, workflow: definition.Workflow, parent: Run) -> Stored | None:
     """The contexts of a fork: those of its parent, as they were; only new names are read now."""
-    before = None if parent.course is None else await wiring.load(blobs, parent.course.contexts)
+    before = None if parent.course is None else await wiring.load(store, parent.course.contexts)
     kept = cast("JsonObject", before or {})
     used = () if workflow.plan is None else workflow.plan.contexts
-    return await read(blobs, project, workflow, {name: value for name, value in kept.items() if name in used})
+    return await read(store, project, workflow, {name: value for name, value in kept.items() if name in used})
 
 
-async def _resolve(project: task.Project, name: str) -> Json:
+async def _resolve(store: log.Log, project: task.Project, name: str) -> Json:
     from openskelo.executors import contexts  # noqa: PLC0415 -- only plans that use contexts need it
 
-    return await contexts.resolve(project, name, None)
+    return await contexts.resolve(project, store, name)

@@ -27,13 +27,8 @@ _SCHEME = "artifact://"
 _RUNS = 200
 
 
-async def resolve(project: task.Project, name: str, given: Json = None, store: stores.Log | None = None) -> Json:
-    """The value of a name such as `ctx:repo_diff`: what was `given` for it, else what the project says.
-
-    `store` is where artifacts are looked for.
-    """
-    if given is not None:
-        return canonical.admit(given)
+async def resolve(project: task.Project, store: stores.Log, name: str) -> Json:
+    """The value of a name such as `ctx:repo_diff` by the project's word; artifacts are looked for in `store`."""
     context = project.registry.context(name)
     if context is None:
         known = ", ".join(project.registry.contexts) or "none"
@@ -50,7 +45,7 @@ async def resolve(project: task.Project, name: str, given: Json = None, store: s
         raise errors.InvalidInput(f"{name}: {error.message}", code="CONTEXT_FAILED", hint=error.hint) from error
 
 
-async def _read(project: task.Project, context: registry.Context, store: stores.Log | None) -> Json:
+async def _read(project: task.Project, context: registry.Context, store: stores.Log) -> Json:
     match context.kind:
         case "text":
             return _bounded(context, context.source.encode()).decode()
@@ -60,8 +55,6 @@ async def _read(project: task.Project, context: registry.Context, store: stores.
         case "git_diff":
             return await _diff(project, context)
         case "artifact":
-            if store is None:
-                raise _failed("there is no store to look for artifacts in")
             return _value("", _bounded(context, await _artifact(store, context.source)))
         case _:
             assert_never(context.kind)
