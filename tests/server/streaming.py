@@ -27,6 +27,7 @@ from openskelo.server import problems, stream_sse, stream_ws
 from openskelo.stores import log
 
 Message = dict[str, Any]
+Told = AsyncGenerator[tuple[str | None, Message]]
 
 
 async def give_back(ctx: openskelo.Context) -> JsonObject:

@@ -1,0 +1,176 @@
+"""What a model is saying: told piece by piece, before the fact that ends it, to late viewers from the beginning."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import hypothesis
+import orjson
+from hypothesis import strategies
+
+import openskelo
+from openskelo.contract import naming
+from openskelo.contract.wire import event as wire
+from openskelo.executors import task
+from openskelo.providers import scripted, seam
+from openskelo.server import partials
+from tests.engine.stage import play
+from tests.server import streaming
+
+ASK = openskelo.from_document(
+    {"name": "ask", "blocks": [{"id": "ask", "prompt": "Say something.", "outputs": {"text": "string"}}]}
+)
+ANSWER = '{"text": "Bees buzz 🐝 all day."}'
+
+
+class Slow:
+    """Says one character each time that it is let."""
+
+    def __init__(self) -> None:
+        self.turns: asyncio.Queue[int] = asyncio.Queue()
+        self.said = asyncio.Queue[str]()
+
+    async def complete(self, request: seam.Request, on_text: seam.OnText) -> seam.Answer:
+        """The answer, at the pace of the test."""
+        rest = ANSWER
+        while rest:
+            count = await self.turns.get()
+            piece, rest = rest[:count], rest[count:]
+            on_text(piece)
+            await self.said.put(piece)
+        return seam.Answer(text=ANSWER, served_by="slow")
+
+
+def _text(told: list[streaming.Message]) -> str:
+    """The text that a client has after these messages."""
+    text = ""
+    for message in told:
+        for one in message.get("streaming", ()):
+            text = one["text"]
+        for event in message.get("events", ()):
+            if event["type"] == "message.assistant.delta":
+                wire.AssistantDelta.model_validate(event)
+                assert len(text.encode("utf-16-le")) // 2 == event["offset"] or event["offset"] == 0
+                text = event["delta"] if event["offset"] == 0 else text + event["delta"]
+    return text
+
+
+def test_text_is_told_as_it_is_said_and_late_viewers_get_what_came_before(tmp_path: Path) -> None:
+    async def story() -> None:
+        slow = Slow()
+        async with (
+            streaming.engine(tmp_path, provider=slow) as engine,
+            streaming.hub(engine) as hub,
+            streaming.served(hub) as host,
+        ):
+            run_id = await engine.start(ASK)
+            message_id = naming.message(run_id, "ask", 1, 1, None)
+            got: dict[str, list[streaming.Message]] = {}
+            told: dict[str, AsyncIterator[streaming.Message]] = {}
+            async with contextlib.AsyncExitStack() as stack:
+                for name, query in (
+                    ("early", f"?runId={run_id}"),
+                    ("late", f"?runId={run_id}"),
+                    ("returned", f"?runId={run_id}&since=2"),
+                    ("all", "?since=0"),
+                ):
+                    if name != "early":
+                        slow.turns.put_nowait(6)
+                        await slow.said.get()
+                    socket = await stack.enter_async_context(streaming.opened(host, query))
+                    told[name] = streaming.messages(socket)
+                    got[name] = await streaming.until(told[name], lambda one: one["type"] in ("snapshot", "events"))
+                (partial,) = got["late"][-1]["streaming"]
+                assert (partial["messageId"], partial["offset"], partial["text"]) == (message_id, 0, ANSWER[:6])
+                assert _text(got["returned"]) == ANSWER[:12]
+                slow.turns.put_nowait(1000)
+                for name in told:
+                    got[name] += await streaming.until(told[name], streaming.ended(run_id))
+        for found in got.values():
+            assert _text(found) == ANSWER
+            types = [event["type"] for event in streaming.events(found)]
+            final = types.index("message.assistant.final")
+            assert "message.assistant.delta" in types[:final]
+            assert "message.assistant.delta" not in types[final:]
+            (said,) = [event for event in streaming.events(found) if event["type"] == "message.assistant.final"]
+            assert said["messageId"] == message_id
+
+    play(story)
+
+
+def test_an_answer_given_at_once_is_still_told_between_its_start_and_its_end(tmp_path: Path) -> None:
+    async def story() -> None:
+        provider = scripted.Scripted({"ask": [{"text": "Bees buzz."}]})
+        async with (
+            streaming.engine(tmp_path, provider=provider) as engine,
+            streaming.hub(engine) as hub,
+            streaming.served(hub) as host,
+            streaming.opened(host) as socket,
+        ):
+            told = streaming.messages(socket)
+            await streaming.until(told, lambda message: message["type"] == "snapshot")
+            run_id = await engine.start(ASK)
+            got = await streaming.until(told, streaming.ended(run_id))
+            types = [
+                event["type"]
+                for event in streaming.events(got)
+                if event["type"].startswith("message.") or event.get("patch", {}).get("status") == "running"
+            ]
+            assert orjson.loads(_text(got)) == {"text": "Bees buzz."}
+            assert types.index("message.assistant.delta") < types.index("message.assistant.final")
+            assert (await streaming.snapshot(hub, run_id))["status"] == "completed"
+            async with streaming.opened(host, f"?runId={run_id}") as late:
+                after = await streaming.until(streaming.messages(late), lambda message: message["type"] == "snapshot")
+                assert after[-1]["streaming"] == []
+
+    play(story)
+
+
+@hypothesis.given(
+    pieces=strategies.lists(strategies.text(), max_size=8),
+    secret=strategies.text(strategies.characters(exclude_categories=["Cs"]), min_size=4, max_size=8),
+    at=strategies.integers(min_value=0, max_value=8),
+)
+def test_a_secret_is_never_told_however_it_is_cut(pieces: list[str], secret: str, at: int) -> None:
+    hypothesis.assume(secret not in "[secret]" and not any(secret in piece for piece in pieces))
+    middle = max(1, at % len(secret))
+    said = [*pieces[:at], secret[:middle], secret[middle:], *pieces[at:]]
+    partial = partials.Partial("00000000-0000-4000-8000-000000000000", ("ask", 1, 1, None))
+    told = ""
+    for piece in said:
+        before = partial.end
+        partial.add(piece, [secret])
+        told += str(partial.delta(before)["delta"])
+        assert secret not in told
+    assert partial.text == told
+    assert partial.end == len(told.encode("utf-16-le")) // 2
+
+
+def test_only_so_much_text_is_kept(tmp_path: Path) -> None:
+    node = ASK.nodes["ask"]
+    heard = partials.Partials()
+    runs = [f"{number:08d}-0000-4000-8000-000000000000" for number in range(100)]
+    for run_id in runs:
+        of = task.Task(
+            run_id=run_id,
+            workflow_name="ask",
+            workflow_hash="",
+            node=node,
+            visit=1,
+            attempt=1,
+            inputs={},
+            now=0,
+            idempotency_key=run_id,
+        )
+        for _ in range(5):
+            heard.hear(of, "x" * 100_000)
+    (last,) = heard.of_run(runs[-1])
+    assert (len(last.text), last.offset, last.end) == (partials.MAX_TEXT, 500_000 - partials.MAX_TEXT, 500_000)
+    assert heard.of_run(runs[0]) == ()
+    assert sum(len(one.text) for run_id in runs for one in heard.of_run(run_id)) <= partials.MAX_TOTAL
+    heard.end(runs[-1], [("ask", 1, 1, None), ("gone", 1, 1, None)])
+    assert heard.of_run(runs[-1]) == ()
+    assert all(partial.run_id != runs[-1] for partial in heard.fresh)
