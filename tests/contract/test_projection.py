@@ -76,6 +76,7 @@ def test_no_node_changes_without_a_patch_and_the_command_line_agrees(seed: int) 
     play = wired.history(seed)
     projection = Projection(RUN, play.workflow)
     run = runs.new(RUN, play.workflow)
+    phases = standing.phases(play.workflow)
     reaching = edges.of(RUN, play.workflow).reaching
     for seq, fact in enumerate(play.log, 1):
         projection.apply(seq, fact)
@@ -86,7 +87,7 @@ def test_no_node_changes_without_a_patch_and_the_command_line_agrees(seed: int) 
             document = snapshot["nodes"][naming.node(RUN, key)]
             trace = projection._traces[key]  # pyright: ignore[reportPrivateUsage] - what it says is tested elsewhere
             assert document == {
-                **node_document.lasting(run, play.workflow.nodes[key]),
+                **node_document.lasting(run, play.workflow.nodes[key], phases[key]),
                 **node_document.changing(run, node, trace),
             }
             assert document["status"] == standing.node_status(run, node, asked=key in asked)

@@ -30,7 +30,7 @@ class Edges:
 
 
 def of(run_id: str, workflow: definition.Workflow) -> Edges:
-    """The edges of a run of `workflow`: one for each binding to another node, one for each mere order."""
+    """The edges of a run of `workflow`: one for each binding to another node, each mere order, each jump of a plan."""
     documents: list[JsonObject] = []
     leaving: dict[str, list[DataEdge]] = {key: [] for key in workflow.nodes}
     reaching: dict[str, list[DataEdge]] = {key: [] for key in workflow.nodes}
@@ -48,7 +48,21 @@ def of(run_id: str, workflow: definition.Workflow) -> Edges:
             for source in dict.fromkeys(node.after)
             if source not in handed
         ]
+        if node.step is not None:
+            documents += _jumps(run_id, key, node.step)
     return Edges(documents=tuple(documents), leaving=leaving, reaching=reaching)
+
+
+def _jumps(run_id: str, key: str, step: definition.Step) -> list[JsonObject]:
+    """Where a step of a plan may lead: a retry to what it tries, and from there on."""
+    ways = {
+        "next": step.next,
+        "then": step.then,
+        "else": step.otherwise,
+        "tries": step.target,
+        "on_denied": step.on_denied,
+    }
+    return [_document(run_id, key, to, label, "jump") for label, to in ways.items() if to is not None]
 
 
 def _document(run_id: str, source: str, target: str, label: str, kind: str) -> JsonObject:

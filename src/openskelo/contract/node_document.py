@@ -14,7 +14,7 @@ from openskelo.kernel.run import NodeState, Run
 _KINDS = {"ai": "model", "deterministic": "handler", "approval": "approval", "dag": "handler"}
 
 
-def lasting(run: Run, node: definition.Node) -> JsonObject:
+def lasting(run: Run, node: definition.Node, phase: standing.NodePhase) -> JsonObject:
     """What holds for the node as long as the run lasts."""
     acts = node.effect != "pure"
     outer, _, _ = node.key.rpartition("/")
@@ -23,12 +23,12 @@ def lasting(run: Run, node: definition.Node) -> JsonObject:
         "runId": run.id,
         "key": node.key,
         "label": node.label or node.key,
-        "roleTemplate": node.mode,
+        "roleTemplate": node.mode if node.step is None else node.step.op,
         "provider": "custom",
         "kind": _KINDS[node.mode],
         "mode": node.mode,
-        "op": None,
-        "phase": standing.node_phase(node),
+        "op": None if node.step is None else node.step.op,
+        "phase": phase,
         "effect": node.effect,
         "parent": naming.node(run.id, outer) if outer in run.workflow.nodes else None,
         "capabilities": {

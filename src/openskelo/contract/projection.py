@@ -41,15 +41,14 @@ class Projection:
         self._nodes: dict[str, JsonObject] = {}
         self._artifacts: dict[str, Json] = {}
         self._approvals: dict[str, Json] = {}
-        self._phases: dict[str, standing.NodePhase] = {
-            key: standing.node_phase(node) for key, node in workflow.nodes.items()
-        }
+        self._phases = standing.phases(workflow)
         self._present: set[standing.NodePhase] = set(self._phases.values())
         self._unfinished: dict[standing.NodePhase, int] = dict.fromkeys(standing.PHASES, 0)
         self._done: set[str] = set(workflow.nodes)
         self._under_way: dict[str, None] = {}
         self._calling: dict[str, None] = {}
         self._begun = False
+        self._at = ""  # the step of a plan that was entered last
         self._by = ""
         self._usage = traces.Usage()
 
@@ -203,7 +202,7 @@ class Projection:
         self._by = event.by
         for key, node in self._run.workflow.nodes.items():
             self._traces[key] = traces.Trace(active_at=event.at)
-            self._nodes[self._ids[key]] = node_document.lasting(self._run, node)
+            self._nodes[self._ids[key]] = node_document.lasting(self._run, node, self._phases[key])
 
     def _touched(self, event: events.Event) -> Iterable[str]:
         """The nodes that the fact may have changed."""
@@ -218,6 +217,8 @@ class Projection:
                 key = getattr(event, "node", None)
                 if key is None:
                     return ()
+                if self._run.course is not None:  # at most one step is under way
+                    return dict.fromkeys((key, *self._run.ready, *self._run.resolving))
                 if isinstance(event, _LEAVING) and self._run.nodes[key].status == "done":
                     return (key, *self._run.graph.targets[key])
                 return (key,)
@@ -226,6 +227,8 @@ class Projection:
         for key in self._touched(event):
             node, trace = self._run.nodes[key], self._traces[key]
             self._count(key, node)
+            if self._run.course is not None:
+                self._enter(key, node, trace)
             if isinstance(event, events.RunEnded) and trace.ended_at is None:
                 trace.ended_at = event.at
             known = self._nodes[self._ids[key]]
@@ -239,6 +242,14 @@ class Projection:
                 self._under_way.pop(key, None)
             else:
                 self._under_way[key] = None
+
+    def _enter(self, key: str, node: runs.NodeState, trace: traces.Trace) -> None:
+        """A step of a plan may be entered again and again."""
+        if node.status != "done" and node.visit:
+            self._at = key
+        if node.visit > trace.visit:
+            trace.visit = node.visit
+            traces.begin_again(trace, 0)
 
     def _count(self, key: str, node: runs.NodeState) -> None:
         """Keep the number of unfinished nodes of each phase, and whether anything was ever under way."""
@@ -258,6 +269,8 @@ class Projection:
             return "DONE"
         if not self._begun:
             return "BOOT"
+        if self._run.course is not None:
+            return self._phases[self._at]
         unfinished: set[standing.NodePhase] = {phase for phase, count in self._unfinished.items() if count}
         return standing.first(unfinished, self._present)
 
@@ -268,7 +281,7 @@ class Projection:
             "contractVersion": "1",
             "seq": self.seq,
             "name": run.workflow.name,
-            "kind": "blocks",
+            "kind": "blocks" if run.course is None else "plan",
             "workflowHash": run.workflow.hash,
             "status": runs.status(run),
             "ending": run.ending if run.ended else None,

@@ -3,6 +3,9 @@
 A node belongs to a phase: the one its `metadata.phase` names, else EXECUTE. A run is in BOOT until anything is under
 way, then in the first phase in which a node is not done yet, and in DONE once it has ended; so its phase goes back only
 when a bounce makes nodes of an earlier phase work again.
+
+The `verify` steps of a plan belong to VERIFY, and so do the steps after them that only lead on (branch, retry, emit,
+ask_human). A plan is in the phase of the step that is under way, and goes back when it jumps back.
 """
 
 from __future__ import annotations
@@ -20,6 +23,8 @@ NodeStatus: TypeAlias = Literal["idle", "running", "blocked", "failed"]
 #: The phases that work belongs to, in their order.
 PHASES: tuple[NodePhase, ...] = ("EXECUTE", "VERIFY", "DOCS_SYNC")
 _NAMES: dict[str, NodePhase] = {"execute": "EXECUTE", "verify": "VERIFY", "docs_sync": "DOCS_SYNC"}
+#: The ops that do nothing but lead on.
+_LEADING = ("branch", "retry", "emit", "ask_human")
 _STATUS: dict[str, NodeStatus] = {
     "waiting": "idle",
     "ready": "idle",
@@ -30,10 +35,41 @@ _STATUS: dict[str, NodeStatus] = {
 }
 
 
-def node_phase(node: definition.Node) -> NodePhase:
-    """The phase that a node belongs to."""
+def phases(workflow: definition.Workflow) -> dict[str, NodePhase]:
+    """The phase that each node belongs to."""
+    found: dict[str, NodePhase] = {key: _own_phase(node) for key, node in workflow.nodes.items()}
+    if workflow.plan is None:
+        return found
+    leads = {key for key, node in workflow.nodes.items() if node.step is not None and node.step.op in _LEADING}
+    reached = [key for key, phase in found.items() if phase == "VERIFY"]
+    ways = _ways(workflow)
+    while reached:
+        for key in ways[reached.pop()]:
+            if key in leads and found[key] == "EXECUTE":
+                found[key] = "VERIFY"
+                reached.append(key)
+    return found
+
+
+def _own_phase(node: definition.Node) -> NodePhase:
     said = node.metadata.get("phase")
-    return _NAMES.get(said.lower().replace("-", "_"), "EXECUTE") if isinstance(said, str) else "EXECUTE"
+    usual: NodePhase = "VERIFY" if node.step is not None and node.step.op == "verify" else "EXECUTE"
+    return _NAMES.get(said.lower().replace("-", "_"), usual) if isinstance(said, str) else usual
+
+
+def _ways(workflow: definition.Workflow) -> dict[str, list[str]]:
+    """The steps of a plan that may come right after each; after what a retry tries comes what is after the retry."""
+    ways: dict[str, list[str]] = {key: [] for key in workflow.nodes}
+    for key, node in workflow.nodes.items():
+        step = node.step
+        if step is None:
+            continue
+        if step.op == "retry" and step.target is not None:
+            ways[key].append(step.target)
+            ways[step.target] += [] if step.next is None else [step.next]
+        else:
+            ways[key] += [way for way in (step.next, step.then, step.otherwise, step.on_denied) if way is not None]
+    return ways
 
 
 def is_under_way(node: NodeState) -> bool:
@@ -48,10 +84,13 @@ def phase(run: Run) -> Phase:
     begun = run.receipts or run.in_flight or run.lost or run.asked or any(map(is_under_way, run.nodes.values()))
     if not begun:
         return "BOOT"
-    shapes = run.workflow.nodes
-    unfinished: set[NodePhase] = {node_phase(shapes[key]) for key, node in run.nodes.items() if node.status != "done"}
-    present: set[NodePhase] = {node_phase(shape) for shape in shapes.values()}
-    return first(unfinished, present)
+    belongs = phases(run.workflow)
+    if run.course is not None:
+        at = next((key for key, node in run.nodes.items() if node.visit and node.status != "done"), None)
+        last = run.course.ended or run.failed
+        return belongs[at] if at is not None else belongs[last[0]] if last is not None else "EXECUTE"
+    unfinished: set[NodePhase] = {belongs[key] for key, node in run.nodes.items() if node.status != "done"}
+    return first(unfinished, set(belongs.values()))
 
 
 def first(unfinished: set[NodePhase], present: set[NodePhase]) -> NodePhase:

@@ -20,6 +20,8 @@ from openskelo.values import canonical
 Told: TypeAlias = tuple[str, dict[str, Json]]
 #: A foreach that gave more items than this hands them over by number only.
 MOST_ITEMS = 100
+#: The arguments of a plan's steps that name what is called.
+_CALLED = ("tool_id", "checker_id", "fn")
 _Landing: TypeAlias = (
     events.AttemptSucceeded | events.AttemptFailed | events.AttemptInterrupted | events.AttemptCancelled
 )
@@ -65,35 +67,42 @@ def _content(stored: JsonObject) -> JsonObject:
 # -- tools ------------------------------------------------------------------------------------------------------------
 
 
-def is_tool(node: definition.Node) -> bool:
-    """Whether the node's attempts are calls."""
-    return node.mode == "deterministic" and node.handler is not None
+def tool(node: definition.Node) -> tuple[str, JsonObject] | None:
+    """What the node's attempts call, with the arguments that its author gave; None where they call nothing.
+
+    A step of a plan calls its tool, checker or transform; its arguments are as written, with their refs in place.
+    """
+    if node.step is not None:
+        name = next((node.step.args[key] for key in _CALLED if key in node.step.args), None)
+        return (name, node.step.args) if isinstance(name, str) and node.mode == "deterministic" else None
+    if node.handler is None or node.mode != "deterministic":
+        return None
+    return node.handler, {key: value for key, value in node.config.items() if key != "pinned"}
 
 
 def proposed(run: Run, asked: OpenApproval, calls: dict[int, str]) -> Iterator[Told]:
     """A person is asked before a handler works: what exactly it is that waits."""
     node, state = run.workflow.nodes[asked.node], run.nodes[asked.node]
-    if not is_tool(node) or asked.kind != "approval" or not state.queue:
+    called = tool(node)
+    if called is None or asked.kind != "approval" or not state.queue:
         return
     slot = state.queue[0]
     item = slot if node.foreach is not None else None
     call = calls[slot] = naming.tool(run.id, node.key, asked.visit, state.slots[slot].attempt + 1, item)
-    tool: JsonObject = {**cast("JsonObject", asked.document["tool"]), "id": call, "name": node.handler}
-    yield "tool.proposed", {"tool": tool}
+    yield "tool.proposed", {"tool": {**cast("JsonObject", asked.document["tool"]), "id": call, "name": called[0]}}
 
 
 def started(run: Run, event: events.AttemptStarted, calls: dict[int, str]) -> Iterator[Told]:
     """A handler is at work. A call of the same piece that was cut before is over by that."""
-    node = run.workflow.nodes[event.node]
-    if not is_tool(node):
+    called = tool(run.workflow.nodes[event.node])
+    if called is None:
         return
     slot = event.item or 0
     call = naming.tool(run.id, event.node, event.visit, event.attempt, event.item)
     if calls.get(slot, call) != call:
         yield _completed(calls.pop(slot), "INTERRUPTED", "it was cut, and is called again")
     calls[slot] = call
-    args = {name: value for name, value in node.config.items() if name != "pinned"}
-    yield "tool.started", {"tool": {"id": call, "name": node.handler, "args": args}}
+    yield "tool.started", {"tool": {"id": call, "name": called[0], "args": called[1]}}
 
 
 def landed(event: _Landing, calls: dict[int, str]) -> Iterator[Told]:

@@ -44,6 +44,7 @@ class Trace:
     """One node's. `tools` are the calls that were proposed or started and are not completed, by slot."""
 
     active_at: int
+    visit: int = 0  # of a plan's step: the one that this is about
     started_at: int | None = None
     ended_at: int | None = None
     usage: Usage = field(default_factory=Usage)
