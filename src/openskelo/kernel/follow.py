@@ -30,7 +30,7 @@ def follow(run: Run, at: int) -> events.Event | None:
     if run.failed is not None:
         node, error, ending = run.failed
         course = run.course
-        blamed = {**error, "node": node} if course is None else plan.blame(run, course, node, error)
+        blamed = {**error, "node": node} if course is None else plan.blame(run, course, run.failed)
         return events.RunEnding(at=at, ending=ending, error=blamed)
     if run.limited and (over := budget.overrun(run, at)) is not None:
         return events.RunEnding(at=at, ending="budget_exceeded", error=over)

@@ -73,11 +73,11 @@ def refusal(run: Run, node: NodeState, at: int) -> events.NodeFailed | None:
     return events.NodeFailed(at=at, node=node.key, visit=node.visit, error=error)
 
 
-def blame(run: Run, course: Course, key: str, error: JsonObject) -> JsonObject:
-    """The error of a run in which step `key` has failed: that no try is left, if it is so, and what the last said."""
-    node = run.nodes[key]
+def blame(run: Run, course: Course, failed: tuple[str, JsonObject, events.Ending]) -> JsonObject:
+    """The error of a run in which a step has failed: that no try is left, if it is so, and what the last said."""
+    key, error, ending = failed
     tries = retry(run, course, key).max_attempts
-    if course.trying is None or not node.slots or node.slots[0].failures < tries:
+    if course.trying is None or ending != "failed" or run.nodes[key].slots[0].failures < tries:
         return {**error, "node": key}
     message = f"{key} was tried {tries} times under {course.trying}: {error['message']}"
     return {"code": "RETRY_EXHAUSTED", "message": message, "node": key, "cause": error}
