@@ -8,6 +8,7 @@ from typing import cast
 
 import openskelo
 from openskelo.kernel.json import Json, JsonObject
+from openskelo.stores import log
 from tests.engine import stage
 
 TEXT: dict[str, Json] = {"text": "string"}
@@ -61,9 +62,9 @@ class Workshop:
         self.calls.append("post")
         return {"text": f"posted {len(cast('list[Json]', ctx.inputs['text']))}"}
 
-    def engine(self, root: Path) -> AbstractAsyncContextManager[openskelo.Engine]:
+    def engine(self, root: Path, store: log.Log | None = None) -> AbstractAsyncContextManager[openskelo.Engine]:
         """An engine with these handlers."""
-        return stage.open_engine(root, draft=self.draft, shout=self.shout, each=self.each, post=self.post)
+        return stage.open_engine(root, store, draft=self.draft, shout=self.shout, each=self.each, post=self.post)
 
 
 async def finish(

@@ -55,6 +55,7 @@ GROUPS: dict[str, tuple[Command, ...]] = {
     ),
     "Set-up": (
         Command("model", "show the embedded model, or install it", "model"),
+        Command("prune", "take what went through old runs out of the data dir", "prune"),
         Command("doctor", "check this machine and project", "doctor"),
         Command("bench", "measure a durable step against this disk", "bench"),
     ),

@@ -134,6 +134,10 @@ class Driver:
         actor = self._actors.get(run_id)
         return self._ended.get(run_id) if actor is None else actor.run
 
+    def forget(self, run_id: str) -> None:
+        """Remember nothing of a run that this process drove to its end."""
+        self._ended.pop(run_id, None)
+
     def failure(self, run_id: str) -> errors.OpenSkeloError | None:
         """Why this process no longer drives a run that it drove, if the store or a defect stopped it."""
         return self._dropped.get(run_id)

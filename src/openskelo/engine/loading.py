@@ -11,7 +11,7 @@ from typing import cast
 import orjson
 
 from openskelo import errors
-from openskelo.contract import envelope
+from openskelo.contract import envelope, pruned
 from openskelo.kernel import codec, events
 from openskelo.kernel import run as runs
 from openskelo.kernel.apply import apply
@@ -73,9 +73,20 @@ def _event(run_id: str, seq: int, line: bytes) -> events.Event:
     try:
         return envelope.open_line(line)[1]
     except (ValueError, KeyError, TypeError) as error:
-        raise errors.Corrupt(
-            f"event {seq} of run {run_id} cannot be read: {error}", hint=f"`skelo verify {run_id}` says more"
-        ) from error
+        raise unreadable(run_id, seq, line, error) from error
+
+
+def unreadable(run_id: str, seq: int, line: bytes, error: Exception) -> errors.OpenSkeloError:
+    """Why a line of our own log gives no event: its data was pruned (NotFound), or it is damaged (Corrupt)."""
+    if pruned.is_pruned(line):
+        return errors.NotFound(
+            f"what went through run {run_id} was pruned",
+            code="RUN_PRUNED",
+            hint="`skelo verify`, `receipts` and `events` know what is left",
+        )
+    return errors.Corrupt(
+        f"event {seq} of run {run_id} cannot be read: {error}", hint=f"`skelo verify {run_id}` says more"
+    )
 
 
 async def _begin(store: log.Log, run_id: str, first: bytes) -> runs.Run:

@@ -429,6 +429,10 @@ class Engine:
             run = self._driver.last_state(run_id)
             return await self._document((await self._read(run_id)).run if run is None else run)
 
+    def forget(self, run_id: str) -> None:
+        """Read an ended run from its log from now on: it was pruned or deleted."""
+        self._driver.forget(run_id)
+
     async def _document(self, run: runs.Run) -> JsonObject:
         return await document.show(self.store, run, max(self._driver.now(), run.updated_at))
 

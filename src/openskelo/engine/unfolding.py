@@ -8,6 +8,7 @@ import orjson
 
 from openskelo import errors
 from openskelo.contract import envelope
+from openskelo.engine import loading
 from openskelo.kernel import codec, events
 from openskelo.kernel import run as runs
 from openskelo.kernel.apply import apply
@@ -34,20 +35,16 @@ def _event(run_id: str, seq: int, line: bytes) -> events.Event:
     try:
         return envelope.open_line(line)[1]
     except (ValueError, KeyError, TypeError) as error:
-        raise _unreadable(run_id, seq, error) from error
+        raise loading.unreadable(run_id, seq, line, error) from error
 
 
 def _apply(run: runs.Run, seq: int, event: events.Event) -> None:
     try:
         apply(run, event)
     except (LookupError, TypeError, ValueError, AttributeError, AssertionError) as error:
-        raise _unreadable(run.id, seq, error) from error
-
-
-def _unreadable(run_id: str, seq: int, error: Exception) -> errors.Corrupt:
-    return errors.Corrupt(
-        f"event {seq} of run {run_id} cannot be read: {error}", hint=f"`skelo verify {run_id}` says more"
-    )
+        raise errors.Corrupt(
+            f"event {seq} of run {run.id} cannot be read: {error}", hint=f"`skelo verify {run.id}` says more"
+        ) from error
 
 
 async def _begin(store: log.Log, run_id: str, event: events.Event) -> runs.Run:

@@ -81,6 +81,11 @@ def _target(ctx: context.Context, where: place.Place) -> _Target:
     return _Target(path=path, open_folder=lambda: place.folder_at(path.parent, create=create))
 
 
+def marker_path(data_dir: Path, idempotency_key: str) -> Path:
+    """Where a visit keeps its intention to create a file; of no use to anybody once its run has ended."""
+    return data_dir / "writes" / f"{hashlib.sha256(idempotency_key.encode()).hexdigest()}.json"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Marker:
     """This visit's durable intention to create one file, kept in the data dir from before the file appears.
@@ -93,9 +98,8 @@ class _Marker:
 
     @classmethod
     def of(cls, ctx: context.Context, where: place.Place, target: Path, data: bytes) -> _Marker:
-        name = hashlib.sha256(ctx.idempotency_key.encode()).hexdigest()
         body = orjson.dumps({"path": str(target), "sha256": hashlib.sha256(data).hexdigest()})
-        return cls(path=where.data_dir / "writes" / f"{name}.json", body=body)
+        return cls(path=marker_path(where.data_dir, ctx.idempotency_key), body=body)
 
     def exists(self) -> bool:
         try:

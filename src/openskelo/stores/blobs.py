@@ -9,7 +9,7 @@ import os
 import re
 import time
 import uuid
-from collections.abc import Container, Generator
+from collections.abc import Container, Generator, Iterable
 from pathlib import Path
 
 from openskelo import errors
@@ -21,6 +21,10 @@ SMALL = 64 * 1024
 YOUNG_SECONDS = 3600.0
 
 _NAME = re.compile(r"sha256:([0-9a-f]{64})")
+#: A digest in a text, but for those of receipts: they say what was there, and do not need it.
+_NAMED = re.compile(
+    rb'(?<!"inputs_hash":")(?<!"output_hash":")(?<!"workflow_hash":")(?<!"prev":")sha256:([0-9a-f]{64})'
+)
 
 
 def name_of(data: bytes) -> str:
@@ -36,6 +40,11 @@ def digest_of(name: str) -> str:
             f"not the name of a blob: {name[:100]!r}", code="BLOB_NAME", hint="sha256:<64 hex digits>"
         )
     return found[1]
+
+
+def named_in(texts: Iterable[bytes]) -> set[str]:
+    """The hexadecimal digests that JSON texts may refer to: rather too many than too few."""
+    return {found.decode() for text in texts for found in _NAMED.findall(text)}
 
 
 def check(name: str, data: bytes) -> bytes:

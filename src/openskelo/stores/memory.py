@@ -27,6 +27,7 @@ class MemoryData:
     added: list[tuple[str, int, int]] = field(default_factory=list[tuple[str, int, int]])  # run, seq before, seq after
     rows: dict[str, log.RunRow] = field(default_factory=dict[str, log.RunRow])
     approvals: dict[str, log.ApprovalRow] = field(default_factory=dict[str, log.ApprovalRow])
+    asked: dict[str, int] = field(default_factory=dict[str, int])
     closed: dict[str, str] = field(default_factory=dict[str, str])
     commands: dict[int, log.PostedCommand] = field(default_factory=dict[int, log.PostedCommand])
     blobs: dict[str, bytes] = field(default_factory=dict[str, bytes])
@@ -92,6 +93,7 @@ class MemoryLog:
             self._keep_row(append.row)
         for approval in append.opened:
             data.approvals[approval.approval_id] = approval
+            data.asked.setdefault(approval.approval_id, len(data.asked) + 1)
         for approval_id in append.closed:
             gone = data.approvals.pop(approval_id, None)
             if gone is not None:
@@ -169,9 +171,18 @@ class MemoryLog:
         found = [row for row in listed if (status is None or row.status == status) and _has(row, wanted)]
         return found[offset : offset + limit]
 
-    async def approvals(self, run_id: str | None = None) -> Sequence[log.ApprovalRow]:
+    async def approvals(
+        self, run_id: str | None = None, *, limit: int | None = None, after: str | None = None
+    ) -> Sequence[log.ApprovalRow]:
         """Open approvals, of one run or of all, in the order they were opened."""
-        return [row for row in self._data.approvals.values() if run_id is None or row.run_id == run_id]
+        data = self._data
+        place = 0 if after is None else data.asked.get(after, len(data.asked))
+        found = [
+            row
+            for row in data.approvals.values()
+            if (run_id is None or row.run_id == run_id) and data.asked[row.approval_id] > place
+        ]
+        return found if limit is None else found[:limit]
 
     async def approval(self, approval_id: str) -> log.ApprovalRow | None:
         """One approval while it is open, else None."""
@@ -286,8 +297,8 @@ class MemoryLog:
             orjson.dumps, (*documents, *bodies, *data.cache.values(), *(note for _, note in data.notes.values()))
         )
         data.cache = {key: stored for key, stored in data.cache.items() if not _is_from(stored, forget)}
-        used = b"\n".join(texts)
-        gone = {name: kept for name, kept in data.blobs.items() if name.encode() not in used}
+        used = blobs.named_in(texts)
+        gone = {name: kept for name, kept in data.blobs.items() if blobs.digest_of(name) not in used}
         data.blobs = {name: kept for name, kept in data.blobs.items() if name not in gone}
         self._count()
         return log.Swept(blobs=len(gone), bytes=sum(map(len, gone.values())))

@@ -7,18 +7,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import re
 import sqlite3
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Generator, Mapping
 from typing import Any, TypeAlias, cast
 
 import orjson
 
-from openskelo.stores import log
+from openskelo.stores import blobs, log
 
 #: So many rows are read at a time, and changed in one transaction.
 ROWS = 512
-_NAME = re.compile(rb"sha256:([0-9a-f]{64})")
 _Row: TypeAlias = tuple[Any, ...]  # what sqlite3 says of its rows; each is read right where its statement is named
 _NEVER = 2**62
 
@@ -62,12 +60,12 @@ class Pruner:
         end = 0
         while rows := self._all("read_texts", end, ROWS):
             end = rows[-1][0]
-            used |= _digests(text for _, text in rows)
+            used |= blobs.named_in(text for _, text in rows)
             await asyncio.sleep(0)
         count = size = 0
         with self._zeroing():
-            used |= _digests(text for _, text in self._all("read_texts", end, -1))
-            used |= _digests(text for (text,) in self._all("read_texts_beside"))
+            used |= blobs.named_in(text for _, text in self._all("read_texts", end, -1))
+            used |= blobs.named_in(text for (text,) in self._all("read_texts_beside"))
             used |= self._forget_cached(forget)
             for number, digest, length in small:
                 if digest.hex() not in used:
@@ -95,7 +93,7 @@ class Pruner:
             source = cast("dict[str, Any]", orjson.loads(stored)).get("source", {})
             if source.get("runId") in forget:
                 self._run("forget_cached", key)
-        return _digests(stored for _, stored in entries)
+        return blobs.named_in(stored for _, stored in entries)
 
     @contextlib.contextmanager
     def _zeroing(self) -> Generator[None]:
@@ -117,12 +115,3 @@ class Pruner:
 
     def _all(self, name: str, *values: object) -> list[_Row]:
         return self._execute(self._sql[name], values).fetchall()
-
-
-def _digests(texts: Iterable[bytes | str]) -> set[str]:
-    return {found.decode() for text in _bytes(texts) for found in _NAME.findall(text)}
-
-
-def _bytes(texts: Iterable[bytes | str]) -> Iterator[bytes]:
-    for text in texts:
-        yield text.encode() if isinstance(text, str) else text

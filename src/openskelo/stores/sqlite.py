@@ -155,9 +155,17 @@ class SqliteLog:
                 rows = self._all("read_unfinished_listings", *found, status)
         return [_run_row(row) for row in rows]
 
-    async def approvals(self, run_id: str | None = None) -> Sequence[log.ApprovalRow]:
+    async def approvals(
+        self, run_id: str | None = None, *, limit: int | None = None, after: str | None = None
+    ) -> Sequence[log.ApprovalRow]:
         """Open approvals, of one run or of all, in the order they were opened."""
-        return [_approval_row(found) for found in self._all("read_approvals", run_id)]
+        place = (0,) if after is None else self._one("find_approval", after)
+        if place is None:
+            return []
+        wanted = (place[0], -1 if limit is None else limit)
+        if run_id is None:
+            return [_approval_row(found) for found in self._all("read_approvals", *wanted)]
+        return [_approval_row(found) for found in self._all("read_approvals_of_run", *wanted, run_id)]
 
     async def approval(self, approval_id: str) -> log.ApprovalRow | None:
         """One approval while it is open, else None."""
@@ -267,8 +275,9 @@ class SqliteLog:
         self._mirror.owe(run_id)
         with _faults():
             await self._pruner.rewrite(found[0], shorten)
-        self._mirror.repair(run_id)
-        self._mirror.sync(run_id)
+        async with self._flushing:
+            self._mirror.repair(run_id)
+            self._mirror.sync(run_id)
 
     async def erase(self, run_id: str) -> None:
         """Remove a run that has ended, and everything kept under its id; its blobs wait for `sweep`."""
@@ -278,16 +287,18 @@ class SqliteLog:
                 self._pruner.erase(found[0], run_id)
             self._claimed.discard(run_id)
             self._appender.forget(run_id)
-        self._mirror.erase(run_id)
+        async with self._flushing:
+            self._mirror.erase(run_id)
 
     async def sweep(self, *, forget: Collection[str] = ()) -> log.Swept:
         """Remove the blobs that nothing refers to, and what the runs of `forget` left for others to use again."""
         with _faults():
             used, small = await self._pruner.sweep(forget)
         large = await asyncio.to_thread(self._files.sweep, used)
-        for run_id in self._mirror.run_ids():
-            if self._one("find_run", run_id) is None:
-                self._mirror.erase(run_id)  # a crash came between its rows and its file
+        async with self._flushing:
+            for run_id in self._mirror.run_ids():
+                if self._one("find_run", run_id) is None:
+                    self._mirror.erase(run_id)  # a crash came between its rows and its file
         with _faults():
             self._pruner.settle()
         return log.Swept(blobs=small.blobs + large.blobs, bytes=small.bytes + large.bytes)

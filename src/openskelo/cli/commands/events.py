@@ -67,6 +67,6 @@ def _print(line: bytes, *, as_json: bool) -> None:
 
 def _say(envelope: JsonObject) -> None:
     node = view.data_of(envelope).get("node")
-    words = view.sentence(envelope)
+    words = "pruned" if "dataHash" in envelope else view.sentence(envelope)
     head = f"{envelope.get('seq'):>5}  {envelope.get('ts')}  {envelope.get('type'):<20}"
     output.say(f"{head}  {ink.one_line(str(node)) + ' ' if node else ''}{words}".rstrip())
