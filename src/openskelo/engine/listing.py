@@ -42,7 +42,7 @@ def approvals(run: Run, facts: Sequence[events.Event]) -> tuple[tuple[log.Approv
             case events.ApprovalRequested():
                 asked = run.approvals.get(fact.approval_id)
                 if asked is not None:
-                    opened.append(_approval(run, asked))
+                    opened.append(_approval(run, asked, fact.at))
             case events.ApprovalResolved() | events.ApprovalWithdrawn():
                 closed.append(fact.approval_id)
             case _:
@@ -50,8 +50,14 @@ def approvals(run: Run, facts: Sequence[events.Event]) -> tuple[tuple[log.Approv
     return tuple(opened), tuple(closed)
 
 
-def _approval(run: Run, asked: OpenApproval) -> log.ApprovalRow:
-    return log.ApprovalRow(approval_id=asked.id, run_id=run.id, node=asked.node, document=approval_document(run, asked))
+def _approval(run: Run, asked: OpenApproval, at: int) -> log.ApprovalRow:
+    document: JsonObject = {
+        **approval_document(run, asked),
+        "requestedAt": envelope.timestamp(at),
+        "visit": asked.visit,
+        "item": asked.item,
+    }
+    return log.ApprovalRow(approval_id=asked.id, run_id=run.id, node=asked.node, document=document)
 
 
 def approval_document(run: Run, asked: OpenApproval) -> JsonObject:

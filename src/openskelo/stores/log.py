@@ -174,8 +174,14 @@ class Log(Protocol):
         """
         ...
 
-    async def approvals(self, run_id: str | None = None) -> Sequence[ApprovalRow]:
-        """Open approvals, of one run or of all, in the order they were opened."""
+    async def approvals(
+        self, run_id: str | None = None, *, limit: int | None = None, after: str | None = None
+    ) -> Sequence[ApprovalRow]:
+        """Open approvals, of one run or of all, in the order they were opened, at most `limit`.
+
+        With `after` only those that were opened after that approval, which may be closed by now; none come after one
+        that never was.
+        """
         ...
 
     async def approval(self, approval_id: str) -> ApprovalRow | None:

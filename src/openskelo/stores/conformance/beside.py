@@ -73,6 +73,10 @@ async def approvals_are_listed_while_open(open_log: rig.Open) -> None:
         await store.append([rig.append(2, b"3", closed=("a", "unknown"))])
         rig.same(await store.approvals(), [second, third])
         rig.same(await store.approval("a"), None)
+        rig.same(await store.approvals(limit=1), [second])
+        rig.same(await store.approvals(after="a"), [second, third])
+        rig.same(await store.approvals(rig.RUN, after="b", limit=5), [third])
+        rig.same(await store.approvals(after="unknown"), [])
         rig.same([await store.asker(asked) for asked in ("a", "b", "unknown")], [rig.RUN, rig.OTHER, None])
 
 

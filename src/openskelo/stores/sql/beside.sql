@@ -5,7 +5,8 @@ ON CONFLICT (approval_id) DO UPDATE SET run_id = excluded.run_id, node = exclude
 
 -- name: mark_approval
 -- Remembers which run asked, of an approval that is taken off the list next.
-INSERT INTO closed_approvals (approval_id, run_id) SELECT approval_id, run_id FROM approvals WHERE approval_id = ?
+INSERT INTO closed_approvals (approval_id, run_id, number)
+SELECT approval_id, run_id, number FROM approvals WHERE approval_id = ?
 ON CONFLICT (approval_id) DO NOTHING;
 
 -- name: read_asker
@@ -18,8 +19,17 @@ UNION ALL SELECT run_id FROM closed_approvals WHERE approval_id = ?1;
 DELETE FROM approvals WHERE approval_id = ?;
 
 -- name: read_approvals
--- Open approvals in the order they were asked, of one run or (null) of all.
-SELECT approval_id, run_id, node, document FROM approvals WHERE ?1 IS NULL OR run_id = ?1 ORDER BY number;
+-- Open approvals in the order they were asked, after one of them, at most so many.
+SELECT approval_id, run_id, node, document FROM approvals WHERE number > ?1 ORDER BY number LIMIT ?2;
+
+-- name: read_approvals_of_run
+-- The same of one run.
+SELECT approval_id, run_id, node, document FROM approvals WHERE run_id = ?3 AND number > ?1 ORDER BY number LIMIT ?2;
+
+-- name: find_approval
+-- When among all an approval was asked, whether or not it is open.
+SELECT number FROM approvals WHERE approval_id = ?1
+UNION ALL SELECT number FROM closed_approvals WHERE approval_id = ?1;
 
 -- name: read_approval
 -- One open approval.

@@ -11,8 +11,9 @@ CREATE TABLE notes (
 ) WITHOUT ROWID;
 CREATE INDEX notes_oldest ON notes (at);
 
--- Which run asked, of approvals that are answered or withdrawn.
+-- Which run asked and when among all, of approvals that are answered or withdrawn.
 CREATE TABLE closed_approvals (
   approval_id TEXT PRIMARY KEY,
-  run_id TEXT NOT NULL
+  run_id TEXT NOT NULL,
+  number INTEGER NOT NULL
 ) WITHOUT ROWID;
