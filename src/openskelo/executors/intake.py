@@ -6,7 +6,9 @@ not cost the square of their number.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from types import NoneType
 
 import orjson
 
@@ -15,14 +17,17 @@ from openskelo.handlers import place
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.values import canonical
 
+#: What cannot be changed, and needs no copy.
+_PLAIN = (str, int, float, NoneType)
+
 
 @dataclass(slots=True)
 class Intake:
-    """The inputs of one attempt: their hash, and `data`, the canonical bytes of what is not an item."""
+    """The inputs of one attempt: their hash, and their canonical bytes unless it is an item's, which shares them."""
 
     task: task.Task
     hash: str
-    data: bytes
+    data: bytes = b""
     shared: task.Shared | None = None
 
     def problems(self, contract: ports.Ports, where: place.Place) -> tuple[str, ...]:
@@ -38,10 +43,12 @@ class Intake:
 
     def own(self) -> JsonObject:
         """A copy for the work: what it does to it concerns nobody else."""
-        values: dict[str, Json] = orjson.loads(self.data)
+        if self.shared is None:
+            return orjson.loads(self.data)
+        values = {name: copy() for name, copy in self.shared.copies.items()}
         name = _item_name(self.task)
-        if self.shared is not None and name in self.task.inputs:
-            values[name] = orjson.loads(canonical.dumps(self.task.item))
+        if name in self.task.inputs:
+            values[name] = _copier(self.task.item)()
         return values
 
 
@@ -52,10 +59,22 @@ def take(of: task.Task) -> Intake:
         return Intake(of, canonical.digest_bytes(data), data)
     shared = of.shared or task.Shared(of.inputs, (of.item,))
     if not shared.hash:
-        shared.data = canonical.dumps(shared.inputs)
-        shared.hash = canonical.digest_bytes(shared.data)
+        shared.hash = canonical.digest(shared.inputs)
+        shared.copies = {name: _copier(value) for name, value in shared.inputs.items()}
     digest = canonical.digest({"inputs": shared.hash, "item": of.item})
-    return Intake(of, digest, shared.data, shared)
+    return Intake(of, digest, shared=shared)
+
+
+def _copier(value: Json) -> Callable[[], Json]:
+    """What makes copies of a value. A list or map of plain values, as foreach likes them, is copied without reading."""
+    if isinstance(value, _PLAIN):
+        return lambda: value
+    if isinstance(value, list) and all(isinstance(part, _PLAIN) for part in value):
+        return value.copy
+    if isinstance(value, dict) and all(isinstance(part, _PLAIN) for part in value.values()):
+        return value.copy
+    data = canonical.dumps(value)
+    return lambda: orjson.loads(data)
 
 
 def _item_name(of: task.Task) -> str:

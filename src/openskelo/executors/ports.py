@@ -24,12 +24,13 @@ class Ports:
     values than those of the ports may be there, too.
     """
 
-    __slots__ = ("_each", "_ports", "_roots", "_special", "_whole", "_word", "defaults", "schema")
+    __slots__ = ("_each", "_ports", "_roots", "_singly", "_special", "_whole", "_word", "defaults", "schema")
 
     def __init__(
         self, ports: Sequence[definition.Port], word: str, roots: Sequence[Path] | None, *, free: bool = False
     ) -> None:
         self._ports = {port.name: port for port in ports}
+        self._singly: dict[str, schema.Schema] = {}
         self._word = word
         self._roots = roots
         self._special = tuple(port for port in ports if port.kind != "json")
@@ -63,7 +64,10 @@ class Ports:
     def problems_of(self, name: str, value: Json, where: place.Place) -> tuple[str, ...]:
         """As `problems`, for one port whose value is there and when all others are known to be right."""
         port = self._ports[name]
-        found = [self._say(name, violation) for violation in schema.compile(port.schema).check(value)]
+        one = self._singly.get(name)
+        if one is None:
+            one = self._singly[name] = schema.compile(port.schema)
+        found = [self._say(name, violation) for violation in one.check(value)]
         if not found and port.kind != "json":
             found = self._refer(port, {name: value}, where)
         return tuple(found)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,8 +41,8 @@ class Shared:
 
     inputs: JsonObject
     items: Sequence[Json]
-    data: bytes = b""
     hash: str = ""
+    copies: Mapping[str, Callable[[], Json]] = field(default_factory=fresh.a_dict)
     checked: bool = False
 
 
