@@ -16,7 +16,10 @@ from openskelo.kernel.json import JsonObject
 from openskelo.values import canonical
 from tests.engine import reference_plan
 
-NAMES = ("a", "b", "c", "n")
+NUMBERS, CHECKS, OTHERS = ("m", "n"), ("v", "w"), ("a", "b")
+NAMES = (*NUMBERS, *CHECKS, *OTHERS)
+#: How often a step reads or saves a variable of another kind than it should.
+SLIP = 0.04
 OUTSIDE = ("route_expert", "tool_call", "verify")
 _MODES: Mapping[str, definition.Mode] = {"route_expert": "ai", "ask_human": "approval"}
 _ANSWER: JsonObject = {"type": "object", "properties": {"note": {"type": "string", "default": "none"}}}
@@ -24,30 +27,37 @@ _ANSWER: JsonObject = {"type": "object", "properties": {"note": {"type": "string
 
 def plan(chance: Random) -> dict[str, Any]:
     """A plan that may do anything but run for ever: it has a budget of steps, or all its steps a bound on visits."""
-    keys = [f"s{index}" for index in range(1, chance.randint(2, 9) + 1)]
+    keys = [f"s{index}" for index in range(1, chance.randint(2, 12) + 1)]
     counted = chance.random() < 0.6
     steps = {key: _step(chance, keys, index, bounded=not counted) for index, key in enumerate(keys)}
     targets = [key for key, step in steps.items() if step["op"] in (*OUTSIDE, "transform")]
     for step in steps.values():
         if step["op"] == "retry":
             if targets:
-                step.update(target=chance.choice(targets), tries=chance.randint(1, 3))
+                step.update(target=chance.choice(targets), tries=chance.randint(1, 4))
             else:
-                step.update(op="transform", args={"add": ["n", 1]})
-    budgets = {"steps": chance.randint(0, 40)} if counted else {}
+                step.update(op="transform", args={"add": ["n", 1]}, save_as="n")
+    budgets = {"steps": chance.randint(0, 60)} if counted else {}
     if chance.random() < 0.25:
         budgets["tokens"] = chance.randint(0, 120)
     if chance.random() < 0.15:
         budgets["tool"] = chance.randint(0, 60)
     return {
         "entry": keys[0] if chance.random() < 0.9 else chance.choice(keys),
-        "variables": {
-            name: chance.choice((0, 3, True, {"ok": True}, "var:a")) for name in NAMES if _maybe(chance, 0.7)
-        },
-        "outputs": {"result_ref": "var:a", "audit_refs": ["var:b", "var:c.ok", "input:i"], "plain": "kept"},
+        "variables": {name: value for name, value in _first(chance).items() if _maybe(chance, 0.95)},
+        "outputs": {"result_ref": "var:a", "audit_refs": ["var:n", "var:v.ok", "input:i"], "plain": "kept"},
         "budgets": budgets,
         "steps": steps,
     }
+
+
+def _first(chance: Random) -> dict[str, Any]:
+    numbers = {name: chance.randint(0, 3) for name in NUMBERS}
+    return {**numbers, **{name: {"ok": _maybe(chance, 0.5)} for name in CHECKS}, "a": "var:b", "b": [1]}
+
+
+def _one_of(chance: Random, names: tuple[str, ...]) -> str:
+    return chance.choice(NAMES if _maybe(chance, SLIP) else names)
 
 
 def _maybe(chance: Random, likely: float) -> bool:
@@ -60,12 +70,12 @@ def _step(chance: Random, keys: list[str], index: int, *, bounded: bool) -> dict
     follows = keys[index + 1] if index + 1 < len(keys) else None
     step: dict[str, Any] = {"op": op, "next": follows if _maybe(chance, 0.9) else chance.choice(keys)}
     if op not in ("branch", "retry", "emit") or _maybe(chance, 0.3):
-        step["save_as"] = chance.choice(NAMES)
-    if bounded or _maybe(chance, 0.15):
-        step["max_visits"] = chance.randint(1, 4)
+        step["save_as"] = _one_of(chance, {"transform": NUMBERS, "verify": CHECKS}.get(op, OTHERS))
+    if bounded or _maybe(chance, 0.1):
+        step["max_visits"] = chance.randint(1, 5)
     match op:
         case "transform":
-            step["args"] = {"add": [chance.choice(NAMES), chance.randint(0, 3)]}
+            step["args"] = {"add": [_one_of(chance, NUMBERS), chance.randint(0, 3)]}
         case "branch":
             later = keys[index:] if _maybe(chance, 0.7) else keys
             step["args"] = {"cond": _condition(chance)}
@@ -88,12 +98,16 @@ def _step(chance: Random, keys: list[str], index: int, *, bounded: bool) -> dict
 
 def _condition(chance: Random) -> dict[str, Any]:
     if _maybe(chance, 0.5):
-        return {"less": [chance.choice(NAMES), chance.randint(0, 6)]}
-    return {"ok": chance.choice((True, False, f"var:{chance.choice(NAMES)}.ok", f"var:{chance.choice(NAMES)}"))}
+        return {"less": [_one_of(chance, NUMBERS), chance.randint(0, 6)]}
+    if _maybe(chance, SLIP):
+        return {"ok": f"var:{chance.choice(NAMES)}"}
+    return {"ok": chance.choice((True, False, *(f"var:{_one_of(chance, CHECKS)}.ok" for _ in range(4))))}
 
 
 def _ref(chance: Random) -> str:
-    return chance.choice((f"var:{chance.choice(NAMES)}", "input:i", "ctx:c[1].x", "snap:s", "plain"))
+    return chance.choice(
+        (f"var:{chance.choice(NAMES)}", f"var:{_one_of(chance, CHECKS)}.ok", "input:i", "ctx:c[1].x", "snap:s", "plain")
+    )
 
 
 def world(chance: Random, of: dict[str, Any]) -> reference_plan.World:
@@ -107,17 +121,11 @@ def _answer(chance: Random, op: str) -> dict[str, Any]:
         denied = _maybe(chance, 0.15)
         return {"kind": "denied"} if denied else {"kind": "ok", "value": chance.choice(({}, {"note": "well"}))}
     used = {"tokens": chance.choice((0, 0, 4, 9)), "tool": chance.choice((0, 0, 2, 8))}
-    if _maybe(chance, 0.75):
+    if _maybe(chance, 0.85):
         value = {"ok": _maybe(chance, 0.5)} if op == "verify" else chance.choice((1, 2, {"ok": False}, {"ok": 1}))
         return {"kind": "ok", "value": value, **used}
-    kinds = (
-        "error",
-        "error",
-        "final",
-        "broken" if op == "route_expert" else "error",
-        "denied" if op != "verify" else "error",
-    )
-    kind = chance.choice(kinds)
+    kinds = {"route_expert": ("error", "error", "final", "broken", "broken", "denied", "denied"), "verify": ("error",)}
+    kind = chance.choice(kinds.get(op, ("error", "error", "error", "final", "denied", "denied")))
     return {"kind": kind, "code": chance.choice(("E1", "E2")), **used}
 
 

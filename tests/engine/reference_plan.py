@@ -45,7 +45,7 @@ class Failed(Exception):
 
 
 def resolve(known: dict[str, Any], text: str) -> Any:
-    """What a ref stands for; KeyError or IndexError where there is nothing."""
+    """What a ref stands for; LookupError or ValueError where there is nothing."""
     kind, _, rest = text.partition(":")
     head, *path = re.split(r"[.\[]", rest.replace("]", ""))
     value = known[kind][head]
@@ -66,7 +66,7 @@ def fill(known: dict[str, Any], value: Any, missing: str) -> Any:
     if isinstance(value, str) and is_ref(value):
         try:
             return copy.deepcopy(resolve(known, value))
-        except LookupError:
+        except (LookupError, ValueError):
             if missing == "null":
                 return None
             raise Failed("REF_UNSET", "final") from None
