@@ -224,13 +224,15 @@ class NodeConnection(OverlayEvent):
 
 
 class AssistantDelta(OverlayEvent):
-    """Overlay: more of an answer that is being written; `offset` is where in it `delta` begins, in characters."""
+    """Overlay: more of an answer that is being written; `offset` is where in it `delta` begins, in UTF-16 units."""
 
     type: Literal["message.assistant.delta"]
     message_id: Uuid
     delta: str
     offset: int
-    item: int | None = None
+    visit: int
+    attempt: int
+    item: int | None
 
 
 FACT_EVENTS: tuple[type[FactEvent], ...] = (

@@ -10,7 +10,19 @@ from pathlib import Path
 import orjson
 from pydantic import BaseModel
 
-from openskelo.contract.wire import approval, artifact, edge, event, handoff, message, node, problem, receipt, run
+from openskelo.contract.wire import (
+    approval,
+    artifact,
+    edge,
+    event,
+    handoff,
+    message,
+    node,
+    problem,
+    receipt,
+    run,
+    stream,
+)
 
 #: Where the package keeps them.
 FOLDER = Path(__file__).parents[1] / "schemas"
@@ -34,6 +46,7 @@ MODELS: dict[str, type[BaseModel]] = {
     "receipt": receipt.Receipt,
     "event": event.WireEvent,
     "event-page": event.EventPage,
+    "stream-message": stream.StreamMessage,
     "problem": problem.ProblemDetails,
 }
 
