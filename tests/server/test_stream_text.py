@@ -87,8 +87,8 @@ def test_text_is_told_as_it_is_said_and_late_viewers_get_what_came_before(tmp_pa
                 assert (partial["messageId"], partial["offset"], partial["text"]) == (message_id, 0, ANSWER[:6])
                 assert _text(got["returned"]) == ANSWER[:12]
                 slow.turns.put_nowait(1000)
-                for name in told:
-                    got[name] += await streaming.until(told[name], streaming.ended(run_id))
+                for name, messages in told.items():
+                    got[name] += await streaming.until(messages, streaming.ended(run_id))
         for found in got.values():
             assert _text(found) == ANSWER
             types = [event["type"] for event in streaming.events(found)]

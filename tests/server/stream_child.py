@@ -1,0 +1,25 @@
+"""A server of the stream in a process of its own: `python -m tests.server.stream_child DATA_DIR DESCRIPTOR`."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import sys
+from pathlib import Path
+
+import uvicorn
+
+from openskelo.server import hub as hubs
+from openskelo.stores import datadir
+from tests.server import streaming
+
+
+async def serve(data_dir: Path, listening: socket.socket) -> None:
+    """Serve until the process is killed."""
+    hub = hubs.Hub(datadir.open_log(data_dir))
+    config = uvicorn.Config(streaming.app(hub), log_level="warning", lifespan="off", ws_per_message_deflate=False)
+    await uvicorn.Server(config).serve(sockets=[listening])
+
+
+if __name__ == "__main__":
+    asyncio.run(serve(Path(sys.argv[1]), socket.socket(fileno=int(sys.argv[2]))))
