@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from openskelo.cli import graph, ink, inputs, members, output
+from openskelo.cli import ink, inputs, members, output
 from openskelo.kernel import definition
-from openskelo.kernel.json import Json
+from openskelo.workflows import outline
 
 
 def block_lines(node: definition.Node, painter: ink.Ink, columns: int) -> list[str]:
@@ -84,54 +84,12 @@ def run_words(node: definition.Node) -> list[str]:
     return words
 
 
-def block_document(node: definition.Node, layer: int) -> dict[str, Json]:
-    """One block as JSON."""
-    return {
-        "id": node.key,
-        "name": node.label or node.key,
-        "mode": node.mode,
-        "badge": ink.BADGES[node.mode],
-        "layer": layer,
-        "handler": node.handler,
-        "experts": members.objects_at(members.object_at(node.config, "pinned"), "experts"),
-        "inputs": [port_document(port) for port in node.inputs],
-        "outputs": [port_document(port) for port in node.outputs],
-        "gates": [
-            {"name": gate.name, "type": gate.type, "when": when}
-            for when, gates in (("pre", node.pre_gates), ("post", node.post_gates))
-            for gate in gates
-        ],
-        "effect": node.effect,
-        "when": node.when,
-        "foreach": {"items": node.foreach.items, "as": node.foreach.name} if node.foreach else None,
-        "maxAttempts": node.retry.max_attempts,
-        "timeoutMs": node.timeout_ms,
-        "bounces": [
-            {"gate": bounce.when_gate, "to": bounce.route_to, "max": bounce.max_bounces}
-            for bounce in graph.all_bounces(node)
-        ],
-    }
-
-
-def port_document(port: definition.Port) -> dict[str, Json]:
-    """A port as JSON."""
-    document: dict[str, Json] = {
-        "name": port.name,
-        "kind": port.kind,
-        "schema": port.schema,
-        "required": port.required and not port.has_default,
-    }
-    if port.has_default:
-        document["default"] = port.default
-    return document
-
-
 def _input(port: definition.Port, node: definition.Node) -> str:
     binding = node.bindings.get(port.name)
     if binding is None:
         return port_text(port)
     through = f" through {binding.transform}" if binding.transform else ""
-    return f"{port_text(port)}  ← {graph.source(binding)}{through}"
+    return f"{port_text(port)}  ← {outline.source(binding)}{through}"
 
 
 def _gates(node: definition.Node) -> list[tuple[bool, str]]:

@@ -8,6 +8,7 @@ import sys
 from openskelo.cli import describe, graph, ink, output, totals
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json
+from openskelo.workflows import outline
 
 
 def show(workflow: definition.Workflow, on: totals.Basis, *, as_json: bool) -> None:
@@ -34,12 +35,12 @@ def _print(workflow: definition.Workflow, on: totals.Basis) -> None:
     section(painter, "Graph (side by side where braced)", graph.draw(workflow, painter, columns))
     output.say()
     output.say(painter.paint("Blocks", "bold"))
-    for layer in graph.layers(workflow):
+    for layer in outline.layers(workflow):
         for key in layer:
             for line in describe.block_lines(workflow.nodes[key], painter, columns):
                 output.say(f"  {line}")
     size = max(map(ink.width, workflow.outputs), default=0)
-    outputs = [f"  {ink.pad(name, size)}  ← {graph.source(found)}" for name, found in workflow.outputs.items()]
+    outputs = [f"  {ink.pad(name, size)}  ← {outline.source(found)}" for name, found in workflow.outputs.items()]
     section(painter, "Outputs", outputs)
     section(painter, "Bounds", [f"  {line}" for line in bounds(workflow)])
     section(painter, "Totals", totals.lines(workflow, on))
@@ -73,21 +74,4 @@ def _usd(nano: int | None) -> str | None:
 
 
 def _document(workflow: definition.Workflow, on: totals.Basis) -> dict[str, Json]:
-    layers = graph.layers(workflow)
-    return {
-        "name": workflow.name,
-        "description": workflow.description,
-        "hash": workflow.hash,
-        "inputs": [describe.port_document(port) for port in workflow.inputs],
-        "outputs": {name: graph.source(binding) for name, binding in workflow.outputs.items()},
-        "layers": layers,
-        "blocks": [
-            describe.block_document(workflow.nodes[key], number) for number, keys in enumerate(layers) for key in keys
-        ],
-        "edges": [
-            {"from": binding.node or "inputs", "output": binding.port, "to": key, "input": port}
-            for key, node in workflow.nodes.items()
-            for port, binding in node.bindings.items()
-        ],
-        **totals.document(workflow, on),
-    }
+    return {**outline.document(workflow), **totals.document(workflow, on)}

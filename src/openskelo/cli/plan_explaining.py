@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from openskelo.cli import describe, explaining, ink, members, output, totals
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json
+from openskelo.workflows import outline
 from openskelo.workflows.plan import flow
 
 _MARKS: Mapping[definition.Op, str] = {"branch": "◆", "emit": "■", "ask_human": "?", "retry": "↻"}
@@ -138,7 +139,7 @@ def _document(workflow: definition.Workflow, plan: definition.Plan, on: totals.B
         "hash": workflow.hash,
         "kind": "plan",
         "mode": plan.mode,
-        "inputs": [describe.port_document(port) for port in workflow.inputs],
+        "inputs": [outline.port(port) for port in workflow.inputs],
         "contexts": list(plan.contexts),
         "variables": plan.variables,
         "outputs": plan.outputs,
