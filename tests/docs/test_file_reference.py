@@ -10,7 +10,11 @@ from typing import cast
 import pytest
 
 from openskelo.handlers import catalog
+from openskelo.kernel import definition
 from openskelo.workflows import block, blocks, gate_aliases, gates, ports
+from openskelo.workflows.plan import ops
+from openskelo.workflows.plan import read as plan_file
+from openskelo.workflows.plan import step as plan_step
 from tests.docs import page
 from tests.repo import tracked
 
@@ -29,6 +33,8 @@ def accepted_keys() -> set[str]:
     """The keys in every set that the loader hands to `fields`, or names as keys."""
     found: set[str] = set(block.KEYS | blocks.KEYS)
     for path in tracked.files("src/openskelo/workflows/*.py"):
+        if path.parent.name == "plan":  # plans have a page of their own
+            continue
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             match node:
                 case ast.Call(func=ast.Attribute(attr="fields")):
@@ -75,3 +81,15 @@ def test_handler_page_names_every_code_of_the_builtins() -> None:
     text = page.text("builtin-handlers.md")
     assert len(codes) > 10
     assert [code for code in sorted(codes) if f"`{code}`" not in text] == []
+
+
+def test_plan_page_names_every_key() -> None:
+    section = page.sections(page.text("plan.md"))["Keys"]
+    assert {*plan_file.KEYS, *plan_step.KEYS} - set(re.findall(r"`([^`]+)`", section)) == set()
+
+
+@pytest.mark.parametrize("op", ops.OPS)
+def test_plan_page_lists_the_arguments_of_an_op(op: definition.Op) -> None:
+    section = page.sections(page.text("plan.md"))[op]
+    assert page.rows(section) == list(ops.TABLE[op].args)
+    assert ops.TABLE[op].about[1:] in section

@@ -32,14 +32,17 @@ class Text:
         yield from self.outputs
 
 
-def names(text: Text, declared: tuple[str, ...]) -> None:
-    """Report refs to what the plan never has: variables nobody sets, inputs and contexts nobody declares."""
-    saved = {draft.save_as for draft in text.drafts.values() if draft.save_as is not None} | text.variables.keys()
+def names(text: Text, declared: tuple[str, ...], saved: frozenset[str] | None) -> None:
+    """Report refs to what the plan never has: variables nobody sets, inputs and contexts nobody declares.
+
+    `saved` are the names that steps save under; None where that is not clear.
+    """
+    known = None if saved is None else saved | text.variables.keys()
     for use in text.uses():
         ref = use.ref
         match ref.kind:
-            case "var" if ref.name not in saved:
-                hint = suggest.near(ref.name, saved, otherwise="no step saves it, and `variables` has no first value")
+            case "var" if known is not None and ref.name not in known:
+                hint = suggest.near(ref.name, known, otherwise="no step saves it, and `variables` has no first value")
                 use.place.problem("REF_UNKNOWN", f"there is no variable {ref.name!r}", hint=hint)
             case "input" if ref.name not in text.inputs:
                 hint = suggest.near(ref.name, text.inputs.keys(), otherwise="declare it under `inputs`")

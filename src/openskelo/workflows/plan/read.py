@@ -12,7 +12,7 @@ from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.providers import config
 from openskelo.values import refs
-from openskelo.workflows import blocks, cursor, limits, registries, suggest
+from openskelo.workflows import block, blocks, cursor, limits, registries, suggest
 from openskelo.workflows.plan import build, checks, ops, reach, step
 
 KEYS = frozenset(
@@ -45,15 +45,15 @@ def read(place: cursor.Cursor, setting: Setting) -> definition.Workflow | None:
     about = _about(fields)
     known = _values(fields)
     budget = limits.budgets(fields.get("budgets"))
-    drafts = _steps(fields)
+    drafts, written = _steps(fields)
     outputs = _outputs(fields.get("outputs"))
-    tied = _tied(drafts)
+    tied = _tied(drafts, written)
     for draft in drafts.values():
         reach.check(draft, around)
     whole = checks.Text(
         place=place, drafts=drafts, around=around, inputs=known.inputs, variables=known.variables, outputs=outputs.uses
     )
-    checks.names(whole, known.declared)
+    checks.names(whole, known.declared, written.saved)
     if not tied or not drafts or place.report.failed:
         return None
     nodes = build.nodes(drafts, around, known.inputs)
@@ -173,14 +173,35 @@ _TYPES: Mapping[type, str] = {
 }
 
 
-def _steps(fields: cursor.Fields) -> dict[str, step.Draft]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Written:
+    """The names in a plan's steps as written, of steps that cannot be read as well: what leads to one of those is no
+    mistake of its own. None where not even the names are clear."""
+
+    ids: frozenset[str] | None
+    saved: frozenset[str] | None
+
+
+def _written(entries: list[cursor.Cursor]) -> _Written:
+    maps = [entry.value for entry in entries if isinstance(entry.value, Mapping)]
+    ids = [one.get("id") for one in maps]
+    saved = [one["save_as"] for one in maps if "save_as" in one]
+    return _Written(
+        ids=frozenset(map(str, ids)) if all(isinstance(one, str) and block.ID.match(one) for one in ids) else None,
+        saved=frozenset(map(str, saved))
+        if all(isinstance(one, str) and step.NAME.match(one) for one in saved)
+        else None,
+    )
+
+
+def _steps(fields: cursor.Fields) -> tuple[dict[str, step.Draft], _Written]:
     found = fields.need("steps")
     entries = [] if found is None else found.items() or []
     if found is not None and found.value == []:
         found.problem("EMPTY", "`steps` is empty", hint="a plan has at least one step")
     if found is not None and len(entries) > _MOST_STEPS:
         found.problem("TOO_MANY_STEPS", f"more than {_MOST_STEPS} steps")
-        return {}
+        return {}, _Written(ids=None, saved=None)
     drafts: dict[str, step.Draft] = {}
     for entry in entries:
         key = step.identify(entry)
@@ -190,10 +211,10 @@ def _steps(fields: cursor.Fields) -> dict[str, step.Draft]:
             entry.at("id", key).problem("DUPLICATE_ID", f"two steps are called {key!r} (also steps[{first}])")
         elif key is not None and draft is not None:
             drafts[key] = draft
-    return drafts
+    return drafts, _written(entries)
 
 
-def _tied(drafts: Mapping[str, step.Draft]) -> bool:
+def _tied(drafts: Mapping[str, step.Draft], written: _Written) -> bool:
     """Whether every jump leads to a step; those that do not are Problems."""
     right = True
     for draft in drafts.values():
@@ -201,7 +222,9 @@ def _tied(drafts: Mapping[str, step.Draft]) -> bool:
             target = draft.text(name) if known.kind == "step" else None
             if target is None:
                 continue
-            if target not in drafts:
+            if target not in drafts and (written.ids is None or target in written.ids):
+                right = False
+            elif target not in drafts:
                 hint = suggest.near(target, drafts, otherwise=f"there are {', '.join(list(drafts)[:20])}")
                 draft.at(name).problem("STEP_UNKNOWN", f"there is no step {target[:60]!r}", hint=hint)
                 right = False
