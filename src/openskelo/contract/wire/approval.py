@@ -6,7 +6,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
-from openskelo.contract.wire.base import Body, Document, JsonObject, StoredRef, Timestamp, Uuid
+from openskelo.contract.wire.document import Body, Document, JsonObject, StoredRef, Timestamp, Uuid
 
 Answer: TypeAlias = Literal["approved", "denied", "modified"]
 ApprovalKind: TypeAlias = Literal["approval", "ask_human", "uncertain", "stalled"]

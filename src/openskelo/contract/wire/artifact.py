@@ -6,7 +6,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
-from openskelo.contract.wire.base import Digest, Document, Timestamp, Uuid
+from openskelo.contract.wire.document import Digest, Document, Timestamp, Uuid
 
 ArtifactKind: TypeAlias = Literal["diff", "prompt", "log", "transcript", "contextpack", "report"]
 Ref: TypeAlias = Annotated[str, Field(pattern=r"^artifact://[0-9a-f-]{36}$")]

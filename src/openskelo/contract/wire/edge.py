@@ -6,7 +6,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
-from openskelo.contract.wire.base import Body, Document, Uuid
+from openskelo.contract.wire.document import Body, Document, Uuid
 
 EdgeType: TypeAlias = Literal["handoff", "report"]
 EdgeKind: TypeAlias = Literal["data", "order", "jump", "channel"]

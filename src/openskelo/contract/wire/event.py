@@ -13,7 +13,7 @@ from pydantic import Field, RootModel
 from openskelo.contract.wire import run as runs
 from openskelo.contract.wire.approval import Approval, Resolution, Tool
 from openskelo.contract.wire.artifact import Artifact
-from openskelo.contract.wire.base import Document, Json, StoredRef, Timestamp, Uuid
+from openskelo.contract.wire.document import Document, Json, StoredRef, Timestamp, Uuid
 from openskelo.contract.wire.edge import Edge
 from openskelo.contract.wire.handoff import Handoff
 from openskelo.contract.wire.message import Message, MessageStatus

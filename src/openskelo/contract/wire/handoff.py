@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from openskelo.contract.wire.artifact import ArtifactRef
-from openskelo.contract.wire.base import Document, JsonObject, StoredRef, Timestamp, Uuid
+from openskelo.contract.wire.document import Document, JsonObject, StoredRef, Timestamp, Uuid
 
 
 class PayloadStatus(Document):

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
-from openskelo.contract.wire.base import Body, Document, StoredRef, Timestamp, Uuid
+from openskelo.contract.wire.document import Body, Document, StoredRef, Timestamp, Uuid
 
 Role: TypeAlias = Literal["user", "assistant", "system"]
 MessageStatus: TypeAlias = Literal["final", "interrupted", "failed"]

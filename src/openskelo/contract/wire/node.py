@@ -6,7 +6,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
-from openskelo.contract.wire.base import Body, Document, Json, JsonObject, Timestamp, Uuid
+from openskelo.contract.wire.document import Body, Document, Json, JsonObject, Timestamp, Uuid
 
 Provider: TypeAlias = Literal["codex", "claude", "gemini", "custom"]
 NodeStatus: TypeAlias = Literal["idle", "running", "blocked", "failed"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from openskelo.contract.wire.base import Document
+from openskelo.contract.wire.document import Document
 
 
 class InvalidPart(Document):

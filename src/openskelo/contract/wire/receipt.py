@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from openskelo.contract.wire.base import Digest
+from openskelo.contract.wire.document import Digest
 
 
 class Metrics(BaseModel):

@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 from openskelo.contract.wire.approval import Approval
 from openskelo.contract.wire.artifact import Artifact
-from openskelo.contract.wire.base import Body, ContractVersion, Document, JsonObject, Timestamp, Uuid
+from openskelo.contract.wire.document import Body, ContractVersion, Document, JsonObject, Timestamp, Uuid
 from openskelo.contract.wire.edge import Edge
 from openskelo.contract.wire.node import Fault, Node, Usage
 

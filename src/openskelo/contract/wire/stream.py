@@ -6,7 +6,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field, RootModel
 
-from openskelo.contract.wire.base import ContractVersion, Document, Json, Timestamp, Uuid
+from openskelo.contract.wire.document import ContractVersion, Document, Json, Timestamp, Uuid
 from openskelo.contract.wire.event import AnyEvent
 from openskelo.contract.wire.run import Run
 
