@@ -98,6 +98,61 @@ def _reached(nodes: dict[str, definition.Node], key: str, *, upward: bool) -> se
         found = grown
 
 
+#: So often a step of a random plan may be entered at most.
+MOST_VISITS = 4
+_OPS: tuple[definition.Op, ...] = (
+    "route_expert",
+    "tool_call",
+    "verify",
+    "transform",
+    "branch",
+    "branch",
+    "retry",
+    "ask_human",
+    "emit",
+)
+
+
+def plan(chance: Random) -> definition.Workflow:
+    """A plan with everything that a step can have; every step has a bound on its visits."""
+    keys = [f"s{index}" for index in range(chance.randint(2, 8))]
+    ops: dict[str, definition.Op] = {key: chance.choice(_OPS) for key in keys}
+    targets = [key for key, op in ops.items() if op in ("route_expert", "tool_call", "verify", "transform")]
+    if not targets:
+        ops[keys[0]], targets = "verify", keys[:1]
+    nodes = [_step_node(chance, key, ops[key], keys, targets) for key in keys]
+    found = flow(*nodes, limits=_limits(chance), name="plan")
+    return dataclasses.replace(found, plan=definition.Plan(entry=keys[0], variables={"a": 1}))
+
+
+def _step_node(chance: Random, key: str, op: definition.Op, keys: list[str], targets: list[str]) -> definition.Node:
+    def anywhere() -> str | None:
+        return chance.choice([*keys, *keys, None])
+
+    works = op in ("route_expert", "tool_call")
+    step = definition.Step(
+        op=op,
+        args={},
+        save_as=chance.choice([None, "a", "b"]),
+        next=anywhere(),
+        then=anywhere() if op == "branch" else None,
+        otherwise=anywhere() if op == "branch" else None,
+        target=chance.choice(targets) if op == "retry" else None,
+        on_denied=anywhere() if works else None,
+        ending=chance.choice(["ok", "failed", "denied", "escalated"]) if op == "emit" else None,
+        max_visits=chance.randint(1, MOST_VISITS),
+    )
+    return definition.Node(
+        key=key,
+        mode="approval" if op == "ask_human" else "deterministic",
+        step=step,
+        approval=definition.Approval(prompt="?") if op == "ask_human" else None,
+        retry=definition.Retry(max_attempts=chance.randint(1, 4), delay_ms=chance.choice([0, 20]), stall_after=0),
+        effect=chance.choice(["pure", "idempotent", "once"]) if works else "pure",
+        reserve=definition.Amount(tokens=chance.randint(0, 20), cost_nanousd=chance.randint(0, 9)),
+    )
+
+
 def _limits(chance: Random) -> definition.Limits:
     def maybe(low: int, high: int) -> int | None:
         return chance.randint(low, high) if chance.random() < 0.06 else None

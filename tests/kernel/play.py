@@ -127,7 +127,7 @@ class Play:
             if self.chance.random() < 0.3
             else commands.Kept(outcome="succeeded", outputs={"value": 1}, items=({"value": 1},))
             for key in self.workflow.nodes
-            if self.chance.random() < 0.03
+            if self.chance.random() < 0.03 and self.workflow.plan is None
         }
         command = commands.CreateRun(
             at=self.at,
@@ -183,8 +183,12 @@ class Play:
             tokens_in=chance.randint(0, flight.reserve.tokens + chance.choice([0, 0, 5])),
             cost_nanousd=chance.randint(0, flight.reserve.cost_nanousd),
         )
-        if chance.random() < 0.65:
-            result = outcome.Outcome(inputs_hash="i", outputs={"value": chance.randint(0, 9)}, metrics=metrics)
+        step = self.workflow.nodes[flight.node].step
+        if chance.random() < (0.65 if step is None else 0.9):
+            holds = None if step is None else chance.random() < 0.5
+            result = outcome.Outcome(
+                inputs_hash="i", outputs={"value": chance.randint(0, 9)}, metrics=metrics, holds=holds
+            )
         else:
             failure = outcome.Failure(
                 code="BAD",
@@ -192,6 +196,7 @@ class Play:
                 gate=chance.choice([None, *chances.GATES]),
                 retryable=chance.random() < 0.99,
                 retry_after_ms=chance.choice([None, None, 15]),
+                denied=step is not None and chance.random() < 0.4,
             )
             output = chance.choice([None, "sha256:1", "sha256:1", "sha256:2"])
             result = outcome.Outcome(inputs_hash="i", output_hash=output, failure=failure, metrics=metrics)
@@ -265,6 +270,8 @@ def most_attempts(play: Play) -> dict[str, int]:
     rules = [rule for node in nodes for rule in node.bounces]
     rules += [node.approval.bounce for node in nodes if node.approval is not None and node.approval.bounce is not None]
     visits = 1 + sum(rule.max_bounces for rule in rules)
+    if play.workflow.plan is not None:
+        visits = chances.MOST_VISITS
     return {
         node.key: visits * MOST_ITEMS * (node.retry.max_attempts + follow.MAX_INTERRUPTIONS) + play.suspended
         for node in nodes

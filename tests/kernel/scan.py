@@ -34,7 +34,7 @@ def scanned(run: Run) -> dict[str, object]:
     running = {place for place in slots if run.nodes[place[0]].slots[place[2]].state == "running"}
     waits = {place for place in slots if run.nodes[place[0]].slots[place[2]].state == "waiting"}
     flights = [*run.in_flight.values(), *run.lost.values()]
-    asked = [asked for asked in run.approvals.values() if asked.kind == "approval"]
+    asked = [asked for asked in run.approvals.values() if asked.kind in ("approval", "ask_human")]
     expiries = [asked.expires_at for asked in run.approvals.values() if asked.expires_at is not None]
     times = [(at, key, visit, slot) for at, key, visit, slot in run.timers if (key, visit, slot) in waits]
     return {
@@ -45,7 +45,7 @@ def scanned(run: Run) -> dict[str, object]:
         "backing_off": len(waits),
         "waits": waits,
         "next_retry": min(times)[1:] if times else None,
-        "unfinished": sum(node.status != "done" or node.outcome == "failed" for node in run.nodes.values()),
+        "unfinished": _unfinished(run),
         "skipped": {key for key, node in run.nodes.items() if node.outcome == "skipped"},
         "held": (
             len(flights) + len(asked),
@@ -56,6 +56,12 @@ def scanned(run: Run) -> dict[str, object]:
         "running": {key: sum(place[0] == key for place in running) for key in run.nodes},
         "next_expiry": min(expiries, default=None),
     }
+
+
+def _unfinished(run: Run) -> int:
+    if run.course is not None:
+        return 1 if run.course.ended is None else 0
+    return sum(node.status != "done" or node.outcome == "failed" for node in run.nodes.values())
 
 
 def _stands(run: Run, key: str, visit: int) -> bool:

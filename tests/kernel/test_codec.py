@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import cast
 
 import hypothesis
@@ -166,6 +167,20 @@ def test_a_workflow_comes_back_exactly(workflow: Workflow) -> None:
     assert back == workflow
     assert list(back.nodes) == list(workflow.nodes)
     assert list(back.outputs) == list(workflow.outputs)
+    restored = codec.restore(stored)
+    assert restored == back
+    assert codec.encode(restored) == codec.encode(back)
+
+
+def test_a_sealed_workflow_keeps_the_form_that_was_hashed() -> None:
+    workflow = Workflow(name="w", hash="", nodes={"a": Node(key="a", mode="ai")})
+    sealed = codec.sealed(workflow, lambda document: f"sha256:{len(document)}")
+    assert sealed.hash == "sha256:2"
+    assert sealed.document == codec.encode(workflow)
+    assert codec.encode(sealed) == {**codec.encode(workflow), "hash": "sha256:2"}
+    changed = replace(sealed, name="other")
+    assert changed.document is None
+    assert codec.encode(changed) == {**codec.encode(sealed), "name": "other"}
 
 
 def test_defaults_are_left_out() -> None:

@@ -31,6 +31,13 @@ def begin(seed: int, **more: Any) -> Play:
     return play
 
 
+def begin_plan(seed: int) -> Play:
+    chance = Random(seed)
+    play = Play(chance, chances.plan(chance))
+    play.create()
+    return play
+
+
 def finish(play: Play, trouble: float = 0.0) -> None:
     """Go on until the run ends; it must."""
     moves = 0
@@ -50,6 +57,21 @@ def test_every_run_ends_when_everybody_does_their_part(seed: int) -> None:
     play = begin(seed)
     finish(play)
     assert runs.status(play.run) in ("completed", "failed")
+
+
+@settings(max_examples=150)
+@given(SEEDS)
+def test_every_plan_ends_when_everybody_does_their_part(seed: int) -> None:
+    play = begin_plan(seed)
+    finish(play)
+    assert runs.status(play.run) in ("completed", "failed")
+    assert {key: node.visit for key, node in play.run.nodes.items() if node.visit > chances.MOST_VISITS + 1} == {}
+
+
+@settings(max_examples=150)
+@given(SEEDS)
+def test_every_plan_ends_through_crashes_pauses_and_suspensions(seed: int) -> None:
+    finish(begin_plan(seed), trouble=0.2)
 
 
 @settings(max_examples=150)

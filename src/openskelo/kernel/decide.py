@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from openskelo.errors import Refused
-from openskelo.kernel import answers, budget, commands, events, questions, record, reports
+from openskelo.kernel import answers, budget, commands, definition, events, questions, record, reports
 from openskelo.kernel.apply import apply, asks
 from openskelo.kernel.follow import by_mode, follow
 from openskelo.kernel.json import JsonObject
@@ -89,8 +89,8 @@ def _create(run: Run, command: commands.CreateRun) -> tuple[events.Event, ...]:
         contexts=command.contexts,
         variables=command.variables,
     )
-    if run.course is not None:
-        _admit_fork(run, command)
+    if run.workflow.plan is not None:
+        _admit_start(run, run.workflow.plan, command)
     for key, node in command.kept.items():
         if not _can_keep(run, key, node):
             raise Refused(
@@ -103,17 +103,17 @@ def _create(run: Run, command: commands.CreateRun) -> tuple[events.Event, ...]:
     return (created, *kept)
 
 
-def _admit_fork(run: Run, command: commands.CreateRun) -> None:
+def _admit_start(run: Run, plan: definition.Plan, command: commands.CreateRun) -> None:
     """Refuse a plan that is to begin where it has no step, or with one that is done already."""
-    start = None if command.parent is None else command.parent.get("node")
-    if start is not None and (start not in run.workflow.nodes or start in command.kept):
+    start = plan.entry if command.parent is None else command.parent.get("node", plan.entry)
+    if start not in run.workflow.nodes or start in command.kept:
         raise Refused(f"the plan cannot begin with {start}", code="KEPT_INVALID")
 
 
 def _can_keep(run: Run, key: str, kept: commands.Kept) -> bool:
     shape = run.workflow.nodes.get(key)
     if shape is None or kept.outcome == "skipped":
-        return shape is not None
+        return shape is not None and shape.step is None
     return (kept.outputs if shape.foreach is None else kept.items) is not None
 
 
