@@ -1,0 +1,498 @@
+"""What the wire tells of a run, one behaviour each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from openskelo.contract import documents, envelope, naming, standing
+from openskelo.contract.projection import Projection
+from openskelo.kernel import commands, definition, outcome
+from openskelo.kernel.json import JsonObject
+from openskelo.values import canonical
+from tests.contract.shown import Shown
+from tests.kernel.stage import RUN, START, flow, work
+
+TOOLS = ("tool.proposed", "tool.started", "tool.completed")
+
+
+def call(key: str, attempt: int = 1, item: int | None = None) -> str:
+    return naming.tool(RUN, key, 1, attempt, item)
+
+
+def handler(key: str, *sources: str, **more: Any) -> definition.Node:
+    return work(key, *sources, handler="builtin:pass", config={"a": 1, "pinned": {"b": 2}}, **more)
+
+
+def test_a_new_run_is_told_node_by_node_and_edge_by_edge() -> None:
+    shown = Shown(work("a"), work("b", "a", after=("a",)), work("c", after=("a",)))
+    events = Projection(RUN, shown.stage.workflow).apply(1, shown.stage.log[0])
+    assert [event["type"] for event in events] == [
+        *["edge.created"] * 2,
+        "run.mode",
+        *["node.patch"] * 3,
+        "run.phase",
+        "run.patch",
+    ]
+    assert [event["edge"] for event in events[:2]] == [
+        {
+            "id": naming.edge(RUN, "a", "b", "out>a"),
+            "from": naming.node(RUN, "a"),
+            "to": naming.node(RUN, "b"),
+            "bidirectional": False,
+            "type": "handoff",
+            "label": "out>a",
+            "kind": "data",
+        },
+        {
+            "id": naming.edge(RUN, "a", "c", "after"),
+            "from": naming.node(RUN, "a"),
+            "to": naming.node(RUN, "c"),
+            "bidirectional": False,
+            "type": "handoff",
+            "label": "after",
+            "kind": "order",
+        },
+    ]
+
+
+def test_the_envelope_is_the_facts_with_a_place_of_its_own() -> None:
+    shown = Shown(work("a"))
+    (_, told, *_), _ = (shown.projection.apply(seq, fact) for seq, fact in enumerate(shown.stage.log, 1))
+    assert {name: told[name] for name in ("id", "runId", "ts", "type", "nodeId", "seq", "index")} == {
+        "id": naming.event(RUN, 1, 1),
+        "runId": RUN,
+        "ts": envelope.timestamp(START),
+        "type": "node.patch",
+        "nodeId": naming.node(RUN, "a"),
+        "seq": 1,
+        "index": 1,
+    }
+
+
+def test_a_fact_out_of_turn_is_refused() -> None:
+    shown = Shown(work("a"))
+    with pytest.raises(ValueError, match="fact 2 does not follow fact 0"):
+        shown.projection.apply(2, shown.stage.log[1])
+
+
+# -- calls ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_handlers_attempt_is_a_call() -> None:
+    shown = Shown(handler("a"))
+    shown.stage.succeed("a")
+    assert shown.told(*TOOLS) == [
+        {"type": "tool.started", "tool": {"id": call("a"), "name": "builtin:pass", "args": {"a": 1}}},
+        {"type": "tool.completed", "toolId": call("a"), "result": {"ok": True}},
+    ]
+
+
+def test_a_call_that_a_person_is_asked_about_is_proposed_first() -> None:
+    shown = Shown(handler("a", effect="once"), mode="INTERACTIVE")
+    shown.stage.ask("a")
+    proposed: JsonObject = {"id": call("a"), "name": "builtin:pass", "args": {"of": "a"}}
+    assert shown.told(*TOOLS) == [{"type": "tool.proposed", "tool": proposed}]
+    assert (shown.node("a")["status"], shown.node("a")["summary"]) == ("blocked", "a?")
+    assert shown.node("a")["permissions"]["cliPermissionsMode"] == "gated"
+    shown.stage.answer("a")
+    assert [event["type"] for event in shown.told(*TOOLS)] == ["tool.started"]
+
+
+def test_a_call_that_was_denied_is_completed_without_having_started() -> None:
+    shown = Shown(handler("a", effect="once"), mode="INTERACTIVE")
+    shown.stage.ask("a")
+    shown.told()
+    shown.stage.answer("a", "denied", reason="not today")
+    assert shown.told(*TOOLS) == [
+        {
+            "type": "tool.completed",
+            "toolId": call("a"),
+            "result": {"ok": False},
+            "error": {"code": "APPROVAL_DENIED", "message": "not today"},
+        }
+    ]
+
+
+def test_a_call_whose_effect_is_uncertain_stays_open_until_it_is_made_again() -> None:
+    shown = Shown(handler("a", effect="once"))
+    shown.told()
+    shown.stage.crash()
+    assert shown.told(*TOOLS) == []
+    shown.stage.answer("a")
+    assert shown.told(*TOOLS) == [
+        {
+            "type": "tool.completed",
+            "toolId": call("a"),
+            "result": {"ok": False},
+            "error": {"code": "INTERRUPTED", "message": "it was cut, and is called again"},
+        },
+        {"type": "tool.started", "tool": {"id": call("a", 2), "name": "builtin:pass", "args": {"a": 1}}},
+    ]
+
+
+def test_a_call_that_a_person_says_has_happened_is_completed() -> None:
+    shown = Shown(handler("a", effect="once"))
+    shown.stage.crash()
+    shown.told()
+    shown.stage.answer("a", "modified", outputs={"value": {"out": 1}})
+    assert shown.told(*TOOLS) == [{"type": "tool.completed", "toolId": call("a"), "result": {"ok": True}}]
+
+
+# -- models -----------------------------------------------------------------------------------------------------------
+
+
+def final(shown: Shown) -> list[Any]:
+    return [
+        {name: event[name] for name in ("content", "status", "attempt", "cached") if name in event}
+        for event in shown.told("message.assistant.final")
+    ]
+
+
+def test_a_models_one_text_is_its_message() -> None:
+    shown = Shown(work("a", mode="ai"))
+    shown.stage.succeed("a", value="Bees\nbuzz.")
+    assert final(shown) == [{"content": "Bees\nbuzz.", "status": "final", "attempt": 1, "cached": False}]
+    assert shown.node("a")["summary"] == "Bees"
+
+
+def test_any_other_answer_is_its_message_as_json() -> None:
+    shown = Shown(work("a", mode="ai"))
+    shown.stage.succeed("a", value=[1, "x"])
+    assert final(shown) == [{"content": '{"out":[1,"x"]}', "status": "final", "attempt": 1, "cached": False}]
+
+
+def test_an_attempt_without_an_answer_ends_its_message_too() -> None:
+    shown = Shown(work("a", mode="ai", retry=definition.Retry(max_attempts=2)))
+    shown.stage.fail("a")
+    shown.stage.tick()
+    shown.stage.crash()
+    assert final(shown) == [
+        {"content": "", "status": "failed", "attempt": 1, "cached": False},
+        {"content": "", "status": "interrupted", "attempt": 2, "cached": False},
+    ]
+
+
+def test_a_large_answer_is_named_and_not_sent_along() -> None:
+    shown = Shown(work("a", mode="ai"), work("b", "a"))
+    stored: JsonObject = {"blob": canonical.digest("x"), "bytes": 40_000}
+    shown.stage.report("a", outcome.Outcome(inputs_hash="sha256:in", outputs=stored, output_hash="sha256:o"))
+    answer, handed = shown.told("message.assistant.final", "handoff.sent")
+    assert (answer["content"], answer["stored"]) == ("", stored)
+    assert (handed["envelope"]["payload"].get("structured"), handed["envelope"]["payload"]["stored"]) == (None, stored)
+
+
+def test_what_a_model_has_used_is_counted_for_its_node_and_its_run() -> None:
+    shown = Shown(work("a", mode="ai"), work("b", "a", mode="ai"))
+    shown.stage.succeed("a", metrics=outcome.Metrics(tokens_in=5, tokens_out=2, cost_nanousd=3_000_000))
+    shown.stage.succeed("b", metrics=outcome.Metrics(tokens_in=1, tokens_out=1))
+    assert shown.node("a")["usage"] == {
+        "promptTokens": 5,
+        "completionTokens": 2,
+        "totalTokens": 7,
+        "costUsd": 0.003,
+    }
+    assert shown.run()["usage"]["totalTokens"] == shown.run()["budget"]["tokens"]["used"] == 9
+
+
+def test_a_final_answer_is_a_message_document() -> None:
+    shown = Shown(work("a", mode="ai"))
+    shown.stage.succeed("a", value="Bees.")
+    told = [event for seq, fact in enumerate(shown.stage.log, 1) for event in shown.projection.apply(seq, fact)]
+    found = [message for event in told if (message := documents.message(event)) is not None]
+    assert found == [
+        {
+            "id": naming.message(RUN, "a", 1, 1, None),
+            "runId": RUN,
+            "nodeId": naming.node(RUN, "a"),
+            "role": "assistant",
+            "content": "Bees.",
+            "interrupt": False,
+            "createdAt": envelope.timestamp(START),
+            "status": "final",
+        }
+    ]
+
+
+# -- handoffs and files -----------------------------------------------------------------------------------------------
+
+NOTE = outcome.ArtifactNote(
+    id="0f8fad5b-d9cb-469f-a165-70867728950e", kind="log", name="a.log", hash=canonical.digest(1), size=3
+)
+
+
+def test_a_value_goes_along_its_edge_with_the_files_that_were_made() -> None:
+    shown = Shown(work("a"), work("b", "a"), work("c", after=("a",)))
+    shown.told()
+    shown.stage.succeed("a", value="Bees buzz.", artifacts=(NOTE,))
+    seq = next(seq for seq, fact in enumerate(shown.stage.log, 1) if type(fact).__name__ == "AttemptSucceeded")
+    edge = naming.edge(RUN, "a", "b", "out>a")
+    assert shown.told("handoff.sent") == [
+        {
+            "type": "handoff.sent",
+            "envelope": {
+                "kind": "handoff",
+                "id": naming.handoff(edge, seq),
+                "fromNodeId": naming.node(RUN, "a"),
+                "toNodeId": naming.node(RUN, "b"),
+                "edgeId": edge,
+                "createdAt": envelope.timestamp(START),
+                "payload": {
+                    "message": "Bees buzz.",
+                    "structured": {"a": "Bees buzz."},
+                    "artifacts": [{"type": "log", "ref": f"artifact://{NOTE.id}"}],
+                    "status": {"ok": True},
+                },
+            },
+        }
+    ]
+
+
+def test_a_value_waits_in_the_inbox_until_the_node_starts() -> None:
+    shown = Shown(work("a"), work("b"), work("c", "a", "b"))
+    shown.stage.succeed("a")
+    assert shown.node("c")["inboxCount"] == 1
+    shown.stage.succeed("b")
+    counts = [event["patch"]["inboxCount"] for event in shown.told("node.patch") if "inboxCount" in event["patch"]]
+    assert counts == [2, 0]
+
+
+def test_a_foreach_is_one_node_with_numbers_and_hands_over_a_list() -> None:
+    shown = Shown(work("a", foreach=definition.Foreach(items="x", concurrency=2)), work("b", "a"))
+    shown.stage.resolve("a", count=3)
+    shown.stage.succeed("a", item=0, value="x")
+    shown.told()
+    assert (shown.node("a")["items"], shown.node("a")["summary"]) == (
+        {"total": 3, "done": 1, "running": 2},
+        "1 of 3 items",
+    )
+    shown.stage.succeed("a", item=1, value="y")
+    shown.stage.succeed("a", item=2, value="z")
+    (handed,) = shown.told("handoff.sent")
+    assert handed["envelope"]["payload"]["structured"] == {"a": ["x", "y", "z"]}
+    assert (shown.node("a")["items"]["done"], shown.node("a")["summary"]) == (3, "3 items")
+
+
+def test_a_long_list_is_not_sent_along() -> None:
+    shown = Shown(work("a", foreach=definition.Foreach(items="x", concurrency=200)), work("b", "a"))
+    shown.stage.checked = False
+    shown.stage.resolve("a", count=101)
+    for index in range(101):
+        shown.stage.succeed("a", item=index)
+    (handed,) = shown.told("handoff.sent")
+    assert "structured" not in handed["envelope"]["payload"]
+
+
+def test_a_files_path_is_found_on_reading() -> None:
+    shown = Shown(work("a"), projection={"locate": lambda name: f"/somewhere/{name[7:]}"})  # pyright: ignore[reportUnknownLambdaType] - a text
+    shown.stage.succeed("a", artifacts=(NOTE,))
+    (told,) = shown.told("artifact.created")
+    assert told["artifact"] == {
+        "id": NOTE.id,
+        "runId": RUN,
+        "nodeId": naming.node(RUN, "a"),
+        "kind": "log",
+        "name": "a.log",
+        "path": f"/somewhere/{NOTE.hash[7:]}",
+        "createdAt": envelope.timestamp(START),
+        "ref": f"artifact://{NOTE.id}",
+        "hash": NOTE.hash,
+        "size": 3,
+        "mediaType": "text/plain",
+        "visit": 1,
+        "attempt": 1,
+        "item": None,
+    }
+    assert shown.run()["artifacts"] == {NOTE.id: told["artifact"]}
+
+
+# -- people -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_question_is_told_with_all_that_an_answer_needs() -> None:
+    shown = Shown(work("a", mode="approval", approval=definition.Approval(prompt="?", approvers=("nora",))))
+    shown.stage.ask("a", expires_at=START + 1000)
+    (asked,) = shown.told("approval.requested")
+    tool = shown.stage.asked("a").document["tool"]
+    assert asked == {
+        "type": "approval.requested",
+        "approvalId": shown.stage.asked("a").id,
+        "tool": tool,
+        "context": "a?",
+        "approval": {
+            "id": shown.stage.asked("a").id,
+            "approvalId": shown.stage.asked("a").id,
+            "runId": RUN,
+            "nodeId": naming.node(RUN, "a"),
+            "node": "a",
+            "kind": "approval",
+            "tool": tool,
+            "context": "a?",
+            "prompt": "a?",
+            "form": {"type": "object"},
+            "approvers": ["nora"],
+            "digest": "sha256:a",
+            "requestedAt": envelope.timestamp(START),
+            "expiresAt": envelope.timestamp(START + 1000),
+            "visit": 1,
+            "item": None,
+        },
+    }
+    assert (shown.run()["status"], shown.node("a")["status"]) == ("paused", "blocked")
+
+
+def test_an_answer_is_told_with_who_gave_it_and_why() -> None:
+    shown = Shown(work("a", approval=definition.Approval(prompt="?")))
+    shown.stage.ask("a")
+    asked = shown.stage.asked("a").id
+    shown.told()
+    shown.stage.answer("a", "denied", by="ada", reason="no")
+    assert shown.told("approval.resolved") == [
+        {
+            "type": "approval.resolved",
+            "approvalId": asked,
+            "resolution": {"status": "denied", "reason": "no"},
+            "by": "ada",
+            "digest": "sha256:a",
+            "withdrawn": False,
+        }
+    ]
+
+
+def test_a_question_that_is_withdrawn_is_told_as_denied_by_nobody() -> None:
+    shown = Shown(work("a", approval=definition.Approval(prompt="?")))
+    shown.stage.ask("a")
+    asked = shown.stage.asked("a").id
+    shown.told()
+    shown.stage.step(commands.CancelRun(at=START, by="nora"))
+    assert shown.told("approval.resolved") == [
+        {
+            "type": "approval.resolved",
+            "approvalId": asked,
+            "resolution": {"status": "denied", "reason": "withdrawn: the run ends"},
+            "by": None,
+            "digest": None,
+            "withdrawn": True,
+        }
+    ]
+
+
+def test_a_stall_is_told_with_its_evidence() -> None:
+    shown = Shown(work("a", retry=definition.Retry(max_attempts=9, stall_after=2)))
+    for _ in range(2):
+        shown.stage.fail("a", "too long\nby far", output="sha256:same")
+        shown.stage.tick()
+    (told,) = shown.told("run.stalled")
+    assert told["evidence"] == {
+        "kind": "output",
+        "repeats": 2,
+        "code": "BAD",
+        "outputHash": "sha256:same",
+        "verificationFailure": "too long\nby far",
+        "summaries": ["too long"],
+    }
+
+
+# -- how things stand -------------------------------------------------------------------------------------------------
+
+
+def phases(shown: Shown) -> list[str]:
+    return [event["phase"] for event in shown.told("run.phase")]
+
+
+def test_phases_follow_what_blocks_say_they_are_for() -> None:
+    shown = Shown(
+        work("a"),
+        work("b", "a", metadata={"phase": "verify"}),
+        work("c", "b", metadata={"phase": "docs-sync"}),
+    )
+    for key in ("a", "b", "c"):
+        shown.stage.succeed(key)
+    assert phases(shown) == ["BOOT", "EXECUTE", "VERIFY", "DOCS_SYNC", "DONE"]
+
+
+def test_only_a_bounce_takes_a_phase_back() -> None:
+    back = definition.Bounce(when_gate="good", route_to="a", max_bounces=1, reset=("a", "b"))
+    shown = Shown(work("a"), work("b", "a", metadata={"phase": "VERIFY"}, bounces=(back,)))
+    shown.stage.succeed("a")
+    shown.stage.fail("b", outcome.Failure(code="GATE_FAILED", message="no", gate="good"))
+    assert phases(shown) == ["BOOT", "EXECUTE", "VERIFY", "EXECUTE"]
+    assert (shown.node("b")["visits"], shown.node("b")["startedAt"]) == (1, None)
+
+
+def test_a_run_that_waits_for_its_first_answer_is_not_in_boot_any_more() -> None:
+    shown = Shown(work("a", approval=definition.Approval(prompt="?")))
+    assert phases(shown) == ["BOOT"]
+    shown.stage.ask("a")
+    assert phases(shown) == ["EXECUTE"]
+
+
+def test_a_node_that_waits_for_its_next_try_when_the_run_ends_was_cancelled() -> None:
+    shown = Shown(work("a", retry=definition.Retry(max_attempts=3, delay_ms=50)))
+    shown.stage.fail("a", "busy")
+    assert (shown.node("a")["status"], shown.node("a")["summary"]) == ("running", "will try again: busy")
+    shown.stage.step(commands.CancelRun(at=START, by="nora"))
+    node = shown.node("a")
+    assert (node["status"], node["outcome"], node["summary"], node["endedAt"]) == (
+        "idle",
+        "cancelled",
+        "cancelled",
+        envelope.timestamp(START),
+    )
+    run = shown.stage.run
+    assert standing.node_status(run, run.nodes["a"], asked=False) == "idle"
+    assert standing.outcome(run, run.nodes["a"]) == "cancelled"
+
+
+def test_a_second_attempt_says_what_was_wrong_with_the_first() -> None:
+    shown = Shown(work("a", retry=definition.Retry(max_attempts=2)))
+    assert shown.node("a")["summary"] == "attempt 1"
+    shown.stage.fail("a", "too long")
+    shown.stage.tick()
+    assert shown.node("a")["summary"] == "attempt 2, after: too long"
+    shown.stage.fail("a", "still too long")
+    node = shown.node("a")
+    assert (node["status"], node["outcome"], node["summary"]) == ("idle", "failed", "still too long")
+    assert node["error"] == {"code": "BAD", "message": "still too long"}
+
+
+def test_a_skipped_node_says_why() -> None:
+    shown = Shown(work("a", when="x"), work("b", "a"))
+    shown.stage.resolve("a", skip=True)
+    assert [(shown.node(key)["outcome"], shown.node(key)["summary"]) for key in ("a", "b")] == [
+        ("skipped", "skipped: its condition does not hold"),
+        ("skipped", "skipped: what it needs was skipped"),
+    ]
+
+
+def test_a_node_that_a_fork_has_kept_says_so() -> None:
+    kept = {"a": commands.Kept(outcome="succeeded", outputs={"value": {"out": 1}})}
+    shown = Shown(work("a"), work("b", "a"), kept=kept, parent={"runId": RUN, "node": "b"})
+    node = shown.node("a")
+    assert (node["outcome"], node["visits"], node["summary"]) == (
+        "succeeded",
+        0,
+        "kept from the run it was forked from",
+    )
+    assert shown.run()["parent"] == {"runId": RUN, "node": "b"}
+
+
+def test_a_node_of_a_sub_workflow_names_the_node_that_stands_for_it() -> None:
+    shown = Shown(
+        work("sub/inputs"), work("sub/in/er", "sub/inputs"), work("sub/in", "sub/in/er"), work("sub", "sub/in")
+    )
+    parents = {key: shown.node(key)["parent"] for key in ("sub/inputs", "sub/in/er", "sub/in", "sub")}
+    sub, inner = naming.node(RUN, "sub"), naming.node(RUN, "sub/in")
+    assert parents == {"sub/inputs": sub, "sub/in/er": inner, "sub/in": sub, "sub": None}
+
+
+def test_nothing_is_shown_before_the_first_fact() -> None:
+    assert Projection(RUN, flow(work("a"))).snapshot() == {
+        "id": RUN,
+        "seq": 0,
+        "nodes": {},
+        "edges": {},
+        "artifacts": {},
+        "approvals": {},
+    }
