@@ -9,6 +9,7 @@ import pytest
 
 from openskelo.errors import Refused
 from openskelo.kernel import commands, definition, events, outcome, receipts
+from openskelo.kernel.flows import plan
 from openskelo.kernel.json import JsonObject
 from openskelo.values import canonical
 from tests.kernel.stage import Stage, failure, flow, tell, work
@@ -32,8 +33,8 @@ def retry(key: str, target: str, tries: int, **more: Any) -> definition.Node:
 
 def planned(*nodes: definition.Node, limits: definition.Limits | None = None, **more: Any) -> definition.Workflow:
     """A plan of these steps, which begins with the first."""
-    plan = definition.Plan(entry=nodes[0].key, **more)
-    return dataclasses.replace(flow(*nodes, limits=limits, name="plan"), plan=plan)
+    found = definition.Plan(entry=nodes[0].key, **more)
+    return dataclasses.replace(flow(*nodes, limits=limits, name="plan"), plan=found)
 
 
 def begun(*nodes: definition.Node, **more: Any) -> Stage:
@@ -127,6 +128,13 @@ def test_each_try_is_a_step_of_the_budget() -> None:
     stage.fail("a")
     stage.tick(100)
     assert stage.ends() == ("budget_exceeded", "BUDGET_EXCEEDED")
+
+
+def test_the_outputs_of_a_step_hold_one_value_under_the_name_that_it_is_saved_as() -> None:
+    shapes = (step("a", "transform"), step("b", "transform", save_as="x"), retry("c", "a", 1, save_as="x"))
+    made = [plan.outputs(shape.step, 7) for shape in shapes if shape.step is not None]
+    assert made == [{"output": 7}, {"x": 7}, {"output": 7}]
+    assert [plan.value(outputs) for outputs in made] == [7, 7, 7]
 
 
 # -- retries -----------------------------------------------------------------------------------------------------------
