@@ -1,0 +1,58 @@
+"""A real MCP server for the tests, made with the SDK: over stdio, or over HTTP on the port that it is given."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+
+from mcp.server.mcpserver import MCPServer
+
+app = MCPServer("demo")
+
+
+@app.tool()
+def add(a: int, b: int) -> int:
+    """The sum."""
+    return a + b
+
+
+@app.tool(structured_output=False)
+def shout(text: str) -> str:
+    """The text in capitals."""
+    return text.upper()
+
+
+@app.tool()
+def fail(text: str) -> str:
+    """Never works."""
+    raise ValueError(text)
+
+
+@app.tool()
+def slow(seconds: float) -> str:
+    """Takes its time, and says beforehand who it is."""
+    Path("slow.pid").write_text(str(os.getpid()))
+    time.sleep(seconds)
+    return "done"
+
+
+@app.tool()
+def who() -> dict[str, str]:
+    """Its process, and what it sees of the environment."""
+    return {"pid": str(os.getpid()), "token": os.environ.get("DEMO_TOKEN", ""), "key": os.environ.get("OTHER_KEY", "")}
+
+
+@app.tool()
+def die() -> str:
+    """Ends the server in the middle of the call."""
+    os.write(2, b"about to die\n")
+    os._exit(3)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        app.run("streamable-http", host="127.0.0.1", port=int(sys.argv[1]))
+    else:
+        app.run("stdio")
