@@ -22,6 +22,7 @@ from benchmarks import (
     resume,
     runs,
     startup,
+    stream,
     syncs,
     windmill,
 )
@@ -39,6 +40,7 @@ BENCHMARKS: Mapping[str, Callable[[measure.Plan], Iterator[report.Figure]]] = {
     "resume": resume.figures,
     "windmill": windmill.figures,
     "startup": startup.figures,
+    "stream": stream.figures,
     "models": models.figures,
     "constrained": constrained.figures,
 }

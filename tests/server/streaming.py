@@ -35,8 +35,8 @@ async def give_back(ctx: openskelo.Context) -> JsonObject:
     return ctx.inputs
 
 
-def chain(steps: int, **more: Json) -> openskelo.Workflow:
-    """So many blocks one after the other, each with the handler `give_back`."""
+def chain(steps: int, kind: str = "integer") -> openskelo.Workflow:
+    """So many blocks one after the other, each with the handler `give_back`, which hand on `n`."""
     blocks: list[Json] = []
     source = "inputs"
     for number in range(steps):
@@ -44,14 +44,13 @@ def chain(steps: int, **more: Json) -> openskelo.Workflow:
             {
                 "id": f"s{number}",
                 "mode": "deterministic",
-                "inputs": {"n": {"type": "integer", "from": f"{source}.n"}},
-                "outputs": {"n": "integer"},
+                "inputs": {"n": {"type": kind, "from": f"{source}.n"}},
+                "outputs": {"n": kind},
                 "deterministic": {"handler": "local:give_back"},
-                **more,
             }
         )
         source = f"s{number}"
-    return openskelo.from_document({"name": "chain", "inputs": {"n": "integer"}, "blocks": blocks})
+    return openskelo.from_document({"name": "chain", "inputs": {"n": kind}, "blocks": blocks})
 
 
 @asynccontextmanager

@@ -20,7 +20,7 @@ import openskelo
 from openskelo.contract import patching
 from openskelo.kernel.json import JsonObject
 from openskelo.server import hub as hubs
-from openskelo.server import outbox, stream_ws
+from openskelo.server import channel, stream_ws
 from openskelo.stores import datadir, memory
 from tests.engine.stage import play
 from tests.server import streaming
@@ -220,7 +220,7 @@ def test_what_another_process_does_is_told_within_a_moment(tmp_path: Path) -> No
     play(story)
 
 
-def test_a_client_that_does_not_read_is_told_to_begin_anew_and_costs_no_more_than_its_outbox() -> None:
+def test_a_client_that_does_not_read_is_told_to_begin_anew_and_costs_no_more_than_is_kept() -> None:
     async def story() -> None:
         go = asyncio.Event()
 
@@ -232,7 +232,7 @@ def test_a_client_that_does_not_read_is_told_to_begin_anew_and_costs_no_more_tha
             streaming.engine(Path(), store=memory.MemoryLog(), give_back=wait) as engine,
             streaming.hub(engine) as hub,
         ):
-            run_id = await engine.start(streaming.chain(600), {"n": 1})
+            run_id = await engine.start(streaming.chain(400, "string"), {"n": "x" * 10_000})
             stuck, quick = hub.frames(run_id), hub.frames(run_id, 0)
             async with contextlib.aclosing(stuck), contextlib.aclosing(quick):
                 got = [orjson.loads((await anext(stuck)).data) for _ in range(2)]
@@ -244,8 +244,8 @@ def test_a_client_that_does_not_read_is_told_to_begin_anew_and_costs_no_more_tha
                     most = max(most, hub.waiting_bytes)
                     if streaming.ended(run_id)(seen[-1]):
                         break
-                assert 0 < most <= outbox.MAX_BYTES
-                assert sum(len(orjson.dumps(message)) for message in seen) > outbox.MAX_BYTES
+                assert 0 < most <= channel.MAX_BYTES
+                assert sum(len(orjson.dumps(message)) for message in seen) > channel.MAX_BYTES
                 assert "resync" not in {message["type"] for message in seen}
                 got += [orjson.loads((await anext(stuck)).data) for _ in range(2)]
             assert [message["type"] for message in got] == ["hello", "snapshot", "resync", "snapshot"]

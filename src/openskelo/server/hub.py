@@ -20,7 +20,7 @@ from openskelo import errors
 from openskelo.contract import envelope
 from openskelo.executors import task
 from openskelo.kernel.json import JsonObject
-from openskelo.server import frames, outbox, partials, replay, topic
+from openskelo.server import channel, frames, partials, replay, topic
 from openskelo.server import track as tracking
 from openskelo.server import tracks as shelf
 from openskelo.stores import log
@@ -61,7 +61,7 @@ class Hub:
         self._heard = partials.Partials(secrets)
         self._runs: dict[str, topic.RunTopic] = {}
         self._all: topic.AllTopic | None = None
-        self._followers: set[outbox.Outbox] = set()
+        self._followers: set[channel.Follower] = set()
         self._position = 0
         self._tail: asyncio.Task[None] | None = None
         self._closed = False
@@ -86,7 +86,7 @@ class Hub:
     @property
     def waiting_bytes(self) -> int:
         """How much waits for clients to take it."""
-        return sum(follower.waiting_bytes for follower in self._followers)
+        return sum(one.channel.bytes for one in self._topics())
 
     async def close(self) -> None:
         """End every stream, and take no more."""
@@ -125,13 +125,14 @@ class Hub:
                     yield frame or frames.ping()
                 if follower.lagging:
                     self._leave(follower)
-                    follower.begin_anew()
                     since = None
                     yield frames.resync(run_id, "slow")
 
     # -- beginning to follow ------------------------------------------------------------------------------------------
 
-    async def _begin_run(self, run_id: str, since: int | None, follower: outbox.Outbox) -> AsyncGenerator[frames.Frame]:
+    async def _begin_run(
+        self, run_id: str, since: int | None, follower: channel.Follower
+    ) -> AsyncGenerator[frames.Frame]:
         """Tell a client what it has missed, until it can follow its run with the others."""
         while True:
             track = await self._tracks.at_head(run_id)
@@ -146,20 +147,20 @@ class Hub:
                 yield self._join_run(track, since, follower)
                 return
 
-    def _join_run(self, track: tracking.Track, since: int | None, follower: outbox.Outbox) -> frames.Frame:
+    def _join_run(self, track: tracking.Track, since: int | None, follower: channel.Follower) -> frames.Frame:
         """Let the client follow with the others from here; gives what it needs before. Nothing can come in between."""
         found = self._runs.get(track.run_id)
         if found is None or found.track is not track:
             found = self._runs[track.run_id] = topic.RunTopic(track, self._heard)
         said = found.streaming()
-        found.followers.add(follower)
+        follower.follow(found.channel)
         missed = None if since is None else track.after(since)
         if missed is None:
             return frames.snapshot(track.run_id, track.seq, track.snapshot(), [one.document() for one in said])
         told = [one.data for one in missed if one.data]
         return frames.events(track.run_id, track.seq, told + [orjson.dumps(one.delta(0)) for one in said if one.end])
 
-    async def _begin_all(self, since: int | None, follower: outbox.Outbox) -> AsyncGenerator[frames.Frame]:
+    async def _begin_all(self, since: int | None, follower: channel.Follower) -> AsyncGenerator[frames.Frame]:
         """The same for the stream of all runs."""
         while True:
             newest = await self._store.position()
@@ -169,7 +170,7 @@ class Hub:
             everyone = self._all
             if since is None:
                 everyone.flush()
-                everyone.followers.add(follower)
+                follower.follow(everyone.channel)
                 yield frames.listing(everyone.cursor, [summary(row) for row in rows])
                 return
             missed = everyone.after(since)
@@ -180,7 +181,7 @@ class Hub:
                 await asyncio.sleep(LOOK_SECONDS)  # the log is there already, and will be told in a moment
             elif missed is not None:
                 everyone.flush()
-                everyone.followers.add(follower)
+                follower.follow(everyone.channel)
                 yield frames.events(None, everyone.cursor, missed)
                 return
             else:
@@ -189,8 +190,8 @@ class Hub:
                     since = since if frame.cursor is None else frame.cursor
 
     @contextlib.contextmanager
-    def _following(self) -> Generator[outbox.Outbox]:
-        follower = outbox.Outbox()
+    def _following(self) -> Generator[channel.Follower]:
+        follower = channel.Follower()
         self._followers.add(follower)
         try:
             yield follower
@@ -198,17 +199,15 @@ class Hub:
             self._followers.discard(follower)
             self._leave(follower)
 
-    def _leave(self, follower: outbox.Outbox) -> None:
+    def _leave(self, follower: channel.Follower) -> None:
         """The client follows nothing any more; what nobody follows is not kept up to date."""
+        follower.leave()
         for run_id, one in tuple(self._runs.items()):
-            one.followers.discard(follower)
-            if not one.followers:
+            if not one.channel.followers:
                 one.close()
                 del self._runs[run_id]
-        if self._all is not None:
-            self._all.followers.discard(follower)
-            if not self._all.followers:
-                self._all = None
+        if self._all is not None and not self._all.channel.followers:
+            self._all = None
 
     # -- following the feed -------------------------------------------------------------------------------------------
 
@@ -257,7 +256,7 @@ class Hub:
                 for one in self._topics_of(partial.run_id):
                     one.say(partial)
             self._heard.fresh.clear()
-        for one in (*self._runs.values(), *(() if self._all is None else (self._all,))):
+        for one in self._topics():
             one.flush()
         return drained
 
@@ -278,18 +277,22 @@ class Hub:
         frame = frames.error(error, run_id)
         for one in self._topics_of(run_id):
             one.flush()
-            one.send(frame)
+            one.channel.send(frame)
         found = self._runs.pop(run_id, None)
-        for follower in () if found is None else found.followers:
+        for follower in () if found is None else found.channel.followers:
             follower.close()
 
     def _topics_of(self, run_id: str) -> tuple[topic.Topic, ...]:
         found = (self._runs.get(run_id), self._all)
         return tuple(one for one in found if one is not None)
 
+    def _topics(self) -> tuple[topic.Topic, ...]:
+        every: tuple[topic.Topic, ...] = tuple(self._runs.values())
+        return every if self._all is None else (*every, self._all)
+
     def _to_all(self, frame: frames.Frame) -> None:
-        for follower in self._followers:
-            follower.put(frame)
+        for one in self._topics():
+            one.channel.send(frame)
 
 
 def summary(row: log.RunRow) -> JsonObject:

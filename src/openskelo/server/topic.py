@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import orjson
 
-from openskelo.server import frames, outbox, partials
+from openskelo.server import channel, frames, partials
 from openskelo.server import track as tracking
 
 #: So many bytes of the stream of all runs are kept for those who come back after a moment.
@@ -24,7 +24,7 @@ class Topic:
     def __init__(self, run_id: str | None, cursor: int, heard: partials.Partials) -> None:
         self.run_id = run_id
         self.cursor = cursor
-        self.followers: set[outbox.Outbox] = set()
+        self.channel = channel.Channel()
         self._heard = heard
         self._said: weakref.WeakKeyDictionary[partials.Partial, int] = weakref.WeakKeyDictionary()
         self._waiting: list[bytes] = []
@@ -65,15 +65,9 @@ class Topic:
         """Send what waits. Only where nothing is half told: after `move`."""
         if not self._waiting:
             return
-        frame = frames.events(self.run_id, self.cursor, self._waiting)
+        self.channel.send(frames.events(self.run_id, self.cursor, self._waiting))
         self._waiting = []
         self._waiting_bytes = 0
-        self.send(frame)
-
-    def send(self, frame: frames.Frame) -> None:
-        """The same frame to every follower."""
-        for follower in self.followers:
-            follower.put(frame)
 
 
 class RunTopic(Topic):

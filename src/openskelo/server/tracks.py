@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from typing import cast
-
-import orjson
 
 from openskelo import errors
 from openskelo.contract import envelope
-from openskelo.kernel import codec, definition, events
-from openskelo.kernel.json import JsonObject
+from openskelo.engine import loading
+from openskelo.kernel import definition, events
 from openskelo.server import track
 from openskelo.stores import log
 
@@ -66,6 +63,10 @@ class Tracks:
         if own is None:
             raise _not_found(run_id)
 
+    async def fresh(self, run_id: str) -> track.Track:
+        """A track of the reader's own, before the run's first fact (NotFound, Corrupt)."""
+        return await self._make(run_id, await self._first(run_id))
+
     async def _again(self, added: log.Added, before: int) -> Sequence[track.Told]:
         """The same told once more: the track has gone on, and does not have it any more."""
         found: list[track.Told] = []
@@ -111,7 +112,7 @@ class Tracks:
     async def _workflow(self, name: str) -> definition.Workflow:
         found = self._workflows.pop(name, None)
         if found is None:
-            found = codec.decode(cast("JsonObject", orjson.loads(await self._store.blob(name))))
+            found = loading.restore(await self._store.blob(name))
         self._workflows[name] = found
         while len(self._workflows) > MAX_WORKFLOWS:
             del self._workflows[next(iter(self._workflows))]
