@@ -51,6 +51,23 @@ def test_retries_do_not_come_due_while_paused() -> None:
     ]
 
 
+def test_modes_are_changed_one_by_one_and_only_when_they_change() -> None:
+    stage = chain()
+    change = commands.ChangeMode(at=stage.at, by="nora", mode="INTERACTIVE")
+    assert (stage.step(change), stage.step(change)) == (["run.mode"], [])
+    assert (stage.run.mode, stage.run.global_mode) == ("INTERACTIVE", "IMPLEMENTATION")
+    assert stage.step(commands.ChangeMode(at=stage.at, by="nora", global_mode="PLANNING")) == ["run.mode"]
+    assert (stage.run.mode, stage.run.global_mode) == ("INTERACTIVE", "PLANNING")
+
+
+def test_a_run_that_becomes_interactive_asks_before_what_happens_once() -> None:
+    stage = Stage(flow(work("a"), work("b", after=("a",), effect="once")))
+    stage.create()
+    assert "b" not in stage.run.resolves
+    stage.step(commands.ChangeMode(at=stage.at, by="nora", mode="INTERACTIVE"))
+    assert "b" in stage.run.resolves
+
+
 def test_pausing_and_resuming_twice_is_the_same_as_once() -> None:
     stage = chain()
     assert stage.step(commands.ResumeRun(at=stage.at, by="nora")) == []

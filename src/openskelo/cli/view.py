@@ -167,6 +167,8 @@ def _run(kind: str, data: JsonObject) -> str:
             return f"run paused by {ink.one_line(str(data.get('by')))}"
         case "run.resumed":
             return "run resumed"
+        case "run.mode":
+            return f"{data.get('mode')} and {data.get('globalMode')}, by {ink.one_line(str(data.get('by')))}"
         case "run.stalled":
             return "makes no progress: the same result again and again"
         case "run.ending" if data.get("ending") != "ok":

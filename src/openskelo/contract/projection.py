@@ -125,6 +125,8 @@ class Projection:
                 for edge in self._edges.documents:
                     yield None, ("edge.created", {"edge": edge})
                 yield None, ("run.mode", {"mode": event.mode, "globalMode": event.global_mode})
+            case events.RunModeChanged():
+                yield None, ("run.mode", {"mode": event.mode, "globalMode": event.global_mode})
             case _:
                 pass
 

@@ -16,6 +16,7 @@ KEPT = frozenset(
         "run.recovered",
         "run.paused",
         "run.resumed",
+        "run.mode",
         "run.ended",
         "node.skipped",
         "node.finished",

@@ -337,6 +337,25 @@ class Engine:
             raise errors.Refused("the run has ended", code="RUN_ENDED")
         await self._driver.submit(actor, commands.PauseRun(at=self._driver.now(), by=by, reason=reason))
 
+    async def change(
+        self,
+        run_id: str,
+        *,
+        mode: Literal["AUTO", "INTERACTIVE"] | None = None,
+        global_mode: Literal["PLANNING", "IMPLEMENTATION"] | None = None,
+        by: str = "python",
+    ) -> None:
+        """Change a run's modes, wherever it is driven; None leaves one as it is (Refused when it has ended)."""
+        try:
+            actor = await self._take(run_id)
+        except errors.Busy:
+            await self._post(run_id, mail.mode_body(by, mode, global_mode))
+            return
+        if actor is None:
+            raise errors.Refused("the run has ended", code="RUN_ENDED")
+        command = commands.ChangeMode(at=self._driver.now(), by=by, mode=mode, global_mode=global_mode)
+        await self._driver.submit(actor, command)
+
     async def go_on(self, run_id: str, *, by: str = "python") -> None:
         """As `resume`, wherever the run is driven (Refused when it has ended)."""
         row = await self.store.row(run_id)

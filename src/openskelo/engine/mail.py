@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Literal, cast
 
 from openskelo import errors
 from openskelo.engine import actor as actors
@@ -37,6 +37,11 @@ def resume_body(by: str) -> JsonObject:
     return {"type": "resume", "by": by}
 
 
+def mode_body(by: str, mode: str | None, global_mode: str | None) -> JsonObject:
+    """A change of modes for the run's driver in another process."""
+    return {"type": "mode", "by": by, "mode": mode, "globalMode": global_mode}
+
+
 async def open_posted(store: wiring.Blobs, actor: actors.Actor, posted: log.PostedCommand, now: int) -> actors.Letter:
     """The letter in a posted command. One that cannot be carried out (any more) becomes a tick: it is taken out.
 
@@ -68,6 +73,13 @@ async def _command(store: wiring.Blobs, actor: actors.Actor, body: JsonObject, n
             return commands.CancelRun(at=now, by=cast("str", body["by"]), reason=cast("str | None", body.get("reason")))
         case "pause":
             return commands.PauseRun(at=now, by=cast("str", body["by"]), reason=cast("str", body["reason"]))
+        case "mode":
+            return commands.ChangeMode(
+                at=now,
+                by=cast("str", body["by"]),
+                mode=cast('Literal["AUTO", "INTERACTIVE"] | None', body["mode"]),
+                global_mode=cast('Literal["PLANNING", "IMPLEMENTATION"] | None', body["globalMode"]),
+            )
         case "resume":
             return commands.ResumeRun(at=now, by=cast("str", body["by"]))
         case _:

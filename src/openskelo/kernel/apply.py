@@ -55,6 +55,9 @@ def apply(run: Run, event: events.Event) -> None:
             _run_created(run, event)
         case events.RunRecovered():
             _run_recovered(run)
+        case events.RunModeChanged():
+            run.mode, run.global_mode = event.mode, event.global_mode
+            _learn_resolves(run)
         case events.RunStalled() | events.RunPaused() | events.RunResumed() | events.RunEnding() | events.RunEnded():
             _run_changed(run, event)
         case _:
@@ -81,14 +84,18 @@ def _run_created(run: Run, event: events.RunCreated) -> None:
     run.mode = event.mode
     run.global_mode = event.global_mode
     run.parent = event.parent
-    nodes = run.workflow.nodes
-    run.resolves = frozenset(key for key, node in nodes.items() if places.needs_resolution(run, node))
+    _learn_resolves(run)
     if run.course is not None:
         plan.begin(run, run.course, event)
         return
     for node in run.nodes.values():
         if node.waiting == 0:
             places.enter(run, node, event.at)
+
+
+def _learn_resolves(run: Run) -> None:
+    nodes = run.workflow.nodes
+    run.resolves = frozenset(key for key, node in nodes.items() if places.needs_resolution(run, node))
 
 
 def _run_changed(

@@ -154,6 +154,16 @@ class ResumeRun:
 
 
 @value
+class ChangeMode:
+    """Change the run's modes; None leaves one as it is."""
+
+    at: int
+    by: str
+    mode: Literal["AUTO", "INTERACTIVE"] | None = None
+    global_mode: Literal["PLANNING", "IMPLEMENTATION"] | None = None
+
+
+@value
 class CancelRun:
     at: int
     by: str
@@ -170,5 +180,6 @@ Command: TypeAlias = (
     | Recover
     | PauseRun
     | ResumeRun
+    | ChangeMode
     | CancelRun
 )

@@ -58,6 +58,9 @@ def decide(run: Run, command: commands.Command) -> tuple[events.Event, ...]:
         case commands.ResumeRun():
             _admit_person(command.by)
             return (events.RunResumed(at=command.at, by=command.by),) if run.paused is not None else ()
+        case commands.ChangeMode():
+            _admit_person(command.by)
+            return _change_mode(run, command)
         case commands.CancelRun():
             _admit_person(command.by, command.reason)
             return (_cancel(command),)
@@ -202,6 +205,13 @@ def _pause(run: Run, command: commands.PauseRun) -> tuple[events.Event, ...]:
     if run.paused is not None:
         return ()
     return (events.RunPaused(at=command.at, reason=command.reason, by=command.by),)
+
+
+def _change_mode(run: Run, command: commands.ChangeMode) -> tuple[events.Event, ...]:
+    mode, global_mode = command.mode or run.mode, command.global_mode or run.global_mode
+    if (mode, global_mode) == (run.mode, run.global_mode):
+        return ()
+    return (events.RunModeChanged(at=command.at, mode=mode, global_mode=global_mode, by=command.by),)
 
 
 def _cancel(command: commands.CancelRun) -> events.RunEnding:

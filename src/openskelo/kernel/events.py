@@ -287,6 +287,16 @@ class RunResumed:
 
 
 @value
+class RunModeChanged:
+    """The run's modes from now on: they hold for nodes that are entered and effects that start after it."""
+
+    at: int
+    mode: Literal["AUTO", "INTERACTIVE"]
+    global_mode: Literal["PLANNING", "IMPLEMENTATION"]
+    by: str
+
+
+@value
 class RunEnding:
     """The end is decided; what is in flight is being stopped."""
 
@@ -329,6 +339,7 @@ Event: TypeAlias = (
     | RunRecovered
     | RunPaused
     | RunResumed
+    | RunModeChanged
     | RunEnding
     | RunEnded
 )
@@ -338,6 +349,7 @@ TYPES: Mapping[str, type[Event]] = {
     "run.recovered": RunRecovered,
     "run.paused": RunPaused,
     "run.resumed": RunResumed,
+    "run.mode": RunModeChanged,
     "run.stalled": RunStalled,
     "run.ending": RunEnding,
     "run.ended": RunEnded,
