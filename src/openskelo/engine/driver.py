@@ -317,14 +317,12 @@ class Driver:
         When nothing else is under way the report is made durable here and now, which saves a trip through the loop;
         otherwise the loop gathers it with the reports of others into one append.
         """
-        task = cast("asyncio.Task[None]", asyncio.current_task())
-        clock = asyncio.get_running_loop().time
-        rest_at = clock() + RELAY_SECONDS
+        rest_at = 0.0
         while True:
             try:
-                if clock() >= rest_at:  # work that never waits must not keep everybody else waiting
+                if rest_at and time.monotonic() >= rest_at:  # work that never waits must not keep others waiting
                     await asyncio.sleep(0)
-                    rest_at = clock() + RELAY_SECONDS
+                    rest_at = time.monotonic() + RELAY_SECONDS
                 letter = await reporting.perform(self._store, self._performer, actor, flight, self.now)
             except errors.StoreError as error:  # what it came to cannot be kept: to the log it was cut
                 async with self.between_turns:
@@ -340,15 +338,16 @@ class Driver:
                 self.send(actor, letter)
                 return
             self._deliver(actor, letter)
-            following = await self._take_turn(task)
+            following = await self._take_turn()
             if following is None:
                 return
             actor, flight = following
+            rest_at = rest_at or time.monotonic() + RELAY_SECONDS
 
-    async def _take_turn(self, task: asyncio.Task[None]) -> tuple[actors.Actor, InFlight] | None:
+    async def _take_turn(self) -> tuple[actors.Actor, InFlight] | None:
         """Take the turn in a working task, which goes on with the first attempt that the turn starts."""
         async with self.between_turns:
-            self._relay = relay = _Relay(task)
+            self._relay = relay = _Relay(cast("asyncio.Task[None]", asyncio.current_task()))
             try:
                 await self._turn()
             except Exception as error:

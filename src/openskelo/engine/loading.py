@@ -12,7 +12,7 @@ import orjson
 
 from openskelo import errors
 from openskelo.contract import envelope, pruned
-from openskelo.kernel import codec, events
+from openskelo.kernel import codec, definition, events
 from openskelo.kernel import run as runs
 from openskelo.kernel.apply import apply
 from openskelo.stores import log
@@ -93,5 +93,12 @@ async def _begin(store: log.Log, run_id: str, first: bytes) -> runs.Run:
     event = _event(run_id, 1, first)
     if not isinstance(event, events.RunCreated):
         raise errors.Corrupt(f"the log of run {run_id} does not begin with run.created")
-    document = orjson.loads(await store.blob(event.definition))
-    return runs.new(run_id, codec.decode(document))
+    return runs.new(run_id, restore(await store.blob(event.definition)))
+
+
+def restore(data: bytes) -> definition.Workflow:
+    """The workflow that a run pinned: a store gives its bytes as they were written (Corrupt for any others)."""
+    try:
+        return codec.restore(orjson.loads(data))
+    except (ValueError, TypeError, LookupError, AttributeError) as error:
+        raise errors.Corrupt(f"a definition cannot be read: {error}") from error

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
-import orjson
-
 from openskelo import errors
 from openskelo.contract import envelope
 from openskelo.engine import loading
-from openskelo.kernel import codec, events
+from openskelo.kernel import events
 from openskelo.kernel import run as runs
 from openskelo.kernel.apply import apply
 from openskelo.stores import log
@@ -50,4 +48,4 @@ def _apply(run: runs.Run, seq: int, event: events.Event) -> None:
 async def _begin(store: log.Log, run_id: str, event: events.Event) -> runs.Run:
     if not isinstance(event, events.RunCreated):
         raise errors.Corrupt(f"the log of run {run_id} does not begin with run.created")
-    return runs.new(run_id, codec.decode(orjson.loads(await store.blob(event.definition))))
+    return runs.new(run_id, loading.restore(await store.blob(event.definition)))

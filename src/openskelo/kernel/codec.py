@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, fields, replace
-from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, cast
 
 from openskelo import errors
 from openskelo.kernel import definition
@@ -45,12 +45,22 @@ def decode(document: JsonObject) -> definition.Workflow:
     return cast("definition.Workflow", _WORKFLOW.decode(document))
 
 
+def restore(document: JsonObject) -> definition.Workflow:
+    """As `decode`, in half the time, for a document that is known to be one that `encode` gave: it is not checked."""
+    return cast("definition.Workflow", _built(_WORKFLOW)(document))
+
+
 @value
 class _Form:
-    """How a value is written and read."""
+    """How a value is written and read; `build` reads what is known to be right, and is None where JSON is as good."""
 
     encode: Callable[[object], Json]
     decode: Callable[[Json], object]
+    build: Callable[[Any], object] | None = None
+
+
+def _built(form: _Form) -> Callable[[Any], object]:
+    return form.build or _as_it_is
 
 
 def _invalid(what: str) -> errors.InvalidInput:
@@ -116,7 +126,10 @@ def _many(form: _Form) -> _Form:
             raise _invalid("a list is missing")
         return tuple([decode(part) for part in value])
 
-    return _Form(encode=encoder, decode=decoder)
+    def builder(parts: list[Json]) -> object:
+        return tuple(parts) if form.build is None else tuple([form.build(part) for part in parts])
+
+    return _Form(encode=encoder, decode=decoder, build=builder)
 
 
 def _map(form: _Form) -> _Form:
@@ -130,7 +143,10 @@ def _map(form: _Form) -> _Form:
             raise _invalid("a map is missing")
         return {key: form.decode(part) for key, part in value.items()}
 
-    return _Form(encode=encoder, decode=decoder)
+    def builder(parts: JsonObject) -> object:
+        return {key: _built(form)(part) for key, part in parts.items()}
+
+    return _Form(encode=encoder, decode=decoder, build=builder)
 
 
 def _ordered(form: _Form) -> _Form:
@@ -157,7 +173,7 @@ def _ordered(form: _Form) -> _Form:
             raise _invalid("a list of names has to be one")
         return named
 
-    return _Form(encode=encoder, decode=decoder)
+    return _Form(encode=encoder, decode=decoder, build=decoder)
 
 
 def _is_sorted(names: tuple[str, ...]) -> bool:
@@ -172,15 +188,19 @@ def _keyed(form: _Form) -> _Form:
         return listed.encode(tuple(cast("Mapping[str, object]", value).values()))
 
     def decoder(value: Json) -> object:
-        nodes = cast("tuple[definition.Node, ...]", listed.decode(value))
-        return {node.key: node for node in nodes}
+        return by_key(listed.decode(value))
 
-    return _Form(encode=encoder, decode=decoder)
+    def by_key(nodes: object) -> object:
+        return {node.key: node for node in cast("tuple[definition.Node, ...]", nodes)}
+
+    return _Form(encode=encoder, decode=decoder, build=lambda value: by_key(_built(listed)(value)))
 
 
 def _optional(form: _Form) -> _Form:
     """None, or a value; None is the default everywhere, so it is never written."""
-    return _Form(encode=form.encode, decode=lambda value: None if value is None else form.decode(value))
+    return _Form(
+        encode=form.encode, decode=lambda value: None if value is None else form.decode(value), build=form.build
+    )
 
 
 def _record(kind: type[_Value], forms: Mapping[str, _Form]) -> _Form:
@@ -189,6 +209,7 @@ def _record(kind: type[_Value], forms: Mapping[str, _Form]) -> _Form:
     needed = frozenset(name for name, default, _ in parts if default is MISSING)
     blank = {"hash": ""} if "hash" in forms else {}
     decoders = {name: form.decode for name, form in forms.items()}
+    builders = {name: form.build for name, form in forms.items() if form.build is not None}
 
     def encoder(value: object) -> Json:
         encoded: dict[str, Json] = {}
@@ -209,7 +230,14 @@ def _record(kind: type[_Value], forms: Mapping[str, _Form]) -> _Form:
             raise _invalid(f"a {kind.__name__} has other keys") from None
         return kind(**blank, **found) if "hash" not in found else kind(**found)
 
-    return _Form(encode=encoder, decode=decoder)
+    def builder(value: JsonObject) -> object:
+        found: dict[str, object] = {**blank, **value}
+        for name in value:
+            if name in builders:
+                found[name] = builders[name](found[name])
+        return kind(**found)
+
+    return _Form(encode=encoder, decode=decoder, build=builder)
 
 
 def _default(field: Field[object]) -> object:
@@ -218,7 +246,8 @@ def _default(field: Field[object]) -> object:
     return "" if field.name == "hash" else field.default
 
 
-_STRING, _INT, _FLOAT, _BOOL, _JSON = _plain(_text), _plain(_whole), _plain(_number), _plain(_flag), _plain(_as_it_is)
+_STRING, _INT, _BOOL, _JSON = _plain(_text), _plain(_whole), _plain(_flag), _plain(_as_it_is)
+_FLOAT = _Form(encode=_as_it_is, decode=_number, build=float)
 _TEXTS, _MAYBE_TEXT, _MAYBE_INT, _FREE = _many(_STRING), _optional(_STRING), _optional(_INT), _plain(_object)
 _COMPOSITION = _choice("all", "any")
 
