@@ -20,9 +20,11 @@ from typing import Literal
 
 from openskelo import errors
 from openskelo.cli import output, place
+from openskelo.contract import webhook
 from openskelo.executors import task
 from openskelo.handlers import secret
 from openskelo.providers import catalog, config
+from openskelo.stores import deliveries
 
 PARTS = {
     "orjson": "JSON",
@@ -59,6 +61,7 @@ def examine(args: argparse.Namespace) -> list[Finding]:
     findings.append(_project(where))
     checks: tuple[Callable[[task.Project], Finding], ...] = (_data_dir, _space, _locks, _sync, _secrets, _runs)
     findings += _providers(where)
+    findings += _webhooks(where)
     for check in checks:
         try:
             findings.append(check(where))
@@ -187,6 +190,46 @@ def _providers(where: task.Project) -> list[Finding]:
             hint = remedy or "mend skelo.yaml"
             found.append(Finding(name=f"provider {name}", state="warn", detail=f"{detail}: {what}", hint=hint))
     return found
+
+
+def _webhooks(where: task.Project) -> list[Finding]:
+    """Whether each webhook has what it needs, and what it is owed. Nothing is sent."""
+    if not where.webhooks:
+        return []
+    try:
+        owed = _owed(where)
+    except errors.OpenSkeloError as error:
+        return [Finding(name="webhooks", state="fail", detail=error.message, hint=error.hint)]
+    return [_webhook(where, hook, owed.get(hook.id)) for hook in where.webhooks]
+
+
+def _owed(where: task.Project) -> dict[str, deliveries.Backlog]:
+    if not (where.data_dir / deliveries.FILE).exists():
+        return {}
+    opened = deliveries.Deliveries(where.data_dir)
+    try:
+        return {found.hook: found for found in opened.backlog()}
+    finally:
+        opened.close()
+
+
+def _webhook(where: task.Project, hook: webhook.Webhook, owed: deliveries.Backlog | None) -> Finding:
+    name = f"webhook {hook.label}"
+    try:
+        for text in (hook.url, hook.secret):
+            secret.resolve(text, where.secrets)
+    except errors.AttemptFailed as error:
+        return Finding(name=name, state="warn", detail=error.message, hint=error.hint)
+    if owed is None:
+        return Finding(name=name, state="ok", detail=", ".join(hook.events))
+    detail = f"{owed.waiting} wait to be delivered"
+    hint = "a server (`skelo serve`) delivers them"
+    if owed.dead:
+        detail += f", {owed.dead} were given up"
+        hint = "mend what is wrong, then start the server anew: it tries them once more"
+    if owed.error:
+        detail += f"; last: {owed.error}"
+    return Finding(name=name, state="warn", detail=detail, hint=hint)
 
 
 def _runs(where: task.Project) -> Finding:

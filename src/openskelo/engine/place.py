@@ -28,6 +28,7 @@ def project_at(path: Path | str = ".", *, data_dir: Path | str | None = None) ->
         secrets=file.secrets,
         models=file.models,
         registry=file.registry,
+        webhooks=file.webhooks,
     )
 
 

@@ -13,6 +13,7 @@ from openskelo.kernel.json import Json, JsonObject
 from openskelo.value import value
 
 if TYPE_CHECKING:
+    from openskelo.contract import webhook
     from openskelo.providers import config
 
 
@@ -21,7 +22,7 @@ class Project:
     """What the project allows its nodes: roots and switches from `skelo.yaml`, all paths real and absolute.
 
     `models` are its providers and experts; None when the caller brings a provider, or there is none. `registry` is what
-    it lets its plans reach.
+    it lets its plans reach. `webhooks` are told by a server.
     """
 
     root: Path
@@ -33,6 +34,7 @@ class Project:
     secrets: Mapping[str, str] | None = None
     models: config.Config | None = None
     registry: registries.Registry = field(default_factory=registries.Registry)
+    webhooks: tuple[webhook.Webhook, ...] = ()
 
 
 @dataclass(slots=True)

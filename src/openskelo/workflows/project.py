@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from openskelo import errors
 from openskelo.handlers import registry
@@ -14,9 +15,12 @@ from openskelo.kernel.json import Json
 from openskelo.providers import config
 from openskelo.workflows import cursor, experts, problems, registries, source, suggest
 
+if TYPE_CHECKING:
+    from openskelo.contract import webhook
+
 FILE = "skelo.yaml"
 DATA_DIR = ".skelo"
-_KEYS = frozenset({"name", "data_dir", "write_roots", "read_roots", "allow", "secrets"})
+_KEYS = frozenset({"name", "data_dir", "write_roots", "read_roots", "allow", "secrets", "webhooks"})
 #: What no workflow has.
 _TELLING = (_KEYS - {"name"}) | experts.KEYS | registries.KEYS
 _REFERENCE = re.compile(r"\$\{env:[A-Za-z_][A-Za-z0-9_]*\}\Z")
@@ -36,6 +40,7 @@ class ProjectFile:
     secrets: Mapping[str, str] = field(default_factory=dict[str, str])
     models: config.Config = field(default_factory=config.embedded)
     registry: registry.Registry = field(default_factory=registry.Registry)
+    webhooks: tuple[webhook.Webhook, ...] = ()
 
 
 def find_root(path: Path) -> Path:
@@ -105,7 +110,16 @@ def _read(fields: cursor.Fields, root: Path) -> ProjectFile:
         secrets=_secrets(fields.get("secrets")),
         models=models,
         registry=registries.read(fields, root, named),
+        webhooks=_webhooks(fields.get("webhooks")),
     )
+
+
+def _webhooks(found: cursor.Cursor | None) -> tuple[webhook.Webhook, ...]:
+    if found is None:
+        return ()
+    from openskelo.workflows import webhooks  # noqa: PLC0415  few projects have any
+
+    return webhooks.read(found)
 
 
 def _secrets(found: cursor.Cursor | None) -> dict[str, str]:
