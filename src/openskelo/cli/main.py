@@ -55,6 +55,10 @@ GROUPS: dict[str, tuple[Command, ...]] = {
     ),
     "Set-up": (
         Command("model", "show the embedded model, or install it", "model"),
+    "Serve": (
+        Command("serve", "serve the contract over HTTP and keep runs going", "serve"),
+        Command("token", "say who may come in beyond this machine", "token"),
+    ),
         Command("prune", "take what went through old runs out of the data dir", "prune"),
         Command("doctor", "check this machine and project", "doctor"),
         Command("bench", "measure a durable step against this disk", "bench"),

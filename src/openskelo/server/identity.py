@@ -1,0 +1,57 @@
+"""Who a request comes from, and what they may do: set by the guard, asked for by routes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import cast
+
+from fastapi import Request
+from starlette.types import Scope
+
+from openskelo.server import problems, tokens
+
+_KEY = "openskelo.identity"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    """Somebody who was let in. `csrf` is there for who came with a cookie: changes must carry it along."""
+
+    name: str
+    role: tokens.Role
+    csrf: str | None = None
+
+
+def put(scope: Scope, who: Identity) -> None:
+    """Say whom a request comes from."""
+    scope[_KEY] = who
+
+
+def of(scope: Scope) -> Identity:
+    """Whom a request, or a socket, comes from: the guard has let them in."""
+    return cast("Identity", scope[_KEY])
+
+
+def may(who: Identity, role: tokens.Role) -> bool:
+    """Whether somebody may do what a role may."""
+    return tokens.ROLES.index(who.role) >= tokens.ROLES.index(role)
+
+
+def need(role: tokens.Role) -> Callable[[Request], Identity]:
+    """A dependency that gives who asks, and refuses those who have a lesser role."""
+
+    def who(request: Request) -> Identity:
+        found = of(request.scope)
+        if not may(found, role):
+            raise problems.Problem(
+                403, "ROLE_NOT_ALLOWED", f"{found.name} is {found.role}; this takes {role}", hint="use another token"
+            )
+        return found
+
+    return who
+
+
+VIEWER = need("viewer")
+APPROVER = need("approver")
+OPERATOR = need("operator")

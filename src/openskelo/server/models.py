@@ -1,0 +1,222 @@
+"""Documents of the REST interface that are no types of the contract: pages, bodies of orders, reports."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from openskelo.contract.wire import approval, artifact, edge, event, node, receipt, run
+from openskelo.contract.wire.document import Body, Document, Json, JsonObject, Timestamp, Uuid
+
+Reason = Annotated[str, Field(max_length=4000)]
+Path = Annotated[str, Field(min_length=1, max_length=1000)]
+
+
+class RunPage(Document):
+    """Runs, newest first. `nextCursor` is the `cursor` of the next page; null on the last one."""
+
+    runs: list[run.RunSummary]
+    next_cursor: str | None
+
+
+class ApprovalPage(Document):
+    """Open approvals in the order they were asked."""
+
+    approvals: list[approval.Approval]
+    next_cursor: str | None
+
+
+class NodeList(Document):
+    """The nodes of a run."""
+
+    nodes: list[node.Node]
+
+
+class EdgeList(Document):
+    """The edges of a run."""
+
+    edges: list[edge.Edge]
+
+
+class ItemPage(Document):
+    """Items of a foreach. `nextAfter` is the `after` of the next page; null on the last one."""
+
+    items: list[node.Item]
+    next_after: int | None
+
+
+class ArtifactList(Document):
+    """The artifacts of a run, oldest first."""
+
+    artifacts: list[artifact.Artifact]
+
+
+class Fact(Document):
+    """A line of the run's log: its envelope, and the links of its chain. A pruned one has `dataHash` for `data`."""
+
+    id: str
+    run_id: str
+    seq: int
+    ts: Timestamp
+    type: str
+    node_id: str | None = None
+    data: JsonObject | None = None
+    prev: str
+    hash: str
+
+
+class FactPage(Document):
+    """A page of a run's log, in order. `nextSeq` is the `since` of the next page; null when there is none yet."""
+
+    facts: list[Fact]
+    next_seq: int | None
+
+
+class Receipts(Document):
+    """The receipts of a run, and a digest that is equal for two runs of the same deterministic work."""
+
+    run_id: Uuid
+    digest: str
+    receipts: list[receipt.Receipt]
+
+
+class Verification(Document):
+    """Whether a run's record is whole and unaltered."""
+
+    run_id: str | None
+    intact: bool
+    ended: bool
+
+
+class Resolved(Document):
+    """An answer was taken and is durable."""
+
+    approval_id: Uuid
+    run_id: Uuid
+    status: approval.Answer
+    by: str
+
+
+class Problem(Document):
+    """Something wrong with a workflow file, and where."""
+
+    file: str
+    line: int
+    column: int
+    code: str
+    message: str
+    path: str
+    hint: str | None
+
+
+class WorkflowFile(Document):
+    """A workflow file of the project; `path` is relative to the project's root."""
+
+    path: str
+    name: str
+    kind: Literal["blocks", "plan", "pipeline"]
+    description: str
+
+
+class WorkflowList(Document):
+    """The workflow files of the project, by path."""
+
+    workflows: list[WorkflowFile]
+
+
+class Checked(Document):
+    """What is wrong with a workflow; `hash` is what a run of it would pin."""
+
+    valid: bool
+    name: str | None
+    hash: str | None
+    problems: list[Problem]
+    warnings: list[Problem]
+
+
+class Explanation(Document):
+    """A workflow taken apart: its ports, blocks, edges and layers, and what a run of it would take."""
+
+    name: str
+    description: str
+    hash: str
+    inputs: list[JsonObject]
+    outputs: dict[str, str]
+    layers: list[list[str]]
+    blocks: list[JsonObject]
+    edges: list[JsonObject]
+    totals: JsonObject
+
+
+class Health(Document):
+    """The server answers, and its data dir can be read."""
+
+    status: Literal["ok"]
+
+
+class Version(Document):
+    """Which program this is, and which contract it speaks."""
+
+    version: str
+    contract_version: Literal["1"]
+
+
+class Session(Document):
+    """Who asks. `csrfToken` is there for sessions of browsers: changes carry it as `X-CSRF-Token`."""
+
+    name: str
+    role: Literal["viewer", "approver", "operator"]
+    csrf_token: str | None
+
+
+class WorkflowBody(Body):
+    """A workflow: a file of the project, or a document."""
+
+    workflow: Path | None = None
+    document: dict[str, Json] | None = None
+
+    @model_validator(mode="after")
+    def _one(self) -> WorkflowBody:
+        if (self.workflow is None) == (self.document is None):
+            raise ValueError("give either workflow (a path) or document")
+        return self
+
+
+class StartBody(Body):
+    """A run to begin: a workflow file of the project, or a workflow as a document, with its inputs."""
+
+    workflow: Path | None = None
+    document: dict[str, Json] | None = None
+    inputs: dict[str, Json] = Field(default_factory=dict[str, Json])
+    mode: run.Mode = "AUTO"
+    global_mode: run.GlobalMode = "IMPLEMENTATION"
+
+    @model_validator(mode="after")
+    def _at_most_one(self) -> StartBody:
+        if self.workflow is not None and self.document is not None:
+            raise ValueError("give workflow (a path) or document, not both")
+        return self
+
+
+class ExplainBody(WorkflowBody):
+    """A workflow, and how many items a foreach is counted with."""
+
+    items: Annotated[int, Field(ge=0, le=1_000_000)] = 10
+
+
+class OrderBody(Body):
+    """Why, for the record."""
+
+    reason: Reason | None = None
+
+
+class ForkBody(Body):
+    """From which node (its key or id) a new run does things again, and what changes: inputs of the node or the run."""
+
+    node: Annotated[str, Field(min_length=1, max_length=200)]
+    inputs: dict[str, Json] = Field(default_factory=dict[str, Json])
+    workflow: Path | None = None
+
+
+EventPage = event.EventPage

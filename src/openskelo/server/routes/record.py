@@ -1,0 +1,53 @@
+"""The record of a run: its events, its log, its receipts, and whether all of it is intact."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
+
+from openskelo import errors
+from openskelo.contract import receipts
+from openskelo.engine import verify
+from openskelo.kernel.json import JsonObject
+from openskelo.server import answers, models, problems
+from openskelo.server.bodies import Route
+from openskelo.server.desk import VIEWERS, Here
+from openskelo.server.params import RunId, Since
+
+router = APIRouter(prefix="/api/runs/{run_id}", tags=["record"], route_class=Route, dependencies=VIEWERS)
+Facts = Annotated[int, Query(ge=1, le=2000, description="what at most so many facts tell")]
+
+
+@router.get("/events", response_model=models.EventPage | models.FactPage, responses=problems.responses(404))
+async def list_events(
+    desk: Here,
+    run_id: RunId,
+    since: Since = 0,
+    limit: Facts = 200,
+    facts: Annotated[bool, Query(description="the log itself instead of the stream")] = False,
+) -> Response:
+    """The run's events in order, the same as its stream tells; with `facts` the lines of its log, as they are."""
+    if facts:
+        page = await desk.views.facts(run_id, since, limit)
+        return answers.joined("facts", page.events, {"nextSeq": page.next_seq})
+    page = await desk.views.events(run_id, since, limit)
+    return answers.joined("events", page.events, {"nextSeq": page.next_seq})
+
+
+@router.get("/receipts", response_model=models.Receipts, responses=problems.responses(404))
+async def list_receipts(desk: Here, run_id: RunId) -> Response:
+    """The receipts of the run's attempts, in order."""
+    if await desk.engine.store.row(run_id) is None:
+        raise errors.NotFound(f"there is no run {run_id}", code="RUN_NOT_FOUND", hint="GET /api/runs lists them")
+    found: list[JsonObject] = []
+    async for lines in desk.engine.store.read(run_id):
+        found += receipts.collect(lines)
+    return answers.document({"runId": run_id, "digest": receipts.digest(found), "receipts": found})
+
+
+@router.get("/verify", response_model=models.Verification, responses=problems.responses(404))
+async def verify_run(desk: Here, run_id: RunId) -> Response:
+    """Whether the run's record is whole and unaltered: its lines, its blobs, its `events.jsonl`, its signature."""
+    proved = await verify.verify_run(desk.engine.store, run_id, data_dir=desk.engine.project.data_dir)
+    return answers.document(proved.document())
