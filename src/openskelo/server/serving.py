@@ -7,6 +7,7 @@ import contextlib
 import signal
 import socket
 from collections.abc import Awaitable, Callable, Generator
+from typing import cast
 
 import uvicorn
 from fastapi import FastAPI
@@ -62,10 +63,16 @@ async def serve(app: FastAPI, listening: socket.socket, *, ready: Callable[[], A
         proxy_headers=False,
     )
     server = _Server(config, ready)
+    app.state.server = server
     with _signals(server):
         await server.serve(sockets=[listening])
     if not server.started:
         raise errors.StoreError("the server could not start; its log says more", code="SERVER_FAILED")
+
+
+def stop(app: FastAPI) -> None:
+    """Ask the server of an app to end, as a signal would."""
+    cast("uvicorn.Server", app.state.server).should_exit = True
 
 
 class _Server(uvicorn.Server):

@@ -13,7 +13,7 @@ import contextlib
 import logging
 import random
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -104,6 +104,11 @@ class Teller:
         """Let another process go on."""
         self._owed.close()
         self._turn.leave()
+
+    @property
+    def hooks(self) -> Sequence[webhook.Webhook]:
+        """Whom this tells."""
+        return self._project.webhooks
 
     @property
     def position(self) -> int | None:

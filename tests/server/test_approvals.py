@@ -1,0 +1,91 @@
+"""Approvals over REST: listed, answered once, by somebody who is named, within the form."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import httpx
+import pytest
+
+from openskelo.contract.wire import approval as wire
+from openskelo.kernel.json import Json
+from tests.server import house
+
+NOBODY = "00000000-0000-4000-8000-000000000000"
+
+
+def test_open_approvals_are_listed_and_paged(tmp_path: Path) -> None:
+    with house.open_house(tmp_path / "own") as home, home.client() as client:
+        runs = [house.start(client)["id"] for _ in range(3)]
+        wanted = [house.asked(client, run_id)["id"] for run_id in runs]
+        page = client.get("/api/approvals", params={"limit": 2}).json()
+        rest = client.get("/api/approvals", params={"cursor": page["nextCursor"]}).json()
+        found = page["approvals"] + rest["approvals"]
+        assert (sorted(one["id"] for one in found), rest["nextCursor"]) == (sorted(wanted), None)
+        for one in found:
+            wire.Approval.model_validate(one)
+            assert client.get(f"/api/approvals/{one['id']}").json() == one
+            shown = client.get(f"/api/runs/{one['runId']}").json()["approvals"][one["id"]]
+            assert shown == one
+
+
+def test_an_answered_approval_is_closed_for_good(client: httpx.Client) -> None:
+    approval = house.asked(client, house.start(client)["id"])
+    assert house.resolve(client, approval["id"]).status_code == 200
+    assert house.problem(house.resolve(client, approval["id"])) == (409, "APPROVAL_CLOSED")
+    assert house.problem(client.get(f"/api/approvals/{approval['id']}")) == (410, "APPROVAL_CLOSED")
+
+
+def test_an_unknown_approval_is_not_found(client: httpx.Client) -> None:
+    assert house.problem(house.resolve(client, NOBODY)) == (404, "APPROVAL_NOT_FOUND")
+    assert house.problem(client.get(f"/api/approvals/{NOBODY}")) == (404, "APPROVAL_NOT_FOUND")
+
+
+@pytest.mark.parametrize("values", [{"text": "x"}, {"text": 3}, {"other": "long enough"}])
+def test_modified_values_must_fit_the_form(client: httpx.Client, values: dict[str, Json]) -> None:
+    approval = house.asked(client, house.start(client)["id"])
+    answer = house.resolve(client, approval["id"], "modified", modifiedArgs=values)
+    assert house.problem(answer) == (422, "APPROVAL_INVALID")
+    assert client.get(f"/api/approvals/{approval['id']}").status_code == 200
+
+
+def test_modified_values_are_used(client: httpx.Client) -> None:
+    run_id = house.start(client)["id"]
+    answer = house.resolve(client, house.asked(client, run_id)["id"], "modified", modifiedArgs={"text": "better"})
+    assert answer.json()["status"] == "modified"
+    done = house.until(client, run_id, lambda found: found["ending"] is not None)
+    assert done["outputs"] == {"text": "published better"}
+
+
+def test_a_denial_ends_the_run_and_says_who(client: httpx.Client) -> None:
+    run_id = house.start(client)["id"]
+    house.resolve(client, house.asked(client, run_id)["id"], "denied", reason="not good")
+    done = house.until(client, run_id, lambda found: found["ending"] is not None)
+    assert done["ending"] == "denied"
+    events = client.get(f"/api/runs/{run_id}/events").json()["events"]
+    (resolved,) = [event for event in events if event["type"] == "approval.resolved"]
+    assert (resolved["by"], resolved["resolution"]["status"]) == ("ann", "denied")
+
+
+def test_an_answer_with_another_digest_is_refused(client: httpx.Client) -> None:
+    approval = house.asked(client, house.start(client)["id"])
+    path = f"/api/approvals/{approval['id']}/resolve"
+    body = {"resolution": {"status": "approved"}, "digest": "sha256:" + "0" * 64}
+    assert house.problem(client.post(path, json=body)) == (409, "APPROVAL_DIGEST")
+    assert client.post(path, json={**body, "digest": approval["digest"]}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"resolution": {"status": "maybe"}},
+        {"resolution": {"status": "approved", "by": "somebody else"}},
+        {"resolution": {"status": "approved"}, "runId": NOBODY},
+        {"resolution": {"status": "approved", "modifiedArgs": []}},
+    ],
+)
+def test_an_answer_that_is_none_is_refused(client: httpx.Client, body: object) -> None:
+    approval = house.asked(client, house.start(client)["id"])
+    answer = client.post(f"/api/approvals/{approval['id']}/resolve", json=body)
+    assert house.problem(answer) == (422, "REQUEST_INVALID")

@@ -1,0 +1,104 @@
+"""`Idempotency-Key`: done once, answered alike, over restarts too."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from pathlib import Path
+
+import httpx
+import pytest
+
+from openskelo.server import idempotency, tokens
+from tests.server import house
+
+BODY = {"workflow": "each.yaml", "inputs": {"words": ["a"]}}
+
+
+def _post(client: httpx.Client, key: str, body: object = BODY) -> httpx.Response:
+    return client.post("/api/runs", json=body, headers={"idempotency-key": key})
+
+
+def test_the_same_request_is_done_once(client: httpx.Client) -> None:
+    first, second = _post(client, "once"), _post(client, "once")
+    assert (first.status_code, second.status_code, second.content) == (201, 201, first.content)
+    assert second.headers["idempotent-replayed"] == "true"
+    assert second.headers["location"] == first.headers["location"]
+    assert _post(client, "another").json()["id"] != first.json()["id"]
+
+
+def test_another_request_with_the_same_key_is_refused(client: httpx.Client) -> None:
+    assert _post(client, "taken").status_code == 201
+    other = _post(client, "taken", {"workflow": "review.yaml"})
+    assert house.problem(other) == (409, "IDEMPOTENCY_CONFLICT")
+
+
+def test_an_error_is_answered_alike(client: httpx.Client) -> None:
+    wrong = {"workflow": "each.yaml"}
+    first, second = _post(client, "wrong", wrong), _post(client, "wrong", wrong)
+    assert house.problem(first) == (422, "INPUT_MISSING")
+    assert (second.status_code, second.content) == (422, first.content)
+
+
+def test_requests_that_come_together_are_done_once(home: house.House) -> None:
+    async def all_at_once() -> set[str]:
+        async with httpx.AsyncClient(base_url=home.url) as client:
+            asking = [client.post("/api/runs", json=BODY, headers={"idempotency-key": "crowd"}) for _ in range(8)]
+            return {answer.json()["id"] for answer in await asyncio.gather(*asking)}
+
+    assert len(asyncio.run(all_at_once())) == 1
+
+
+def test_the_answer_is_the_same_after_a_restart(tmp_path: Path) -> None:
+    with house.open_house(tmp_path / "own") as home, home.client() as client:
+        first = _post(client, "kept")
+    with house.open_house(tmp_path / "own") as home, home.client() as client:
+        second = _post(client, "kept")
+        assert second.content == first.content
+        assert len(client.get("/api/runs").json()["runs"]) == 1
+
+
+def test_a_request_that_was_cut_before_its_answer_was_kept_finds_its_run(tmp_path: Path) -> None:
+    with house.open_house(tmp_path / "own") as home, home.client() as client:
+        first = _post(client, "cut").json()["id"]
+
+        async def forget_the_answer() -> None:
+            store = home.engine.store
+            key = "idempotency:" + hashlib.sha256(b"ann\ncut").hexdigest()
+            known = await store.noted(key)
+            assert known is not None
+            await store.note(key, {**known, "answer": None, "at": 0, "owner": "dead"}, at=1)
+
+        home.run(forget_the_answer())
+        again = _post(client, "cut")
+        assert (again.status_code, again.json()["id"]) == (201, first)
+        assert len(client.get("/api/runs").json()["runs"]) == 1
+
+
+def test_answers_are_to_one_person_only(tmp_path: Path) -> None:
+    made: dict[str, str] = {}
+    roles: dict[str, tokens.Role] = {"olga": "operator", "oleg": "operator"}
+    with (
+        house.open_house(tmp_path / "own", house.demanding, roles, made) as home,
+        home.client(made["olga"]) as olga,
+        home.client(made["oleg"]) as oleg,
+    ):
+        assert _post(olga, "same").json()["id"] != _post(oleg, "same").json()["id"]
+
+
+@pytest.mark.parametrize("key", ["", "x" * 256, "a\tb"])
+def test_a_key_that_is_none_is_refused(client: httpx.Client, key: str) -> None:
+    assert house.problem(_post(client, key)) == (422, "IDEMPOTENCY_KEY")
+
+
+def test_old_answers_are_forgotten(home: house.House, client: httpx.Client) -> None:
+    _post(client, "old")
+
+    async def age() -> int:
+        store = home.engine.store
+        await store.note("idempotency:aged", {"fingerprint": "x"}, at=1)
+        await idempotency.Idempotency(store).forget_old()
+        return 0 if await store.noted("idempotency:aged") is None else 1
+
+    assert home.run(age()) == 0
+    assert _post(client, "old").headers["idempotent-replayed"] == "true"
