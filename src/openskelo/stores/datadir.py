@@ -20,14 +20,21 @@ from openskelo.stores import faults, sqlite, statements, wal
 VERSION = 2
 
 
-def open_log(data_dir: Path) -> sqlite.SqliteLog:
-    """The log of a data dir, which is made if it is missing and migrated if it is older (StoreVersion if newer)."""
+def open_log(data_dir: Path, *, timed: bool = False) -> sqlite.SqliteLog:
+    """The log of a data dir, which is made if it is missing and migrated if it is older (StoreVersion if newer).
+
+    A `timed` one notes how long its commits take (`timed.TimedLog`).
+    """
     if _version(data_dir) != VERSION:
         _make_ready(data_dir)
     elif not (data_dir / "log.db").exists():
         # SQLite would make an empty one, and every run would silently be gone.
         raise errors.Corrupt(f"{data_dir / 'log.db'} is missing", hint="restore the data dir from a copy")
-    return sqlite.SqliteLog(data_dir)
+    if not timed:
+        return sqlite.SqliteLog(data_dir)
+    from openskelo.stores import timed as timing  # noqa: PLC0415  for servers only
+
+    return timing.TimedLog(data_dir)
 
 
 def exists(data_dir: Path) -> bool:

@@ -94,6 +94,19 @@ class Swept:
     bytes: int = 0
 
 
+@value
+class Tally:
+    """Where everything stands: runs by status and ending, open approvals, and commands that nobody has taken.
+
+    `waiting_since` is when the run that has waited longest for a person began to.
+    """
+
+    runs: Mapping[tuple[str, str | None], int]
+    approvals: int = 0
+    waiting_since: int | None = None
+    commands: int = 0
+
+
 def check_run_id(run_id: str) -> None:
     """Refuse (InvalidInput) an id that could not be the name of a folder. Run ids are UUIDs."""
     if not _RUN_ID.fullmatch(run_id):
@@ -172,6 +185,10 @@ class Log(Protocol):
         Those that have `text` in their name (upper and lower case of ASCII letters alike) or id, and come after the
         run `before` in that order; none come after one that is not listed.
         """
+        ...
+
+    async def tally(self) -> Tally:
+        """Where everything stands, counted now."""
         ...
 
     async def approvals(

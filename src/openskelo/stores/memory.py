@@ -6,6 +6,7 @@ Several `MemoryLog`s may share one `MemoryData`, as several processes share a da
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -170,6 +171,18 @@ class MemoryLog:
         wanted = None if text is None else log.folded(text)
         found = [row for row in listed if (status is None or row.status == status) and _has(row, wanted)]
         return found[offset : offset + limit]
+
+    async def tally(self) -> log.Tally:
+        """Where everything stands, counted now."""
+        data = self._data
+        asking = {row.run_id for row in data.approvals.values()}
+        since = [row.updated_at for row in data.rows.values() if row.run_id in asking]
+        return log.Tally(
+            runs=Counter((row.status, row.ending) for row in data.rows.values()),
+            approvals=len(data.approvals),
+            waiting_since=min(since, default=None),
+            commands=len(data.commands),
+        )
 
     async def approvals(
         self, run_id: str | None = None, *, limit: int | None = None, after: str | None = None

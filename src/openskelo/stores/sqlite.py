@@ -155,6 +155,12 @@ class SqliteLog:
                 rows = self._all("read_unfinished_listings", *found, status)
         return [_run_row(row) for row in rows]
 
+    async def tally(self) -> log.Tally:
+        """Where everything stands, counted now."""
+        approvals, since, commands = self._one("tally_waiting") or (0, None, 0)
+        runs = {(status, ending): count for status, ending, count in self._all("tally_runs")}
+        return log.Tally(runs=runs, approvals=approvals, waiting_since=since, commands=commands)
+
     async def approvals(
         self, run_id: str | None = None, *, limit: int | None = None, after: str | None = None
     ) -> Sequence[log.ApprovalRow]:

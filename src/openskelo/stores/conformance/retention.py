@@ -127,7 +127,24 @@ async def a_value_that_was_swept_can_be_kept_again(open_log: rig.Open) -> None:
         rig.same([await store.blob(name), len(await rig.lines(store, rig.RUN))], [_SMALL, 2])
 
 
+async def everything_is_counted(open_log: rig.Open) -> None:
+    """Runs by status and ending, what waits for people and since when, and what waits for drivers."""
+    async with rig.opened(open_log) as store:
+        rig.same(await store.tally(), log.Tally(runs={}))
+        waiting = rig.row(rig.RUN, 5, status="paused", updated_at=7)
+        ended = rig.row(rig.OTHER, 1, status="failed", ending="denied")
+        asked = (rig.approval("a"), rig.approval("b"))
+        await store.append([rig.append(0, b"1", row=waiting, opened=asked)])
+        await store.append([rig.append(0, b"1", run_id=rig.OTHER, row=ended)])
+        await store.post(rig.RUN, {"type": "cancel"})
+        rig.same(
+            await store.tally(),
+            log.Tally(runs={("paused", None): 1, ("failed", "denied"): 1}, approvals=2, waiting_since=7, commands=1),
+        )
+
+
 CHECKS: tuple[rig.Check, ...] = (
+    everything_is_counted,
     lines_are_rewritten_in_place,
     a_line_that_cannot_be_shortened_stops_it,
     an_erased_run_is_gone,

@@ -83,3 +83,12 @@ SELECT document FROM notes WHERE key = ?;
 -- name: drop_notes
 -- Removes the documents of keys between two that were kept before a time.
 DELETE FROM notes WHERE at < ?3 AND key >= ?1 AND key < ?2;
+
+-- name: tally_runs
+-- How many runs there are in each status and ending.
+SELECT status, ending, count(*) FROM runs WHERE created_at IS NOT NULL GROUP BY status, ending;
+
+-- name: tally_waiting
+-- How many approvals are open, since when the first of their runs waits, and how many commands wait.
+SELECT count(*), min(runs.updated_at), (SELECT count(*) FROM commands)
+FROM approvals LEFT JOIN runs ON runs.run_id = approvals.run_id;
