@@ -1,4 +1,4 @@
-"""Plans through the real engine: a project on disk, its tools, checkers, transforms, contexts and modes, and the log."""
+"""Plans through the real engine: a project on disk, its tools, checkers, transforms, contexts, modes, and the log."""
 
 from __future__ import annotations
 
