@@ -148,7 +148,7 @@ def test_runs_are_listed_paged_and_searched(tmp_path: Path) -> None:
 def test_events_are_paged_and_give_the_snapshot(client: httpx.Client) -> None:
     run_id = house.start(client)["id"]
     house.asked(client, run_id)
-    told: list[dict[str, object]] = []
+    told: list[house.Answer] = []
     since: int | None = 0
     while since is not None:
         page = client.get(f"/api/runs/{run_id}/events", params={"since": since, "limit": 2}).json()

@@ -202,7 +202,7 @@ def test_a_session_needs_its_csrf_token_for_changes(locked: Locked) -> None:
         assert locked.made["olga"] not in cookie
         session = browser.get("/api/session").json()
         assert (session["name"], session["role"]) == ("olga", "operator")
-        body = {"workflow": "each.yaml", "inputs": {"words": []}}
+        body: house.Answer = {"workflow": "each.yaml", "inputs": {"words": []}}
         assert house.problem(browser.post("/api/runs", json=body)) == (403, "CSRF_TOKEN")
         wrong = browser.post("/api/runs", json=body, headers={"x-csrf-token": "0" * 64})
         assert house.problem(wrong) == (403, "CSRF_TOKEN")
@@ -215,7 +215,7 @@ def test_a_session_needs_its_csrf_token_for_changes(locked: Locked) -> None:
 @pytest.mark.parametrize("cookie", ["x", "a.b", "é", ".", "eyJ9." + "0" * 64, "=" * 10, '"'])
 def test_a_forged_cookie_is_no_session(locked: Locked, cookie: str) -> None:
     with locked.home.client() as browser:
-        answer = browser.get("/api/runs", headers={"cookie": f"skelo_session={cookie}".encode()})
+        answer = browser.get("/api/runs", headers=[(b"cookie", f"skelo_session={cookie}".encode())])
         assert house.problem(answer) == (401, "TOKEN_REQUIRED")
 
 

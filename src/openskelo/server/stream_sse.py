@@ -9,7 +9,7 @@ from typing import Annotated
 from fastapi import APIRouter, Header, Query
 from fastapi.responses import StreamingResponse
 
-from openskelo.server import client_messages
+from openskelo.server import client_messages, problems
 from openskelo.server import hub as hubs
 
 
@@ -17,7 +17,12 @@ def router(hub: hubs.Hub) -> APIRouter:
     """The route. Errors before the first byte leave as what they are (NotFound, InvalidInput, Busy)."""
     routes = APIRouter()
 
-    @routes.get("/api/stream", response_class=StreamingResponse, tags=["stream"])
+    @routes.get(
+        "/api/stream",
+        response_class=StreamingResponse,
+        tags=["stream"],
+        responses={200: {"content": {"text/event-stream": {}}}, **problems.responses(404, 409)},
+    )
     async def stream(
         run_id: Annotated[str | None, Query(alias="runId")] = None,
         since: Annotated[str | None, Query()] = None,

@@ -1,0 +1,197 @@
+"""`skelo serve` as a process: it says where it is, ends cleanly, and goes on with what was left, whoever left it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Generator
+from pathlib import Path
+
+import httpx
+import pytest
+import yaml
+
+from openskelo.kernel.json import Json
+from tests.server import house
+
+SLOW: dict[str, Json] = {
+    "name": "slow",
+    "blocks": [
+        {
+            "id": f"s{number}",
+            "mode": "deterministic",
+            "after": [f"s{number - 1}"] if number else [],
+            "outputs": {"n": "integer"},
+            "deterministic": {"handler": "handlers.py:slow"},
+        }
+        for number in range(6)
+    ],
+    "outputs": {"n": "s5.n"},
+}
+HANDLERS = """
+import time
+from pathlib import Path
+
+def slow(ctx):
+    time.sleep(0.15)
+    return {"n": int(ctx.block_id[1:])}
+"""
+AFTER: dict[str, Json] = {
+    "id": "after",
+    "mode": "deterministic",
+    "inputs": {"go": {"type": "boolean", "from": "ask.approved"}},
+    "outputs": {"go": "boolean"},
+    "deterministic": {"handler": "builtin:pass"},
+}
+ASKING: dict[str, Json] = {
+    "name": "asking",
+    "blocks": [
+        {"id": "ask", "mode": "approval", "outputs": {"approved": "boolean"}, "approval": {"prompt": "Go on?"}},
+        AFTER,
+    ],
+    "outputs": {"go": "after.go"},
+}
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "skelo.yaml").write_text("name: served\n")
+    (tmp_path / "handlers.py").write_text(HANDLERS)
+    question: dict[str, Json] = {
+        "id": "ask",
+        "mode": "approval",
+        "outputs": {"approved": "boolean"},
+        "approval": {"prompt": "Quick?", "timeout_sec": 2, "on_timeout": "approve"},
+    }
+    expiring: dict[str, Json] = {**ASKING, "name": "expiring", "blocks": [question, AFTER]}
+    for name, document in (("slow", SLOW), ("asking", ASKING), ("expiring", expiring)):
+        (tmp_path / f"{name}.yaml").write_text(yaml.safe_dump(document))
+    return tmp_path
+
+
+def skelo(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "openskelo.cli.main", *arguments], cwd=root, capture_output=True, text=True, check=False
+    )
+
+
+@contextlib.contextmanager
+def served(root: Path, *arguments: str) -> Generator[tuple[subprocess.Popen[str], httpx.Client]]:
+    """A server process and a client of it; the process is ended if the test has not done that."""
+    command = [sys.executable, "-m", "openskelo.cli.main", "serve", "--port", "0", "--json", *arguments]
+    process = subprocess.Popen(
+        command, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ}
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    try:
+        text = ""
+        while not text.endswith("}\n"):
+            line = process.stdout.readline()
+            assert line, process.stderr.read()
+            text += line
+        with httpx.Client(base_url=json.loads(text)["url"], timeout=20) as client:
+            yield process, client
+    finally:
+        if process.poll() is None:
+            process.terminate()
+            process.wait(20)
+        process.stdout.close()
+        process.stderr.close()
+
+
+def stop(process: subprocess.Popen[str], number: int) -> int:
+    process.send_signal(number)
+    return process.wait(20)
+
+
+def test_a_server_that_is_stopped_loses_nothing_and_the_next_goes_on(root: Path) -> None:
+    with served(root) as (process, client):
+        run_id = house.start(client, "slow.yaml")["id"]
+        house.until(client, run_id, lambda found: found["seq"] > 4)
+        assert stop(process, signal.SIGTERM) == 0
+    shown = json.loads(skelo(root, "show", run_id, "--json").stdout)
+    assert (shown["status"], shown["ending"]) == ("paused", None)
+    with served(root) as (_, client):
+        done = house.until(client, run_id, lambda found: found["ending"] is not None)
+        assert (done["ending"], done["outputs"]) == ("ok", {"n": 5})
+        assert client.get(f"/api/runs/{run_id}/verify").json()["intact"] is True
+
+
+def test_a_server_that_is_killed_leaves_runs_that_the_next_takes_up(root: Path) -> None:
+    with served(root) as (process, client):
+        run_id = house.start(client, "slow.yaml")["id"]
+        house.until(client, run_id, lambda found: found["seq"] > 4)
+        assert stop(process, signal.SIGKILL) == -9
+    with served(root) as (_, client):
+        done = house.until(client, run_id, lambda found: found["ending"] is not None)
+        assert (done["ending"], done["outputs"]) == ("ok", {"n": 5})
+
+
+def test_an_answer_in_a_terminal_continues_a_run_of_the_server(root: Path) -> None:
+    with served(root) as (_, client):
+        run_id = house.start(client, "asking.yaml")["id"]
+        approval = house.asked(client, run_id)["id"]
+        time.sleep(3.5)  # so long that the server has put the run aside
+        answered = skelo(root, "approve", approval, "--json")
+        assert answered.returncode == 0, answered.stderr
+        done = house.until(client, run_id, lambda found: found["ending"] is not None)
+        assert (done["ending"], done["outputs"]) == ("ok", {"go": True})
+
+
+def test_a_run_that_a_terminal_left_waiting_is_continued_by_the_server(root: Path) -> None:
+    left = skelo(root, "run", "asking.yaml", "--json")
+    assert left.returncode == 3
+    run_id = json.loads(left.stdout)["runId"]
+    with served(root) as (_, client):
+        assert house.resolve(client, house.asked(client, run_id)["id"]).status_code == 200
+        done = house.until(client, run_id, lambda found: found["ending"] is not None)
+        assert done["ending"] == "ok"
+
+
+def test_a_question_that_expires_is_answered_by_the_clock_of_the_server(root: Path) -> None:
+    left = skelo(root, "run", "expiring.yaml", "--json")
+    assert left.returncode == 3, left.stderr
+    with served(root) as (_, client):
+        run_id = json.loads(left.stdout)["runId"]
+        done = house.until(client, run_id, lambda found: found["ending"] is not None)
+        assert done["ending"] == "ok"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("--host", "0.0.0.0"), "TOKEN_REQUIRED"),
+        (("--origin", "https://skelo.example"), "TOKEN_REQUIRED"),
+        (("--require-token",), "TOKEN_REQUIRED"),
+        (("--origin", "skelo.example"), "ORIGIN_INVALID"),
+        (("--token", "short"), "TOKEN_WEAK"),
+        (("--host", "192.0.2.77", "--token", "long-enough-for-this"), "ADDRESS_UNUSABLE"),
+        (("--port", "99999"), "USAGE"),
+    ],
+)
+def test_a_careless_set_up_does_not_start(root: Path, arguments: tuple[str, ...], code: str) -> None:
+    done = skelo(root, "serve", "--json", *arguments)
+    assert (done.returncode, json.loads(done.stdout)["error"]["code"]) == (2, code)
+
+
+def test_tokens_are_made_listed_and_removed(root: Path) -> None:
+    made = json.loads(skelo(root, "token", "add", "ann", "--role", "viewer", "--json").stdout)
+    assert (made["name"], made["role"], made["token"].startswith("skelo_")) == ("ann", "viewer", True)
+    again = skelo(root, "token", "add", "ann", "--json")
+    assert (again.returncode, json.loads(again.stdout)["error"]["code"]) == (2, "TOKEN_EXISTS")
+    (listed,) = json.loads(skelo(root, "token", "list", "--json").stdout)["tokens"]
+    assert (listed["name"], listed["role"], set(listed)) == ("ann", "viewer", {"name", "role", "createdAt"})
+    with served(root, "--require-token") as (_, client):
+        assert client.get("/api/runs").status_code == 401
+        assert client.get("/api/runs", headers={"authorization": f"Bearer {made['token']}"}).status_code == 200
+        assert skelo(root, "token", "remove", "ann").returncode == 0
+        assert client.get("/api/runs", headers={"authorization": f"Bearer {made['token']}"}).status_code == 401
+    for wrong, code in ((("remove", "ann"), "TOKEN_NOT_FOUND"), (("add", "a b"), "TOKEN_NAME"), (("add",), "USAGE")):
+        done = skelo(root, "token", *wrong, "--json")
+        assert (done.returncode, json.loads(done.stdout)["error"]["code"]) == (2, code)
