@@ -19,8 +19,8 @@ from hypothesis import strategies
 import openskelo
 from openskelo.contract import patching
 from openskelo.kernel.json import JsonObject
-from openskelo.server import hub as hubs
 from openskelo.server import channel, stream_ws
+from openskelo.server import hub as hubs
 from openskelo.stores import datadir, memory
 from tests.engine.stage import play
 from tests.server import streaming
@@ -354,7 +354,7 @@ def test_whatever_a_client_says_is_answered_or_refused_with_a_code(host: str, sa
             await socket.send(orjson.dumps({"type": "subscribe"}).decode())
             await socket.send(orjson.dumps({"type": "ping", "id": "still there?"}).decode())
             got = await streaming.until(streaming.messages(socket), lambda one: one.get("id") == "still there?")
-            assert {message["type"] for message in got} <= {"hello", "snapshot", "error", "pong", "resync"}
+            assert {message["type"] for message in got} <= {"hello", "snapshot", "events", "error", "pong", "resync"}
             assert all(message["code"] and message["message"] for message in got if message["type"] == "error")
 
     play(story)

@@ -59,6 +59,7 @@ def create(engine: local.Engine, settings: server_settings.Settings) -> FastAPI:
         redirect_slashes=False,
     )
     app.state.desk = here
+    app.state.streams = streams
     problems.install(app)
     for module in _ROUTERS:
         app.include_router(module.router)

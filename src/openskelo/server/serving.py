@@ -13,6 +13,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from openskelo import errors
+from openskelo.server import hub
 
 #: How long open connections may take to end once the server is asked to.
 GRACE_SECONDS = 5
@@ -60,6 +61,7 @@ async def serve(app: FastAPI, listening: socket.socket, *, ready: Callable[[], A
         timeout_graceful_shutdown=GRACE_SECONDS,
         h11_max_incomplete_event_size=32 * 1024,
         ws_max_size=1024 * 1024,
+        ws_per_message_deflate=False,  # every client's messages would be compressed anew
         proxy_headers=False,
     )
     server = _Server(config, ready)
@@ -87,6 +89,12 @@ class _Server(uvicorn.Server):
         await super().startup(sockets)
         if self.started and (telling := self._ready()) is not None:
             await telling
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End the streams, which would never end by themselves, then as uvicorn does."""
+        app = cast("FastAPI", self.config.app)
+        await cast("hub.Hub", app.state.streams).close()
+        await super().shutdown(sockets)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Generator[None]:
