@@ -26,6 +26,7 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         Command("init", "write a small project that runs at once", "init"),
         Command("validate", "check workflow files, or skelo.yaml, and list their problems", "validate"),
         Command("explain", "draw a workflow: graph, contracts, gates, effects, totals", "explain"),
+        Command("plan", "have an expert write a plan, checked before anything runs", "plan"),
         Command("hash", "print the hash that a run of this file would pin", "hash"),
         Command("test", "run a workflow against scripted answers", "test"),
     ),
@@ -53,12 +54,12 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         Command("replay", "do the pure steps again and compare hashes", "replay"),
         Command("export", "write one file that verifies anywhere", "export"),
     ),
-    "Set-up": (
-        Command("model", "show the embedded model, or install it", "model"),
     "Serve": (
         Command("serve", "serve the contract over HTTP and keep runs going", "serve"),
         Command("token", "say who may come in beyond this machine", "token"),
     ),
+    "Set-up": (
+        Command("model", "show the embedded model, or install it", "model"),
         Command("prune", "take what went through old runs out of the data dir", "prune"),
         Command("doctor", "check this machine and project", "doctor"),
         Command("bench", "measure a durable step against this disk", "bench"),

@@ -1,0 +1,159 @@
+"""`skelo plan GOAL`: a model writes a plan, the checker holds it to the rules, a person decides what becomes of it."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import re
+import sys
+from pathlib import Path
+
+from openskelo import errors
+from openskelo.cli import (
+    drive,
+    exits,
+    explaining,
+    identity,
+    members,
+    output,
+    place,
+    planning,
+    problems,
+    terminal,
+    totals,
+)
+from openskelo.engine import local
+from openskelo.executors import task
+from openskelo.kernel import definition
+from openskelo.kernel.json import Json, JsonObject
+from openskelo.workflows import load
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("goal", metavar="GOAL", help="what the plan is for, in words; - reads standard input")
+    parser.add_argument("--expert", metavar="NAME", help="who writes it (default: the project's default expert)")
+    parser.add_argument("--out", metavar="FILE", help="where the plan goes (default: PLAN_ID.plan.json)")
+    parser.add_argument("--force", action="store_true", help="replace a file that is there")
+    parser.add_argument(
+        "--repairs",
+        metavar="N",
+        type=int,
+        default=planning.REPAIRS,
+        help=f"how often a plan with problems goes back to who wrote it (default: {planning.REPAIRS})",
+    )
+    parser.add_argument("--approve", action="store_true", help="run the plan at once when it has no problems")
+    drive.add_arguments(parser)
+    parser.epilog = (
+        "What was asked, every draft and what the checker said about it are a run of their own. The plan itself\n"
+        "is never run without --approve or a yes at the terminal. exit codes: 0 written, 1 no plan without\n"
+        "problems came of it, 2 invalid input; with a run of the plan, those of `skelo run`."
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    if not 0 <= args.repairs <= 10:
+        raise errors.InvalidInput("--repairs is 0 to 10", code="USAGE")
+    goal = sys.stdin.read() if args.goal == "-" else args.goal
+    if not goal.strip():
+        raise errors.InvalidInput("the goal is empty", code="USAGE")
+    out = None if args.out is None else Path(args.out)
+    if out is not None:
+        _free(out, force=args.force)
+    return asyncio.run(_plan(args, place.of_args(args, out), goal.strip(), out))
+
+
+async def _plan(args: argparse.Namespace, where: task.Project, goal: str, out: Path | None) -> int:
+    run_id, ended = await _drafted(args, where, goal)
+    drafted = planning.last(members.object_at(ended, "nodes"), where.root)
+    if drafted is None or drafted.workflow is None:
+        return _refused(args, run_id, ended, drafted)
+    path = out or Path(f"{re.sub(r'[^A-Za-z0-9_-]+', '-', drafted.workflow.name)[:80]}.plan.json")
+    _free(path, force=args.force)
+    path.write_text(json.dumps(drafted.document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    if not args.json:
+        for warning in drafted.problems:
+            problems.line(warning)
+        explaining.show(drafted.workflow, totals.basis(drafted.workflow, where, None, items=10), as_json=False)
+    output.note(f"{path}: written; how it came about: skelo show {run_id}")
+    if args.approve or await _is_wanted(args):
+        return await _executed(args, where, path)
+    if args.json:
+        output.document(_document(run_id, drafted, str(path)))
+    else:
+        output.note(f"nothing of it was run; to run it: skelo run {path}")
+    return exits.COMPLETED
+
+
+async def _drafted(args: argparse.Namespace, where: task.Project, goal: str) -> tuple[str, JsonObject]:
+    """The run in which the plan is written, to its end."""
+    asked = load.from_document(planning.workflow(args.expert, args.repairs), root=where.root, file="<plan>")
+    given: dict[str, Json] = {"goal": goal, "available": planning.available(where.models, where.registry)}
+    looking = planning.Looking(where.root)
+    handlers = {planning.CHECKER: looking.__call__}
+    async with await local.Engine.open(where, store=place.make_log(where), handlers=handlers) as engine:
+        run_id = await engine.start(asked, given, by=identity.user())
+        if not args.quiet:
+            output.note(f"run {run_id} writes the plan")
+        return run_id, await engine.wait(run_id)
+
+
+def _refused(args: argparse.Namespace, run_id: str, ended: JsonObject, drafted: planning.Drafted | None) -> int:
+    error = members.object_at(ended, "error")
+    if args.json:
+        output.document({**_document(run_id, drafted, None), **({"error": error} if error else {})})
+        return exits.FAILED
+    for problem in () if drafted is None else drafted.problems:
+        problems.line(problem)
+    why = f"{error['code']} {error['message']}" if error else "no draft was without problems"
+    output.note(f"no plan came of it: {why}; the drafts are kept: skelo show {run_id}")
+    return exits.FAILED
+
+
+async def _is_wanted(args: argparse.Namespace) -> bool:
+    """Whether the person at the terminal wants the plan to be run now; nobody there is a no."""
+    if not terminal.is_interactive(as_json=args.json):
+        return False
+    try:
+        answer = await terminal.Lines().ask("run it now? [y/N] ")
+    except EOFError:
+        return False
+    return answer.strip().lower() in ("y", "yes")
+
+
+async def _executed(args: argparse.Namespace, where: task.Project, path: Path) -> int:
+    workflow = load.load(path, root=where.root)
+    missing = _missing(workflow)
+    if missing:
+        raise errors.InvalidInput(
+            f"the plan needs {', '.join(missing)}", code="INPUT_MISSING", hint=f"skelo run {path} --input NAME=VALUE"
+        )
+    async with await local.Engine.open(where, store=place.make_log(where)) as engine:
+        run_id = await engine.start(workflow, {}, by=identity.user())
+        if not args.quiet:
+            output.note(f"run {run_id}")
+        return await drive.to_end(engine, run_id, args)
+
+
+def _missing(workflow: definition.Workflow) -> list[str]:
+    return [port.name for port in workflow.inputs if port.required and not port.has_default]
+
+
+def _free(path: Path, *, force: bool) -> None:
+    if path.exists() and not force:
+        raise errors.InvalidInput(
+            f"{path} is there already", code="FILE_EXISTS", hint="name another with --out, or --force"
+        )
+    if not path.parent.is_dir():
+        raise errors.InvalidInput(f"there is no folder {path.parent}", code="FILE_NOT_FOUND")
+
+
+def _document(run_id: str, drafted: planning.Drafted | None, path: str | None) -> dict[str, Json]:
+    found: list[Json] = [] if drafted is None else [problems.as_document(one) for one in drafted.problems]
+    return {
+        "runId": run_id,
+        "file": path,
+        "valid": drafted is not None and drafted.workflow is not None,
+        "plan": None if drafted is None else drafted.document,
+        "problems": found,
+    }

@@ -1,0 +1,189 @@
+"""How a plan is asked for: an ordinary workflow in which a model drafts, the checker looks, and Problems go back.
+
+Every draft and every look leaves its receipt, so that it can be seen later who wrote what and why it was refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from openskelo.cli import members
+from openskelo.handlers import context, op_catalog, registry
+from openskelo.kernel import definition
+from openskelo.kernel.json import Json, JsonObject
+from openskelo.providers import config
+from openskelo.workflows import load, problems
+from openskelo.workflows.plan import schema
+
+#: The handler that looks at a draft.
+CHECKER = "check-plan"
+#: So often a draft with Problems goes back, unless somebody says otherwise.
+REPAIRS = 2
+_MOST_TOKENS = 8_000
+
+_TASK = """\
+Write a plan that reaches this goal:
+
+{{ inputs.goal }}
+
+A plan is a JSON object. Its steps are done one at a time, from the first on; after a step the run goes to the next one
+in the list, unless it is a branch. Values are saved under `save_as` and read as refs: "var:NAME", "input:NAME",
+"ctx:NAME". Every path ends with an `emit` or an `ask_human`. A variable may only be read where it has been set on every
+path. Check what an expert says with a `verify` and a `branch` before a tool acts on it. Every loop has a bound:
+`max_visits` on a step, or budgets.max_steps.
+
+Use only what this project has:
+
+{{ inputs.available }}
+"""
+_AGAIN = """\
+
+The last draft was refused. Write the whole plan again, without these problems:
+
+{{ inputs.problems }}
+
+The refused draft:
+
+{{ inputs.draft }}
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drafted:
+    """The last draft of a run, and what the checker says about it now."""
+
+    document: JsonObject
+    workflow: definition.Workflow | None
+    problems: tuple[problems.Problem, ...]
+
+
+def workflow(expert: str | None, repairs: int) -> JsonObject:
+    """The document of the workflow: drafts and looks in turn; each but the first draft only where one was refused."""
+    blocks: list[Json] = []
+    for number in range(repairs + 1):
+        blocks += [_draft(number, expert), _look(number)]
+    return {
+        "name": "skelo-plan",
+        "description": "A model drafts a plan, the checker looks at it, and its Problems go back.",
+        "inputs": {"goal": "string", "available": "object"},
+        "blocks": blocks,
+    }
+
+
+def _draft(number: int, expert: str | None) -> JsonObject:
+    inputs: dict[str, Json] = {
+        "goal": {"type": "string", "from": "inputs.goal"},
+        "available": {"type": "object", "from": "inputs.available"},
+    }
+    found: dict[str, Json] = {
+        "id": f"draft_{number + 1}",
+        "mode": "ai",
+        "inputs": inputs,
+        "outputs": {"plan": _plan_schema()},
+        "prompt": _TASK if not number else _TASK + _AGAIN,
+        "max_tokens": _MOST_TOKENS,
+    }
+    if number:
+        inputs["problems"] = {"type": "array", "from": f"check_{number}.problems"}
+        inputs["draft"] = {"type": "object", "from": f"draft_{number}.plan"}
+        found["when"] = "size(inputs.problems) > 0"
+    return found if expert is None else {**found, "expert": expert}
+
+
+def _look(number: int) -> JsonObject:
+    return {
+        "id": f"check_{number + 1}",
+        "mode": "deterministic",
+        "inputs": {"plan": {"type": "object", "from": f"draft_{number + 1}.plan"}},
+        "outputs": {"problems": "array"},
+        "deterministic": {"handler": f"local:{CHECKER}"},
+    }
+
+
+def _plan_schema() -> JsonObject:
+    """The published schema in one piece: what stands elsewhere in it cannot be looked up inside of an answer's."""
+    whole = schema.schema()
+    step = members.object_at(members.object_at(whole, "$defs"), "step")
+    properties = members.object_at(whole, "properties")
+    steps = {**members.object_at(properties, "steps"), "items": step}
+    own = {key: value for key, value in properties.items() if key != "$schema"}
+    return {
+        "type": "object",
+        "properties": {**own, "steps": steps},
+        "required": ["plan_id", "steps"],
+        "additionalProperties": False,
+    }
+
+
+class Looking:
+    """The handler that checks a draft in its project."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    async def __call__(self, ctx: context.Context) -> JsonObject:
+        drafted = check(members.object_at(ctx.inputs, "plan"), self._root)
+        wrong = [one for one in drafted.problems if one.severity == "error"]
+        return {"problems": [_told(one) for one in wrong]}
+
+
+def check(document: JsonObject, root: Path) -> Drafted:
+    """A draft as the checker sees it. One that is no plan at all has a Problem, whatever else it may be."""
+    if load.kind(document) != "plan":
+        missing = problems.Problem(file="plan", line=1, column=1, code="KIND_UNKNOWN", message="it has no `steps`")
+        return Drafted(document=document, workflow=None, problems=(missing,))
+    found, listed = load.check_document(document, root=root, file="plan")
+    return Drafted(document=document, workflow=found, problems=listed)
+
+
+def _told(problem: problems.Problem) -> str:
+    hint = f" ({problem.hint})" if problem.hint else ""
+    return f"{problem.path or '/'}: {problem.code} {problem.message}{hint}"
+
+
+def last(nodes: JsonObject, root: Path) -> Drafted | None:
+    """The last draft that a run made, by the nodes of its document; None when it made none."""
+    drafts = [
+        members.object_at(members.object_at(members.object_at(nodes, key), "outputs"), "plan")
+        for key in sorted(nodes)
+        if key.startswith("draft_")
+    ]
+    made = [draft for draft in drafts if draft]
+    return check(made[-1], root) if made else None
+
+
+def available(models: config.Config | None, found: registry.Registry) -> JsonObject:
+    """What a plan in this project may use, for whoever writes one."""
+    experts = dict[str, config.ExpertConfig]() if models is None else models.experts
+    tools = {**op_catalog.TOOLS, **found.tools}
+    allowed = {name: tool for name, tool in tools.items() if registry.capability_denial(found, tool) is None}
+    return {
+        "experts": {name: _modes(one.modes) for name, one in experts.items()},
+        "tools": {name: _tool(tool) for name, tool in allowed.items()},
+        "checkers": _functions({**op_catalog.CHECKERS, **found.checkers}),
+        "transforms": _functions({**op_catalog.TRANSFORMS, **found.transforms}),
+        "contexts": [name if ":" in name else f"ctx:{name}" for name in found.contexts],
+        "modes": {name: _rule(rule) for name, rule in found.modes.items()},
+    }
+
+
+def _modes(modes: tuple[str, ...]) -> JsonObject:
+    return {"modes": list(modes)} if modes else {}
+
+
+def _tool(tool: registry.Tool) -> JsonObject:
+    about: dict[str, Json] = {"effect": tool.effect, "args": tool.args or {}}
+    if tool.description:
+        about["description"] = tool.description
+    return {**about, **_modes(tool.modes)}
+
+
+def _functions(known: Mapping[str, registry.Function]) -> JsonObject:
+    return {name: {"args": one.args or {}, "description": one.description} for name, one in known.items()}
+
+
+def _rule(rule: registry.ModeRule) -> JsonObject:
+    listed = {"experts": rule.experts, "tools": rule.tools}
+    return {name: list(names) for name, names in listed.items() if names is not None}
