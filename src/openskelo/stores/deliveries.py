@@ -155,10 +155,10 @@ class Deliveries:
 
 
 class Turn:
-    """The right to deliver, which one process of a data dir has at a time; gone with the process."""
+    """The right to send, which one process of a data dir has at a time; gone with the process."""
 
-    def __init__(self, data_dir: Path) -> None:
-        self._path = data_dir / "webhooks.lock"
+    def __init__(self, data_dir: Path, name: str = "webhooks") -> None:
+        self._path = data_dir / f"{name}.lock"
         self._held: int | None = None
 
     def take(self) -> bool:
@@ -168,7 +168,7 @@ class Turn:
         try:
             descriptor = os.open(self._path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
         except OSError as error:
-            raise faults.of_os(error, "for the webhooks' lock") from error
+            raise faults.of_os(error, f"for {self._path.name}") from error
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
