@@ -94,7 +94,8 @@ def test_no_node_changes_without_a_patch_and_the_command_line_agrees(seed: int) 
             if node.status == "waiting":
                 there = [edge for edge in reaching[key] if run.nodes[edge.source].outcome == "succeeded"]
                 assert document["inboxCount"] == len(there)
-        assert snapshot["phase"] == standing.phase(run)
+        if run.course is None or run.ending is None or run.ended:  # a plan that is being stopped has no step
+            assert snapshot["phase"] == standing.phase(run)
         assert set(snapshot["approvals"]) == set(run.approvals)
         assert snapshot["status"] == runs.status(run)
 
@@ -158,11 +159,14 @@ def test_events_are_numbered_within_their_fact_and_end_with_the_runs_patch(seed:
     assert len(set(found)) == len(found)
 
 
-def test_the_histories_have_every_event_that_a_run_of_blocks_can_have() -> None:
+def test_the_histories_have_every_event_that_blocks_and_plans_can_have() -> None:
     kinds: Counter[str] = Counter()
+    kinds_of_runs: Counter[str] = Counter()
     for seed in range(250):
-        each, _ = told(wired.history(seed))
+        each, snapshots = told(wired.history(seed))
+        kinds_of_runs[snapshots[-1]["kind"]] += 1
         kinds.update(event["type"] for event in flat(each))
+    assert min(kinds_of_runs["blocks"], kinds_of_runs["plan"]) > 30
     assert set(kinds) == {
         "run.patch",
         "run.phase",

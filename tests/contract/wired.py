@@ -24,10 +24,17 @@ from tests.kernel.test_histories import MOST_MOVES
 _TEXTS = ("", "Bees buzz.\nAnd more.", "x" * 500, "Grüße \U0001f41d")
 
 
+#: What the steps of a plan call.
+_NAMED: dict[str, JsonObject] = {"tool_call": {"tool_id": "git"}, "verify": {"checker_id": "fine"}}
+
+
 def dressed(chance: Random, workflow: definition.Workflow) -> definition.Workflow:
-    """The workflow with models and handlers, some of them for verification, and one inside of another."""
+    """The workflow with models, handlers and tools, some of them for verification."""
 
     def dress(node: definition.Node) -> definition.Node:
+        if node.step is not None:
+            step = dataclasses.replace(node.step, args={**node.step.args, **_NAMED.get(node.step.op, {})})
+            return dataclasses.replace(node, step=step)
         phase = chance.choice([None, None, "verify", "docs_sync", "DOCS-SYNC", "other", 3])
         more: dict[str, Any] = {} if phase is None else {"metadata": {"phase": phase}}
         if node.mode == "deterministic":
@@ -58,9 +65,10 @@ class Wired(Play):
 
 
 def history(seed: int, trouble: float = 0.15) -> Play:
-    """A whole run, played by chance."""
+    """A whole run of blocks or, in a third of all cases, of a plan, played by chance."""
     chance = Random(seed)
-    play = Wired(chance, dressed(chance, chances.workflow(chance)))
+    workflow = chances.plan(chance) if chance.random() < 0.33 else chances.workflow(chance)
+    play = Wired(chance, dressed(chance, workflow))
     play.create()
     moves = 0
     while not play.run.ended:
