@@ -6,6 +6,7 @@ design, and `Scripted` plays experts, tools and checkers by the same `World`.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from random import Random
 from typing import Any, cast
@@ -173,6 +174,7 @@ def _node(key: str, step: dict[str, Any]) -> definition.Node:
         retry=definition.Retry(max_attempts=step.get("tries", 1), stall_after=0),
         repairs=step.get("repairs", 0),
         approval=definition.Approval(prompt="var:none", form=_ANSWER) if op == "ask_human" else None,
+        effect=step.get("effect", "pure"),
         reserve=definition.Amount(tokens=reserve.get("tokens", 0), tool_nanousd=reserve.get("tool", 0)),
     )
 
@@ -199,6 +201,8 @@ class Scripted(attempt.Performer):
         inputs_hash = canonical.digest(of.inputs)
         said = self.worlds[of.run_id].next(of.node.key)
         metrics = outcome.Metrics(tokens_out=said.get("tokens", 0), tool_nanousd=said.get("tool", 0))
+        if said["kind"] == "hang":
+            await asyncio.Event().wait()
         if said["kind"] != "ok":
             code, kind = said["code"], said["kind"]
             why = outcome.Failure(

@@ -148,11 +148,10 @@ async def _cached(memory: Memory, run: Run, node: definition.Node, values: JsonO
 async def _ask(memory: Memory, run: Run, node: definition.Node, scope: JsonObject, at: int) -> commands.Ask:
     """The question, rendered, with a digest over exactly what is asked and until when."""
     approval = node.approval or definition.Approval(prompt=f"Let {node.key} act? It cannot be undone.")
+    prompt = template.compile(approval.prompt, dict.fromkeys(scope)).render(scope)
     values = scope["inputs"]
-    if node.step is None:
-        prompt = template.compile(approval.prompt, dict.fromkeys(scope)).render(scope)
-    else:  # the words of a plan are read as they stand
-        prompt, values = approval.prompt, asked_by(node.step, cast("JsonObject", values))
+    if node.step is not None:
+        values = _asked_by(node.step, cast("JsonObject", values))
     stored = await wiring.store(memory, values)
     expires_at = None if approval.timeout_ms is None else at + approval.timeout_ms
     return commands.Ask(
@@ -165,7 +164,7 @@ async def _ask(memory: Memory, run: Run, node: definition.Node, scope: JsonObjec
     )
 
 
-def asked_by(step: definition.Step, args: JsonObject) -> Json:
+def _asked_by(step: definition.Step, args: JsonObject) -> Json:
     """What a person is asked about a step: the request that it is, or the arguments that it is to work with."""
     return args.get("request", args) if step.op == "ask_human" else args
 
