@@ -1,4 +1,4 @@
-"""The server that the stream is measured on: `python -m benchmarks.stream_server DATA_DIR DESCRIPTOR`."""
+"""The server that the stream is measured on, as `skelo serve` sets it up: `… DATA_DIR DESCRIPTOR`."""
 
 from __future__ import annotations
 
@@ -7,22 +7,16 @@ import socket
 import sys
 from pathlib import Path
 
-import fastapi
-import uvicorn
-
-from openskelo.server import hub as hubs
-from openskelo.server import stream_sse, stream_ws
-from openskelo.stores import datadir
+import openskelo
+from openskelo.server import app, serving, settings, tokens
 
 
 async def serve(data_dir: Path, listening: socket.socket) -> None:
     """Serve until the process is ended."""
-    hub = hubs.Hub(datadir.open_log(data_dir))
-    app = fastapi.FastAPI()
-    app.include_router(stream_ws.router(hub))
-    app.include_router(stream_sse.router(hub))
-    config = uvicorn.Config(app, log_level="warning", lifespan="off", ws_per_message_deflate=False)
-    await uvicorn.Server(config).serve(sockets=[listening])
+    project = openskelo.Project(root=data_dir.parent, data_dir=data_dir)
+    async with await openskelo.Engine.open(project) as engine:
+        made = app.create(engine, settings.Settings(tokens=tokens.Tokens(data_dir / "tokens.json")))
+        await serving.serve(made, listening, ready=lambda: None)
 
 
 if __name__ == "__main__":
