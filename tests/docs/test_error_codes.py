@@ -12,8 +12,9 @@ from tests.repo import tracked
 CODE = re.compile(r"[A-Z][A-Z0-9]+(_[A-Z0-9]+)*\Z")
 #: Texts in capitals that are names of other things.
 NOT_CODES = {
-    *("LC_ALL", "LC_CTYPE", "NO_COLOR", "SKELO_DEBUG", "SKELO_HOME"),  # environment variables
-    *("GIT_CEILING_DIRECTORIES", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GIT_OPTIONAL_LOCKS", "GIT_TERMINAL_PROMPT"),
+    *("LC_ALL", "LC_CTYPE", "NO_COLOR", "SKELO_DEBUG", "SKELO_HOME", "SKELO_TOKEN"),  # environment variables
+    *("GIT_CEILING_DIRECTORIES", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM"),
+    *("GIT_OPTIONAL_LOCKS", "GIT_TERMINAL_PROMPT"),
     *("MAX_BYTES", "MAX_VIOLATIONS", "STORE_CHECKS"),  # exported names
     *("SQLITE_IOERR", "BEGIN", "COMMIT", "ROLLBACK"),  # of SQLite
 }
