@@ -12,7 +12,8 @@ from openskelo.kernel.run import NodeState, Run, status
 
 async def show(blobs: wiring.Blobs, run: Run, at: int) -> JsonObject:
     """The run's whole document; `at` counts only while the run is busy."""
-    nodes: dict[str, Json] = {key: await _node(blobs, run, node) for key, node in run.nodes.items()}
+    asked = {question.node for question in run.approvals.values()}
+    nodes: dict[str, Json] = {key: await _node(blobs, run, node, key in asked) for key, node in run.nodes.items()}
     document: dict[str, Json] = {
         "runId": run.id,
         "name": run.workflow.name,
@@ -28,7 +29,7 @@ async def show(blobs: wiring.Blobs, run: Run, at: int) -> JsonObject:
         "outputs": await outputs(blobs, run),
         "nodes": nodes,
         "budget": standing.spending(run, at),
-        "approvals": [listing.approval_document(run, asked) for asked in run.approvals.values()],
+        "approvals": [listing.approval_document(run, question) for question in run.approvals.values()],
     }
     if run.parent is not None:
         document["parent"] = run.parent
@@ -38,8 +39,10 @@ async def show(blobs: wiring.Blobs, run: Run, at: int) -> JsonObject:
 
 
 async def outputs(blobs: wiring.Blobs, run: Run) -> dict[str, Json]:
-    """The workflow's outputs, as far as the nodes they come from are done."""
+    """The workflow's outputs, as far as the nodes they come from are done; those of a plan are known at its end."""
     if run.course is not None:
+        if not run.ended:
+            return {}
         from openskelo.engine import arguments  # noqa: PLC0415  only plans need it
 
         return await arguments.outputs(blobs, run)
@@ -54,8 +57,7 @@ async def outputs(blobs: wiring.Blobs, run: Run) -> dict[str, Json]:
     return found
 
 
-async def _node(blobs: wiring.Blobs, run: Run, node: NodeState) -> JsonObject:
-    asked = any(question.node == node.key for question in run.approvals.values())
+async def _node(blobs: wiring.Blobs, run: Run, node: NodeState, asked: bool) -> JsonObject:
     document: dict[str, Json] = {
         "status": standing.node_status(run, node, asked=asked),
         "outcome": standing.outcome(run, node),
