@@ -77,10 +77,10 @@ def open_log(project: task.Project) -> stores_log.Log:
     return make_log(project)
 
 
-def make_log(project: task.Project) -> stores_log.Log:
+def make_log(project: task.Project, *, timed: bool = False) -> stores_log.Log:
     """The log of a data dir, made if it is missing; InvalidInput when there can be none in that place."""
     try:
-        return datadir.open_log(project.data_dir)
+        return datadir.open_log(project.data_dir, timed=timed)
     except (errors.StoreVersion, errors.Corrupt, errors.StoreFull):
         raise
     except errors.StoreError as error:

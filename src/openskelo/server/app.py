@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
@@ -17,13 +18,16 @@ from openskelo.server import (
     hub,
     idempotency,
     limits,
+    metrics,
     openapi,
+    operation,
     pages,
     problems,
     sessions,
     static,
     stream_sse,
     stream_ws,
+    traces,
     views,
 )
 from openskelo.server import settings as server_settings
@@ -38,9 +42,11 @@ def create(engine: local.Engine, settings: server_settings.Settings) -> FastAPI:
     Between its start and its end it keeps the runs of the data dir going (`keeper`).
     """
     server_settings.check(settings)
+    traces.check(os.environ)
     data_dir = engine.project.data_dir
     known = sessions.Sessions(sessions.key_at(data_dir / "session.key"), settings.tokens)
     streams = hub.Hub(engine.store, secrets=engine.project.secrets)
+    counts = metrics.Metrics(engine.store, streams)
     here = desk.Desk(
         engine=engine,
         settings=settings,
@@ -54,7 +60,7 @@ def create(engine: local.Engine, settings: server_settings.Settings) -> FastAPI:
         openapi_url="/api/openapi.json",
         docs_url=None,
         redoc_url=None,
-        lifespan=_lifespan(here, streams),
+        lifespan=_lifespan(here, streams, counts),
         generate_unique_id_function=openapi.operation_id,
         redirect_slashes=False,
     )
@@ -65,6 +71,7 @@ def create(engine: local.Engine, settings: server_settings.Settings) -> FastAPI:
         app.include_router(module.router)
     app.include_router(stream_ws.router(streams))
     app.include_router(stream_sse.router(streams))
+    app.include_router(counts.router(), dependencies=desk.VIEWERS)
     app.include_router(pages.router)
     static.mount(app)
     openapi.install(app)
@@ -84,18 +91,21 @@ def _protect(app: FastAPI, here: desk.Desk, known: sessions.Sessions) -> None:
     app.add_middleware(headers.Careful)
 
 
-def _lifespan(here: desk.Desk, streams: hub.Hub) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
+def _lifespan(
+    here: desk.Desk, streams: hub.Hub, counts: metrics.Metrics
+) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
         stop = here.engine.overhear(streams.hear)
         keeping = keeper.Keeper(here.engine)
         await here.idempotency.forget_old()
-        await keeping.start()
-        try:
-            yield
-        finally:
-            await streams.close()
-            stop()
-            await keeping.stop()
+        async with operation.operating(here.engine, counts):
+            await keeping.start()
+            try:
+                yield
+            finally:
+                await streams.close()
+                stop()
+                await keeping.stop()
 
     return lifespan

@@ -33,7 +33,7 @@ _BATCH = 500
 @contextlib.asynccontextmanager
 async def tracing(project: task.Project, store: log.Log, environment: Mapping[str, str]) -> AsyncGenerator[None]:
     """Send traces for as long as this is open, if the environment says where to (InvalidInput EXTRA_MISSING)."""
-    if not any(environment.get(name) for name in VARIABLES):
+    if not _is_on(environment):
         yield
         return
     tracer = Tracer(project, store, _exporter())
@@ -44,6 +44,16 @@ async def tracing(project: task.Project, store: log.Log, environment: Mapping[st
         sending.cancel()
         await asyncio.gather(sending, return_exceptions=True)
         tracer.close()
+
+
+def check(environment: Mapping[str, str]) -> None:
+    """Refuse (InvalidInput EXTRA_MISSING) to send traces without what sends them."""
+    if _is_on(environment):
+        _exporter().shutdown()
+
+
+def _is_on(environment: Mapping[str, str]) -> bool:
+    return any(environment.get(name) for name in VARIABLES)
 
 
 def _exporter() -> SpanExporter:

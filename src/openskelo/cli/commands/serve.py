@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import logging
 import os
 import sys
 
@@ -29,6 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--token", metavar="TOKEN", help=f"a token that may do everything; better in {_TOKEN}, where no `ps` shows it"
     )
     parser.add_argument("--require-token", action="store_true", help="demand a token on this machine, too")
+    parser.add_argument("--log", choices=("text", "json"), default="text", help="how to log to stderr (default: text)")
     parser.epilog = (
         "Beyond this machine (--host, --origin) everybody needs a token: `skelo token add NAME`.\n"
         "Stopping the server (SIGTERM, Ctrl-C) suspends what it drives; the next one goes on with it."
@@ -39,15 +39,14 @@ def run(args: argparse.Namespace) -> int:
     if not 0 <= args.port <= 65535:
         raise errors.InvalidInput("--port is between 0 and 65535", code="USAGE")
     where = place.of_args(args)
-    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(levelname)s %(name)s %(message)s")
-    logging.getLogger("uvicorn").setLevel(logging.WARNING)
     return asyncio.run(_serve(args, where))
 
 
 async def _serve(args: argparse.Namespace, where: task.Project) -> int:
     from openskelo.engine import local  # noqa: PLC0415 - after the arguments are known to be good
-    from openskelo.server import app, serving, settings, tokens  # noqa: PLC0415
+    from openskelo.server import app, logs, serving, settings, tokens  # noqa: PLC0415
 
+    logs.configure(args.log, where.secrets)
     given = args.token or os.environ.pop(_TOKEN, None)
     setup = settings.Settings(
         tokens=tokens.Tokens(where.data_dir / "tokens.json", given=given),
@@ -60,7 +59,7 @@ async def _serve(args: argparse.Namespace, where: task.Project) -> int:
     settings.check(setup)
     listening = serving.listen(args.host, args.port)
     with listening:
-        async with await local.Engine.open(where, store=place.make_log(where)) as engine:
+        async with await local.Engine.open(where, store=place.make_log(where, timed=True)) as engine:
             made = app.create(engine, setup)
 
             def ready() -> None:
