@@ -17,6 +17,7 @@ NOT_CODES = {
     *("GIT_OPTIONAL_LOCKS", "GIT_TERMINAL_PROMPT"),
     *("MAX_BYTES", "MAX_VIOLATIONS", "STORE_CHECKS"),  # exported names
     *("SQLITE_IOERR", "BEGIN", "COMMIT", "ROLLBACK"),  # of SQLite
+    "DOCS_SYNC",  # a phase
 }
 #: Calls that take a code by its place.
 _CALLS = {"problem", "key_problem", "warn", "error", "error_within", "error_at_key", "Fault", "Trouble"}

@@ -145,9 +145,11 @@ class Projection:
             ):
                 calls = self._traces[event.node].tools
                 return (*telling.landed(event, calls), *telling.message(run, event, flying=flying))
-            case events.NodeSkipped() | events.NodeFailed():
-                why = "a person said no" if isinstance(event, events.NodeSkipped) else str(event.error["message"])
-                return telling.abandoned(self._traces[event.node].tools, "DENIED", why)
+            case events.NodeSkipped():
+                return telling.abandoned(self._traces[event.node].tools, "APPROVAL_DENIED", "a person said no")
+            case events.NodeFailed():
+                code, why = str(event.error["code"]), str(event.error["message"])
+                return telling.abandoned(self._traces[event.node].tools, code, why)
             case events.ApprovalRequested():
                 return self._ask(event)
             case events.ApprovalResolved():
