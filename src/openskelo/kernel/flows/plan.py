@@ -88,8 +88,12 @@ def close(course: Course, at: int) -> events.RunEnding | None:
     key, ending = cast("tuple[str, events.Ending]", course.ended)
     if ending == "ok":
         return None
-    code, what = ("ESCALATED", "hands over to a person") if course.emitted is None else ("EMITTED", "emits its result")
-    error: JsonObject = {"code": code, "message": f"{key} {what} and ends the run as {ending}", "node": key}
+    what = "hands over to a person" if course.emitted is None else "emits its result"
+    error: JsonObject = {
+        "code": "ESCALATED" if course.emitted is None else "EMITTED",
+        "message": f"{key} {what} and ends the run as {ending}",
+        "node": key,
+    }
     return events.RunEnding(at=at, ending=ending, error=error)
 
 
