@@ -21,6 +21,7 @@ from benchmarks import (
     report,
     resume,
     runs,
+    server,
     startup,
     stream,
     syncs,
@@ -41,6 +42,7 @@ BENCHMARKS: Mapping[str, Callable[[measure.Plan], Iterator[report.Figure]]] = {
     "windmill": windmill.figures,
     "startup": startup.figures,
     "stream": stream.figures,
+    "server": server.figures,
     "models": models.figures,
     "constrained": constrained.figures,
 }
