@@ -91,5 +91,6 @@ async def delete_run(desk: Here, run_id: RunId) -> Response:
     """Remove a run that has ended, with its record: what is left cannot be verified any more."""
     await pruning.delete(desk.engine.store, run_id, desk.engine.project.data_dir)
     await pruning.sweep(desk.engine.store, [run_id])
+    desk.engine.forget(run_id)
     desk.views.forget(run_id)
     return Response(status_code=204)

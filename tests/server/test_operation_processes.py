@@ -1,0 +1,154 @@
+"""A real `skelo serve` beside other processes on its data dir: numbers, webhooks, logs, retention, waiting runs."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx
+import pytest
+
+import openskelo
+from tests.engine import stage
+from tests.server import receiver
+from tests.server.test_serve import root, served, skelo, stop
+
+__all__ = ["root"]  # the fixture
+
+pytestmark = pytest.mark.slow
+
+
+def hooked(root: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOOK", "a-long-random-text")
+    (root / "skelo.yaml").write_text(
+        "name: served\nallow: {private_addresses: true}\nsecrets: {HOOK: '${env:HOOK}'}\n"
+        f"webhooks: [{{url: '{url}', secret: '${{secret:HOOK}}'}}]\n"
+    )
+
+
+def numbers(client: httpx.Client) -> dict[str, float]:
+    answered = client.get("/metrics")
+    assert (answered.status_code, answered.headers["content-type"]) == (
+        200,
+        "text/plain; version=0.0.4; charset=utf-8",
+    )
+    lines = [line for line in answered.text.splitlines() if not line.startswith("#")]
+    return {line.rpartition(" ")[0]: float(line.rpartition(" ")[2]) for line in lines}
+
+
+def test_what_a_terminal_does_is_told_and_counted_by_the_server(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with receiver.receiving() as to:
+        hooked(root, to.url, monkeypatch)
+        with served(root) as (process, client):
+            until((root / ".skelo" / "webhooks.lock").exists)
+            time.sleep(0.5)
+            left = json.loads(skelo(root, "run", "asking.yaml", "--json").stdout)
+            assert to.wait(1)[0].document["type"] == "approval.requested"
+            found = numbers(client)
+            assert found['openskelo_runs{status="paused",ending=""}'] == 1
+            assert found['openskelo_webhook_deliveries{hook="http://127.0.0.1",state="dead"}'] == 0
+            assert stop(process, signal.SIGKILL) == -9
+        answered = skelo(root, "approve", left["approvals"][0]["id"], "--json")  # while no server runs
+        assert answered.returncode == 0, answered.stderr
+        with served(root):
+            assert to.wait(2)[1].document["type"] == "run.ended"
+        assert {got.document["runId"] for got in to.got} == {left["runId"]}
+
+
+def until(true: Callable[[], bool], seconds: float = 15.0) -> None:
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def test_doctor_says_what_webhooks_are_owed(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with receiver.receiving() as to:
+        hooked(root, to.url, monkeypatch)
+        to.usual = 410
+        with served(root):
+            until((root / ".skelo" / "webhooks.lock").exists)
+            time.sleep(0.5)
+            skelo(root, "run", "asking.yaml")
+            to.wait(1)
+            time.sleep(0.3)
+    (found,) = [
+        one for one in json.loads(skelo(root, "doctor", "--json").stdout)["checks"] if one["name"].startswith("webhook")
+    ]
+    assert (found["name"], found["state"]) == ("webhook http://127.0.0.1", "warn")
+    assert "1 were given up" in found["detail"]
+    assert "WEBHOOK_GONE" in found["detail"]
+
+
+def test_numbers_are_for_those_who_may_read(root: Path) -> None:
+    made = json.loads(skelo(root, "token", "add", "ann", "--role", "viewer", "--json").stdout)
+    with served(root, "--require-token") as (_, client):
+        assert client.get("/metrics").status_code == 401
+        client.headers["authorization"] = f"Bearer {made['token']}"
+        assert "openskelo_feed_lag" in numbers(client)
+
+
+def test_the_log_on_stderr_is_json_lines(root: Path) -> None:
+    (root / "skelo.yaml").write_text(
+        "allow: {private_addresses: true}\nwebhooks: [{url: 'http://127.0.0.1:9/', secret: '${env:NOT_SET}'}]\n"
+    )
+    with served(root, "--log", "json") as (process, _):
+        until((root / ".skelo" / "webhooks.lock").exists)
+        time.sleep(0.5)
+        skelo(root, "run", "asking.yaml")
+        time.sleep(1.0)
+        process.send_signal(signal.SIGTERM)
+        assert process.stderr is not None
+        lines = [json.loads(line) for line in process.stderr.read().splitlines()]
+        assert process.wait(20) == 0
+    said = [line for line in lines if line["logger"] == "openskelo.server.webhooks"]
+    assert "SECRET_MISSING" in said[0]["message"]
+    assert set(said[0]) == {"ts", "level", "logger", "message"}
+
+
+def test_runs_are_pruned_under_a_server_that_runs(root: Path) -> None:
+    with served(root) as (_, client):
+        run_id = json.loads(skelo(root, "run", "slow.yaml", "--json").stdout)["runId"]
+        assert client.get(f"/api/runs/{run_id}").json()["outputs"] == {"n": 5}
+        assert skelo(root, "prune", "--keep", "0").returncode == 0
+        assert client.get(f"/api/runs/{run_id}/verify").json()["intact"] is True
+        for path in ("", "/nodes", "/events", "/receipts", "/verify", "/artifacts"):
+            assert client.get(f"/api/runs/{run_id}{path}").status_code < 500, path
+        assert client.get("/api/runs").status_code == 200
+        assert json.loads(skelo(root, "run", "slow.yaml", "--json").stdout)["ending"] == "ok"
+
+
+def test_a_server_starts_quickly_over_many_waiting_runs_and_goes_on_with_any_of_them(root: Path) -> None:
+    runs = asyncio.run(_waiting(root, 200))
+    for run_id in runs[:2]:
+        started = time.monotonic()
+        with served(root) as (process, client):
+            assert time.monotonic() - started < 10
+            answered = _answered(root, client, run_id)
+            assert numbers(client)["openskelo_approvals_open"] == len(runs) - 1 - runs.index(run_id)
+            assert answered["ending"] == "ok"
+            assert stop(process, signal.SIGTERM) == 0
+    left = json.loads(skelo(root, "approvals", "--json").stdout)["approvals"]
+    assert {one["runId"] for one in left} == set(runs[2:])
+
+
+def _answered(root: Path, client: httpx.Client, run_id: str) -> dict[str, object]:
+    approvals = json.loads(skelo(root, "approvals", "--json").stdout)["approvals"]
+    (asked,) = [one["id"] for one in approvals if one["runId"] == run_id]
+    done = skelo(root, "approve", asked, "--json")
+    assert done.returncode == 0, done.stderr
+    until(lambda: client.get(f"/api/runs/{run_id}").json().get("ending") is not None)
+    return client.get(f"/api/runs/{run_id}").json()
+
+
+async def _waiting(root: Path, count: int) -> list[str]:
+    workflow = openskelo.load(root / "asking.yaml")
+    async with stage.open_engine(root) as engine:
+        runs = [await engine.start(workflow) for _ in range(count)]
+        for run_id in runs:
+            await engine.wait(run_id)
+    return runs
