@@ -7,6 +7,7 @@ import os
 import shutil
 import stat
 import tempfile
+import threading
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
@@ -24,26 +25,42 @@ async def copy(repository: Path) -> AsyncGenerator[Path]:
     """A folder with every file that git knows or would add there, as they are now (AttemptFailed SCRATCH_FAILED)."""
     listed = await git.read(repository, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
     names = tuple(dict.fromkeys(name for name in listed.split("\0") if name))
+    if len(names) > MAX_FILES:
+        raise _failed(f"the repository has more than {MAX_FILES} files")
     folder = Path(tempfile.mkdtemp(prefix="skelo-scratch-"))
+    filling = _Filling()
     try:
-        await aside.run(lambda: _fill(repository, folder, names))
+        await aside.run(lambda: filling.fill(repository, folder, names))
         yield folder
     finally:
         # In a thread, but waited for: whoever asked may look right afterwards whether anything is left.
-        await aside.run(lambda: shutil.rmtree(folder, ignore_errors=True))
+        await aside.run(lambda: filling.remove(folder))
 
 
-def _fill(repository: Path, folder: Path, names: tuple[str, ...]) -> None:
-    if len(names) > MAX_FILES:
-        raise _failed(f"the repository has more than {MAX_FILES} files")
-    room = MAX_BYTES
-    try:
-        for name in names:
-            room -= _copy(repository / name, folder / name)
-            if room < 0:
-                raise _failed(f"the repository has more than {MAX_BYTES} bytes")
-    except OSError as error:
-        raise _failed(f"the working tree cannot be copied: {error.strerror}") from error
+class _Filling:
+    """The copying, which goes on in its thread when nobody waits for it any more: it is stopped before the end."""
+
+    def __init__(self) -> None:
+        self._wanted = True
+        self._turn = threading.Lock()
+
+    def fill(self, repository: Path, folder: Path, names: tuple[str, ...]) -> None:
+        room = MAX_BYTES
+        try:
+            for name in names:
+                with self._turn:
+                    if not self._wanted:
+                        return
+                    room -= _copy(repository / name, folder / name)
+                if room < 0:
+                    raise _failed(f"the repository has more than {MAX_BYTES} bytes")
+        except OSError as error:
+            raise _failed(f"the working tree cannot be copied: {error.strerror}") from error
+
+    def remove(self, folder: Path) -> None:
+        with self._turn:
+            self._wanted = False
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _copy(origin: Path, target: Path) -> int:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from openskelo.kernel import definition, fresh
 from openskelo.kernel.json import JsonObject
+from openskelo.value import field, value
 
 ToolKind: TypeAlias = Literal["builtin", "python", "mcp"]
 FunctionKind: TypeAlias = Literal["builtin", "python"]
@@ -18,7 +18,7 @@ CHECK_TIMEOUT_MS = 60_000
 CONTEXT_MAX_BYTES = 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Tool:
     """A callable under capability limits.
 
@@ -43,7 +43,7 @@ class Tool:
     description: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Function:
     """A checker or a transform: a built-in by its name, or a function in a file of the project.
 
@@ -61,7 +61,7 @@ class Function:
     description: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Context:
     """Where the value of a `ctx:` or `snap:` name comes from.
 
@@ -77,7 +77,7 @@ class Context:
     max_bytes: int = CONTEXT_MAX_BYTES
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class McpServer:
     """A server of tools: a program over stdio (`command`), or an address. Values of `env` and `headers` may be
     references (`${env:NAME}`, `${secret:NAME}`), which are resolved when the server is started."""
@@ -91,7 +91,7 @@ class McpServer:
     timeout_ms: int = TOOL_TIMEOUT_MS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ModeRule:
     """What a mode allows: None is what the mode allows by itself, a tuple is the whole list."""
 
@@ -100,7 +100,7 @@ class ModeRule:
     max_tool_nanousd: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Registry:
     """All that a project registers, beside what is built in (`op_catalog`)."""
 
@@ -137,7 +137,7 @@ def tool_denial(registry: Registry, mode: definition.PlanMode, tool: Tool) -> st
     return None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Asked:
     """An expert as far as modes are concerned: its name, its own modes, and whether it answers on this machine."""
 
