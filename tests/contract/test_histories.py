@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from random import Random
 from typing import Any, cast
 
@@ -10,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from openskelo.contract import chain, pruned, receipts
-from openskelo.kernel import events
+from openskelo.kernel import definition, events
 from openskelo.kernel import receipts as kernel_receipts
 from openskelo.values import canonical
 from tests.kernel import chance as chances
@@ -18,10 +19,10 @@ from tests.kernel import stage
 from tests.kernel.play import Play
 
 
-def history(seed: int) -> Play:
+def history(seed: int, kind: Callable[[Random], definition.Workflow] = chances.workflow) -> Play:
     """A run that was played to its end, in a world with some trouble."""
     chance = Random(seed)
-    shape = dataclasses.replace(chances.workflow(chance), hash=canonical.digest(seed))
+    shape = dataclasses.replace(kind(chance), hash=canonical.digest(seed))
     play = Play(chance, shape)
     play.create()
     while not play.run.ended:
@@ -49,7 +50,8 @@ def honest(log: list[events.Event]) -> list[events.Event]:
         if receipt is None:
             told.append(event)
             continue
-        made = receipts.stored_digest(event.outputs) if isinstance(event, events.AttemptSucceeded) else None
+        outputs = event.outputs if isinstance(event, events.AttemptSucceeded | events.AttemptFailed) else None
+        made = None if outputs is None else receipts.stored_digest(outputs)
         real = {
             **receipt,
             "inputs_hash": canonical.digest(receipt["inputs_hash"]),
@@ -93,3 +95,27 @@ def test_a_history_without_one_of_its_starts_outcomes_or_answers_does_not(seed: 
     if indexes:
         del told[data.draw(st.sampled_from(indexes))]
         assert not chain.verify_lines(stage.sealed(told), workflow=play.workflow).intact
+
+
+@settings(max_examples=150)
+@given(st.integers(0, 2**32))
+def test_every_history_of_a_plan_verifies(seed: int) -> None:
+    play = history(seed, chances.plan)
+    found = chain.verify_lines(stage.sealed(honest(play.log)), workflow=play.workflow)
+    assert (found.problems, found.ended, found.folded) == ((), True, True)
+    assert (found.events, found.receipts) == (len(play.log), play.run.receipts)
+
+
+@settings(max_examples=100)
+@given(st.integers(0, 2**32), st.data())
+def test_a_plan_that_went_another_way_than_its_steps_lead_does_not_verify(seed: int, data: st.DataObject) -> None:
+    play = history(seed, chances.plan)
+    told = honest(play.log)
+    jumps = [index for index, event in enumerate(told) if getattr(event, "goto", None) is not None]
+    if not jumps:
+        return
+    index = data.draw(st.sampled_from(jumps))
+    jump = cast("Any", told[index])
+    step = data.draw(st.sampled_from([*play.workflow.nodes, "elsewhere", None]))
+    told[index] = dataclasses.replace(jump, goto=step)
+    assert chain.verify_lines(stage.sealed(told), workflow=play.workflow).intact == (step == jump.goto)
