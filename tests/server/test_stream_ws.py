@@ -345,7 +345,7 @@ def host() -> Generator[str]:
 
 
 @hypothesis.given(said=strategies.lists(SAID, min_size=1, max_size=20))
-@hypothesis.settings(max_examples=100, deadline=None)
+@hypothesis.settings(max_examples=40, deadline=None)
 def test_whatever_a_client_says_is_answered_or_refused_with_a_code(host: str, said: list[str | bytes]) -> None:
     async def story() -> None:
         async with streaming.opened(host) as socket:
@@ -361,7 +361,7 @@ def test_whatever_a_client_says_is_answered_or_refused_with_a_code(host: str, sa
 
 
 @hypothesis.given(text=strategies.text(strategies.characters(exclude_categories=["Cs"]), max_size=20))
-@hypothesis.settings(max_examples=50, deadline=None)
+@hypothesis.settings(max_examples=30, deadline=None)
 def test_whatever_a_query_says_is_answered_or_refused_with_a_code(host: str, text: str) -> None:
     async def story() -> None:
         for name in ("runId", "since"):
