@@ -109,8 +109,8 @@ def test_every_operation_documents_its_errors_as_problems() -> None:
 def test_the_server_keeps_to_the_document(
     stage: Stage, method: str, path: str, mode: schemathesis.GenerationMode
 ) -> None:
-    schema = schemathesis.openapi.from_dict(_document())
-    operation: Any = schema[path][method]
+    schema: Any = schemathesis.openapi.from_dict(_document())
+    operation = schema[path][method]
     asked = 0
 
     @hypothesis.settings(

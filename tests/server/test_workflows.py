@@ -23,7 +23,8 @@ def test_a_workflow_is_checked(client: httpx.Client) -> None:
     document = {"name": "x", "blocks": [{"id": "a", "mode": "wrong"}]}
     wrong = client.post("/api/workflows/validate", json={"document": document}).json()
     assert (wrong["valid"], wrong["hash"], [one["code"] for one in wrong["problems"]]) == (False, None, ["CHOICE"])
-    for body in ({}, {"workflow": "review.yaml", "document": {}}):
+    bodies: tuple[house.Answer, ...] = ({}, {"workflow": "review.yaml", "document": {}})
+    for body in bodies:
         assert house.problem(client.post("/api/workflows/validate", json=body)) == (422, "REQUEST_INVALID")
 
 
