@@ -21,7 +21,7 @@ BIN = Path(sys.executable).parent
 EXAMPLES = sorted({path.relative_to(tracked.ROOT / "examples").parts[0] for path in tracked.files("examples/*")})
 WORKFLOWS = [
     str(path.relative_to(tracked.ROOT))
-    for path in tracked.files("examples/*.yaml")
+    for path in (*tracked.files("examples/*.yaml"), *tracked.files("examples/patch-plan/*_v1.json"))
     if path.name != "skelo.yaml" and not path.name.endswith(".test.yaml")
 ]
 SCRIPTED = [str(path.relative_to(tracked.ROOT)) for path in tracked.files("examples/*.test.yaml")]

@@ -45,6 +45,12 @@ def from_pairs(pairs: Iterable[str], schemas: Mapping[str, JsonObject]) -> dict[
     return values
 
 
+def texts(pairs: Iterable[str]) -> dict[str, Json]:
+    """`k=v` and `k=@file` pairs whose values are texts."""
+    listed = list(pairs)
+    return from_pairs(listed, {pair.partition("=")[0]: {"type": "string"} for pair in listed})
+
+
 def parse(name: str, text: str, schema: JsonObject) -> Json:
     """`text` as a value that `schema` asks for: as it is when a string is wanted, else JSON."""
     if wants_text(schema):

@@ -23,6 +23,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="an input; V is JSON unless the port is a string; K=@FILE reads it from a file (repeatable)",
     )
     parser.add_argument("--inputs", metavar="F.json", help="all inputs as one JSON object (- reads standard input)")
+    parser.add_argument(
+        "--context",
+        metavar="K=V",
+        action="append",
+        default=[],
+        help="what a plan's ctx:NAME or snap:NAME stands for: a text, or K=@FILE (repeatable)",
+    )
     parser.add_argument("--dry-run", action="store_true", help="validate, explain and stop: nothing is started")
     parser.add_argument(
         "--mode",
@@ -53,6 +60,7 @@ async def _run(
 ) -> int:
     if terminal.is_interactive(as_json=args.json):
         given |= await _ask_missing(workflow, given)
+    contexts = inputs.texts(args.context)
     async with await local.Engine.open(where, store=place.make_log(where)) as engine:
         run_id = await engine.start(
             workflow,
@@ -60,6 +68,7 @@ async def _run(
             by=identity.user(),
             mode="INTERACTIVE" if args.mode == "interactive" else "AUTO",
             global_mode="PLANNING" if args.planning else "IMPLEMENTATION",
+            contexts=contexts,
         )
         if not args.quiet:
             output.note(f"run {run_id}")
