@@ -53,6 +53,10 @@ def resolve(node: definition.Node, means: Means, outputs: ports.Ports) -> job.Wo
 
 def _handler(node: definition.Node, name: str, means: Means) -> job.Work:
     kind, _, rest = name.partition(":")
+    if name == "builtin:step":
+        from openskelo.executors.ops import in_block  # noqa: PLC0415 -- few blocks need it
+
+        return in_block.resolve(node, means)
     if kind == "builtin":
         return _builtin(node, name, means)
     if kind == "local":

@@ -68,6 +68,10 @@ CONFIG: Mapping[str, JsonObject] = MappingProxyType(
             },
             anyOf=[{"required": ["url"]}, {"required": ["url_from"]}],
         ),
+        "builtin:step": _object(
+            {"op": {"enum": ["verify", "tool_call", "transform"]}, "args": {"type": "object"}, "refs": _TEXTS},
+            required=["op", "args"],
+        ),
         "builtin:transform": _object(
             {"map": _TEXTS, "template": _TEXTS},
             anyOf=[{"required": ["map"]}, {"required": ["template"]}],

@@ -28,7 +28,7 @@ def outputs(step: definition.Step, value: Json) -> JsonObject:
 
 def resolve(node: definition.Node, step: definition.Step, means: work.Means) -> job.Work:
     """The work of a plan's step (AttemptFailed, never retried, when its op has what it needs not)."""
-    op = _op(node, step, means)
+    op = make(node, step, means)
 
     async def perform(one: job.Job) -> object:
         return outputs(step, await limit.within(node.timeout_ms, op(one)))
@@ -36,7 +36,8 @@ def resolve(node: definition.Node, step: definition.Step, means: work.Means) -> 
     return perform
 
 
-def _op(node: definition.Node, step: definition.Step, means: work.Means) -> Op:
+def make(node: definition.Node, step: definition.Step, means: work.Means) -> Op:
+    """The op of a step, which gives its value for a job whose inputs are the step's arguments."""
     match step.op:
         case "branch":
             from openskelo.executors.ops import branch  # noqa: PLC0415 -- each op is loaded when first used

@@ -1,0 +1,51 @@
+"""`skelo convert FILE --to blocks|plan`: the same work in the other form, where that form can say it; run nothing."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from openskelo import errors
+from openskelo.cli import exits, output, place
+from openskelo.workflows import load
+from openskelo.workflows.plan import from_blocks, to_blocks
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="a plan, or a file of blocks")
+    parser.add_argument("--to", choices=("blocks", "plan"), required=True, help="what to make of it")
+    parser.add_argument("--out", metavar="F.json", help="where it goes (default: standard output)")
+    parser.add_argument("--force", action="store_true", help="replace a file that is there")
+    parser.epilog = (
+        "A plan becomes blocks where it has no jumps back, blocks become a plan where they run one after the\n"
+        "other. What the other form cannot say is a problem that names the step or the block (exit 2)."
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    path = place.workflow_file(args.file)
+    where = place.of_args(args, path)
+    workflow = load.load(path, root=where.root)
+    if (workflow.plan is None) == (args.to == "blocks"):
+        what = "a file of blocks" if args.to == "blocks" else "a plan"
+        raise errors.InvalidInput(f"{path} is {what} already", code="USAGE")
+    make = to_blocks.convert_plan if args.to == "blocks" else from_blocks.convert_blocks
+    converted = make(workflow, file=args.file)
+    if converted.document is None:
+        raise errors.InvalidWorkflow(converted.problems)
+    checked, wrong = load.check_document(converted.document, root=where.root, file="<converted>")
+    if checked is None:
+        raise errors.InvalidWorkflow([one for one in wrong if one.severity == "error"])
+    if args.out is None:
+        output.document(converted.document)
+        return exits.COMPLETED
+    out = Path(args.out)
+    if out.exists() and not args.force:
+        raise errors.InvalidInput(f"{out} is there already", code="FILE_EXISTS", hint="name another, or --force")
+    out.write_text(json.dumps(converted.document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    if args.json:
+        output.document({"file": str(out), "hash": checked.hash})
+    else:
+        output.note(f"{out}: written, {output.count(len(checked.nodes), 'step' if checked.plan else 'block')}")
+    return exits.COMPLETED

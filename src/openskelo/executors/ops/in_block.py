@@ -1,0 +1,51 @@
+"""`builtin:step`: a block that does the work of a plan's verify, tool_call or transform.
+
+Its config holds the op and its arguments as a plan writes them, and `refs`: which input port stands for which root of
+a ref (`{"var:patch": "patch"}`). Its one output port gets the step's value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import cast
+
+from openskelo import errors
+from openskelo.executors import job, limit, work
+from openskelo.executors.ops import step as steps
+from openskelo.handlers import catalog
+from openskelo.kernel import definition
+from openskelo.kernel.json import Json, JsonObject
+from openskelo.values import refs
+
+
+def resolve(node: definition.Node, means: work.Means) -> job.Work:
+    """The work of the block (AttemptFailed, never retried, when its config is none)."""
+    catalog.check_config("builtin:step", node.config)
+    if len(node.outputs) != 1:
+        raise errors.AttemptFailed(
+            "builtin:step has exactly one output", code="DET_CONFIG_INVALID", hint="name one port", retryable=False
+        )
+    step = definition.Step(op=cast("definition.Op", node.config["op"]), args=cast("JsonObject", node.config["args"]))
+    ports = cast("Mapping[str, str]", node.config.get("refs") or {})
+    op = steps.make(node, step, means)
+    port = node.outputs[0].name
+
+    async def perform(one: job.Job) -> object:
+        inner = replace(one, inputs=_given(step, ports, one.inputs))
+        return {port: await limit.within(node.timeout_ms, op(inner))}
+
+    return perform
+
+
+def _given(step: definition.Step, ports: Mapping[str, str], inputs: Mapping[str, Json]) -> dict[str, Json]:
+    """The step's arguments with the values of the block's inputs in them (AttemptFailed REF_UNSET)."""
+
+    def value_of(ref: refs.Ref) -> Json:
+        try:
+            return refs.follow(inputs, (ports.get(ref.root, ref.name), *ref.path))
+        except refs.Unset:
+            message = f"{ref} is read, and no input stands for it"
+            raise errors.AttemptFailed(message, code="REF_UNSET", retryable=False) from None
+
+    return dict(refs.replace(step.op, step.args, value_of))

@@ -1,0 +1,56 @@
+"""What both ways of converting share: things that cannot be expressed are Problems that name their place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from openskelo.kernel.json import JsonObject
+from openskelo.workflows import problems
+
+_TOKEN = re.compile(
+    r"""(?P<text>[rRbB]{0,2}(?:\"{3}.*?\"{3}|'{3}.*?'{3}|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'))"""
+    r"""|(?P<comment>//[^\n]*)|(?P<dot>\.\s*[A-Za-z_]\w*)|(?P<name>[A-Za-z_]\w*)|(?P<other>.)""",
+    re.DOTALL,
+)
+
+
+class Stuck(Exception):
+    """Something that the other form cannot say; `where` is the step or the block."""
+
+    def __init__(self, where: str, message: str) -> None:
+        super().__init__(message)
+        self.where = where
+        self.message = message
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Converted:
+    """The document in the other form, or why there is none."""
+
+    document: JsonObject | None
+    problems: tuple[problems.Problem, ...] = field(default=())
+
+
+def problem(file: str, stuck: Stuck, path: str) -> problems.Problem:
+    """What cannot be expressed, as a Problem."""
+    return problems.Problem(
+        file=file, line=1, column=1, code="NOT_CONVERTIBLE", message=f"{stuck.where}: {stuck.message}", path=path
+    )
+
+
+def renamed(text: str, name_of: Callable[[str, str], str | None]) -> str:
+    """A CEL text in which each `root.name` is written as `name_of` says; None leaves it as it is."""
+    written: list[str] = []
+    tokens = list(_TOKEN.finditer(text))
+    index = 0
+    while index < len(tokens):
+        token = tokens[index]
+        following = tokens[index + 1] if index + 1 < len(tokens) else None
+        found = None
+        if token.lastgroup == "name" and following is not None and following.lastgroup == "dot":
+            found = name_of(token[0], following[0].lstrip(".").strip())
+        written.append(token[0] if found is None else found)
+        index += 1 if found is None else 2
+    return "".join(written)

@@ -1,0 +1,154 @@
+"""A file of blocks, one after the other, as a plan: edges become refs, the outputs become the result of an emit."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import cast
+
+from openskelo.kernel import definition
+from openskelo.kernel.flows import dag
+from openskelo.kernel.json import Json, JsonObject
+from openskelo.values import refs
+from openskelo.workflows.plan import convert
+
+_RESULT = "result"
+_MODEL = ("temperature", "top_p", "seed", "stop", "system")
+
+
+def convert_blocks(workflow: definition.Workflow, *, file: str) -> convert.Converted:
+    """The plan of a workflow; a Problem for each block that no step can express."""
+    found: list[convert.Stuck] = []
+    steps: list[Json] = []
+    places = {key: index for index, key in enumerate(workflow.nodes)}
+    for key in _order(workflow):
+        try:
+            steps.append(_step(workflow, workflow.nodes[key]))
+        except convert.Stuck as stuck:
+            found.append(stuck)
+    parts: list[str] = []
+    try:
+        parts += [f"{json.dumps(name)}: {_cel(workflow, one)}" for name, one in workflow.outputs.items()]
+    except convert.Stuck as stuck:
+        found.append(stuck)
+    if found:
+        listed = (convert.problem(file, one, f"/blocks/{places[one.where]}") for one in found)
+        return convert.Converted(document=None, problems=tuple(listed))
+    steps.append(_plan_step(_free(workflow, _RESULT), "transform", {"expr": f"{{{', '.join(parts)}}}"}, _RESULT))
+    steps.append({"id": _free(workflow, "done"), "op": "emit", "args": {"result_ref": f"var:{_RESULT}"}})
+    document: dict[str, Json] = {
+        "plan_id": workflow.name,
+        "description": workflow.description,
+        "inputs": {port.name: port.default if port.has_default else None for port in workflow.inputs},
+        "steps": steps,
+    }
+    return convert.Converted(document=document)
+
+
+def _order(workflow: definition.Workflow) -> list[str]:
+    """The blocks, sources first, otherwise as they stand in the file."""
+    shape = dag.graph(workflow)
+    done: dict[str, None] = {}
+    while len(done) < len(workflow.nodes):
+        done |= dict.fromkeys(
+            next([key] for key in workflow.nodes if key not in done and all(one in done for one in shape.sources[key]))
+        )
+    return list(done)
+
+
+def _step(workflow: definition.Workflow, node: definition.Node) -> JsonObject:
+    _check(node)
+    match node.mode:
+        case "ai":
+            return _expert(node)
+        case "deterministic" if node.handler == "builtin:transform" and "template" not in node.config:
+            texts = cast("Mapping[str, str]", node.config.get("map") or {})
+            parts = [f"{json.dumps(name)}: {_rewritten(workflow, node, text)}" for name, text in texts.items()]
+            return _plan_step(node.key, "transform", {"expr": f"{{{', '.join(parts)}}}"}, node.key)
+        case _:
+            raise convert.Stuck(node.key, f"no op does what {node.handler or node.mode!r} does")
+
+
+def _check(node: definition.Node) -> None:
+    """Only what runs once, after what it needs, is linear."""
+    told = {
+        "when": node.when is not None,
+        "foreach": node.foreach is not None,
+        "gates": bool(node.pre_gates or node.post_gates),
+        "a checkpoint": node.approval is not None and node.mode != "approval",
+        "retry": node.retry.max_attempts > 1,
+        "cache": node.cache,
+    }
+    for what, there in told.items():
+        if there:
+            raise convert.Stuck(node.key, f"it has {what}, which a step cannot say")
+
+
+def _expert(node: definition.Node) -> JsonObject:
+    prompt = node.config.get("prompt")
+    if isinstance(prompt, str) and "{{" in prompt:
+        raise convert.Stuck(node.key, "its prompt is a template")
+    pinned = node.config.get("pinned")
+    experts = pinned.get("experts") if isinstance(pinned, Mapping) else None
+    first = experts[0] if isinstance(experts, list) and experts else None
+    name = node.config.get("expert") or (first.get("expert") if isinstance(first, Mapping) else None)
+    if not isinstance(name, str):
+        raise convert.Stuck(node.key, "it names no expert")
+    given: dict[str, Json] = {port.name: _ref(node, port.name) for port in node.inputs if port.name in node.bindings}
+    task: dict[str, Json] = {} if prompt is None else {"task": _kept(prompt)}
+    args: dict[str, Json] = {"expert_id": name, "input": {**task, "inputs": given}}
+    args["output_schema"] = {
+        "type": "object",
+        "properties": {port.name: port.schema for port in node.outputs},
+        "required": [port.name for port in node.outputs if port.required],
+        "additionalProperties": False,
+    }
+    args["repairs"] = node.repairs
+    if "max_tokens" in node.config:
+        args["max_new_tokens"] = node.config["max_tokens"]
+    args |= {key: node.config[key] for key in _MODEL if key in node.config}
+    return _plan_step(node.key, "route_expert", args, node.key)
+
+
+def _kept(text: Json) -> Json:
+    return {refs.LITERAL: text} if isinstance(text, str) and refs.parse(text) is not None else text
+
+
+def _plan_step(key: str, op: str, args: JsonObject, save_as: str) -> JsonObject:
+    return {"id": key, "op": op, "args": args, "save_as": save_as}
+
+
+def _ref(node: definition.Node, port: str) -> str:
+    binding = node.bindings[port]
+    if binding.transform is not None:
+        raise convert.Stuck(node.key, f"the edge into {port!r} has a transform")
+    return f"var:{binding.node}.{binding.port}" if binding.node else f"input:{binding.port}"
+
+
+def _rewritten(workflow: definition.Workflow, node: definition.Node, text: str) -> str:
+    """CEL over the inputs of a block as CEL over what a plan knows."""
+
+    def name_of(root: str, name: str) -> str | None:
+        if root != "inputs":
+            return None
+        binding = node.bindings.get(name)
+        if binding is None:
+            raise convert.Stuck(node.key, f"nothing is bound to its input {name!r}")
+        return f"({_cel(workflow, binding)})"
+
+    return convert.renamed(text, name_of)
+
+
+def _cel(workflow: definition.Workflow, binding: definition.Binding) -> str:
+    text = f"var.{binding.node}.{binding.port}" if binding.node else f"input.{binding.port}"
+    if "-" in text:
+        raise convert.Stuck(binding.node or next(iter(workflow.nodes)), "an expression cannot write a name with a -")
+    if binding.transform is not None:
+        raise convert.Stuck(binding.node or next(iter(workflow.nodes)), "an edge from it has a transform")
+    return text
+
+
+def _free(workflow: definition.Workflow, name: str) -> str:
+    while name in workflow.nodes:
+        name += "_"
+    return name

@@ -1,0 +1,121 @@
+"""`skelo convert`: the other form validates, and runs to the same outputs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Skelo
+
+#: Branches on values, a variable that two ways set, a retry, tools, checkers, contexts and a result that may be null.
+PLAN = """\
+plan_id: sort
+budgets: {max_tool_spend_usd: 1}
+inputs: {n: 4, text: hello}
+variables: {size: none}
+steps:
+  - {id: even, op: transform, args: {expr: "{'ok': input.n % 2 == 0, 'half': input.n / 2}"}, save_as: even}
+  - {id: which, op: branch, args: {cond: {ok: "var:even.ok"}, then: big, else: odd}}
+  - {id: odd, op: transform, args: {fn: join, refs: ["input:text", "ctx:rules"], separator: "-"}, save_as: said}
+  - {id: again, op: retry, args: {step_id: check, max_retries: 2}}
+  - {id: no, op: branch, args: {cond: {expr: "var.even.ok"}, then: done, else: end}}
+  - {id: end, op: emit, args: {result_ref: "var:said", audit_refs: ["var:v", "var:size"]}}
+  - {id: big, op: transform, args: {expr: "'big ' + string(var.even.half)"}, save_as: said}
+  - {id: look, op: tool_call, args: {tool_id: read-file, args: {path: note.txt}}, save_as: note}
+  - {id: size, op: transform, args: {expr: "size(var.note.content) > 3 ? 'long' : 'short'"}, save_as: size}
+  - {id: done, op: emit, args: {result_ref: "var:said", audit_refs: ["var:size", "var:v.ok", "var:note.content"]}}
+  - {id: check, op: verify, args: {checker_id: regex, input_ref: "var:said", pattern: "-"}, save_as: v}
+"""
+PROJECT = "contexts: {rules: {text: be brief}}\n"
+
+BLOCKS = """\
+name: chain
+inputs: {n: {type: integer, default: 3}}
+blocks:
+  - id: twice
+    mode: deterministic
+    inputs: {n: {type: integer, from: inputs.n}}
+    outputs: {value: integer}
+    deterministic: {handler: builtin:transform, config: {map: {value: "inputs.n * 2"}}}
+  - id: shown
+    mode: deterministic
+    inputs: {value: {type: integer, from: twice.value}, n: {type: integer, from: inputs.n}}
+    outputs: {text: string}
+    deterministic: {handler: builtin:transform, config: {map: {text: "string(inputs.value) + '/' + string(inputs.n)"}}}
+outputs: {text: shown.text, value: twice.value}
+"""
+
+
+def _project(skelo: Skelo) -> None:
+    skelo.write("skelo.yaml", PROJECT)
+    skelo.write("note.txt", "a note")
+
+
+@pytest.mark.parametrize("number", [4, 5])
+def test_a_plan_as_blocks_gives_the_same(number: int, skelo: Skelo) -> None:
+    _project(skelo)
+    skelo.write("sort.yaml", PLAN)
+    asked = skelo("convert", "sort.yaml", "--to", "blocks", "--out", "blocks.json")
+    assert asked.code == 0, asked.err
+    assert skelo("validate", "blocks.json").code == 0
+    plan = skelo("run", "sort.yaml", "--input", f"n={number}", "--json")
+    more = () if number == 4 else ("--input", "input_text=hello")
+    blocks = skelo(
+        "run", "blocks.json", "--input", f"input_n={number}", "--input", "ctx_rules=be brief", *more, "--json"
+    )
+    assert (plan.code, blocks.code) == (0, 0), plan.err + blocks.err
+    assert plan.document["outputs"]["result"] == ("big 2" if number == 4 else "hello-be brief")
+    assert blocks.document["outputs"] == plan.document["outputs"]
+
+
+def test_blocks_as_a_plan_give_the_same(skelo: Skelo) -> None:
+    skelo.write("chain.yaml", BLOCKS)
+    asked = skelo("convert", "chain.yaml", "--to", "plan", "--out", "plan.json", "--json")
+    assert asked.code == 0, asked.err
+    assert asked.document["hash"] == skelo("hash", "plan.json").out.split()[0]
+    blocks, plan = (skelo("run", file, "--input", "n=5", "--json").document for file in ("chain.yaml", "plan.json"))
+    assert blocks["outputs"] == {"text": "10/5", "value": 10}
+    assert plan["outputs"] == {"result": blocks["outputs"], "audit": []}
+
+
+@pytest.mark.parametrize(
+    ("step", "text", "changed"),
+    [
+        ("no", "then: done, else: end", "then: even, else: end"),
+        ("end", 'result_ref: "var:said", audit_refs: ["var:v", "var:size"]', "status: failed"),
+        ("look", "args: {path: note.txt}}", "args: {path: note.txt}, on_denied: done}"),
+        ("no", 'expr: "var.even.ok"', "expr: \"var.size == 'x'\""),
+    ],
+)
+def test_what_blocks_cannot_say_is_a_problem_that_names_the_step(
+    step: str, text: str, changed: str, skelo: Skelo
+) -> None:
+    _project(skelo)
+    assert text in PLAN
+    skelo.write("sort.yaml", PLAN.replace("max_tool_spend_usd: 1", "max_steps: 50").replace(text, changed))
+    done = skelo("convert", "sort.yaml", "--to", "blocks", "--json")
+    assert done.code == 2
+    (problem,) = done.document["problems"]
+    assert (problem["code"], problem["message"].partition(":")[0]) == ("NOT_CONVERTIBLE", step)
+
+
+def test_a_block_that_no_step_can_be_is_named(skelo: Skelo) -> None:
+    skelo.write(
+        "chain.yaml", BLOCKS.replace("outputs: {value: integer}\n", "outputs: {value: integer}\n    when: 'true'\n")
+    )
+    done = skelo("convert", "chain.yaml", "--to", "plan", "--json")
+    assert [one["message"].partition(":")[0] for one in done.document["problems"]] == ["twice"]
+
+
+def test_a_file_in_its_own_form_is_left_alone(skelo: Skelo) -> None:
+    skelo.write("chain.yaml", BLOCKS)
+    done = skelo("convert", "chain.yaml", "--to", "blocks", "--json")
+    assert (done.code, done.document["error"]["code"]) == (2, "USAGE")
+
+
+def test_standard_output_has_the_document(skelo: Skelo, tmp_path: Path) -> None:
+    skelo.write("chain.yaml", BLOCKS)
+    done = skelo("convert", "chain.yaml", "--to", "plan")
+    assert json.loads(done.out)["plan_id"] == "chain"
