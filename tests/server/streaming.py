@@ -86,10 +86,11 @@ def app(of: hubs.Hub) -> fastapi.FastAPI:
 
 
 @asynccontextmanager
-async def served(of: hubs.Hub) -> AsyncGenerator[str]:
-    """A server on loopback; gives its host and port. Its sockets hold little, so that slow clients are soon felt."""
+async def served(of: hubs.Hub, *, buffer: int | None = None) -> AsyncGenerator[str]:
+    """A server on loopback; gives its host and port. `buffer` is how many bytes its sockets hold for a slow client."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 64 * 1024)
+        if buffer is not None:
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, buffer)
         config = uvicorn.Config(app(of), log_level="warning", lifespan="off", ws_per_message_deflate=False)
         server = uvicorn.Server(config)
         serving = asyncio.create_task(server.serve(sockets=[listening]))

@@ -12,6 +12,7 @@ import orjson
 
 from openskelo import errors
 from openskelo.contract import envelope
+from openskelo.engine import loading
 from openskelo.kernel import definition, events
 from openskelo.kernel.json import JsonObject
 from openskelo.server import partials
@@ -62,9 +63,12 @@ class Track:
         self._snapshot: bytes | None = None
 
     def add(self, line: bytes) -> Told:
-        """Take in the run's next fact (Corrupt when it cannot be the next one)."""
+        """Take in the run's next fact (NotFound when its data was pruned, Corrupt when it cannot be the next one)."""
         try:
             event = envelope.open_line(line)[1]
+        except (LookupError, ValueError, TypeError) as error:
+            raise loading.unreadable(self.run_id, self.seq + 1, line, error) from error
+        try:
             told = b",".join(map(orjson.dumps, self._projection.apply(self.seq + 1, event)))
         except (LookupError, ValueError, TypeError, AttributeError, AssertionError) as error:
             raise errors.Corrupt(

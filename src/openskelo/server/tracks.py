@@ -103,7 +103,7 @@ class Tracks:
         try:
             event = envelope.open_line(first)[1]
         except (ValueError, LookupError, TypeError) as error:
-            raise errors.Corrupt(f"the first event of run {run_id} cannot be read: {error!r}") from error
+            raise loading.unreadable(run_id, 1, first, error) from error
         if not isinstance(event, events.RunCreated):
             raise errors.Corrupt(f"the log of run {run_id} does not begin with run.created")
         workflow = await self._workflow(event.definition)
@@ -133,7 +133,7 @@ class Tracks:
     def _add(self, found: track.Track, line: bytes) -> track.Told:
         try:
             return found.add(line)
-        except errors.Corrupt:
+        except (errors.Corrupt, errors.NotFound):
             self.forget(found.run_id)
             raise
 
