@@ -22,8 +22,9 @@ YOUNG_SECONDS = 3600.0
 
 _NAME = re.compile(r"sha256:([0-9a-f]{64})")
 #: A digest in a text, but for those of receipts: they say what was there, and do not need it.
-_NAMED = re.compile(
-    rb'(?<!"inputs_hash":")(?<!"output_hash":")(?<!"workflow_hash":")(?<!"prev":")sha256:([0-9a-f]{64})'
+_NAMED = re.compile(  # what stands before is looked at last: a text is searched twenty times as fast by a fixed beginning
+    rb'sha256:(?<!"inputs_hash":"sha256:)(?<!"output_hash":"sha256:)(?<!"workflow_hash":"sha256:)(?<!"prev":"sha256:)'
+    rb"([0-9a-f]{64})"
 )
 
 
