@@ -22,7 +22,7 @@ YOUNG_SECONDS = 3600.0
 
 _NAME = re.compile(r"sha256:([0-9a-f]{64})")
 #: A digest in a text, but for those of receipts: they say what was there, and do not need it.
-_NAMED = re.compile(  # what stands before is looked at last: a text is searched twenty times as fast by a fixed beginning
+_NAMED = re.compile(  # what stands before is looked at last: a fixed beginning is found twenty times as fast
     rb'sha256:(?<!"inputs_hash":"sha256:)(?<!"output_hash":"sha256:)(?<!"workflow_hash":"sha256:)(?<!"prev":"sha256:)'
     rb"([0-9a-f]{64})"
 )
