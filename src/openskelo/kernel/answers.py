@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from openskelo.errors import Refused
 from openskelo.kernel import commands, definition, events, receipts, record
+from openskelo.kernel.flows import graph
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.kernel.run import OWN_QUESTIONS, OpenApproval, Run, is_under_way
 
@@ -24,11 +25,14 @@ def decide(run: Run, answer: commands.AnswerApproval) -> tuple[events.Event, ...
         case (("approval" | "ask_human"), _) if run.workflow.nodes[asked.node].mode == "approval":
             return (resolved, _succeeded(run, asked, answer))
         case "uncertain", "modified":
-            return (resolved, _succeeded(run, asked, answer))
+            landed = _succeeded(run, asked, answer)
+            return (resolved, landed) if run.live is None else (resolved, landed, *graph.onward(run, landed))
         case "stalled", "modified":
             raise Refused("a stalled loop can only be approved or denied", code="APPROVAL_INVALID")
         case (("uncertain" | "stalled"), "denied"):
             return (resolved, _node_failed(run, asked, answer))
+        case "stalled", _ if run.live is not None:
+            return (resolved, *graph.released(run, asked.node, answer.at))
         case _:
             return (resolved,)
 

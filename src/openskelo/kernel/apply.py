@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from openskelo.kernel import asking, events, landing, places
-from openskelo.kernel.flows import plan
+from openskelo.kernel import asking, events, graph_events, landing, places
+from openskelo.kernel.flows import graph, plan
 from openskelo.kernel.places import asks, needs_resolution
 from openskelo.kernel.run import Run, is_busy
 
@@ -40,7 +40,7 @@ def apply(run: Run, event: events.Event) -> None:
         case events.NodeFinished():
             places.finish(run, run.nodes[event.node], event.at)
         case events.NodeFailed():
-            places.fail(run, run.nodes[event.node], event.error, event.ending)
+            landing.fail(run, run.nodes[event.node], event)
         case events.NodeBounced():
             places.bounced(run, event)
         case events.ApprovalRequested():
@@ -60,6 +60,16 @@ def apply(run: Run, event: events.Event) -> None:
             _learn_resolves(run)
         case events.RunStalled() | events.RunPaused() | events.RunResumed() | events.RunEnding() | events.RunEnded():
             _run_changed(run, event)
+        case (
+            graph_events.NodeAdded()
+            | graph_events.NodeChanged()
+            | graph_events.NodeRemoved()
+            | graph_events.EdgeAdded()
+            | graph_events.EdgeRemoved()
+            | graph_events.MessageReceived()
+            | graph_events.HandoffSent()
+        ):
+            graph.apply(run, event)
         case _:
             assert_never(event)
     _keep_time(run, event.at)
@@ -104,13 +114,15 @@ def _run_changed(
 ) -> None:
     match event:
         case events.RunStalled():
-            pass  # evidence for people; the question that follows it holds the state
+            graph.held(run, event)  # else evidence for people; the question that follows it holds the state
         case events.RunPaused():
             run.paused = event.reason
         case events.RunResumed():
             run.paused = None
         case events.RunEnding():
             run.ending, run.error = event.ending, event.error
+            if run.live is not None:
+                run.unfinished = 0
         case events.RunEnded():
             run.ending, run.error, run.ended = event.ending, event.error, True
         case _:

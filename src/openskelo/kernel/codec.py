@@ -40,6 +40,11 @@ def encode_node(node: definition.Node) -> JsonObject:
     return cast("JsonObject", _NODE.encode(node))
 
 
+def decode_node(document: JsonObject) -> definition.Node:
+    """The node that `encode_node` gave as `document`; InvalidInput DEFINITION_INVALID for anything else."""
+    return cast("definition.Node", _NODE.decode(document))
+
+
 def decode(document: JsonObject) -> definition.Workflow:
     """The workflow that `encode` gave as `document`; InvalidInput DEFINITION_INVALID for anything else."""
     return cast("definition.Workflow", _WORKFLOW.decode(document))
@@ -331,6 +336,10 @@ _PLAN = _record(
         "contexts": _TEXTS,
     },
 )
+_TURN = _record(
+    definition.Turn,
+    {"role": _STRING, "provider": _STRING, "capabilities": _FREE, "max_turns": _INT, "stall_after": _INT},
+)
 _NODE = _record(
     definition.Node,
     {
@@ -362,6 +371,7 @@ _NODE = _record(
         "estimate": _optional(_ESTIMATE),
         "metadata": _FREE,
         "step": _optional(_STEP),
+        "turn": _optional(_TURN),
     },
 )
 _WORKFLOW = _record(
@@ -376,5 +386,6 @@ _WORKFLOW = _record(
         "limits": _LIMITS,
         "parallel": _INT,
         "plan": _optional(_PLAN),
+        "live": _BOOL,
     },
 )

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Literal, TypeAlias
 
-from openskelo.kernel import fresh
+from openskelo.kernel import definition, fresh
 from openskelo.kernel.json import JsonObject, Stored
 from openskelo.kernel.outcome import Failure, Outcome
 from openskelo.value import value
@@ -170,6 +170,78 @@ class CancelRun:
     reason: str | None = None
 
 
+@value
+class AddNode:
+    """Add a node to a live graph."""
+
+    at: int
+    by: str
+    node: definition.Node
+
+
+@value
+class ChangeNode:
+    """Put another definition in the place of a live graph's node; `node.key` says which."""
+
+    at: int
+    by: str
+    node: definition.Node
+
+
+@value
+class RemoveNode:
+    """Take a node out of a live graph, with its edges and whatever it is doing."""
+
+    at: int
+    by: str
+    node: str
+
+
+@value
+class AddEdge:
+    """Tie two nodes of a live graph. `id` follows from what the edge ties."""
+
+    at: int
+    by: str
+    id: str
+    source: str
+    target: str
+    bidirectional: bool
+    type: Literal["handoff", "report"]
+    label: str
+
+
+@value
+class RemoveEdge:
+    at: int
+    by: str
+    id: str
+
+
+@value
+class SendMessage:
+    """A person says something to a node of a live graph; `interrupt`: instead of letting its turn come to an end."""
+
+    at: int
+    by: str
+    node: str
+    message_id: str
+    content: Stored
+    role: Literal["user", "system"] = "user"
+    interrupt: bool = False
+
+
+@value
+class CompleteRun:
+    """A person is content with a live graph that has nothing left to do."""
+
+    at: int
+    by: str
+
+
+#: The orders that only a live graph may be given.
+GraphCommand: TypeAlias = AddNode | ChangeNode | RemoveNode | AddEdge | RemoveEdge | SendMessage | CompleteRun
+
 Command: TypeAlias = (
     ReportAttempt
     | ResolveNode
@@ -182,4 +254,5 @@ Command: TypeAlias = (
     | ResumeRun
     | ChangeMode
     | CancelRun
+    | GraphCommand
 )

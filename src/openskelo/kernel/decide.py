@@ -11,6 +11,7 @@ from typing import assert_never
 from openskelo.errors import Refused
 from openskelo.kernel import answers, budget, commands, definition, events, questions, record, reports
 from openskelo.kernel.apply import apply, asks
+from openskelo.kernel.flows import graph
 from openskelo.kernel.follow import by_mode, follow
 from openskelo.kernel.json import JsonObject
 from openskelo.kernel.run import NodeState, Run, is_under_way
@@ -64,6 +65,17 @@ def decide(run: Run, command: commands.Command) -> tuple[events.Event, ...]:
         case commands.CancelRun():
             _admit_person(command.by, command.reason)
             return (_cancel(command),)
+        case (
+            commands.AddNode()
+            | commands.ChangeNode()
+            | commands.RemoveNode()
+            | commands.AddEdge()
+            | commands.RemoveEdge()
+            | commands.SendMessage()
+            | commands.CompleteRun()
+        ):
+            _admit_person(command.by)
+            return graph.decide(run, command)
         case _:
             assert_never(command)
 
@@ -153,7 +165,7 @@ def _admit(run: Run, node: NodeState, command: commands.ResolveNode) -> None:
         return
     if command.skip:
         wrong = "part of it is under way, and it cannot be skipped any more" if is_under_way(node) else None
-        wrong = wrong if shape.step is None else "a step of a plan is not skipped"
+        wrong = wrong if run.is_dag else "a step of a plan and a turn are not skipped"
     elif command.cached is not None:
         cacheable = shape.cache and shape.foreach is None and shape.mode != "approval"
         wrong = None if cacheable else "its results are not to be had from the cache"

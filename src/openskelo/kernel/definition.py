@@ -183,11 +183,27 @@ class Plan:
 
 
 @value
+class Turn:
+    """What a node of a live graph has: it works in turns, each on what has come into its inbox.
+
+    A turn beyond `max_turns` fails. `stall_after` turns in a row that come to the same, and that no person asked for,
+    are held until a person has been asked; 0 never holds. The rest is what the contract says about nodes.
+    """
+
+    role: str = "worker"
+    provider: str = "custom"
+    capabilities: JsonObject = field(default_factory=fresh.a_dict)
+    max_turns: int = 100
+    stall_after: int = 3
+
+
+@value
 class Node:
     """A place in a run. Everything the kernel and the executors need to know about one block.
 
     `repairs` is how often, in one visit, an answer that breaks the contract is asked for again at once, beside the
-    attempts that `retry` allows. `step` is what a node of a plan has instead of ports, bindings and gates.
+    attempts that `retry` allows. `step` is what a node of a plan has instead of ports, bindings and gates; `turn` what
+    a node of a live graph has instead of bindings.
     """
 
     key: str
@@ -218,6 +234,7 @@ class Node:
     estimate: Estimate | None = None
     metadata: JsonObject = field(default_factory=fresh.a_dict)
     step: Step | None = None
+    turn: Turn | None = None
 
 
 @value
@@ -225,6 +242,7 @@ class Workflow:
     """A checked definition. `hash` is `sha256:` over the canonical JSON of `codec.encode(workflow)` without `hash`.
 
     `document` is that JSON where `codec.sealed` has made it; a changed copy (`dataclasses.replace`) does not have it.
+    A `live` one has no nodes: they are added, changed and removed while it runs.
     """
 
     name: str
@@ -236,4 +254,5 @@ class Workflow:
     limits: Limits = field(default_factory=Limits)
     parallel: int = 64
     plan: Plan | None = None
+    live: bool = False
     document: JsonObject | None = field(default=None, init=False, compare=False, repr=False)

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any, Literal, TypeAlias
 
+from openskelo.kernel import graph_events
 from openskelo.kernel.json import Json, JsonObject, Stored
 from openskelo.value import value
 
@@ -174,13 +175,13 @@ class AttemptInterrupted:
 
 @value
 class AttemptCancelled:
-    """The attempt was stopped because the run ends or its place is entered anew."""
+    """The attempt was stopped: the run ends, its place is entered anew, a person interrupts, or its node is removed."""
 
     at: int
     node: str
     visit: int
     attempt: int
-    reason: Literal["ending", "bounce"]
+    reason: Literal["ending", "bounce", "interrupt", "removed"]
     receipt: JsonObject
     item: int | None = None
 
@@ -235,12 +236,15 @@ class ApprovalWithdrawn:
     approval_id: str
     node: str
     visit: int
-    reason: Literal["ending", "bounce"]
+    reason: Literal["ending", "bounce", "interrupt", "removed"]
 
 
 @value
 class RunStalled:
-    """A loop makes no progress; a person is asked before it goes on."""
+    """A loop makes no progress; a person is asked before it goes on.
+
+    Said before the turn of a live graph lands, it holds the turn: `evidence.edges` are those it was to be handed along.
+    """
 
     at: int
     node: str
@@ -342,6 +346,7 @@ Event: TypeAlias = (
     | RunModeChanged
     | RunEnding
     | RunEnded
+    | graph_events.GraphEvent
 )
 
 TYPES: Mapping[str, type[Event]] = {
@@ -359,6 +364,13 @@ TYPES: Mapping[str, type[Event]] = {
     "node.finished": NodeFinished,
     "node.failed": NodeFailed,
     "node.bounced": NodeBounced,
+    "node.added": graph_events.NodeAdded,
+    "node.changed": graph_events.NodeChanged,
+    "node.removed": graph_events.NodeRemoved,
+    "edge.added": graph_events.EdgeAdded,
+    "edge.removed": graph_events.EdgeRemoved,
+    "message.received": graph_events.MessageReceived,
+    "handoff.sent": graph_events.HandoffSent,
     "attempt.started": AttemptStarted,
     "attempt.succeeded": AttemptSucceeded,
     "attempt.failed": AttemptFailed,

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Literal, cast
 
 from openskelo.kernel import budget, events, questions, record
-from openskelo.kernel.flows import dag, plan
+from openskelo.kernel.flows import dag, graph, plan
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.kernel.run import InFlight, Run
+from openskelo.kernel.run import InFlight, NodeState, Run
 
 #: A piece of work that crashes cut this often (a handler that kills its driver, say) is not started again.
 MAX_INTERRUPTIONS = 10
@@ -66,7 +66,7 @@ def _start(run: Run, at: int) -> events.Event | None:
         return events.NodeSkipped(at=at, node=key, visit=node.visit, reason="upstream")
     if run.in_flight and len(run.in_flight) >= run.workflow.parallel:
         return None
-    if run.course is not None and (refused := plan.refusal(run, node, at)) is not None:
+    if not run.is_dag and (refused := _beyond(run, node, at)) is not None:
         return refused
     if (forbidden := by_mode(run, key, at)) is not None:
         return forbidden
@@ -88,6 +88,10 @@ def _start(run: Run, at: int) -> events.Event | None:
     )
 
 
+def _beyond(run: Run, node: NodeState, at: int) -> events.NodeFailed | None:
+    return graph.refusal(run, node, at) if run.course is None else plan.refusal(run, node, at)
+
+
 def by_mode(run: Run, key: str, at: int) -> events.NodeFailed | None:
     """The failure of a node whose effects the run's PLANNING mode forbids, or None."""
     effect = run.workflow.nodes[key].effect
@@ -100,7 +104,7 @@ def by_mode(run: Run, key: str, at: int) -> events.NodeFailed | None:
 
 def _stuck(run: Run, at: int) -> events.Event | None:
     """Nothing is owed, nobody is asked, and yet not every node is done: say so instead of waiting for ever."""
-    if run.in_flight or run.resolving or run.ready or run.approvals or run.backing_off:
+    if run.in_flight or run.resolving or run.ready or run.approvals or run.backing_off or run.live is not None:
         return None
     waiting: list[Json] = [key for key, node in run.nodes.items() if node.status != "done"]
     error: JsonObject = {"code": "RUN_STUCK", "message": "no node can go on", "waiting": waiting}

@@ -6,7 +6,7 @@ import heapq
 from typing import Any, assert_never, cast
 
 from openskelo.kernel import definition, events, places
-from openskelo.kernel.flows import plan
+from openskelo.kernel.flows import graph, plan
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.kernel.run import AttemptId, Course, InFlight, NodeState, Run, Slot
 from openskelo.kernel.stall import NO_STREAK
@@ -95,14 +95,22 @@ def succeeded(run: Run, event: events.AttemptSucceeded) -> None:
     node.done_slots += 1
     if node.loop.length:
         node.loop = NO_STREAK
-    if run.course is not None:
-        plan.succeeded(run, run.course, node, event)
+    if not run.is_dag:
+        _move_on(run, node, event)
     elif run.workflow.nodes[event.node].foreach is None:
         places.finish(run, node, event.at)
     elif node.done_slots == len(node.slots):
         run.finishing[event.node] = None
     else:
         places.offer(run, node)
+
+
+def _move_on(run: Run, node: NodeState, event: events.AttemptSucceeded) -> None:
+    """What follows is said by the plan, or by the inboxes of a live graph."""
+    if run.course is not None:
+        plan.succeeded(run, run.course, node, event)
+    else:
+        graph.succeeded(run, node, event)
 
 
 def failed(run: Run, event: events.AttemptFailed) -> None:
@@ -136,9 +144,17 @@ def failed(run: Run, event: events.AttemptFailed) -> None:
             plan.denied(run, cast("Course", run.course), node, event)
         case "fail":
             slot.state = "done"
-            places.fail(run, node, event.error, event.ending or "failed")
+            fail(run, node, event)
         case _:
             assert_never(event.next)
+
+
+def fail(run: Run, node: NodeState, event: events.AttemptFailed | events.NodeFailed) -> None:
+    """The node has failed, and with it the run; a live graph goes on without it."""
+    if run.live is not None:
+        graph.failed(run, node, event.error, event.at)
+    else:
+        places.fail(run, node, event.error, event.ending or "failed")
 
 
 def _feedback(event: events.AttemptFailed) -> JsonObject:
@@ -180,6 +196,8 @@ def cancelled(run: Run, event: events.AttemptCancelled) -> None:
     node.slots[flight.slot].state = "done"
     if event.reason == "ending":
         places.cancel(node)
+    elif event.reason == "interrupt":
+        graph.cut(run, node, event.at)
 
 
 def due(run: Run, event: events.RetryDue) -> None:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import field
+from typing import Literal, TypeAlias
 
 from openskelo.kernel.json import Json, JsonObject, Stored
 from openskelo.value import value
+
+#: Where a turn of a live graph is handed on: along the edges that leave its node, back along those it came by, or both.
+Route: TypeAlias = Literal["on", "back", "both", "none"]
 
 
 @value
@@ -55,7 +59,8 @@ class Outcome:
     Exactly one of `outputs` and `failure` is given. `output_hash` is set whenever the work produced outputs, also when
     a contract or a gate then refused them (stall detection compares it); `verdicts` are the results of all gates.
     `feedback` is what a repair should know (the refused answer, say), bounded by the executor. `holds` is what the
-    condition of a branch or the check of a verify came to, and None for all other work.
+    condition of a branch or the check of a verify came to, and None for all other work. `route` is what the answer of a
+    live graph's node says about where it goes.
     """
 
     inputs_hash: str
@@ -67,3 +72,4 @@ class Outcome:
     artifacts: tuple[ArtifactNote, ...] = ()
     feedback: Json = None
     holds: bool | None = None
+    route: Route = "on"

@@ -50,6 +50,13 @@ def about_stall(run: Run, stalled: events.RunStalled, rule: int | None) -> event
     return _ask(run, stalled, "stalled", prompt, args, stalled.at)
 
 
+def about_repetition(run: Run, stalled: events.RunStalled) -> events.ApprovalRequested:
+    """Whether a turn of a live graph that says the same again should be handed on all the same."""
+    args: dict[str, Json] = {"node": stalled.node, "kind": stalled.kind, **stalled.evidence}
+    prompt = f"{stalled.node} says the same again and again. Approve to hand it on, deny to stop it here."
+    return _ask(run, stalled, "stalled", prompt, args, stalled.at)
+
+
 def _approvers(run: Run, key: str) -> tuple[str, ...]:
     """Those who may let the node work are also the ones who may let it work again."""
     approval = run.workflow.nodes[key].approval

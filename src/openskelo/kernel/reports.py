@@ -7,7 +7,7 @@ from typing import Literal, assert_never, cast
 
 from openskelo.errors import Refused
 from openskelo.kernel import commands, definition, events, outcome, questions, record, stall
-from openskelo.kernel.flows import plan
+from openskelo.kernel.flows import graph, plan
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.kernel.run import InFlight, NodeState, Run, Slot
 
@@ -21,7 +21,8 @@ def decide(run: Run, report: commands.ReportAttempt) -> tuple[events.Event, ...]
         failure = plan.verdict(run, run.course, report)
     if failure is not None:
         return (*artifacts, *_failed(run, report, failure))
-    return (*artifacts, _succeeded(run, report))
+    landed = _succeeded(run, report)
+    return (*artifacts, landed) if run.live is None else (*artifacts, *graph.passed_on(run, landed, report))
 
 
 def in_flight(run: Run, report: commands.ReportAttempt | commands.ReportInterrupted) -> InFlight:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from openskelo.kernel import definition, fresh
+from openskelo.kernel import definition, fresh, inbox
 from openskelo.kernel.events import Ending
 from openskelo.kernel.flows import dag
 from openskelo.kernel.json import Json, JsonObject, Stored
@@ -134,7 +134,8 @@ class Run:
 
     `timers` (retries) and `expiries` (approvals) are heaps whose head always still stands. `ready` is taken from the
     front, where a plain dict would look through everything that was taken before. `course` is that of a plan; without
-    one, nodes wait for their sources, and `unfinished` counts those that are not done.
+    one, nodes wait for their sources, and `unfinished` counts those that are not done. `live` is that of a live graph,
+    whose nodes come and go, and which is finished when a person says so. `is_dag`: it is neither.
     """
 
     id: str
@@ -177,16 +178,22 @@ class Run:
     receipts: int = 0
     artifacts: list[JsonObject] = field(default_factory=fresh.a_list)
     course: Course | None = None
+    live: inbox.Live | None = None
+    is_dag: bool = True
 
 
 def new(run_id: str, workflow: definition.Workflow, shape: dag.Graph | None = None) -> Run:
     """A run to which nothing has happened yet; `shape` is the workflow's graph where somebody has it already."""
+    if workflow.live:  # a copy, to which nodes are added
+        workflow, shape = replace(workflow, nodes=dict(workflow.nodes)), None
     shape = shape or dag.graph(workflow)
     nodes = {key: NodeState(key=key, waiting=len(shape.sources[key])) for key in workflow.nodes}
     limited = workflow.limits != definition.Limits()
     run = Run(id=run_id, workflow=workflow, graph=shape, nodes=nodes, unfinished=len(nodes), limited=limited)
     if workflow.plan is not None:
-        run.course, run.unfinished = Course(), 1
+        run.course, run.unfinished, run.is_dag = Course(), 1, False
+    if workflow.live:
+        run.live, run.unfinished, run.is_dag = inbox.Live(), 1, False
     return run
 
 
