@@ -13,17 +13,10 @@ from typing import TypeAlias, assert_never
 from openskelo import errors
 from openskelo.executors import job, limit, work
 from openskelo.kernel import definition
-from openskelo.kernel.json import Json, JsonObject
+from openskelo.kernel.flows import plan
+from openskelo.kernel.json import Json
 
 Op: TypeAlias = Callable[[job.Job], Awaitable[Json]]
-
-#: The key of the value of a step that saves it nowhere.
-UNSAVED = "output"
-
-
-def outputs(step: definition.Step, value: Json) -> JsonObject:
-    """The outputs of a step that has come to `value`; a retry saves what its target gives, and nothing of its own."""
-    return {UNSAVED if step.save_as is None or step.op == "retry" else step.save_as: value}
 
 
 def resolve(node: definition.Node, step: definition.Step, means: work.Means) -> job.Work:
@@ -31,7 +24,7 @@ def resolve(node: definition.Node, step: definition.Step, means: work.Means) -> 
     op = make(node, step, means)
 
     async def perform(one: job.Job) -> object:
-        return outputs(step, await limit.within(node.timeout_ms, op(one)))
+        return plan.outputs(step, await limit.within(node.timeout_ms, op(one)))
 
     return perform
 
