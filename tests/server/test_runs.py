@@ -10,6 +10,7 @@ import pytest
 
 from openskelo.contract import patching
 from openskelo.contract.wire import run as wire
+from openskelo.engine import pruning
 from tests.server import house
 
 NOBODY = "00000000-0000-4000-8000-000000000000"
@@ -228,6 +229,18 @@ def test_only_a_run_that_has_ended_can_be_deleted(client: httpx.Client) -> None:
     house.until(client, run_id, lambda found: found["ending"] is not None)
     assert client.delete(f"/api/runs/{run_id}").status_code == 204
     assert house.problem(client.get(f"/api/runs/{run_id}")) == (404, "RUN_NOT_FOUND")
+
+
+def test_a_pruned_run_says_so_and_still_has_its_record(client: httpx.Client, home: house.House) -> None:
+    run_id = house.start(client, "each.yaml", words=["a"])["id"]
+    house.until(client, run_id, lambda found: found["ending"] is not None)
+    home.run(pruning.prune(home.engine.store, run_id, home.engine.project.data_dir))
+    with house.open_house(home.root) as other, other.client() as fresh:  # nothing of it in memory
+        for path in ("", "/events", "/nodes", "/artifacts"):
+            assert house.problem(fresh.get(f"/api/runs/{run_id}{path}")) == (404, "RUN_PRUNED")
+        facts = fresh.get(f"/api/runs/{run_id}/events", params={"facts": 1}).json()["facts"]
+        assert [fact["seq"] for fact in facts] == list(range(1, len(facts) + 1))
+        assert fresh.get(f"/api/runs/{run_id}/verify").json()["intact"] is True
 
 
 def test_nodes_edges_and_items_are_shown(client: httpx.Client) -> None:
