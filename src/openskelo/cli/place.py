@@ -29,8 +29,10 @@ def script_of(workflow: Path) -> Path:
 
 def tested_by(path: Path) -> Path | None:
     """The workflow beside a test script; None for a file that is no script, or stands alone."""
-    workflow = path.with_name(path.name.removesuffix(_SCRIPT) + ".yaml")
-    return workflow if path.name.endswith(_SCRIPT) and workflow.is_file() else None
+    if not path.name.endswith(_SCRIPT):
+        return None
+    beside = (path.with_name(path.name.removesuffix(_SCRIPT) + ending) for ending in (".yaml", ".yml", ".json"))
+    return next((workflow for workflow in beside if workflow.is_file()), None)
 
 
 def workflow_file(text: str) -> Path:

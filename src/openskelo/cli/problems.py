@@ -43,6 +43,7 @@ def as_document(problem: Problem) -> dict[str, Json]:
         "message": problem.message,
         "path": problem.path,
         "hint": problem.hint,
+        "severity": problem.severity,
     }
 
 

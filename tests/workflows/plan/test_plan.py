@@ -1,0 +1,244 @@
+"""A plan's text as a Workflow: values, warnings, paths, bounds, totals, and the published schema."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+import openskelo
+from openskelo.kernel import definition
+from openskelo.kernel.json import Json, JsonObject
+from openskelo.values import schema as schemas
+from openskelo.workflows import estimate, load, source
+from openskelo.workflows.plan import cases, schema
+from tests.workflows import marking
+from tests.workflows.plan import seed
+from tests.workflows.plan.test_mistakes import RICH
+
+GOLDEN = Path(openskelo.__file__).parent / "workflows" / "schema" / "plan.schema.json"
+
+
+def _loaded(text: str, folder: Path, name: str = "plan.json") -> definition.Workflow:
+    (seed.project(folder) / name).write_text(text, encoding="utf-8")
+    return load.load(folder / name)
+
+
+def _steps(workflow: definition.Workflow) -> dict[str, definition.Step]:
+    return {key: node.step for key, node in workflow.nodes.items() if node.step is not None}
+
+
+def test_the_specifications_plan_is_read_as_printed(tmp_path: Path) -> None:
+    workflow = _loaded(seed.PLAN, tmp_path)
+    steps = _steps(workflow)
+    assert (workflow.name, list(steps)) == (
+        "fix_bug_v1",
+        ["s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s12"],
+    )  # noqa: E501
+    assert workflow.plan == definition.Plan(
+        entry="s1",
+        mode="degraded",
+        outputs={"result_ref": "var:patch", "audit_refs": ["var:v1", "var:v2"]},
+        contexts=("ctx:repo_diff", "snap:t381"),
+    )
+    assert workflow.limits == definition.Limits(max_steps=18, max_tokens=1600, max_wall_ms=45000, max_tool_nanousd=0)
+    assert [(port.name, port.default) for port in workflow.inputs] == [
+        ("task", "Patch TypeError in futures component"),
+        ("context_ref", "ctx:repo_diff"),
+        ("snapshot_ref", "snap:t381"),
+    ]
+    assert (steps["s4"].then, steps["s4"].otherwise, steps["s4"].next) == ("s7", "s5", None)
+    assert (steps["s9"].ending, steps["s9"].next, steps["s12"].next) == ("ok", None, None)
+    assert {key: node.mode for key, node in workflow.nodes.items() if node.mode != "deterministic"} == {
+        "s2": "ai",
+        "s5": "ai",
+        "s12": "approval",
+    }
+    assert workflow.nodes["s2"].reserve.tokens == 421
+
+
+def test_yaml_and_json_are_the_same_plan(tmp_path: Path) -> None:
+    assert _loaded(seed.PLAN, tmp_path).hash == _loaded(seed.PLAN, tmp_path, "plan.yaml").hash
+
+
+def test_everything_a_step_may_say_is_read(tmp_path: Path) -> None:
+    workflow = _loaded(RICH, tmp_path, "plan.yaml")
+    steps = _steps(workflow)
+    assert (steps["ask"].max_visits, workflow.nodes["ask"].repairs) == (3, 1)
+    assert (steps["look"].on_denied, workflow.nodes["act"].effect) == ("sorry", "once")
+    assert workflow.nodes["act"].reserve == definition.Amount(tool_nanousd=500_000_000)
+    assert (steps["again"].target, workflow.nodes["again"].retry) == (
+        "check",
+        definition.Retry(max_attempts=2, backoff="linear", delay_ms=1000, stall_after=0),
+    )
+    assert (steps["person"].next, workflow.nodes["person"].approval) == (
+        "act",
+        definition.Approval(
+            prompt="Publish?",
+            timeout_ms=None,
+            form={
+                "type": "object",
+                "properties": {"title": {"type": "string"}},
+                "required": ["title"],
+                "additionalProperties": False,
+            },
+        ),
+    )
+
+
+def test_texts_that_look_like_refs_are_kept_as_texts(tmp_path: Path) -> None:
+    text = RICH.replace('prompt: "write"', 'prompt: "var:draft"').replace('"Publish?"', '"input:what {{ is it }}"')
+    workflow = _loaded(text, tmp_path, "plan.yaml")
+    assert _steps(workflow)["ask"].args["prompt"] == {"$literal": "var:draft"}
+    asked = workflow.nodes["person"].approval
+    assert asked is not None
+    assert asked.prompt == "input:what \\{{ is it }}"
+
+
+@pytest.mark.parametrize(
+    ("codes", "text"),
+    [
+        ("BUDGET_AT_WORST", seed.PLAN.replace('"max_steps": 18', '"max_steps": ‸8')),
+        ("BUDGET_AT_WORST", seed.PLAN.replace('"max_tokens": 1600', '"max_tokens": ‸700')),
+        ("UNVERIFIED", RICH.replace('{title: "var:said.title"}', '{title: ‸"var:draft.text"}').replace(
+            "- {id: check, op: verify, args: {checker_id: regex, input_ref: \"var:draft.text\", pattern: \"^[A-Z]\"}, save_as: v}",  # noqa: E501
+            "- {id: check, op: verify, args: {checker_id: equals, input_ref: \"input:topic\", expected: bees}, save_as: v}",  # noqa: E501
+        )),
+        ("MODE_DENIED", RICH.replace("expert_id: slm_code_v1, prompt", "expert_id: ‸far, on_denied: sorry, prompt").replace(  # noqa: E501
+            "plan_id: publish", "plan_id: publish\nmode: offline")),
+    ],
+    ids=["steps", "tokens", "unverified", "denied, and somewhere to go"],
+)  # fmt: skip
+def test_doubts_are_warnings(codes: str, text: str, tmp_path: Path) -> None:
+    clean, wanted = marking.expected(codes, text)
+    name = "plan.json" if clean.startswith("{") else "plan.yaml"
+    found = seed.check(clean, tmp_path, name=name)
+    assert (marking.errors(found), marking.warnings(found)) == ([], wanted)
+    assert load.load(tmp_path / name).plan is not None
+
+
+def test_the_figures_are_in_the_warning(tmp_path: Path) -> None:
+    (found,) = seed.check(seed.PLAN.replace('"max_steps": 18', '"max_steps": 8'), tmp_path)
+    assert found.message == "max_steps = 8 may not be enough: at best 6, at worst 9 steps"
+
+
+def test_a_path_that_shows_the_mistake_is_in_the_message(tmp_path: Path) -> None:
+    wrong = seed.PLAN.replace(
+        '{"ok":"var:v1.ok"},"then":"s9","else":"s8"', '{"ok":"var:v1.ok"},"then":"s8","else":"s9"'
+    )
+    (found,) = seed.check(wrong, tmp_path)
+    assert (found.code, found.message) == (
+        "REF_UNSET",
+        "var:v2.ok may not be set when 's8' reads it on the way s1 → s2 → s3 → s4 → s7 → s8",
+    )
+
+
+def _diamonds(count: int) -> JsonObject:
+    """So many branches on values of their own, each of which sets something, and the same branches again to read it."""
+    steps: list[Json] = [{"id": "start", "op": "transform", "args": {"expr": "1"}}]
+    for number in range(count):
+        cond: JsonObject = {"cond": {"ok": f"input:i{number}"}, "then": f"set{number}", "else": f"b{number + 1}"}
+        steps.append({"id": f"b{number}", "op": "branch", "args": cond})
+        steps.append({"id": f"set{number}", "op": "transform", "args": {"expr": "1"}, "save_as": f"v{number}"})
+    steps.append(
+        {"id": f"b{count}", "op": "branch", "args": {"cond": {"ok": "input:i0"}, "then": "use", "else": "end"}}
+    )
+    steps.append({"id": "use", "op": "transform", "args": {"fn": "join", "refs": ["var:v0"]}})
+    steps.append({"id": "end", "op": "emit"})
+    inputs: JsonObject = {f"i{number}": True for number in range(count)}
+    return {"plan_id": "many", "inputs": inputs, "steps": steps}
+
+
+def test_many_branches_cost_little_time(tmp_path: Path) -> None:
+    started = time.monotonic()
+    workflow, found = load.check_document(_diamonds(200))
+    assert workflow is not None, found
+    assert time.monotonic() - started < 5
+
+
+def test_a_long_plan_is_checked_quickly() -> None:
+    steps: list[Json] = [
+        {"id": f"s{number}", "op": "transform", "args": {"expr": f"{number}"}, "save_as": f"v{number}"}
+        for number in range(2000)
+    ]
+    steps.append({"id": "end", "op": "emit", "args": {"result_ref": "var:v7"}})
+    started = time.monotonic()
+    workflow, found = load.check_document({"plan_id": "long", "steps": steps})
+    assert workflow is not None, found
+    assert time.monotonic() - started < 20
+
+
+def test_best_and_worst_case_follow_the_paths(tmp_path: Path) -> None:
+    workflow = _loaded(seed.PLAN, tmp_path)
+    worst = cases.most(workflow)
+    assert (cases.least(workflow).steps, cases.least(workflow).tokens) == (6, 421)
+    assert (worst.cost.steps, worst.cost.tokens, worst.bounded) == (9, 842, True)
+    assert cases.likely(workflow) == ("s1", "s2", "s3", "s4", "s7", "s9")
+
+
+def test_loops_count_as_often_as_they_may_be_gone_round(tmp_path: Path) -> None:
+    workflow = _loaded(RICH, tmp_path, "plan.yaml")
+    worst = cases.most(workflow)
+    assert worst.visits["ask"] == 3
+    assert worst.bounded
+    assert worst.cost.tokens >= 3 * 2 * 100
+    unbounded = _loaded(
+        RICH.replace(", max_visits: 3", "").replace("max_tokens: 4000", "max_steps: 50"), tmp_path, "p.yaml"
+    )
+    assert (cases.most(unbounded).bounded, cases.most(unbounded).visits["ask"]) == (False, 50)
+
+
+def test_totals_are_by_mode(tmp_path: Path) -> None:
+    report = estimate.estimate(_loaded(seed.PLAN, tmp_path))
+    total = report.total
+    assert (total.minimum.steps, total.expected.steps, total.worst.steps) == (6, 6, 9)
+    assert {mode: (one.minimum.steps, one.worst.steps) for mode, one in report.by_mode.items()} == {
+        "ai": (1, 2),
+        "deterministic": (5, 8),
+        "approval": (0, 1),
+    }
+
+
+def test_the_published_schema_is_current() -> None:
+    assert schema.text() == GOLDEN.read_text(encoding="utf-8"), schema.text.__doc__
+
+
+@pytest.mark.parametrize(("text", "name"), [(seed.PLAN, "p.json"), (RICH, "p.yaml")], ids=["seed", "rich"])
+def test_good_plans_keep_the_published_schema(text: str, name: str) -> None:
+    value = source.parse(text.encode(), file=name).value
+    assert schemas.compile(schema.schema()).check(value) == ()
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"variables"', '"variable"'),
+        ('"op":"verify"', '"op":"verfy"'),
+        ('"max_new_tokens":220', '"max_new_tokens":0'),
+        ('"result_ref":"var:patch",', '"result_ref":"patch",'),
+        ('"then":"s7",', ""),
+        ('"prompt_ref":"var:prompt",', ""),
+    ],
+)
+def test_mistakes_of_form_break_the_published_schema(old: str, new: str) -> None:
+    assert old in seed.PLAN
+    wrong = cast("JsonObject", json.loads(seed.PLAN.replace(old, new, 1)))
+    assert schemas.compile(schema.schema()).check(wrong)
+
+
+def test_a_fallback_that_the_mode_denies_is_not_asked(tmp_path: Path) -> None:
+    project = seed.PROJECT.replace(
+        "slm_code_v1: {provider: here}", "slm_code_v1: {provider: here, fallbacks: [far, slm_code_v2]}"
+    )
+    (seed.project(tmp_path, project) / "plan.json").write_text(seed.PLAN)
+    pinned = cast("JsonObject", load.load(tmp_path / "plan.json").nodes["s2"].config["pinned"])
+    assert [one["expert"] for one in cast("list[JsonObject]", pinned["experts"])] == ["slm_code_v1", "slm_code_v2"]
+
+
+def test_a_plan_cannot_be_a_part_of_blocks(tmp_path: Path) -> None:
+    (seed.project(tmp_path) / "plan.json").write_text(seed.PLAN)
+    found = marking.check("blocks: [{id: a, uses: plan.json}]\n", tmp_path)
+    assert [one.code for one in found if one.severity == "error"] == ["KIND_UNSUPPORTED"]
