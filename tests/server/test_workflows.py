@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+from pathlib import Path
+
+import fastapi
 import httpx
 
+from openskelo.server import static
 from tests.server import house
 
 
@@ -40,5 +45,31 @@ def test_a_workflow_is_explained(client: httpx.Client) -> None:
 def test_the_server_says_what_it_is(client: httpx.Client) -> None:
     assert client.get("/api/version").json()["contractVersion"] == "1"
     assert client.get("/api/session").json() == {"name": "ann", "role": "operator", "csrfToken": None}
-    home = client.get("/")
-    assert (home.status_code, "no dashboard" in home.text) == (200, True)
+    assert client.get("/").headers["content-type"].startswith("text/html")
+
+
+def test_a_server_without_a_build_of_the_dashboard_says_so(tmp_path: Path) -> None:
+    assert "no dashboard" in _first_page(tmp_path, "/").text
+    assert _first_page(tmp_path, "/elsewhere").status_code == 404
+
+
+def test_a_build_of_the_dashboard_is_served_from_its_folder_only(tmp_path: Path) -> None:
+    (tmp_path / "web" / "assets").mkdir(parents=True)
+    (tmp_path / "web" / "index.html").write_text("<p>board</p>")
+    (tmp_path / "web" / "assets" / "a.js").write_text("1")
+    (tmp_path / "web" / "secret").write_text("no")
+    for path in ("/", "/runs/1", "/approvals"):
+        assert _first_page(tmp_path / "web", path).text == "<p>board</p>"
+    assert _first_page(tmp_path / "web", "/assets/a.js").text == "1"
+    assert _first_page(tmp_path / "web", "/assets/..%2fsecret").status_code == 404
+
+
+def _first_page(folder: Path, path: str) -> httpx.Response:
+    app = fastapi.FastAPI()
+    static.mount(app, folder)
+
+    async def ask() -> httpx.Response:
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1") as client:
+            return await client.get(path)
+
+    return asyncio.run(ask())
