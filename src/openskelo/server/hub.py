@@ -134,20 +134,24 @@ class Hub:
         self, run_id: str, since: int | None, follower: channel.Follower
     ) -> AsyncGenerator[frames.Frame]:
         """Tell a client what it has missed, until it can follow its run with the others."""
+        missed: replay.OfRun | None = None
         while True:
             track = await self._tracks.at_head(run_id)
-            if since is not None and since > track.seq:
+            reached = since if missed is None else missed.seq
+            if reached is not None and reached > track.seq:
                 yield frames.resync(run_id, "ahead")
-                since = None
-            elif since is not None and track.after(since) is None:
-                async for frame in replay.of_run(self._tracks, run_id, since):
+                since, missed = None, None
+            elif reached is not None and track.after(reached) is None:
+                missed = missed or replay.OfRun(self._tracks, await self._tracks.fresh(run_id), reached)
+                async for frame in missed.full_frames():
                     yield frame
-                    since = since if frame.cursor is None else frame.cursor
             else:
-                yield self._join_run(track, since, follower)
+                yield self._join_run(track, reached, follower, [] if missed is None else missed.rest.take())
                 return
 
-    def _join_run(self, track: tracking.Track, since: int | None, follower: channel.Follower) -> frames.Frame:
+    def _join_run(
+        self, track: tracking.Track, since: int | None, follower: channel.Follower, told: list[bytes]
+    ) -> frames.Frame:
         """Let the client follow with the others from here; gives what it needs before. Nothing can come in between."""
         found = self._runs.get(track.run_id)
         if found is None or found.track is not track:
@@ -157,37 +161,40 @@ class Hub:
         missed = None if since is None else track.after(since)
         if missed is None:
             return frames.snapshot(track.run_id, track.seq, track.snapshot(), [one.document() for one in said])
-        told = [one.data for one in missed if one.data]
-        return frames.events(track.run_id, track.seq, told + [orjson.dumps(one.delta(0)) for one in said if one.end])
+        told += [one.data for one in missed if one.data]
+        told += [orjson.dumps(one.delta(0)) for one in said if one.end]
+        return frames.events(track.run_id, track.seq, told)
 
     async def _begin_all(self, since: int | None, follower: channel.Follower) -> AsyncGenerator[frames.Frame]:
         """The same for the stream of all runs."""
+        missed: replay.OfAll | None = None
         while True:
             newest = await self._store.position()
             rows = await self._store.rows(limit=LISTED) if since is None else ()
             if self._all is None:
                 self._all = topic.AllTopic(self._position, self._heard)
             everyone = self._all
-            if since is None:
+            reached = since if missed is None else missed.position
+            if reached is None:
                 everyone.flush()
                 follower.follow(everyone.channel)
                 yield frames.listing(everyone.cursor, [summary(row) for row in rows])
                 return
-            missed = everyone.after(since)
-            if since > newest:
+            kept = everyone.after(reached)
+            if reached > newest:
                 yield frames.resync(None, "ahead")
-                since = None
-            elif since > everyone.cursor:
+                since, missed = None, None
+            elif reached > everyone.cursor:
                 await asyncio.sleep(LOOK_SECONDS)  # the log is there already, and will be told in a moment
-            elif missed is not None:
+            elif kept is not None:
                 everyone.flush()
                 follower.follow(everyone.channel)
-                yield frames.events(None, everyone.cursor, missed)
+                yield frames.events(None, everyone.cursor, [*([] if missed is None else missed.rest.take()), *kept])
                 return
             else:
-                async for frame in replay.of_all(self._store, self._project, since, everyone.cursor):
+                missed = missed or replay.OfAll(self._store, self._project, reached)
+                async for frame in missed.full_frames(everyone.cursor):
                     yield frame
-                    since = since if frame.cursor is None else frame.cursor
 
     @contextlib.contextmanager
     def _following(self) -> Generator[channel.Follower]:

@@ -14,6 +14,8 @@ from openskelo.stores import log
 
 #: So many nodes are kept in memory over all runs; beyond that, runs that nobody watches go.
 MAX_NODES = 10_000
+#: After so many lines at a time others get their turn.
+LONG = 256
 #: So many workflows are kept beside: runs of the same one share it.
 MAX_WORKFLOWS = 64
 
@@ -52,16 +54,12 @@ class Tracks:
                 return kept[: len(added.lines)]
         return await self._again(added, before)
 
-    async def from_start(self, run_id: str) -> AsyncIterator[Sequence[track.Told]]:
-        """Everything the run has ever told, in chunks, on a track of the reader's own (NotFound, Corrupt)."""
-        own: track.Track | None = None
-        async for lines in self._store.read(run_id):
-            if own is None:
-                own = await self._make(run_id, lines[0])
+    async def more(self, own: track.Track) -> AsyncIterator[Sequence[track.Told]]:
+        """What the rest of the log tells on a track of the reader's own, in chunks (NotFound, Corrupt)."""
+        async for lines in self._store.read(own.run_id, after=own.seq):
             yield [own.add(line) for line in lines]
-            await asyncio.sleep(0)  # a long log must not keep everybody else waiting
-        if own is None:
-            raise _not_found(run_id)
+            if len(lines) >= LONG:
+                await asyncio.sleep(0)  # a long log must not keep everybody else waiting
 
     async def fresh(self, run_id: str) -> track.Track:
         """A track of the reader's own, before the run's first fact (NotFound, Corrupt)."""
@@ -70,7 +68,7 @@ class Tracks:
     async def _again(self, added: log.Added, before: int) -> Sequence[track.Told]:
         """The same told once more: the track has gone on, and does not have it any more."""
         found: list[track.Told] = []
-        async for chunk in self.from_start(added.run_id):
+        async for chunk in self.more(await self.fresh(added.run_id)):
             found += [told for told in chunk if before < told.seq <= added.seq]
             if found and found[-1].seq == added.seq:
                 break
@@ -128,7 +126,8 @@ class Tracks:
                 if found.seq == to:
                     return
                 self._add(found, line)
-            await asyncio.sleep(0)
+            if len(lines) >= LONG:
+                await asyncio.sleep(0)
 
     def _add(self, found: track.Track, line: bytes) -> track.Told:
         try:
