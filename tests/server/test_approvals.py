@@ -89,3 +89,24 @@ def test_an_answer_that_is_none_is_refused(client: httpx.Client, body: object) -
     approval = house.asked(client, house.start(client)["id"])
     answer = client.post(f"/api/approvals/{approval['id']}/resolve", json=body)
     assert house.problem(answer) == (422, "REQUEST_INVALID")
+
+
+def test_answered_approvals_are_kept_as_they_were_asked_and_answered(tmp_path: Path) -> None:
+    with house.open_house(tmp_path / "own") as home, home.client() as client:
+        asked = [house.asked(client, house.start(client)["id"]) for _ in range(2)]
+        house.resolve(client, asked[0]["id"], "modified", modifiedArgs={"text": "better"}, reason="clearer")
+        house.resolve(client, asked[1]["id"], "denied", reason="no")
+        page = client.get("/api/approvals/answered", params={"limit": 1}).json()
+        rest = client.get("/api/approvals/answered", params={"cursor": page["nextCursor"]}).json()
+        newest, oldest = page["answered"][0], rest["answered"][0]
+        assert ([newest["approval"], oldest["approval"]], rest["nextCursor"]) == (asked[::-1], None)
+        assert newest["resolution"] == {"status": "denied", "reason": "no"}
+        assert oldest["resolution"] == {"status": "modified", "modifiedArgs": {"text": "better"}, "reason": "clearer"}
+        assert (oldest["by"], oldest["withdrawn"], oldest["digest"] == asked[0]["digest"]) == ("ann", False, False)
+        assert client.get(f"/api/approvals/{asked[0]['id']}/answer").json() == oldest
+
+
+def test_an_approval_that_is_open_has_no_answer(client: httpx.Client) -> None:
+    approval = house.asked(client, house.start(client)["id"])
+    for one in (approval["id"], NOBODY):
+        assert house.problem(client.get(f"/api/approvals/{one}/answer")) == (404, "APPROVAL_NOT_FOUND")

@@ -42,6 +42,12 @@ def test_a_workflow_is_explained(client: httpx.Client) -> None:
     assert house.problem(wrong) == (422, "INVALID_WORKFLOW")
 
 
+def test_a_run_explains_the_workflow_that_it_has_pinned(client: httpx.Client) -> None:
+    asked = client.post("/api/workflows/explain", json={"workflow": "review.yaml", "items": 3}).json()
+    run_id = house.start(client)["id"]
+    assert client.get(f"/api/runs/{run_id}/workflow", params={"items": 3}).json() == asked
+
+
 def test_the_server_says_what_it_is(client: httpx.Client) -> None:
     assert client.get("/api/version").json()["contractVersion"] == "1"
     assert client.get("/api/session").json() == {"name": "ann", "role": "operator", "csrfToken": None}

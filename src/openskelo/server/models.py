@@ -27,6 +27,24 @@ class ApprovalPage(Document):
     next_cursor: str | None
 
 
+class Answered(Document):
+    """A question and its answer, exactly as they were told; `withdrawn`: nobody answered."""
+
+    approval: approval.Approval
+    resolution: approval.Resolution
+    by: str | None
+    digest: str | None
+    withdrawn: bool
+    answered_at: Timestamp
+
+
+class AnsweredPage(Document):
+    """Answered approvals, the newest question first."""
+
+    answered: list[Answered]
+    next_cursor: str | None
+
+
 class NodeList(Document):
     """The nodes of a run."""
 

@@ -99,8 +99,8 @@ class Views:
 
     # -- events -------------------------------------------------------------------------------------------------------
 
-    async def events(self, run_id: str, since: int, limit: int) -> Page:
-        """What the facts after `since` tell, at most so many facts (NotFound)."""
+    async def events(self, run_id: str, since: int, limit: int, node_id: str | None = None) -> Page:
+        """What the facts after `since` tell, at most so many facts; of it what is about a node (NotFound)."""
         head = await self._tracks.at_head(run_id)
         kept = head.after(since)
         if kept is not None:
@@ -108,7 +108,10 @@ class Views:
         else:
             found = await self._read(run_id, since, limit)
         last = found[-1].seq if found else since
-        return Page(events=[told.data for told in found], next_seq=last if last < head.seq else None)
+        told = [one.data for one in found]
+        if node_id is not None:
+            told = [b",".join(map(orjson.dumps, about)) for data in told if (about := _about(b"[%b]" % data, node_id))]
+        return Page(events=told, next_seq=last if last < head.seq else None)
 
     async def _read(self, run_id: str, since: int, limit: int) -> list[track.Told]:
         """From the log: a reader who comes back for the next page goes on where the last one ended."""
@@ -126,8 +129,19 @@ class Views:
                     return found
         return found
 
-    async def facts(self, run_id: str, since: int, limit: int) -> Page:
-        """The lines of the log after `since`, at most so many (NotFound)."""
+    async def telling(self, run_id: str, sign: bytes) -> list[JsonObject]:
+        """Those events of a run that belong to facts whose events hold these bytes (NotFound)."""
+        reader = await self._tracks.fresh(run_id)
+        found: list[JsonObject] = []
+        async for lines in self._store.read(run_id, after=reader.seq):
+            for line in lines:
+                told = reader.add(line).data
+                if sign in told:
+                    found += cast("list[JsonObject]", orjson.loads(b"[%b]" % told))
+        return found
+
+    async def facts(self, run_id: str, since: int, limit: int, node_id: str | None = None) -> Page:
+        """The lines of the log after `since`, at most so many; of them those about a node (NotFound)."""
         if await self._store.row(run_id) is None:
             raise errors.NotFound(f"there is no run {run_id}", code="RUN_NOT_FOUND", hint="GET /api/runs lists them")
         found: list[bytes] = []
@@ -136,7 +150,17 @@ class Views:
             if len(found) > limit:
                 break
         more = len(found) > limit
-        return Page(events=found[:limit], next_seq=since + limit if more else None)
+        found = found[:limit]
+        if node_id is not None:
+            found = [line for line in found if _about(b"[%b]" % line, node_id)]
+        return Page(events=found, next_seq=since + limit if more else None)
+
+
+def _about(encoded: bytes, node_id: str) -> list[JsonObject]:
+    """Those of an encoded list's events that are about a node; most lists need not be read to see that none is."""
+    if node_id.encode() not in encoded:
+        return []
+    return [one for one in cast("list[JsonObject]", orjson.loads(encoded)) if one.get("nodeId") == node_id]
 
 
 def _projection(run_id: str, workflow: definition.Workflow) -> track.Projection:

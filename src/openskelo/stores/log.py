@@ -209,6 +209,13 @@ class Log(Protocol):
         """The run that asks, or has asked, for an approval; None for an id that no approval ever had."""
         ...
 
+    async def closed(self, *, limit: int, before: str | None = None) -> Sequence[tuple[str, str]]:
+        """Approvals that are answered or withdrawn and the runs that asked, the newest question first.
+
+        With `before` only those that were opened before that approval; none come before one that never was.
+        """
+        ...
+
     async def post(self, run_id: str, body: JsonObject) -> int:
         """Leave a command for the run's driver, durably; gives its id (NotFound for an unknown run)."""
         ...

@@ -206,6 +206,13 @@ class MemoryLog:
         found = self._data.approvals.get(approval_id)
         return self._data.closed.get(approval_id) if found is None else found.run_id
 
+    async def closed(self, *, limit: int, before: str | None = None) -> Sequence[tuple[str, str]]:
+        """Approvals that are answered or withdrawn and the runs that asked, the newest question first."""
+        asked = self._data.asked
+        place = len(asked) + 1 if before is None else asked.get(before, 0)
+        found = [one for one in self._data.closed.items() if asked[one[0]] < place]
+        return sorted(found, key=lambda one: -asked[one[0]])[:limit]
+
     async def post(self, run_id: str, body: JsonObject) -> int:
         """Leave a command for the run's driver; gives its id (NotFound for an unknown run)."""
         if run_id not in self._lines:

@@ -183,6 +183,13 @@ class SqliteLog:
         found = self._one("read_asker", approval_id)
         return None if found is None else found[0]
 
+    async def closed(self, *, limit: int, before: str | None = None) -> Sequence[tuple[str, str]]:
+        """Approvals that are answered or withdrawn and the runs that asked, the newest question first."""
+        place = (2**62,) if before is None else self._one("find_approval", before)
+        if place is None:
+            return []
+        return [(found[0], found[1]) for found in self._all("read_closed", place[0], limit)]
+
     async def post(self, run_id: str, body: JsonObject) -> int:
         """Leave a command for the run's driver, durably; gives its id (NotFound for an unknown run)."""
         with _faults():

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Response
 
 from openskelo import errors
 from openskelo.contract.wire import approval as wire
-from openskelo.server import answers, models, problems, views
+from openskelo.server import answered, answers, models, problems, views
 from openskelo.server.bodies import Route
 from openskelo.server.desk import VIEWERS, Approver, Here
 from openskelo.server.params import ApprovalId, Limit, RunId
@@ -28,6 +28,33 @@ async def list_approvals(
     rows = await desk.engine.store.approvals(run_id, limit=limit + 1, after=cursor)
     more = rows[limit - 1].approval_id if len(rows) > limit else None
     return answers.document({"approvals": [views.approval(row) for row in rows[:limit]], "nextCursor": more})
+
+
+@router.get("/answered", response_model=models.AnsweredPage, responses=problems.responses())
+async def list_answered(
+    desk: Here,
+    limit: Annotated[int, Query(ge=1, le=100, description="at most so many")] = 20,
+    cursor: Annotated[ApprovalId | None, Query(description="`nextCursor` of the page before")] = None,
+) -> Response:
+    """Answered approvals of all runs, the newest question first."""
+    closed = await desk.engine.store.closed(limit=limit + 1, before=cursor)
+    found = await answered.of(desk.views, closed[:limit])
+    more = closed[limit - 1][0] if len(closed) > limit else None
+    return answers.document({"answered": found, "nextCursor": more})
+
+
+@router.get("/{approval_id}/answer", response_model=models.Answered, responses=problems.responses(404))
+async def get_answer(desk: Here, approval_id: ApprovalId) -> Response:
+    """An answered approval: what was asked, and what was answered."""
+    run_id = await desk.engine.store.asker(approval_id)
+    found = [] if run_id is None else await answered.of(desk.views, [(approval_id, run_id)])
+    if not found:
+        raise errors.NotFound(
+            f"approval {approval_id} is not answered",
+            code="APPROVAL_NOT_FOUND",
+            hint="GET /api/approvals/answered lists those that are",
+        )
+    return answers.document(found[0])
 
 
 @router.get("/{approval_id}", response_model=wire.Approval, responses=problems.responses(404, 410))

@@ -8,12 +8,12 @@ from fastapi import APIRouter, Query, Response
 
 from openskelo import errors
 from openskelo.contract import receipts
-from openskelo.engine import verify
+from openskelo.engine import loading, verify
 from openskelo.kernel.json import JsonObject
-from openskelo.server import answers, models, problems
+from openskelo.server import answers, explanation, models, problems
 from openskelo.server.bodies import Route
 from openskelo.server.desk import VIEWERS, Here
-from openskelo.server.params import RunId, Since
+from openskelo.server.params import NodeId, RunId, Since
 
 router = APIRouter(prefix="/api/runs/{run_id}", tags=["record"], route_class=Route, dependencies=VIEWERS)
 Facts = Annotated[int, Query(ge=1, le=2000, description="what at most so many facts tell")]
@@ -26,13 +26,25 @@ async def list_events(
     since: Since = 0,
     limit: Facts = 200,
     facts: Annotated[bool, Query(description="the log itself instead of the stream")] = False,
+    node: Annotated[NodeId | None, Query(description="of those only what is about this node")] = None,
 ) -> Response:
     """The run's events in order, the same as its stream tells; with `facts` the lines of its log, as they are."""
     if facts:
-        page = await desk.views.facts(run_id, since, limit)
+        page = await desk.views.facts(run_id, since, limit, node)
         return answers.joined("facts", page.events, {"nextSeq": page.next_seq})
-    page = await desk.views.events(run_id, since, limit)
+    page = await desk.views.events(run_id, since, limit, node)
     return answers.joined("events", page.events, {"nextSeq": page.next_seq})
+
+
+@router.get("/workflow", response_model=models.Explanation, responses=problems.responses(404))
+async def explain_run(
+    desk: Here,
+    run_id: RunId,
+    items: Annotated[int, Query(ge=0, le=1_000_000, description="how many items a foreach is counted with")] = 10,
+) -> Response:
+    """The workflow that the run has pinned, taken apart, and what a run of it was expected to take."""
+    run = (await loading.load(desk.engine.store, run_id)).run
+    return answers.document(explanation.of(run.workflow, items=items))
 
 
 @router.get("/receipts", response_model=models.Receipts, responses=problems.responses(404))

@@ -78,6 +78,11 @@ async def approvals_are_listed_while_open(open_log: rig.Open) -> None:
         rig.same(await store.approvals(rig.RUN, after="b", limit=5), [third])
         rig.same(await store.approvals(after="unknown"), [])
         rig.same([await store.asker(asked) for asked in ("a", "b", "unknown")], [rig.RUN, rig.OTHER, None])
+        await store.append([rig.append(1, b"2", run_id=rig.OTHER, closed=("b",))])
+        rig.same(await store.closed(limit=5), [("b", rig.OTHER), ("a", rig.RUN)])
+        rig.same(await store.closed(limit=1), [("b", rig.OTHER)])
+        rig.same(await store.closed(limit=5, before="b"), [("a", rig.RUN)])
+        rig.same(await store.closed(limit=5, before="unknown"), [])
 
 
 async def commands_wait_until_consumed(open_log: rig.Open) -> None:

@@ -26,6 +26,10 @@ SELECT approval_id, run_id, node, document FROM approvals WHERE number > ?1 ORDE
 -- The same of one run.
 SELECT approval_id, run_id, node, document FROM approvals WHERE run_id = ?3 AND number > ?1 ORDER BY number LIMIT ?2;
 
+-- name: read_closed
+-- Approvals that are not open any more, the newest question first, before one of them, at most so many.
+SELECT approval_id, run_id FROM closed_approvals WHERE number < ?1 ORDER BY number DESC LIMIT ?2;
+
 -- name: find_approval
 -- When among all an approval was asked, whether or not it is open.
 SELECT number FROM approvals WHERE approval_id = ?1
