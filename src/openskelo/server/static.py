@@ -38,6 +38,8 @@ def _router(index: Path | None) -> APIRouter:
             return pages.page("OpenSkelo", _NONE)
         return FileResponse(index, headers={"cache-control": "no-cache"})
 
-    for path in ("/", "/runs", "/runs/{rest:path}", "/approvals", "/approvals/{rest:path}", "/workflows"):
-        router.add_api_route(path, home, methods=["GET"])
+    router.add_api_route("/", home, methods=["GET"])
+    for section in ("runs", "approvals", "start", "compare"):
+        for path in (f"/{section}", f"/{section}/{{rest:path}}"):
+            router.add_api_route(path, home, methods=["GET"])
     return router

@@ -1,0 +1,86 @@
+/** Every request that the dashboard makes, each one function named like its operation in the OpenAPI document. */
+import { request, send, withQuery } from "./request";
+import type { Explanation } from "./explanation";
+import type {
+  Approval,
+  ApprovalPage,
+  Checked,
+  EventPage,
+  Fact,
+  ForkBody,
+  ItemPage,
+  Node,
+  Receipts,
+  Resolved,
+  ResolveBody,
+  Run,
+  RunPage,
+  RunPatch,
+  RunStatus,
+  StartBody,
+  Verification,
+  Version,
+  WorkflowFile,
+} from "./types";
+
+type Signal = AbortSignal | undefined;
+const at = (signal: Signal) => (signal === undefined ? {} : { signal });
+const once = () => ({ idempotencyKey: crypto.randomUUID() });
+const run = (id: string) => `/api/runs/${encodeURIComponent(id)}`;
+
+export interface RunsQuery {
+  limit?: number;
+  cursor?: string | null;
+  status?: RunStatus | null;
+  q?: string;
+}
+
+export const getVersion = (signal?: Signal) => request<Version>("GET", "/api/version", at(signal));
+
+export const listRuns = (query: RunsQuery, signal?: Signal) =>
+  request<RunPage>("GET", "/api/runs", { query: { ...query }, ...at(signal) });
+export const getRun = (id: string, signal?: Signal) => request<Run>("GET", run(id), at(signal));
+export const startRun = (body: StartBody) => request<Run>("POST", "/api/runs", { body, ...once() });
+export const changeRun = (id: string, body: RunPatch) => request<Run>("PATCH", run(id), { body });
+export const deleteRun = (id: string) => request<undefined>("DELETE", run(id));
+export const pauseRun = (id: string, reason?: string) =>
+  request<Run>("POST", `${run(id)}/pause`, { body: { reason: reason ?? null }, ...once() });
+export const resumeRun = (id: string) => request<Run>("POST", `${run(id)}/resume`, once());
+export const cancelRun = (id: string, reason?: string) =>
+  request<Run>("POST", `${run(id)}/cancel`, { body: { reason: reason ?? null }, ...once() });
+export const forkRun = (id: string, body: ForkBody) => request<Run>("POST", `${run(id)}/fork`, { body, ...once() });
+
+export const getNode = (id: string, node: string, signal?: Signal) =>
+  request<Node>("GET", `${run(id)}/nodes/${encodeURIComponent(node)}`, at(signal));
+export const listItems = (id: string, node: string, after: number | null, signal?: Signal) =>
+  request<ItemPage>("GET", `${run(id)}/nodes/${encodeURIComponent(node)}/items`, { query: { after }, ...at(signal) });
+export const listEvents = (id: string, since: number, limit: number, signal?: Signal) =>
+  request<EventPage>("GET", `${run(id)}/events`, { query: { since, limit }, ...at(signal) });
+export const listFacts = (id: string, since: number, limit: number, signal?: Signal) =>
+  request<{ facts: Fact[]; nextSeq: number | null }>("GET", `${run(id)}/events`, {
+    query: { since, limit, facts: true },
+    ...at(signal),
+  });
+export const listReceipts = (id: string, signal?: Signal) =>
+  request<Receipts>("GET", `${run(id)}/receipts`, at(signal));
+export const verifyRun = (id: string, signal?: Signal) => request<Verification>("GET", `${run(id)}/verify`, at(signal));
+
+export const contentPath = (id: string, artifact: string) => `${run(id)}/artifacts/${artifact}/content`;
+export const getContent = async (id: string, artifact: string, signal?: Signal) =>
+  (await send("GET", contentPath(id, artifact), at(signal))).text();
+
+export const listApprovals = (query: { runId?: string; cursor?: string | null; limit?: number }, signal?: Signal) =>
+  request<ApprovalPage>("GET", "/api/approvals", { query: { ...query }, ...at(signal) });
+export const getApproval = (id: string, signal?: Signal) =>
+  request<Approval>("GET", `/api/approvals/${id}`, at(signal));
+export const resolveApproval = (id: string, body: ResolveBody) =>
+  request<Resolved>("POST", `/api/approvals/${id}/resolve`, { body, ...once() });
+
+export const listWorkflows = async (signal?: Signal) =>
+  (await request<{ workflows: WorkflowFile[] }>("GET", "/api/workflows", at(signal))).workflows;
+export const explainWorkflow = (workflow: string, items: number, signal?: Signal) =>
+  request<Explanation>("POST", "/api/workflows/explain", { body: { workflow, items }, ...at(signal) });
+export const validateWorkflow = (workflow: string, signal?: Signal) =>
+  request<Checked>("POST", "/api/workflows/validate", { body: { workflow }, ...at(signal) });
+
+export const streamPath = (runId: string | null, since: number | null) => withQuery("/ws", { runId, since });

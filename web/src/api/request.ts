@@ -1,0 +1,83 @@
+/** One request to the server: same origin, JSON in and out, the session's token on changes, refusals as errors. */
+import { refusalFrom, unreachable } from "./refusal";
+import type { Session } from "./types";
+
+export type Method = "GET" | "POST" | "PATCH" | "DELETE";
+export type Query = Record<string, string | number | boolean | null | undefined>;
+
+export interface Options {
+  query?: Query;
+  body?: unknown;
+  signal?: AbortSignal;
+  /** Done once, however often it is sent: for everything that must not happen twice. */
+  idempotencyKey?: string;
+}
+
+const RETURN_TO = "skelo.returnTo";
+let session: Promise<Session> | null = null;
+
+/** Who is asking, known after the first answer. */
+export function getSession(): Promise<Session> {
+  session ??= send("GET", "/api/session")
+    .then((response) => response.json() as Promise<Session>)
+    .catch((error: unknown) => {
+      session = null;
+      throw error;
+    });
+  return session;
+}
+
+export async function request<T>(method: Method, path: string, options: Options = {}): Promise<T> {
+  const response = await send(method, path, options);
+  return (response.status === 204 ? undefined : await response.json()) as T;
+}
+
+/** The answer itself, for bodies that are not JSON. */
+export async function send(method: Method, path: string, options: Options = {}): Promise<Response> {
+  const headers: Record<string, string> = {};
+  if (options.body !== undefined) headers["content-type"] = "application/json";
+  if (options.idempotencyKey !== undefined) headers["idempotency-key"] = options.idempotencyKey;
+  if (method !== "GET") {
+    const { csrfToken } = await getSession();
+    if (csrfToken !== null) headers["x-csrf-token"] = csrfToken;
+  }
+  const response = await fetch(withQuery(path, options.query), {
+    method,
+    headers,
+    credentials: "same-origin",
+    ...(options.body === undefined ? {} : { body: JSON.stringify(options.body) }),
+    ...(options.signal === undefined ? {} : { signal: options.signal }),
+  }).catch((error: unknown) => {
+    throw options.signal?.aborted === true ? error : unreachable();
+  });
+  if (response.status === 401) askToLogIn();
+  if (!response.ok) throw await refusalFrom(response);
+  return response;
+}
+
+/** Lead to the login page, and remember where from. */
+export function askToLogIn(): void {
+  sessionStorage.setItem(RETURN_TO, location.pathname + location.search);
+  location.assign("/login");
+}
+
+/** Where the person was when the session ended; told once. */
+export function takeReturnPath(): string | null {
+  const found = sessionStorage.getItem(RETURN_TO);
+  sessionStorage.removeItem(RETURN_TO);
+  return found;
+}
+
+export async function logOut(): Promise<void> {
+  await send("POST", "/logout");
+  location.assign("/login");
+}
+
+export function withQuery(path: string, query: Query = {}): string {
+  const found = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== null && value !== undefined && value !== "") found.set(name, String(value));
+  }
+  const text = found.toString();
+  return text === "" ? path : `${path}?${text}`;
+}

@@ -1,0 +1,105 @@
+/** The streams that are open: one of all runs for as long as the page is, one for each run that is looked at. */
+import { listApprovals } from "../api/client";
+import { askToLogIn, getSession } from "../api/request";
+import { Stream, type StreamState } from "../api/stream";
+import type { Approval, Event } from "../api/types";
+import { AllStore } from "../model/all-store";
+import { ApprovalsStore } from "../model/approvals-store";
+import { Cell } from "../model/readable";
+import { RunStore } from "../model/run-store";
+
+/** A run that nobody looks at any more is followed for a while: people go back. */
+const LINGER_MS = 5_000;
+
+interface Followed {
+  store: RunStore;
+  stream: Stream;
+  users: number;
+  timer: ReturnType<typeof setTimeout> | undefined;
+}
+
+export const all = new AllStore();
+export const approvals = new ApprovalsStore();
+/** The worst of what the open streams are doing, for the banner. */
+export const connection = new Cell<StreamState>("connecting");
+
+const runs = new Map<string, Followed>();
+let everything: Stream | null = null;
+
+/** Begin to follow all runs; the app does so once. */
+export function begin(): void {
+  if (everything !== null) return;
+  all.subscribe(() => watch(all.get().stream));
+  all.subscribeEvents((events) => (events === null ? void loadApprovals() : approvals.take(events)));
+  everything = new Stream(null, all);
+  everything.start();
+}
+
+/** Follow a run until the answer is called. Without anybody following, its store stays as it is. */
+export function follow(runId: string): { store: RunStore; release: () => void } {
+  const found = runs.get(runId) ?? opened(runId);
+  clearTimeout(found.timer);
+  found.users += 1;
+  return { store: found.store, release: () => release(runId, found) };
+}
+
+/** The store of a run, followed or about to be. */
+export function storeOf(runId: string): RunStore {
+  return (runs.get(runId) ?? opened(runId)).store;
+}
+
+/** Try to come back at once. */
+export function comeBack(): void {
+  everything?.comeBack();
+  for (const { stream } of runs.values()) stream.comeBack();
+}
+
+function opened(runId: string): Followed {
+  const store = new RunStore(runId);
+  const found: Followed = { store, stream: new Stream(runId, store), users: 0, timer: undefined };
+  runs.set(runId, found);
+  found.stream.start();
+  linger(runId, found);
+  return found;
+}
+
+function release(runId: string, found: Followed): void {
+  found.users -= 1;
+  if (found.users === 0) linger(runId, found);
+}
+
+function linger(runId: string, found: Followed): void {
+  found.timer = setTimeout(() => {
+    found.stream.stop();
+    runs.delete(runId);
+  }, LINGER_MS);
+}
+
+function watch(state: StreamState): void {
+  connection.set(state);
+  if (state === "refused") getSession().catch(askToLogIn);
+}
+
+/** All pages of open approvals; those that are asked while the pages come are not lost. */
+async function loadApprovals(): Promise<void> {
+  const asked: Approval[] = [];
+  const stop = all.subscribeEvents((events) => asked.push(...requested(events ?? [])));
+  try {
+    const listed: Approval[] = [];
+    let cursor: string | null = null;
+    do {
+      const page = await listApprovals({ limit: 200, cursor });
+      listed.push(...page.approvals);
+      cursor = page.nextCursor;
+    } while (cursor !== null);
+    approvals.replace(listed, asked);
+  } catch (error) {
+    console.info("the open approvals could not be listed; they are again when the stream is back", error);
+  } finally {
+    stop();
+  }
+}
+
+function requested(events: readonly Event[]): Approval[] {
+  return events.flatMap((event) => (event.type === "approval.requested" ? [event.approval] : []));
+}
