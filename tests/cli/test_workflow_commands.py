@@ -48,7 +48,8 @@ def test_validate_as_json_is_one_document(skelo: Skelo) -> None:
     result = skelo("validate", "good.yaml", "bad.yaml", "--json")
     assert (result.code, result.err) == (2, "")
     assert sorted(result.document) == ["files", "problems", "warnings"]
-    assert sorted(result.document["problems"][0]) == ["code", "column", "file", "hint", "line", "message", "path"]
+    keys = ["code", "column", "file", "hint", "line", "message", "path", "severity"]
+    assert sorted(result.document["problems"][0]) == keys
     assert [(entry["file"], entry["valid"]) for entry in result.document["files"]] == [
         ("good.yaml", True),
         ("bad.yaml", False),

@@ -37,7 +37,7 @@ def test_the_specifications_plan_is_read_as_printed(tmp_path: Path) -> None:
     assert (workflow.name, list(steps)) == (
         "fix_bug_v1",
         ["s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s12"],
-    )  # noqa: E501
+    )
     assert workflow.plan == definition.Plan(
         entry="s1",
         mode="degraded",

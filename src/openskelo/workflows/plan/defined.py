@@ -50,13 +50,18 @@ class _Condition:
 
 def check(ways: flow.Flow, uses: Mapping[str, tuple[step.Use, ...]], given: frozenset[str]) -> list[Unset]:
     """Every read that may come too early; `uses` are by step, `given` are the variables with a first value."""
-    before = _always(ways, given)
+    # Thousands of steps may set thousands of variables: only those that somebody needs are followed, a bit each.
+    needed = dict.fromkeys(
+        use.ref.name for some in uses.values() for use in some if use.ref.kind == "var" and use.needed
+    )
+    bits = {name: 1 << number for number, name in enumerate(needed)}
+    before = _always(ways, given, bits)
     doubtful: dict[str, list[tuple[str, step.Use]]] = {}
     for key in before:
         for where, use in _reads(ways, uses, key):
             name = use.ref.name
             # A retry's target is read where the retry stands; the retry's own reads come first.
-            if use.ref.kind == "var" and use.needed and name not in before[key]:
+            if use.ref.kind == "var" and use.needed and not before[key] & bits[name]:
                 doubtful.setdefault(name, []).append((where, use))
     conditions = _shared(ways) if doubtful else {}
     found: list[Unset] = []
@@ -81,13 +86,14 @@ def writes(ways: flow.Flow, key: str) -> frozenset[str]:
     return frozenset(name for name in names if name is not None)
 
 
-def _always(ways: flow.Flow, given: frozenset[str]) -> dict[str, frozenset[str]]:
-    """What is set before each reachable step, whichever way the run came."""
-    before: dict[str, frozenset[str]] = {ways.entry: given}
+def _always(ways: flow.Flow, given: frozenset[str], bits: Mapping[str, int]) -> dict[str, int]:
+    """What is set before each reachable step, whichever way the run came: a bit for each variable of `bits`."""
+    sets = {key: _mask(writes(ways, key), bits) for key in ways.steps}
+    before: dict[str, int] = {ways.entry: _mask(given, bits)}
     queue = [ways.entry]
     while queue:
         key = queue.pop()
-        after = before[key] | writes(ways, key)
+        after = before[key] | sets[key]
         for target in ways.exits(key):
             held = before.get(target)
             merged = after if held is None else held & after
@@ -95,6 +101,13 @@ def _always(ways: flow.Flow, given: frozenset[str]) -> dict[str, frozenset[str]]
                 before[target] = merged
                 queue.append(target)
     return before
+
+
+def _mask(names: frozenset[str], bits: Mapping[str, int]) -> int:
+    mask = 0
+    for name in names:
+        mask |= bits.get(name, 0)
+    return mask
 
 
 def _along_paths(
