@@ -13,7 +13,7 @@ STEPS = 1000
 
 
 def figures(plan: measure.Plan) -> Iterator[report.Figure]:
-    """F a step, with an async handler in the engine's process and with a sync one in its worker process."""
+    """F a step: an async handler in the engine's process, a sync one in its worker process, the steps of a plan."""
     steps = plan.count(STEPS)
     with plan.fresh() as root:
         (root / "give_back.py").write_text(flows.SYNC_HANDLER)
@@ -38,11 +38,27 @@ def figures(plan: measure.Plan) -> Iterator[report.Figure]:
             rounds=found.ratios,
             note=_aside(found),
         )
+        found = _compared(plan, steps, root, (flows.plan(1), flows.plan(steps)))
+        yield report.Figure(
+            name="chain",
+            what=f"durable plan of {steps} steps",
+            value=found.ratio,
+            unit="F a step",
+            bar=2.0,
+            rounds=found.ratios,
+            note=_aside(found),
+        )
 
 
 def _measured(plan: measure.Plan, steps: int, root: Path, handler: str) -> measure.Bracketed:
     first = flows.chain(1, root=root, handler=handler)
-    flow = flows.chain(steps, root=root, handler=handler)
+    return _compared(plan, steps, root, (first, flows.chain(steps, root=root, handler=handler)))
+
+
+def _compared(
+    plan: measure.Plan, steps: int, root: Path, pair: tuple[openskelo.Workflow, openskelo.Workflow]
+) -> measure.Bracketed:
+    first, flow = pair
 
     def baseline() -> float:
         with plan.fresh() as folder:

@@ -70,6 +70,16 @@ def workflow(
     return openskelo.from_document(document, root=root)
 
 
+def plan(steps: int) -> openskelo.Workflow:
+    """A plan of so many steps: transforms, and the emit that ends it."""
+    listed: list[Json] = [
+        {"id": f"s{number}", "op": "transform", "args": {"expr": "input.n"}, "save_as": f"v{number}"}
+        for number in range(steps - 1)
+    ]
+    listed.append({"id": "end", "op": "emit", "args": {"result_ref": "input:n"}})
+    return openskelo.from_document({"plan_id": "bench", "inputs": {"n": 1}, "steps": listed})
+
+
 async def engine(
     folder: Path, *, root: Path | None = None, store: log.Log | None = None, handlers: Handlers = HANDLERS
 ) -> openskelo.Engine:
