@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from openskelo.workflows import load, source
 from tests.workflows.plan import seed
@@ -19,11 +19,18 @@ _ODD: list[Any] = [
 
 def _places(value: Any, found: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
     """Every place in a document: what holds it, and under which key."""
-    of: type = type(value)
-    keys: list[Any] = list(value) if of is dict else list(range(len(value))) if of is list else []
+    keys: list[Any] = []
+    match value:
+        case dict():
+            keys = [*cast("dict[Any, Any]", value)]
+        case list():
+            keys = [*range(len(cast("list[Any]", value)))]
+        case _:
+            pass
     for key in keys:
-        found.append((value, key))
-        _places(value[key], found)
+        held = cast("Any", value)
+        found.append((held, key))
+        _places(held[key], found)
     return found
 
 
