@@ -38,6 +38,8 @@ async def plan(
     project: task.Project,
 ) -> Plan:
     """Which nodes are kept and what is changed: `changes` name inputs of the node, or inputs of the run."""
+    if run.live is not None or (workflow is not None and workflow.live):
+        raise errors.InvalidInput("a live graph is not forked", code="FORK_INVALID", hint="begin another one")
     target = workflow or run.workflow
     if node not in target.nodes:
         raise errors.NotFound(

@@ -8,7 +8,7 @@ import uuid
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import replace
 from types import TracebackType
-from typing import Literal, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 import orjson
 
@@ -22,6 +22,9 @@ from openskelo.kernel import run as runs
 from openskelo.kernel.json import JsonObject
 from openskelo.providers import seam
 from openskelo.stores import log
+
+if TYPE_CHECKING:
+    from openskelo.engine import graphs
 
 #: Hears a piece of what a model says for an attempt.
 OnText = Callable[[task.Task, str], None]
@@ -111,7 +114,7 @@ class Engine:
         RUN_EXISTS).
         """
         await self._check_new(run_id)
-        self._check_means(workflow.nodes.values())
+        self.check_means(workflow.nodes.values())
         values = door.run_inputs(workflow, inputs or {}, self.project)
         surroundings = None
         if contexts or workflow.plan is not None:
@@ -133,7 +136,7 @@ class Engine:
         if run_id is not None and await self.store.row(run_id) is not None:
             raise errors.Refused(f"run {run_id} exists already", code="RUN_EXISTS")
 
-    def _check_means(self, nodes: Iterable[definition.Node]) -> None:
+    def check_means(self, nodes: Iterable[definition.Node]) -> None:
         """Refuse nodes that ask a model where there is none, before anything is started."""
         asking = [
             node
@@ -180,7 +183,7 @@ class Engine:
         await self._check_new(new_id)
         parent = (await self._read(run_id)).run
         plan = await forking.plan(self.store, parent, node, inputs or {}, workflow, self.project)
-        self._check_means(plan.workflow.nodes.values())
+        self.check_means(plan.workflow.nodes.values())
         command = commands.CreateRun(
             at=self._driver.now(),
             definition="",
@@ -247,7 +250,7 @@ class Engine:
                 actor = await self._recall(run_id)
                 if actor is not None and going_on:
                     nodes = actor.run.workflow.nodes
-                    self._check_means(nodes[key] for key, node in actor.run.nodes.items() if node.status != "done")
+                    self.check_means(nodes[key] for key, node in actor.run.nodes.items() if node.status != "done")
             except errors.OpenSkeloError:
                 await self.store.release(run_id)
                 raise
@@ -328,14 +331,19 @@ class Engine:
 
     async def pause(self, run_id: str, *, by: str = "python", reason: str = "operator") -> None:
         """Let nothing new start in a run, wherever it is driven; what is under way ends (Refused when it has ended)."""
+        command = commands.PauseRun(at=self._driver.now(), by=by, reason=reason)
+        await self._order(run_id, command, mail.pause_body(by, reason))
+
+    async def _order(self, run_id: str, command: commands.Command, body: JsonObject) -> None:
+        """Give a run an order, wherever it is driven: `body` is the same order as it is posted."""
         try:
             actor = await self._take(run_id)
         except errors.Busy:
-            await self._post(run_id, mail.pause_body(by, reason))
+            await self._post(run_id, body)
             return
         if actor is None:
             raise errors.Refused("the run has ended", code="RUN_ENDED")
-        await self._driver.submit(actor, commands.PauseRun(at=self._driver.now(), by=by, reason=reason))
+        await self._driver.submit(actor, command)
 
     async def change(
         self,
@@ -346,15 +354,8 @@ class Engine:
         by: str = "python",
     ) -> None:
         """Change a run's modes, wherever it is driven; None leaves one as it is (Refused when it has ended)."""
-        try:
-            actor = await self._take(run_id)
-        except errors.Busy:
-            await self._post(run_id, mail.mode_body(by, mode, global_mode))
-            return
-        if actor is None:
-            raise errors.Refused("the run has ended", code="RUN_ENDED")
         command = commands.ChangeMode(at=self._driver.now(), by=by, mode=mode, global_mode=global_mode)
-        await self._driver.submit(actor, command)
+        await self._order(run_id, command, mail.mode_body(by, mode, global_mode))
 
     async def go_on(self, run_id: str, *, by: str = "python") -> None:
         """As `resume`, wherever the run is driven (Refused when it has ended)."""
@@ -368,14 +369,29 @@ class Engine:
 
     async def cancel(self, run_id: str, *, by: str = "python", reason: str | None = None) -> None:
         """End a run and everything under way in it (Refused when it has ended)."""
+        command = commands.CancelRun(at=self._driver.now(), by=by, reason=reason)
+        await self._order(run_id, command, mail.cancel_body(by, reason))
+
+    def graph(self, run_id: str) -> graphs.Graph:
+        """The run as a live graph, to which nodes, edges and messages may be given."""
+        from openskelo.engine import graphs  # noqa: PLC0415  few runs are live graphs
+
+        return graphs.Graph(self, run_id)
+
+    async def order(self, run_id: str, make: graphs.Make) -> None:
+        """Give a live graph the order that `make` makes for it as it is now (Refused, NotFound, InvalidInput)."""
         try:
             actor = await self._take(run_id)
         except errors.Busy:
-            await self._post(run_id, mail.cancel_body(by, reason))
+            from openskelo.engine import graph_mail  # noqa: PLC0415  few runs are live graphs
+
+            run = (await self._read(run_id)).run
+            command = await make(run, max(self._driver.now(), run.updated_at))
+            await self._post(run_id, graph_mail.body(run, command))
             return
         if actor is None:
             raise errors.Refused("the run has ended", code="RUN_ENDED")
-        await self._driver.submit(actor, commands.CancelRun(at=self._driver.now(), by=by, reason=reason))
+        await self._driver.submit(actor, await make(actor.run, self._driver.now()))
 
     async def _post(self, run_id: str, body: JsonObject, *, leave: bool = False) -> None:
         """Leave a command for the process that drives the run, or (`leave`) for one who stands by; see `posting`."""

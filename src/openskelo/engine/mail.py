@@ -80,6 +80,10 @@ async def _command(store: wiring.Blobs, actor: actors.Actor, body: JsonObject, n
                 mode=cast('Literal["AUTO", "INTERACTIVE"] | None', body["mode"]),
                 global_mode=cast('Literal["PLANNING", "IMPLEMENTATION"] | None', body["globalMode"]),
             )
+        case "graph":
+            from openskelo.engine import graph_mail  # noqa: PLC0415  few runs are live graphs
+
+            return graph_mail.command(body, now)
         case "resume":
             return commands.ResumeRun(at=now, by=cast("str", body["by"]))
         case _:

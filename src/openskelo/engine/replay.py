@@ -97,15 +97,15 @@ async def replay(store: log.Log, run_id: str, performer: Performs) -> Report:
     """Replay a run, ended or not (NotFound; Corrupt when its log cannot be read)."""
     steps: list[Step] = []
     tasks: dict[tuple[str, int, int], task.Task] = {}
-    bare: dict[str, definition.Node] = {}
+    bare: dict[int, tuple[definition.Node, definition.Node]] = {}
     visits: wiring.Visits = {}
     async for run, event in unfolding.unfold(store, run_id):
         match event:
             case events.AttemptStarted() if _repeatable(run.workflow.nodes[event.node]):
                 place = (event.node, event.visit, event.item or 0)
                 made = await wiring.make_task(store, run, run.in_flight[place], visits)
-                node = bare.setdefault(event.node, _without_gates(made.node))
-                tasks[place] = replace(made, node=node)
+                pair = bare.setdefault(id(made.node), (made.node, _without_gates(made.node)))
+                tasks[place] = replace(made, node=pair[1])
             case events.AttemptSucceeded():
                 again = tasks.pop((event.node, event.visit, event.item or 0), None)
                 steps.append(await _compare(store, run, event, again, performer))

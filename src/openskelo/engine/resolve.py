@@ -44,7 +44,7 @@ async def resolve(memory: Memory, run: Run, key: str, at: int) -> commands.Resol
 async def _resolve(memory: Memory, run: Run, key: str, at: int) -> commands.ResolveNode:
     node = run.workflow.nodes[key]
     visit = run.nodes[key].visit
-    values = await (wiring.bound if node.step is None else wiring.inputs)(memory, run, node)
+    values = await (wiring.bound if run.is_dag else wiring.inputs)(memory, run, node)
     transformed = _transform(node, values)
     values.update(transformed)
     values.update(wiring.forked(run, key))

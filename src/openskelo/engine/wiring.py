@@ -96,16 +96,25 @@ async def _source(blobs: Blobs, run: Run, key: str) -> JsonObject:
 
 async def inputs(blobs: Blobs, run: Run, node: definition.Node) -> dict[str, Json]:
     """The node's inputs as this visit sees them: transforms, edited approvals and a fork's changes applied."""
-    if node.step is not None:
-        from openskelo.engine import arguments  # noqa: PLC0415  only plans have steps
-
-        return await arguments.materialise(blobs, run, node)
+    if not run.is_dag:
+        return await _given(blobs, run, node)
     values = await bound(blobs, run, node)
     override = run.nodes[node.key].inputs
     if override is not None:
         values.update(cast("JsonObject", await load(blobs, override)))
     values.update(forked(run, node.key))
     return values
+
+
+async def _given(blobs: Blobs, run: Run, node: definition.Node) -> dict[str, Json]:
+    """What a step of a plan, or a turn of a live graph, is given."""
+    if node.step is not None:
+        from openskelo.engine import arguments  # noqa: PLC0415  only plans have steps
+
+        return await arguments.materialise(blobs, run, node)
+    from openskelo.engine import turns  # noqa: PLC0415  only live graphs have turns
+
+    return await turns.materialise(blobs, run, node)
 
 
 def forked(run: Run, key: str) -> JsonObject:

@@ -255,7 +255,8 @@ class Performer:
     def _prepare(self, node: definition.Node) -> _Prepared:
         own = node.handler == "builtin:write-file"  # an author may let it write outside the roots
         free = node.step is not None  # what a step is given and gives is held to the contract of its op
-        outputs = _FREE if free else self._compile(node.outputs, "output", anywhere=own)
+        any_outputs = free or (node.turn is not None and not node.outputs)
+        outputs = _FREE if any_outputs else self._compile(node.outputs, "output", anywhere=own)
         prepared = _Prepared(
             node=node,
             inputs=_FREE if free else self._compile(node.inputs, "input"),
@@ -353,6 +354,7 @@ class Performer:
                 artifacts=tuple(notes),
                 feedback=feedback,
                 holds=one.holds,
+                route=one.route,
             ),
             blobs=blobs,
         )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from openskelo.executors import task
-from openskelo.kernel import fresh
+from openskelo.kernel import fresh, outcome
 from openskelo.kernel.json import JsonObject
 
 
@@ -36,7 +36,7 @@ class Job:
     """`inputs` are the work's own copy; `lines` become the attempt's log, `files` its artifacts by name.
 
     `heard` is what a model has said so far; `answer` its whole answer, once it is there. `holds` is what the check or
-    the condition of a plan's step came to.
+    the condition of a plan's step came to, `route` where the turn of a live graph goes.
     """
 
     task: task.Task
@@ -47,6 +47,7 @@ class Job:
     heard: list[str] = field(default_factory=fresh.a_list)
     answer: str | None = None
     holds: bool | None = None
+    route: outcome.Route = "on"
 
 
 #: Does the work of a node: gives what came back (not yet checked), or raises AttemptFailed.

@@ -48,7 +48,7 @@ class Recipe:
         own = (files.get("task.md"), cast("str | None", node.config.get("prompt")))
         self._role = [_compiled(text, self._item) for text in role if text]
         self._own = [_compiled(text, self._item) for text in own if text]
-        self._mode = _mode(node, schema)
+        self.mode = _mode(node, schema)
         self._context = _context(files)
         #: Inputs that the author's own words do not show are shown after them.
         self._shows_inputs = any("inputs" in one.variables for one in (*self._role, *self._own))
@@ -59,7 +59,13 @@ class Recipe:
         values = _values(one)
         role = "\n\n".join(part.render(values, answer.marked).strip() for part in self._role)
         task = self._task(one, values)
-        return assembled(role=role, mode=self._mode, task=task, feedback=one.task.feedback)
+        return assembled(role=role, mode=self.mode, task=task, feedback=one.task.feedback)
+
+    def standing(self, one: job.Job) -> str:
+        """Who answers, by which rules and knowing what: all that stays the same in a conversation."""
+        values = _values(one)
+        parts = [part.render(values, answer.marked).strip() for part in (*self._role, *self._own)]
+        return "\n\n".join(part for part in (*parts, *self._context) if part)
 
     def _task(self, one: job.Job, values: Mapping[str, Json]) -> str:
         node = self._node
@@ -73,13 +79,13 @@ class Recipe:
         return "\n\n".join(part for part in parts if part)
 
 
-def assembled(*, role: str, mode: str, task: str, feedback: Json) -> Prompt:
+def assembled(*, role: str, mode: str, task: str, feedback: Json, system: str = SYSTEM) -> Prompt:
     """The prompt that these blocks make; a repair follows the answer that was refused, other feedback the task."""
     repair = _repair(feedback)
     override = repair.told if repair is not None else _told(feedback)
-    blocks = {"system": SYSTEM, "role": role, "mode": mode, "task": task, "override": override}
-    system = "\n\n".join(part for part in (SYSTEM, role, mode) if part)
-    messages = [seam.Message(role="system", text=system)]
+    blocks = {"system": system, "role": role, "mode": mode, "task": task, "override": override}
+    front = "\n\n".join(part for part in (system, role, mode) if part)
+    messages = [seam.Message(role="system", text=front)]
     if repair is None:
         user = f"{task}\n\n{override}" if override else task
         messages.append(seam.Message(role="user", text=user))

@@ -40,6 +40,14 @@ def resolve(node: definition.Node, means: Means, outputs: ports.Ports) -> job.Wo
         from openskelo.executors.ops import step  # noqa: PLC0415 -- only plans need it
 
         return step.resolve(node, node.step, means)
+    if node.turn is not None:
+        from openskelo.executors import turn  # noqa: PLC0415 -- only live graphs need it
+
+        return turn.routed(_own_work(node, means, outputs))
+    return _own_work(node, means, outputs)
+
+
+def _own_work(node: definition.Node, means: Means, outputs: ports.Ports) -> job.Work:
     match node.mode:
         case "deterministic":
             return _handler(node, node.handler or "", means)
@@ -118,11 +126,15 @@ def _local(node: definition.Node, local: calling.Local, means: Means) -> job.Wor
 
 
 def _model(node: definition.Node, means: Means, outputs: ports.Ports) -> job.Work:
-    from openskelo.executors import ai  # noqa: PLC0415 -- only workflows with ai nodes need it
-
     provider = means.provider()
     if provider is None:
         raise _unknown("no model provider is set up", "PROVIDER_MISSING")
+    if node.turn is not None:
+        from openskelo.executors import turn  # noqa: PLC0415 -- only live graphs need it
+
+        return turn.model(node, means, provider, outputs.schema)
+    from openskelo.executors import ai  # noqa: PLC0415 -- only workflows with ai nodes need it
+
     how = ai.asking(node, provider, means.on_text, outputs.schema)
 
     async def work(one: job.Job) -> object:
