@@ -2,6 +2,8 @@
 import { request, send, withQuery } from "./request";
 import type { Explanation } from "./explanation";
 import type {
+  Answered,
+  AnsweredPage,
   Approval,
   ApprovalPage,
   Checked,
@@ -61,6 +63,8 @@ export const listFacts = (id: string, since: number, limit: number, signal?: Sig
     query: { since, limit, facts: true },
     ...at(signal),
   });
+export const explainRun = (id: string, signal?: Signal) =>
+  request<Explanation>("GET", `${run(id)}/workflow`, at(signal));
 export const listReceipts = (id: string, signal?: Signal) =>
   request<Receipts>("GET", `${run(id)}/receipts`, at(signal));
 export const verifyRun = (id: string, signal?: Signal) => request<Verification>("GET", `${run(id)}/verify`, at(signal));
@@ -73,6 +77,10 @@ export const listApprovals = (query: { runId?: string; cursor?: string | null; l
   request<ApprovalPage>("GET", "/api/approvals", { query: { ...query }, ...at(signal) });
 export const getApproval = (id: string, signal?: Signal) =>
   request<Approval>("GET", `/api/approvals/${id}`, at(signal));
+export const listAnswered = (query: { cursor?: string | null; limit?: number }, signal?: Signal) =>
+  request<AnsweredPage>("GET", "/api/approvals/answered", { query: { ...query }, ...at(signal) });
+export const getAnswer = (id: string, signal?: Signal) =>
+  request<Answered>("GET", `/api/approvals/${id}/answer`, at(signal));
 export const resolveApproval = (id: string, body: ResolveBody) =>
   request<Resolved>("POST", `/api/approvals/${id}/resolve`, { body, ...once() });
 

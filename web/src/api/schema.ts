@@ -23,6 +23,26 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  "/api/approvals/answered": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List Answered
+     * @description Answered approvals of all runs, the newest question first.
+     */
+    get: operations["listAnswered"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   "/api/approvals/{approval_id}": {
     parameters: {
       query?: never;
@@ -35,6 +55,26 @@ export interface paths {
      * @description An open approval.
      */
     get: operations["getApproval"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/approvals/{approval_id}/answer": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Get Answer
+     * @description An answered approval: what was asked, and what was answered.
+     */
+    get: operations["getAnswer"];
     put?: never;
     post?: never;
     delete?: never;
@@ -415,6 +455,26 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  "/api/runs/{run_id}/workflow": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Explain Run
+     * @description The workflow that the run has pinned, taken apart, and what a run of it was expected to take.
+     */
+    get: operations["explainRun"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   "/api/session": {
     parameters: {
       query?: never;
@@ -541,6 +601,36 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
   schemas: {
+    /**
+     * Answered
+     * @description A question and its answer, exactly as they were told; `withdrawn`: nobody answered.
+     */
+    Answered: {
+      /**
+       * Answeredat
+       * Format: date-time
+       * @description ISO-8601 in UTC with milliseconds
+       */
+      answeredAt: string;
+      approval: components["schemas"]["Approval"];
+      /** By */
+      by: string | null;
+      /** Digest */
+      digest: string | null;
+      resolution: components["schemas"]["Resolution"];
+      /** Withdrawn */
+      withdrawn: boolean;
+    };
+    /**
+     * AnsweredPage
+     * @description Answered approvals, the newest question first.
+     */
+    AnsweredPage: {
+      /** Answered */
+      answered: components["schemas"]["Answered"][];
+      /** Nextcursor */
+      nextCursor: string | null;
+    };
     /**
      * Approval
      * @description An open question. `form` is the JSON Schema of `modifiedArgs`; no `approvers` means anybody may answer.
@@ -2669,6 +2759,85 @@ export interface operations {
       };
     };
   };
+  listAnswered: {
+    parameters: {
+      query?: {
+        /** @description at most so many */
+        limit?: number;
+        /** @description `nextCursor` of the page before */
+        cursor?: string | null;
+      };
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description Successful Response */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["AnsweredPage"];
+        };
+      };
+      /** @description No token, or one that nobody knows */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description Not from here, or not with this role */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description What was sent is invalid; nothing was started or changed */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description Too many requests */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description A defect of the server */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description The data dir or the server cannot do it now */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+    };
+  };
   getApproval: {
     parameters: {
       query?: never;
@@ -2718,6 +2887,91 @@ export interface operations {
       };
       /** @description It is there no longer */
       410: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description What was sent is invalid; nothing was started or changed */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description Too many requests */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description A defect of the server */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description The data dir or the server cannot do it now */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+    };
+  };
+  getAnswer: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        approval_id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description Successful Response */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["Answered"];
+        };
+      };
+      /** @description No token, or one that nobody knows */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description Not from here, or not with this role */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description No such thing */
+      404: {
         headers: {
           [name: string]: unknown;
         };
@@ -3939,6 +4193,8 @@ export interface operations {
         limit?: number;
         /** @description the log itself instead of the stream */
         facts?: boolean;
+        /** @description of those only what is about this node */
+        node?: string | null;
       };
       header?: never;
       path: {
@@ -4740,6 +4996,94 @@ export interface operations {
         };
         content: {
           "application/json": components["schemas"]["Verification"];
+        };
+      };
+      /** @description No token, or one that nobody knows */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description Not from here, or not with this role */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description No such thing */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description What was sent is invalid; nothing was started or changed */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description Too many requests */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description A defect of the server */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description The data dir or the server cannot do it now */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+    };
+  };
+  explainRun: {
+    parameters: {
+      query?: {
+        /** @description how many items a foreach is counted with */
+        items?: number;
+      };
+      header?: never;
+      path: {
+        run_id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description Successful Response */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["Explanation"];
         };
       };
       /** @description No token, or one that nobody knows */

@@ -1,0 +1,49 @@
+/** The lines of a run's log, read with care: a pruned line has no data, and a newer program may say more. */
+import { isObject, type Json, type JsonObject } from "../api/json";
+import type { Fact } from "../api/types";
+
+const NONE: JsonObject = {};
+
+export function dataOf(fact: Fact): JsonObject {
+  return fact.data ?? NONE;
+}
+
+export function text(data: JsonObject, name: string): string {
+  const value = data[name];
+  return typeof value === "string" ? value : "";
+}
+
+export function number(data: JsonObject, name: string): number {
+  const value = data[name];
+  return typeof value === "number" ? value : 0;
+}
+
+export function object(data: JsonObject, name: string): JsonObject {
+  const value = data[name];
+  return isObject(value) ? value : NONE;
+}
+
+/** Which place in the run a fact is about: node, visit and item, as one name. */
+export function placeOf(data: JsonObject): string {
+  const item: Json | undefined = data["item"];
+  return `${text(data, "node")}#${number(data, "visit")}#${typeof item === "number" ? item : ""}`;
+}
+
+/** A few words about a fact, for one line of a list. */
+export function summaryOf(fact: Fact): string {
+  const data = dataOf(fact);
+  const parts: string[] = [];
+  if (number(data, "visit") > 1) parts.push(`visit ${number(data, "visit")}`);
+  if (number(data, "attempt") > 0) parts.push(`attempt ${number(data, "attempt")}`);
+  if (typeof data["item"] === "number") parts.push(`item ${data["item"]}`);
+  for (const name of ["next", "reason", "ending", "workflow", "prompt", "by", "routeTo", "outcome"]) {
+    if (text(data, name) !== "") parts.push(text(data, name));
+  }
+  const resolution = object(data, "resolution");
+  if (resolution["status"] !== undefined) parts.unshift(text(resolution, "status"));
+  const error = object(data, "error");
+  if (error["code"] !== undefined) parts.push(`${text(error, "code")}: ${text(error, "message")}`);
+  const artifact = object(data, "artifact");
+  if (artifact["name"] !== undefined) parts.push(text(artifact, "name"));
+  return parts.join(" · ").replaceAll(/\s+/g, " ");
+}
