@@ -15,8 +15,9 @@ NOT_CODES = {
     *("LC_ALL", "LC_CTYPE", "NO_COLOR", "SKELO_DEBUG", "SKELO_HOME", "SKELO_TOKEN"),  # environment variables
     *("GIT_CEILING_DIRECTORIES", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM"),
     *("GIT_OPTIONAL_LOCKS", "GIT_TERMINAL_PROMPT"),
+    *("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"),
     *("MAX_BYTES", "MAX_VIOLATIONS", "STORE_CHECKS"),  # exported names
-    *("SQLITE_IOERR", "BEGIN", "COMMIT", "ROLLBACK"),  # of SQLite
+    *("SQLITE_IOERR", "BEGIN", "COMMIT", "ROLLBACK", "VACUUM"),  # of SQLite
     "DOCS_SYNC",  # a phase
 }
 #: Calls that take a code by its place.

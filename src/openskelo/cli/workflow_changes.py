@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import fields
 
 from openskelo.cli import ink, output
 from openskelo.kernel import definition
@@ -26,4 +27,4 @@ def note(before: definition.Workflow, after: definition.Workflow) -> None:
 
 
 def _changed(before: definition.Node, after: definition.Node) -> list[str]:
-    return [name for name in definition.Node.__slots__ if getattr(before, name) != getattr(after, name)]
+    return [one.name for one in fields(before) if getattr(before, one.name) != getattr(after, one.name)]

@@ -10,7 +10,7 @@ from openskelo.stores.conformance import rig
 async def the_feed_is_in_the_order_of_commits(open_log: rig.Open) -> None:
     """Over all runs, one entry for each Append that had lines; those of one batch in the order of the batch."""
     async with rig.opened(open_log) as store:
-        rig.same([await store.position(), await store.feed(after=0)], [0, []])
+        rig.same((await store.position(), list(await store.feed(after=0))), (0, list[log.Added]()))
         await store.append([rig.append(0, b"a1", b"a2"), rig.append(0, b"b1", run_id=rig.OTHER)])
         await store.append([rig.append(1, b"b2", run_id=rig.OTHER, row=rig.row(rig.OTHER, 1))])
         await store.append([rig.append(2, row=rig.row(rig.RUN, 1))])
