@@ -1,5 +1,6 @@
 # Everything a developer does, each thing one command. `make help` lists them.
-# Needs git, make, Python 3.11+ and (for the type checker) Node 20+. Everything else goes into .venv.
+# Needs git, make, Python 3.11+ and Node 20+ with npm (the dashboard, the type checker). Everything else goes into
+# .venv and web/node_modules.
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -17,12 +18,15 @@ JOBS ?= auto
 export PYRIGHT_PYTHON_IGNORE_WARNINGS = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo tour test check bench lock clean static format-check lint types contracts sizes kernel-tests tests fast-tests format
+.PHONY: help setup web demo tour test check bench lock clean static web-static web-tests format-check lint types contracts sizes kernel-tests tests fast-tests format
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -e 's/:.*## /	/' | expand -t 16
 
-setup: $(VENV)/.installed $(VENV)/.model  ## put everything into .venv (does nothing when nothing changed)
+setup: $(VENV)/.installed $(VENV)/.model web  ## put everything into .venv, build the dashboard (only what has changed)
+
+web:
+	@sh scripts/web.sh
 
 demo: setup  ## set up, then have an article written by the embedded model, and verify the record
 	@sh scripts/demo.sh $(BIN) $(dir $(DEMO)) $(notdir $(DEMO)) "$(TOPIC)"
@@ -31,12 +35,15 @@ tour: setup  ## run a workflow, kill it, resume it, approve it and verify its re
 	@sh scripts/tour.sh $(BIN) $(dir $(TOUR)) $(notdir $(TOUR))
 
 test: setup  ## set up, then check everything: format, lint, types, import contracts, sizes, documents, tests
+	@sh scripts/chromium.sh
 	$(MAKE) -k static
+	$(MAKE) web-tests
 	$(MAKE) kernel-tests
 	$(MAKE) tests
 
 check: setup  ## the fast part of `make test`: all static checks, and the tests that are not marked slow
 	$(MAKE) -k static
+	$(MAKE) web-tests
 	$(MAKE) fast-tests
 
 bench: setup  ## measure; ARGS="--json" and the like are passed on
@@ -48,14 +55,16 @@ lock: setup  ## write requirements/*.lock anew from pyproject.toml (UPGRADE=1 ta
 format: setup  ## rewrite the code in the house's format
 	$(BIN)/ruff format $(SOURCES)
 	$(BIN)/ruff check --fix $(SOURCES)
+	npm run --prefix web --silent format -- --log-level warn
 
 clean:  ## remove everything that can be made again, .venv included
+	rm -rf web/node_modules src/openskelo/server/web
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # -- the parts of `test`, each of which can be run alone (after `make setup`) ------------------------------------------
 
-static: format-check lint types contracts sizes
+static: format-check lint types contracts sizes web-static
 
 format-check:
 	$(BIN)/ruff format --check $(SOURCES)
@@ -72,6 +81,13 @@ contracts:
 
 sizes:
 	$(BIN)/python scripts/sizes.py
+
+web-static:
+	npm run --prefix web --silent format-check -- --log-level warn
+	npm run --prefix web --silent types
+
+web-tests:
+	npm run --prefix web --silent test
 
 kernel-tests:
 	$(BIN)/coverage run -m pytest tests/kernel $(ARGS)

@@ -1,0 +1,79 @@
+"""A site for each module, and a browser: Debian's Chromium, driven by Playwright, which downloads nothing.
+
+Playwright keeps an event loop in its thread, so it is stopped after each module: other tests have loops of their own.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+from playwright import sync_api
+
+from tests.web import site as sites
+
+_NAMES = ("chromium", "chromium-browser", "google-chrome")
+_WAIT_MS = 15_000
+
+
+def chromium() -> str:
+    """Where the browser is; $CHROMIUM counts more than the path."""
+    found = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, _NAMES)), None)
+    assert found, "the dashboard's tests need Chromium: sh scripts/chromium.sh installs it"
+    return found
+
+
+@pytest.fixture(scope="module")
+def browser() -> Generator[sync_api.Browser]:
+    with sync_api.sync_playwright() as playwright:
+        flags = ["--no-sandbox"] if os.geteuid() == 0 else []
+        opened = playwright.chromium.launch(executable_path=chromium(), args=flags)
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Generator[sites.Site]:
+    """A server over a project of its own, for all tests of a module."""
+    made = sites.make(tmp_path_factory.mktemp("site"))
+    made.start()
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def noise() -> list[str]:
+    """What the console may say in this test: patterns that it adds."""
+    return []
+
+
+@pytest.fixture
+def page(browser: sync_api.Browser, noise: list[str]) -> Generator[sync_api.Page]:
+    """A page of a fresh browser profile. The test fails if its console has errors or warnings that are no `noise`."""
+    said: list[str] = []
+
+    def hear(message: sync_api.ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            said.append(message.text)
+
+    context = browser.new_context(viewport={"width": 1280, "height": 800}, color_scheme="light", locale="en-GB")
+    context.set_default_timeout(_WAIT_MS)
+    opened = context.new_page()
+    opened.on("console", hear)
+    opened.on("pageerror", lambda error: said.append(str(error)))
+    sync_api.expect.set_options(timeout=_WAIT_MS)
+    yield opened
+    context.close()
+    assert [text for text in said if not any(re.search(pattern, text) for pattern in noise)] == []
+
+
+@pytest.fixture
+def images() -> Path:
+    """Where pictures for the documents go; each is named for what it shows."""
+    folder = Path(__file__).resolve().parents[2] / "docs" / "images"
+    folder.mkdir(exist_ok=True)
+    return folder

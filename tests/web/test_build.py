@@ -1,0 +1,47 @@
+"""The build: small enough, nothing inline, in the wheel, and its types those of the server."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import subprocess
+from pathlib import Path
+
+from openskelo.server import static
+
+WEB = Path(__file__).resolve().parents[2] / "web"
+FIRST_LOAD_BYTES = 250_000
+
+
+def _index() -> str:
+    return (static.FOLDER / "index.html").read_text("utf-8")
+
+
+def test_the_first_load_is_below_250_kb_compressed() -> None:
+    linked = re.findall(r'(?:src|href)="/(assets/[^"]+)"', _index())
+    assert any(name.endswith(".js") for name in linked)
+    assert any(name.endswith(".css") for name in linked)
+    sizes = {name: len(gzip.compress((static.FOLDER / name).read_bytes())) for name in linked}
+    assert sum(sizes.values()) + len(gzip.compress(_index().encode())) < FIRST_LOAD_BYTES, sizes
+
+
+def test_nothing_in_the_page_is_inline_or_from_elsewhere() -> None:
+    assert re.findall(r"<style|style=|<script(?![^>]*\bsrc=)|https?://", _index()) == []
+
+
+def test_the_layout_engine_is_not_part_of_the_first_load() -> None:
+    linked = re.findall(r'(?:src|href)="/(assets/[^"]+\.js)"', _index())
+    assert all("ELK" not in (static.FOLDER / name).read_text("utf-8") for name in linked)
+
+
+def test_the_types_are_those_of_the_servers_document() -> None:
+    done = subprocess.run(
+        ["node", "scripts/api-types.mjs", "--check"], cwd=WEB, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_lock_names_no_address() -> None:
+    text = (WEB / "package-lock.json").read_text("utf-8")
+    assert '"resolved"' not in text
+    assert '"integrity"' in text
