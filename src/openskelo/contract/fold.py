@@ -5,7 +5,8 @@ This is about possibility, not policy: a log of an earlier version stays valid w
 
 from __future__ import annotations
 
-from openskelo.kernel import definition, events, record, run
+from openskelo.contract import fold_graph
+from openskelo.kernel import definition, events, graph_events, record, run
 from openskelo.kernel.apply import apply
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.kernel.run import NodeState, Run
@@ -29,6 +30,10 @@ class Fold:
 
 
 def _refusal(of: Run, event: events.Event) -> str | None:
+    if isinstance(event, graph_events.GraphEvent):
+        return fold_graph.refusal(of, event)
+    if of.live is None and getattr(event, "reason", None) in ("interrupt", "removed"):
+        return "the run is no live graph"
     key = getattr(event, "node", None)
     if key is not None:
         node = of.nodes.get(key)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from openskelo.contract import envelope, naming, standing
+from openskelo.contract import channels, envelope, naming, standing
 from openskelo.contract.trace import Trace
-from openskelo.kernel import definition
+from openskelo.kernel import definition, inbox
 from openskelo.kernel.apply import asks
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.kernel.run import NodeState, Run
@@ -17,14 +17,15 @@ _KINDS = {"ai": "model", "deterministic": "handler", "approval": "approval", "da
 def lasting(run: Run, node: definition.Node, phase: standing.NodePhase) -> JsonObject:
     """What holds for the node as long as the run lasts."""
     acts = node.effect != "pure"
+    turn = node.turn or definition.Turn(role=node.mode if node.step is None else node.step.op)
     outer, _, _ = node.key.rpartition("/")
     return {
         "id": naming.node(run.id, node.key),
         "runId": run.id,
         "key": node.key,
         "label": node.label or node.key,
-        "roleTemplate": node.mode if node.step is None else node.step.op,
-        "provider": "custom",
+        "roleTemplate": turn.role,
+        "provider": turn.provider,
         "kind": _KINDS[node.mode],
         "mode": node.mode,
         "op": None if node.step is None else node.step.op,
@@ -37,6 +38,7 @@ def lasting(run: Run, node: definition.Node, phase: standing.NodePhase) -> JsonO
             "writeDocs": acts,
             "runCommands": any(gate.type == "command" for gate in (*node.pre_gates, *node.post_gates)),
             "delegateOnly": False,
+            **turn.capabilities,
         },
         "permissions": {
             "cliPermissionsMode": "gated" if asks(run, node) else "skip",
@@ -64,8 +66,12 @@ def changing(run: Run, node: NodeState, trace: Trace) -> dict[str, Json]:
         "error": node.error,
         "verdicts": list(trace.verdicts),
         "usage": trace.usage.document(),
-        "inboxCount": trace.inbox,
+        "inboxCount": trace.inbox if run.live is None else _unread(run.live, node),
     }
+
+
+def _unread(live: inbox.Live, node: NodeState) -> int:
+    return channels.waiting(live, node.key, working=node.status in ("active", "asking"))
 
 
 def _summary(run: Run, node: NodeState, trace: Trace) -> str:

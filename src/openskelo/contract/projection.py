@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import cast
 
-from openskelo.contract import documents, edges, envelope, naming, node_document, patching, standing, telling
+from openskelo.contract import channels, documents, edges, envelope, naming, node_document, patching, standing, telling
 from openskelo.contract import trace as traces
-from openskelo.kernel import definition, events
+from openskelo.kernel import definition, events, graph_events
 from openskelo.kernel import run as runs
 from openskelo.kernel.apply import apply
 from openskelo.kernel.json import Json, JsonObject
@@ -35,6 +35,7 @@ class Projection:
         self._locate = locate
         self._run = runs.new(run_id, workflow)
         self._edges = edges.of(run_id, workflow)
+        self._channels: dict[str, Json] = {}  # the edges of a live graph, by id
         self._ids = {key: naming.node(run_id, key) for key in workflow.nodes}
         self._traces: dict[str, traces.Trace] = {}
         self._document: JsonObject = patching.empty(run_id)
@@ -45,6 +46,7 @@ class Projection:
         self._present: set[standing.NodePhase] = set(self._phases.values())
         self._unfinished: dict[standing.NodePhase, int] = dict.fromkeys(standing.PHASES, 0)
         self._done: set[str] = set(workflow.nodes)
+        self._drawn: dict[str, JsonObject] = {}  # what lasts of a live graph's node, until it is told
         self._under_way: dict[str, None] = {}
         self._calling: dict[str, None] = {}
         self._begun = False
@@ -62,9 +64,13 @@ class Projection:
         key = getattr(event, "node", None)
         if isinstance(event, events.RunCreated):
             self._create(event)
+        elif isinstance(event, graph_events.NodeAdded | graph_events.NodeChanged | graph_events.NodeRemoved):
+            self._redraw(event)
         elif key is not None:
             done = self._run.nodes[key].status == "done"
             traces.follow(self._traces[key], event, done=done)
+            if self._run.live is not None and isinstance(event, events.AttemptSucceeded):
+                self._traces[key].said = traces.short(traces.spoken(event.outputs.get("value")))
         if isinstance(event, events.AttemptSucceeded | events.AttemptFailed):
             self._usage.add(event)
         told = chain(self._tell(event, flying=flying), self._patch_nodes(event), self._patch_run())
@@ -75,10 +81,13 @@ class Projection:
         return {
             **self._document,
             "nodes": dict(self._nodes),
-            "edges": {cast("str", edge["id"]): edge for edge in self._edges.documents} if self.seq else {},
+            "edges": self._tied() if self.seq else {},
             "artifacts": dict(self._artifacts),
             "approvals": dict(self._approvals),
         }
+
+    def _tied(self) -> JsonObject:
+        return {**{cast("str", edge["id"]): edge for edge in self._edges.documents}, **self._channels}
 
     # -- the envelope -------------------------------------------------------------------------------------------------
 
@@ -110,7 +119,7 @@ class Projection:
         for told in self._told(event, flying=flying):
             yield key, told
         match event:
-            case events.AttemptSucceeded() | events.NodeFinished() | events.NodeKept():
+            case events.AttemptSucceeded() | events.NodeFinished() | events.NodeKept() if self._run.live is None:
                 yield from self._hand_over(event)
             case events.NodeBounced():
                 for name in event.reset:
@@ -127,6 +136,14 @@ class Projection:
                 yield None, ("run.mode", {"mode": event.mode, "globalMode": event.global_mode})
             case events.RunModeChanged():
                 yield None, ("run.mode", {"mode": event.mode, "globalMode": event.global_mode})
+            case graph_events.EdgeAdded():
+                made = self._channels[event.edge] = channels.edge(self.run_id, event)
+                yield None, ("edge.created", {"edge": made})
+            case graph_events.EdgeRemoved():
+                del self._channels[event.edge]
+                yield None, ("edge.deleted", {"edgeId": event.edge})
+            case graph_events.NodeRemoved():
+                yield event.node, ("node.deleted", {})
             case _:
                 pass
 
@@ -165,6 +182,10 @@ class Projection:
                 made = documents.artifact(self.run_id, event, self._locate)
                 self._artifacts[cast("str", made["id"])] = made
                 return (("artifact.created", {"artifact": made}),)
+            case graph_events.MessageReceived():
+                return (channels.message(self.run_id, event),)
+            case graph_events.HandoffSent() if run.live is not None:
+                return (channels.handoff(self.run_id, run.live, event, self._traces[event.node].handed),)
             case _:
                 return ()
 
@@ -208,6 +229,20 @@ class Projection:
             self._traces[key] = traces.Trace(active_at=event.at)
             self._nodes[self._ids[key]] = node_document.lasting(self._run, node, self._phases[key])
 
+    def _redraw(self, event: graph_events.NodeAdded | graph_events.NodeChanged | graph_events.NodeRemoved) -> None:
+        """A node of a live graph has come, is another one, or is gone. Its id stays known: its facts name it."""
+        key = event.node
+        node_id = self._ids.setdefault(key, naming.node(self.run_id, key))
+        if isinstance(event, graph_events.NodeRemoved):
+            del self._nodes[node_id], self._traces[key]
+            self._under_way.pop(key, None)
+            self._calling.pop(key, None)
+            return
+        self._phases[key] = "EXECUTE"
+        self._traces.setdefault(key, traces.Trace(active_at=event.at)).active_at = event.at
+        drawn = node_document.lasting(self._run, self._run.workflow.nodes[key], "EXECUTE")
+        self._drawn[key] = drawn
+
     def _touched(self, event: events.Event) -> Iterable[str]:
         """The nodes that the fact may have changed."""
         match event:
@@ -217,13 +252,17 @@ class Projection:
                 return tuple(self._under_way)
             case events.NodeBounced():
                 return (event.node, *(key for key in event.reset if key != event.node))
+            case graph_events.HandoffSent():
+                return (event.node, event.to)
+            case graph_events.NodeRemoved():
+                return ()
             case _:
                 key = getattr(event, "node", None)
                 if key is None:
                     return ()
                 if self._run.course is not None:  # at most one step is under way
                     return dict.fromkeys((key, *self._run.ready, *self._run.resolving))
-                if isinstance(event, _LEAVING) and self._run.nodes[key].status == "done":
+                if self._run.live is None and isinstance(event, _LEAVING) and self._run.nodes[key].status == "done":
                     return (key, *self._run.graph.targets[key])
                 return (key,)
 
@@ -231,12 +270,12 @@ class Projection:
         for key in self._touched(event):
             node, trace = self._run.nodes[key], self._traces[key]
             self._count(key, node)
-            if self._run.course is not None:
+            if not self._run.is_dag:
                 self._enter(key, node, trace)
             if isinstance(event, events.RunEnded) and trace.ended_at is None:
                 trace.ended_at = event.at
-            known = self._nodes[self._ids[key]]
-            now = node_document.changing(self._run, node, trace)
+            known = self._nodes.get(self._ids[key], {})
+            now = {**self._drawn.pop(key, {}), **node_document.changing(self._run, node, trace)}
             patch = {name: value for name, value in now.items() if name not in known or known[name] != value}
             if patch:
                 self._nodes[self._ids[key]] = {**known, **patch}
@@ -248,7 +287,7 @@ class Projection:
                 self._under_way[key] = None
 
     def _enter(self, key: str, node: runs.NodeState, trace: traces.Trace) -> None:
-        """A step of a plan may be entered again and again."""
+        """A step of a plan, and a node of a live graph, may be entered again and again."""
         if node.status != "done" and node.visit:
             self._at = key
         if node.visit > trace.visit:
@@ -258,7 +297,7 @@ class Projection:
     def _count(self, key: str, node: runs.NodeState) -> None:
         """Keep the number of unfinished nodes of each phase, and whether anything was ever under way."""
         self._begun = self._begun or standing.is_under_way(node)
-        if (node.status == "done") != (key in self._done):
+        if self._run.live is None and (node.status == "done") != (key in self._done):
             if node.status == "done":
                 self._done.add(key)
                 self._unfinished[self._phases[key]] -= 1
@@ -275,6 +314,8 @@ class Projection:
             return "BOOT"
         if self._run.course is not None:
             return self._phases[self._at]
+        if self._run.live is not None:
+            return "EXECUTE"
         unfinished: set[standing.NodePhase] = {phase for phase, count in self._unfinished.items() if count}
         return standing.first(unfinished, self._present)
 
@@ -285,7 +326,7 @@ class Projection:
             "contractVersion": "1",
             "seq": self.seq,
             "name": run.workflow.name,
-            "kind": "blocks" if run.course is None else "plan",
+            "kind": "blocks" if run.is_dag else "graph" if run.course is None else "plan",
             "workflowHash": run.workflow.hash,
             "status": runs.status(run),
             "ending": run.ending if run.ended else None,

@@ -5,7 +5,8 @@ way, then in the first phase in which a node is not done yet, and in DONE once i
 when a bounce makes nodes of an earlier phase work again.
 
 The `verify` steps of a plan belong to VERIFY, and so do the steps after them that only lead on (branch, retry, emit,
-ask_human). A plan is in the phase of the step that is under way, and goes back when it jumps back.
+ask_human). A plan is in the phase of the step that is under way, and goes back when it jumps back. A live graph
+is in EXECUTE from its first turn until it ends.
 """
 
 from __future__ import annotations
@@ -84,6 +85,8 @@ def phase(run: Run) -> Phase:
     begun = run.receipts or run.in_flight or run.lost or run.asked or any(map(is_under_way, run.nodes.values()))
     if not begun:
         return "BOOT"
+    if run.live is not None:
+        return "EXECUTE"
     belongs = phases(run.workflow)
     if run.course is not None:
         at = next((key for key, node in run.nodes.items() if node.visit and node.status != "done"), None)
@@ -108,6 +111,8 @@ def node_status(run: Run, node: NodeState, *, asked: bool) -> NodeStatus:
     """The node's status; `asked`: a question about it is open. Nothing is under way in a run that has ended."""
     if run.ended:
         return "idle"
+    if run.live is not None and node.status == "done" and node.outcome == "failed" and not asked:
+        return "failed"
     return "blocked" if asked else _STATUS[node.status]
 
 

@@ -49,7 +49,7 @@ def message(run: Run, event: _Landing, *, flying: bool) -> Iterator[Told]:
     match event:
         case events.AttemptSucceeded():
             told["status"] = "final"
-            told.update(_content(event.outputs))
+            told.update(_content(event.outputs, live=run.live is not None))
         case events.AttemptFailed():
             told["status"] = "failed"
         case _:
@@ -57,11 +57,12 @@ def message(run: Run, event: _Landing, *, flying: bool) -> Iterator[Told]:
     yield "message.assistant.final", told
 
 
-def _content(stored: JsonObject) -> JsonObject:
+def _content(stored: JsonObject, *, live: bool) -> JsonObject:
     if "value" not in stored:
         return {"stored": stored}
     value = stored["value"]
-    return {"content": trace.words(value) or canonical.dumps(value).decode()}
+    said = trace.spoken(value) if live else trace.words(value)
+    return {"content": said or canonical.dumps(value).decode()}
 
 
 # -- tools ------------------------------------------------------------------------------------------------------------
@@ -197,10 +198,17 @@ def closed(event: events.ApprovalResolved | events.ApprovalWithdrawn) -> Told:
                 resolution["reason"] = event.reason
             told.update(resolution=resolution, by=event.by, digest=event.digest, withdrawn=False)
         case events.ApprovalWithdrawn():
-            why = "the run ends" if event.reason == "ending" else "its node is entered anew"
-            gone: JsonObject = {"status": "denied", "reason": f"withdrawn: {why}"}
+            gone: JsonObject = {"status": "denied", "reason": f"withdrawn: {_WITHDRAWN[event.reason]}"}
             told.update(resolution=gone, by=None, digest=None, withdrawn=True)
     return "approval.resolved", told
+
+
+_WITHDRAWN = {
+    "ending": "the run ends",
+    "bounce": "its node is entered anew",
+    "interrupt": "a person interrupts",
+    "removed": "its node is removed",
+}
 
 
 def stalled(event: events.RunStalled) -> Told:

@@ -55,6 +55,7 @@ class Trace:
     trouble: str = ""
     verdicts: tuple[JsonObject, ...] = ()
     made: list[JsonObject] = field(default_factory=fresh.a_list)
+    handed: tuple[JsonObject, ...] = ()  # of a live graph's node: the files of its last turn that came to its end
     tools: dict[int, str] = field(default_factory=fresh.a_dict)
 
 
@@ -106,6 +107,7 @@ def _landed(trace: Trace, event: events.AttemptSucceeded | events.AttemptFailed)
     else:
         trace.trouble = ""
         trace.said = short(words(event.outputs.get("value")))
+        trace.handed = tuple(trace.made)
 
 
 def words(outputs: Json) -> str:
@@ -114,6 +116,12 @@ def words(outputs: Json) -> str:
         (value,) = outputs.values()
         return value if isinstance(value, str) else ""
     return ""
+
+
+def spoken(outputs: Json) -> str:
+    """The text that a turn of a live graph says: its `message`, or what its outputs amount to."""
+    said = outputs.get("message") if isinstance(outputs, dict) else None
+    return said if isinstance(said, str) else words(outputs)
 
 
 def short(text: str) -> str:

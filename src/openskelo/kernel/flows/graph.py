@@ -70,11 +70,11 @@ def _added(run: Run, live: inbox.Live, command: commands.AddNode) -> graph_event
         raise Refused(f"there is, or was, a node {key} already", code="NODE_EXISTS", hint="choose another key")
     if len(run.nodes) >= MOST_NODES:
         raise Refused(f"a live graph has at most {MOST_NODES} nodes", code="GRAPH_FULL")
-    _admit(command.node)
+    admit(command.node)
     return graph_events.NodeAdded(at=command.at, node=key, definition=codec.encode_node(command.node), by=command.by)
 
 
-def _admit(node: definition.Node) -> None:
+def admit(node: definition.Node) -> None:
     """Refuse what has no meaning where nodes work in turns, so that `apply` can trust it."""
     approval = node.approval
     if node.turn is None or node.mode not in ("ai", "deterministic"):
@@ -102,7 +102,7 @@ def _changed(run: Run, command: commands.ChangeNode) -> graph_events.NodeChanged
     node = _known(run, key)
     if node.status not in ("waiting", "done"):
         raise Refused(f"{key} is in a turn", code="NODE_BUSY", hint="change it when the turn is over")
-    _admit(command.node)
+    admit(command.node)
     if command.node.mode != run.workflow.nodes[key].mode:
         raise Refused(f"{key} stays what it is, a model or a handler", code="NODE_INVALID", hint="add another node")
     return graph_events.NodeChanged(at=command.at, node=key, definition=codec.encode_node(command.node), by=command.by)
