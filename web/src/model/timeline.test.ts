@@ -1,0 +1,76 @@
+import { expect, test } from "vitest";
+import type { Fact, Node } from "../api/types";
+import { seen, timelineOf, totals } from "./timeline";
+
+const START = Date.parse("2026-01-01T00:00:00Z");
+let seq = 0;
+const fact = (at: number, type: string, data: Fact["data"] = {}): Fact => ({
+  id: "",
+  runId: "",
+  seq: (seq += 1),
+  ts: new Date(START + at).toISOString(),
+  type,
+  data,
+  prev: "",
+  hash: "",
+});
+const node = (key: string, mode: string, kind: string) => ({ key, label: key, mode, kind }) as Node;
+const NODES = [
+  node("write", "ai", "model"),
+  node("ask", "approval", "approval"),
+  node("save", "deterministic", "handler"),
+];
+const SOURCES = new Map([
+  ["ask", ["write"]],
+  ["save", ["ask"]],
+]);
+
+const FACTS = [
+  fact(0, "run.created"),
+  fact(10, "attempt.started", { node: "write", visit: 1, attempt: 1 }),
+  fact(110, "attempt.failed", { node: "write", visit: 1, attempt: 1 }),
+  fact(210, "attempt.started", { node: "write", visit: 1, attempt: 2 }),
+  fact(310, "attempt.succeeded", { node: "write", visit: 1, attempt: 2 }),
+  fact(310, "approval.requested", { node: "ask", visit: 1, approvalId: "a" }),
+  fact(1310, "approval.resolved", { node: "ask", visit: 1, approvalId: "a", resolution: { status: "modified" } }),
+  fact(1315, "attempt.started", { node: "save", visit: 1, attempt: 1 }),
+];
+
+test("model, human and tool time are apart, and so are waits", () => {
+  const found = timelineOf(FACTS, NODES, SOURCES);
+  const bars = found.rows.map((row) => [row.key, row.bars.map((bar) => [bar.kind, bar.from - START, bar.end])]);
+  expect(bars).toEqual([
+    [
+      "write",
+      [
+        ["waiting", 0, ""],
+        ["model", 10, "failed"],
+        ["waiting", 110, ""],
+        ["model", 210, "succeeded"],
+      ],
+    ],
+    ["ask", [["human", 310, "modified"]]],
+    [
+      "save",
+      [
+        ["waiting", 1310, ""],
+        ["tool", 1315, ""],
+      ],
+    ],
+  ]);
+  expect(totals(found, START + 1415)).toEqual({ waiting: 115, model: 200, tool: 100, human: 1000 });
+});
+
+test("a thousand short attempts are drawn as a few", () => {
+  const many = Array.from({ length: 1000 }, (_, at) => ({
+    kind: "tool" as const,
+    from: at,
+    to: at + 1,
+    end: "succeeded",
+    label: "",
+    seq: at,
+  }));
+  const drawn = seen(many, 100);
+  expect(drawn.length).toBeLessThan(15);
+  expect(drawn.reduce((sum, bar) => sum + bar.count, 0)).toBe(1000);
+});

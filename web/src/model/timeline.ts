@@ -1,0 +1,174 @@
+/** When each node waited, and when a model, code or a person worked for it: read off the facts of the run. */
+import type { Fact, Node } from "../api/types";
+import { dataOf, number, object, placeOf, text } from "./facts";
+import { type Mode, modeOf } from "./words";
+
+export type Kind = "waiting" | "model" | "tool" | "human";
+export const KINDS: readonly Kind[] = ["waiting", "model", "tool", "human"];
+export const KIND_NAMES: Record<Kind, string> = {
+  waiting: "Waiting",
+  model: "Model",
+  tool: "Code and tools",
+  human: "People",
+};
+
+export interface Bar {
+  kind: Kind;
+  /** Milliseconds since 1970; `to` is null while it goes on. */
+  from: number;
+  to: number | null;
+  /** How it ended: succeeded, failed, interrupted, cancelled, approved, denied, modified, withdrawn; "" while it goes on. */
+  end: string;
+  label: string;
+  seq: number;
+}
+
+export interface Row {
+  key: string;
+  name: string;
+  mode: Mode;
+  bars: Bar[];
+}
+
+export interface Timeline {
+  from: number;
+  /** The last fact; bars that go on reach to now. */
+  to: number;
+  rows: Row[];
+}
+
+/** What a node depends on, by key. */
+export type Sources = ReadonlyMap<string, readonly string[]>;
+
+export function timelineOf(facts: readonly Fact[], nodes: readonly Node[], sources: Sources): Timeline {
+  const reader = new Reader(nodes, sources);
+  for (const fact of facts) reader.take(fact);
+  return reader.done();
+}
+
+class Reader {
+  private readonly rows = new Map<string, Row>();
+  private readonly kinds = new Map<string, Kind>();
+  private readonly open = new Map<string, Bar>();
+  /** When a place became able to go on: its wait begins there. */
+  private readonly free = new Map<string, number>();
+  private readonly ended = new Map<string, number>();
+  private from = Number.POSITIVE_INFINITY;
+  private to = 0;
+
+  constructor(
+    nodes: readonly Node[],
+    private readonly sources: Sources,
+  ) {
+    for (const node of nodes) {
+      const mode = modeOf(node);
+      this.rows.set(node.key, { key: node.key, name: node.label, mode, bars: [] });
+      this.kinds.set(node.key, node.kind === "approval" ? "human" : mode === "ai" ? "model" : "tool");
+    }
+  }
+
+  take(fact: Fact): void {
+    const at = Date.parse(fact.ts);
+    const data = dataOf(fact);
+    this.from = Math.min(this.from, at);
+    this.to = Math.max(this.to, at);
+    const place = placeOf(data);
+    const key = text(data, "node");
+    switch (fact.type) {
+      case "attempt.started":
+        this.waited(key, place, at, fact.seq);
+        this.begin(key, place, this.kinds.get(key) ?? "tool", at, `attempt ${number(data, "attempt")}`, fact.seq);
+        break;
+      case "attempt.succeeded":
+      case "attempt.failed":
+      case "attempt.interrupted":
+      case "attempt.cancelled":
+        this.end(place, at, fact.type.slice("attempt.".length));
+        this.free.set(place, at);
+        this.ended.set(key, at);
+        break;
+      case "approval.requested":
+        this.begin(key, `ask ${text(data, "approvalId")}`, "human", at, "asked", fact.seq);
+        break;
+      case "approval.resolved":
+        this.end(`ask ${text(data, "approvalId")}`, at, text(object(data, "resolution"), "status"));
+        this.free.set(place, at);
+        this.ended.set(key, at);
+        break;
+      case "approval.withdrawn":
+        this.end(`ask ${text(data, "approvalId")}`, at, "withdrawn");
+        break;
+      case "node.finished":
+      case "node.kept":
+        this.ended.set(key, at);
+        break;
+      default:
+        break;
+    }
+  }
+
+  done(): Timeline {
+    const rows = [...this.rows.values()].filter((row) => row.bars.length > 0);
+    rows.sort((a, b) => (a.bars[0]?.from ?? 0) - (b.bars[0]?.from ?? 0));
+    return { from: Number.isFinite(this.from) ? this.from : 0, to: this.to, rows };
+  }
+
+  private waited(key: string, place: string, at: number, seq: number): void {
+    const since = this.free.get(place) ?? this.ready(key);
+    if (since !== null && at > since) {
+      this.row(key).bars.push({ kind: "waiting", from: since, to: at, end: "", label: "waited", seq });
+    }
+  }
+
+  /** When the last thing the node needs was there. */
+  private ready(key: string): number | null {
+    const times = (this.sources.get(key) ?? []).map((source) => this.ended.get(source) ?? this.from);
+    return Number.isFinite(this.from) ? Math.max(this.from, ...times) : null;
+  }
+
+  private begin(key: string, place: string, kind: Kind, from: number, label: string, seq: number): void {
+    const bar: Bar = { kind, from, to: null, end: "", label, seq };
+    this.open.set(place, bar);
+    this.row(key).bars.push(bar);
+  }
+
+  private end(place: string, at: number, end: string): void {
+    const bar = this.open.get(place);
+    if (bar === undefined) return;
+    bar.to = at;
+    bar.end = end;
+    this.open.delete(place);
+  }
+
+  private row(key: string): Row {
+    const known = this.rows.get(key) ?? { key, name: key, mode: "deterministic", bars: [] };
+    this.rows.set(key, known);
+    return known;
+  }
+}
+
+/** How long each kind took in all, overlaps counted once for each; what goes on counts up to `now`. */
+export function totals(timeline: Timeline, now: number): Record<Kind, number> {
+  const found: Record<Kind, number> = { waiting: 0, model: 0, tool: 0, human: 0 };
+  for (const row of timeline.rows) for (const bar of row.bars) found[bar.kind] += (bar.to ?? now) - bar.from;
+  return found;
+}
+
+/** Bars as they can be seen: those of one kind and end that are less than `gap` apart are drawn as one. */
+export function seen(bars: readonly Bar[], gap: number): (Bar & { count: number })[] {
+  const found: (Bar & { count: number })[] = [];
+  const last = new Map<string, Bar & { count: number }>();
+  for (const bar of bars) {
+    const name = `${bar.kind} ${bar.end}`;
+    const before = last.get(name);
+    if (before !== undefined && before.to !== null && bar.to !== null && bar.to - before.from < gap) {
+      before.to = Math.max(before.to, bar.to);
+      before.count += 1;
+      continue;
+    }
+    const drawn = { ...bar, count: 1 };
+    last.set(name, drawn);
+    found.push(drawn);
+  }
+  return found;
+}
