@@ -1,0 +1,46 @@
+import { expect, test } from "vitest";
+import { check, initial, kindOf } from "./form";
+
+const FORM = {
+  type: "object",
+  required: ["text", "count"],
+  properties: {
+    text: { type: "string", minLength: 2, maxLength: 10 },
+    count: { type: "integer", minimum: 1, default: 3 },
+    urgent: { type: "boolean" },
+    tone: { enum: ["dry", "warm"] },
+    tags: { type: "array", maxItems: 2, items: { type: "string", minLength: 1 } },
+    extra: { anyOf: [{ type: "string" }, { type: "null" }] },
+  },
+};
+
+test("a form begins with what is given, then with defaults", () => {
+  expect(initial(FORM, { text: "hello" })).toEqual({ text: "hello", count: 3 });
+  expect(initial(FORM)).toEqual({ count: 3 });
+});
+
+test("each schema has a field to be drawn as", () => {
+  const kinds = Object.entries(FORM.properties).map(([name, schema]) => [name, kindOf(schema, undefined)]);
+  expect(Object.fromEntries(kinds)).toEqual({
+    text: "text",
+    count: "number",
+    urgent: "boolean",
+    tone: "choice",
+    tags: "list",
+    extra: "json",
+  });
+  expect(kindOf({ type: "string" }, "two\nlines")).toBe("long-text");
+});
+
+test("what is wrong is said at its place", () => {
+  const wrong = check(FORM, { text: "x", count: 0.5, tone: "loud", tags: ["", "b", "c"] });
+  expect(wrong).toEqual([
+    { pointer: "/text", message: "At least 2 characters, please." },
+    { pointer: "/count", message: "This must be a whole number." },
+    { pointer: "/tone", message: "Choose one of the list." },
+    { pointer: "/tags", message: "At most 2 of them, please." },
+    { pointer: "/tags/0", message: "Please fill this in." },
+  ]);
+  expect(check(FORM, { count: 1 })).toEqual([{ pointer: "/text", message: "Please fill this in." }]);
+  expect(check(FORM, { text: "fine", count: 1, extra: null })).toEqual([]);
+});
