@@ -40,7 +40,7 @@ function CurrentPage() {
   }, [pattern]);
   return (
     <main ref={main} tabIndex={-1} className="main" id="main">
-      <Caught key={path}>
+      <Caught key={found === null ? path : (found.params["id"] ?? found.pattern)}>
         <Suspense fallback={<Waiting what="Loading" />}>
           {found === null ? <NotFound /> : <found.page params={found.params} />}
         </Suspense>

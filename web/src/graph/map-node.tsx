@@ -1,0 +1,15 @@
+/** A node on the minimap: the colour of its mode, or that of its trouble. */
+import type { MiniMapNodeProps } from "@xyflow/react";
+import { memo } from "react";
+import { useNode } from "../live/hooks";
+import { modeOf, nodeWord } from "../model/words";
+import { useGraph } from "./view-state";
+
+export const MapNode = memo(function MapNode({ id, x, y, width, height }: MiniMapNodeProps) {
+  const { runId } = useGraph();
+  const node = useNode(runId, id);
+  if (node === null) return null;
+  const tone = nodeWord(node).tone;
+  const look = tone === "bad" || tone === "busy" || tone === "warn" ? `map-${tone}` : `map-${modeOf(node)}`;
+  return <rect x={x} y={y} width={width} height={height} rx={12} className={`map-node ${look}`} />;
+});
