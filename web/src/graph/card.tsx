@@ -82,7 +82,7 @@ function Middle({ node, standing }: { node: ShapeNode; standing: Standing }) {
 export function Taken({ standing }: { standing: Standing }) {
   const { startedAt, endedAt } = standing;
   const goesOn = startedAt !== null && endedAt === null && standing.word.tone === "busy";
-  const now = useNow(goesOn);
+  const now = useNow(1_000, goesOn);
   const until = endedAt !== null ? Date.parse(endedAt) : goesOn ? now : null;
   return (
     <span className="node-taken">

@@ -41,7 +41,7 @@ function sameHead(a: Head, b: Head): boolean {
 export function RunHead({ id }: { id: string }) {
   const run = useRunPart(id, headOf, sameHead);
   const goesOn = run !== null && run.ending === null && run.status === "running";
-  const now = useNow(goesOn);
+  const now = useNow(1_000, goesOn);
   if (run === null) return null;
   const until = run.updatedAt !== null ? Date.parse(run.updatedAt) : goesOn ? now : null;
   return (

@@ -1,0 +1,106 @@
+/** Search and filters above the list. */
+import { type RefObject, useEffect, useState } from "react";
+import { listWorkflows } from "../api/client";
+import type { RunStatus } from "../api/types";
+import { useAsked } from "../live/use-asked";
+import { type Filter, isNarrowed } from "../model/listing";
+import { endingWord, runWord } from "../model/words";
+import { Button } from "../ui/button";
+import { Icon } from "../ui/icon";
+import { changeFilter, clearFilter, ENDINGS } from "./use-filter";
+
+/** Typing is over when nothing was typed for so long. */
+const PAUSE_MS = 200;
+const SHOWN: readonly (RunStatus | null)[] = [null, "running", "paused", "completed", "failed"];
+const askWorkflows = (signal: AbortSignal) => listWorkflows(signal);
+
+export function FilterBar({ filter, search }: { filter: Filter; search: RefObject<HTMLInputElement | null> }) {
+  return (
+    <div className="filters" role="search" aria-label="Runs">
+      <SearchBox text={filter.text} input={search} />
+      <div className="segments" role="group" aria-label="Status">
+        {SHOWN.map((status) => (
+          <button
+            key={status ?? "all"}
+            type="button"
+            className="segment"
+            aria-pressed={filter.status === status}
+            onClick={() => changeFilter({ status, ending: null })}
+          >
+            {status === null ? "All" : runWord({ status, ending: null }).text}
+          </button>
+        ))}
+      </div>
+      {(filter.status === "failed" || filter.ending !== null) && <EndingChoice filter={filter} />}
+      <WorkflowChoice filter={filter} />
+      {isNarrowed(filter) && (
+        <Button look="quiet" onClick={clearFilter}>
+          Clear
+        </Button>
+      )}
+    </div>
+  );
+}
+
+function SearchBox({ text, input }: { text: string; input: RefObject<HTMLInputElement | null> }) {
+  const [typed, setTyped] = useState(text);
+  useEffect(() => setTyped(text), [text]);
+  useEffect(() => {
+    const timer = setTimeout(() => changeFilter({ q: typed.trim() }), PAUSE_MS);
+    return () => clearTimeout(timer);
+  }, [typed]);
+  return (
+    <label className="search">
+      <Icon name="search" />
+      <span className="unseen">Search by name or id</span>
+      <input
+        ref={input}
+        type="search"
+        value={typed}
+        placeholder="Search by name or id"
+        onChange={(event) => setTyped(event.target.value)}
+        onKeyDown={(event) => event.key === "Escape" && event.currentTarget.blur()}
+      />
+      <kbd aria-hidden="true">/</kbd>
+    </label>
+  );
+}
+
+function EndingChoice({ filter }: { filter: Filter }) {
+  return (
+    <select
+      className="choice"
+      aria-label="Ending"
+      value={filter.ending ?? ""}
+      onChange={(event) => changeFilter({ ending: event.target.value })}
+    >
+      <option value="">Any ending</option>
+      {ENDINGS.map((ending) => (
+        <option key={ending} value={ending}>
+          {endingWord(ending).text}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+function WorkflowChoice({ filter }: { filter: Filter }) {
+  const { value } = useAsked(askWorkflows);
+  const names = new Set((value ?? []).map((one) => one.name));
+  if (filter.workflow !== null) names.add(filter.workflow);
+  return (
+    <select
+      className="choice"
+      aria-label="Workflow"
+      value={filter.workflow ?? ""}
+      onChange={(event) => changeFilter({ workflow: event.target.value })}
+    >
+      <option value="">Any workflow</option>
+      {[...names].sort().map((name) => (
+        <option key={name} value={name}>
+          {name}
+        </option>
+      ))}
+    </select>
+  );
+}
