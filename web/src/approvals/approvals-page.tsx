@@ -1,11 +1,133 @@
-/** Open approvals. */
-import type { Params } from "../app/router";
+/** The approvals inbox over all runs: what is asked on the left, the question and its answer on the right. */
+import { useCallback, useMemo } from "react";
+import { getAnswer } from "../api/client";
+import type { Approval } from "../api/types";
+import { Link } from "../app/link";
+import { paths } from "../app/paths";
+import { navigate, type Params, setSearch, useSearch } from "../app/router";
+import { type Shortcut, useShortcuts } from "../app/shortcuts";
+import { useTitle } from "../app/use-title";
+import { useApprovals } from "../live/hooks";
+import { useAsked } from "../live/use-asked";
+import { inOrder } from "../model/questions";
+import { ButtonLink } from "../ui/button";
+import { Icon } from "../ui/icon";
+import { Empty, Waiting } from "../ui/notice";
+import { TabPanel, Tabs } from "../ui/tabs";
+import { AnswerBox } from "./answer-box";
+import { AnsweredView } from "./answered";
+import { ApprovalList } from "./approval-list";
+import { History } from "./history";
+import { NotificationSwitch } from "./notification-switch";
+import { Question } from "./question";
+import "./approvals.css";
+
+type View = "open" | "history";
 
 export default function ApprovalsPage({ params }: { params: Params }) {
+  const { open, loaded } = useApprovals();
+  const listed = useMemo(() => inOrder(open.values()), [open]);
+  const view: View = useSearch().get("view") === "history" ? "history" : "open";
+  useTitle(listed.length === 0 ? "Approvals" : `Approvals (${listed.length})`);
+  const tabs = [
+    { id: "open", name: "Open", count: listed.length },
+    { id: "history", name: "History" },
+  ] as const;
+  const choose = (to: View) => {
+    if (params["id"] === undefined) setSearch({ view: to === "open" ? null : to });
+    else navigate(paths.approvals() + (to === "open" ? "" : "?view=history"));
+  };
   return (
-    <div className="page">
-      <h1>Open approvals</h1>
-      <p className="muted mono">{params["id"]}</p>
+    <div className="page approvals">
+      <header className="page-head">
+        <h1>Approvals</h1>
+        <NotificationSwitch />
+      </header>
+      <Tabs label="Approvals" name="approvals" tabs={tabs} chosen={view} onChoose={choose} />
+      <TabPanel name="approvals" chosen={view} className="approvals-panel">
+        {view === "history" ? (
+          <History />
+        ) : loaded ? (
+          <Inbox listed={listed} id={params["id"] ?? null} />
+        ) : (
+          <Waiting what="Loading approvals" />
+        )}
+      </TabPanel>
     </div>
   );
+}
+
+function Inbox({ listed, id }: { listed: readonly Approval[]; id: string | null }) {
+  const shown = id === null ? (listed[0] ?? null) : (listed.find((one) => one.id === id) ?? null);
+  useShortcuts(useListKeys(listed, shown));
+  const next = useCallback(() => {
+    const rest = listed.filter((one) => one.id !== shown?.id);
+    const at = listed.findIndex((one) => one.id === shown?.id);
+    const to = rest[Math.min(at, rest.length - 1)];
+    navigate(to === undefined ? paths.approvals() : paths.approval(to.id), { replace: true });
+  }, [listed, shown]);
+  if (listed.length === 0 && id === null) return <Nothing />;
+  return (
+    <div className={id === null ? "inbox" : "inbox inbox-chosen"}>
+      <ApprovalList listed={listed} shown={shown?.id ?? id} />
+      <article className="inbox-detail card">
+        <Link to={paths.approvals()} className="inbox-back text-link">
+          All approvals
+        </Link>
+        {shown !== null ? (
+          <>
+            <Question approval={shown} />
+            <div className="inbox-answer">
+              <AnswerBox key={shown.id} approval={shown} onAnswered={next} />
+            </div>
+          </>
+        ) : (
+          id !== null && <Closed key={`${id} ${listed.length}`} id={id} />
+        )}
+      </article>
+    </div>
+  );
+}
+
+function Closed({ id }: { id: string }) {
+  const ask = useCallback((signal: AbortSignal) => getAnswer(id, signal), [id]);
+  const { value, problem } = useAsked(ask);
+  if (value !== null) return <AnsweredView answered={value} />;
+  if (problem === null) return <Waiting what="Loading the approval" />;
+  return (
+    <Empty icon="search" title="There is no such approval">
+      {problem.detail}
+    </Empty>
+  );
+}
+
+function Nothing() {
+  return (
+    <Empty
+      icon="check"
+      title="Nothing waits for you"
+      action={
+        <ButtonLink to={paths.runs()}>
+          <Icon name="runs" /> All runs
+        </ButtonLink>
+      }
+    >
+      When a run needs a person, its question appears here by itself.
+    </Empty>
+  );
+}
+
+function useListKeys(listed: readonly Approval[], shown: Approval | null): readonly Shortcut[] {
+  return useMemo(() => {
+    const move = (by: number) => {
+      const at = listed.findIndex((one) => one.id === shown?.id);
+      const to = listed[Math.max(0, Math.min(listed.length - 1, at + by))];
+      if (to !== undefined) navigate(paths.approval(to.id), { replace: true });
+    };
+    const group = "Approvals";
+    return [
+      { keys: "j", what: "Next", group, run: () => move(1) },
+      { keys: "k", what: "The one before", group, run: () => move(-1) },
+    ];
+  }, [listed, shown]);
 }

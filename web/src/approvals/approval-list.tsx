@@ -1,0 +1,48 @@
+/** The open approvals as a list: the question's first line, where it comes from, and how long there is. */
+import { useEffect, useRef } from "react";
+import type { Approval } from "../api/types";
+import { Link } from "../app/link";
+import { paths } from "../app/paths";
+import { useNow } from "../live/use-now";
+import { all } from "../live/streams";
+import { useStore } from "../live/use-store";
+import { relative } from "../model/amounts";
+import type { AllState } from "../model/all-store";
+import { headline, kindWord } from "../model/questions";
+import { StatusBadge } from "../ui/badge";
+import { Expiry } from "./question";
+
+const runsOf = (state: AllState) => state.runs;
+
+export function ApprovalList({ listed, shown }: { listed: readonly Approval[]; shown: string | null }) {
+  const now = useNow(10_000);
+  const runs = useStore(all, runsOf);
+  const list = useRef<HTMLUListElement>(null);
+  useEffect(() => {
+    list.current?.querySelector("[aria-current=true]")?.scrollIntoView({ block: "nearest" });
+  }, [shown]);
+  return (
+    <ul className="inbox-list" ref={list} aria-label="Open approvals">
+      {listed.map((one) => (
+        <li key={one.id}>
+          <Link
+            to={paths.approval(one.id)}
+            className="inbox-row"
+            aria-current={one.id === shown ? "true" : undefined}
+            data-approval={one.id}
+          >
+            <span className="inbox-title">{headline(one)}</span>
+            <span className="inbox-meta muted small">
+              {runs.get(one.runId)?.name ?? one.runId.slice(0, 8)} · {one.node}
+              {one.requestedAt !== null && ` · ${relative(one.requestedAt, now)}`}
+            </span>
+            <span className="inbox-tags">
+              {one.kind !== "approval" && <StatusBadge word={kindWord(one)} />}
+              <Expiry approval={one} />
+            </span>
+          </Link>
+        </li>
+      ))}
+    </ul>
+  );
+}

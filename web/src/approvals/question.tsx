@@ -1,0 +1,89 @@
+/** A question: what is asked, by which run and node, since when and until when. */
+import { Link } from "../app/link";
+import { paths } from "../app/paths";
+import type { Approval } from "../api/types";
+import { useRunPart } from "../live/hooks";
+import { useNow } from "../live/use-now";
+import { countdown, moment, relative } from "../model/amounts";
+import { kindWord } from "../model/questions";
+import type { RunState } from "../model/run-store";
+import { StatusBadge } from "../ui/badge";
+import { Icon } from "../ui/icon";
+import { Arguments } from "./arguments";
+
+export function Question({ approval }: { approval: Approval }) {
+  return (
+    <>
+      <div className="question-head">
+        <StatusBadge word={kindWord(approval)} />
+        <Expiry approval={approval} />
+      </div>
+      <h2 className="question-prompt">{approval.prompt === "" ? `May ${approval.node} go on?` : approval.prompt}</h2>
+      <Facts approval={approval} />
+      <section aria-label="What is asked for">
+        <h3 className="question-part">{approval.kind === "stalled" ? "Evidence" : "What it is about"}</h3>
+        <Arguments approval={approval} />
+      </section>
+    </>
+  );
+}
+
+const startedBy = (state: RunState) => state.run?.by ?? null;
+const nameOf = (state: RunState) => state.run?.name ?? null;
+
+function Facts({ approval }: { approval: Approval }) {
+  const now = useNow(10_000);
+  const name = useRunPart(approval.runId, nameOf);
+  const by = useRunPart(approval.runId, startedBy);
+  return (
+    <dl className="question-facts">
+      <div>
+        <dt>Asked by</dt>
+        <dd>
+          <Link className="text-link" to={paths.node(approval.runId, approval.node)}>
+            {approval.node}
+          </Link>{" "}
+          of{" "}
+          <Link className="text-link" to={paths.run(approval.runId)}>
+            {name ?? approval.runId.slice(0, 8)}
+          </Link>
+          {approval.item !== null && <span className="muted">, item {approval.item + 1}</span>}
+        </dd>
+      </div>
+      {by !== null && (
+        <div>
+          <dt>Run started by</dt>
+          <dd>{by}</dd>
+        </div>
+      )}
+      {approval.requestedAt !== null && (
+        <div>
+          <dt>Asked</dt>
+          <dd>
+            <time dateTime={approval.requestedAt} title={moment(approval.requestedAt)}>
+              {relative(approval.requestedAt, now)}
+            </time>
+          </dd>
+        </div>
+      )}
+      <div>
+        <dt>May answer</dt>
+        <dd>{approval.approvers.length === 0 ? "anybody" : approval.approvers.join(", ")}</dd>
+      </div>
+    </dl>
+  );
+}
+
+/** Counts down to when the clock answers; the last minute is loud. */
+export function Expiry({ approval }: { approval: Approval }) {
+  const now = useNow(1_000, approval.expiresAt !== null);
+  if (approval.expiresAt === null) return null;
+  const left = countdown(approval.expiresAt, now);
+  const urgent = Date.parse(approval.expiresAt) - now < 60_000;
+  return (
+    <span className={urgent ? "expiry expiry-urgent number" : "expiry number"} title={moment(approval.expiresAt)}>
+      <Icon name="clock" size={14} />
+      {left === "" ? "time is up" : `${left} left`}
+    </span>
+  );
+}
