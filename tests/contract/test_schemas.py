@@ -55,7 +55,7 @@ def test_documents_keep_fields_that_nobody_knows_yet() -> None:
     [
         (approval.ResolveBody, {"resolution": {"status": "banana"}}),
         (approval.ResolveBody, {"resolution": {"status": "approved", "because": "x"}}),
-        (run.RunPatch, {"status": "completed"}),
+        (run.RunPatch, {"status": "failed"}),
         (node.NodeBody, {"label": ""}),
         (edge.EdgeBody, {"from": "nowhere", "to": RUN}),
     ],

@@ -87,6 +87,15 @@ async def shout(ctx: openskelo.Context) -> dict[str, Json]:
     return {"text": str(ctx.item).upper()}
 
 
+async def answer(ctx: openskelo.Context) -> dict[str, Json]:
+    """Says what came for it, and once more to whoever asks for it."""
+    read = [str(entry["content"]) for entry in cast("list[Answer]", ctx.inputs["messages"])]
+    read += [str(entry["outputs"]["message"]) for entry in cast("list[Answer]", ctx.inputs["handoffs"])]
+    if "fail" in read:
+        raise ValueError("told to fail")
+    return {"message": f"{ctx.block_id} read {' and '.join(read)}", "reply": "reply" in "".join(read)}
+
+
 async def wait(ctx: openskelo.Context) -> dict[str, Json]:
     await asyncio.sleep(30)
     return {}
@@ -183,7 +192,7 @@ async def _live(root: Path, setup: settings.Settings, ready: list[House], up: th
     from openskelo.engine import place
 
     project = place.project_at(root / "review.yaml")
-    handlers = {"write": write, "publish": publish, "shout": shout, "wait": wait}
+    handlers = {"write": write, "publish": publish, "shout": shout, "wait": wait, "answer": answer}
     listening = serving.listen("127.0.0.1", 0)
     loop = asyncio.get_running_loop()
     _STOPS[id(loop)] = asyncio.Event()
@@ -229,6 +238,17 @@ def until(client: httpx.Client, run_id: str, wanted: Callable[[Answer], bool]) -
             return found
         time.sleep(0.02)
     raise AssertionError("the run never was as wanted")
+
+
+def live_graph(client: httpx.Client) -> tuple[str, str, str]:
+    """A live graph of two handlers that answer, the first tied to the other: its id, the first's, the edge's."""
+    run_id: str = client.post("/api/runs", json={"name": "live"}).json()["id"]
+    nodes: list[str] = []
+    for label in ("One", "Two"):
+        body: Answer = {"label": label, "kind": "handler", "config": {"handler": "local:answer"}}
+        nodes.append(client.post(f"/api/runs/{run_id}/nodes", json=body).json()["id"])
+    edge = client.post(f"/api/runs/{run_id}/edges", json={"from": nodes[0], "to": nodes[1]}).json()
+    return run_id, nodes[0], edge["id"]
 
 
 def asked(client: httpx.Client, run_id: str) -> Answer:

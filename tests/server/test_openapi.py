@@ -72,9 +72,11 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Generator[Stage]:
         run = house.until(client, each, lambda found: found["ending"] is not None)
         approvals = [house.asked(client, run_id)["id"] for run_id in waiting]
         first = client.get(f"/api/runs/{waiting[0]}").json()
+        graph, node, edge = house.live_graph(client)
         ids = {
-            "run_id": [*waiting, each],
-            "node_id": [*run["nodes"], *first["nodes"]],
+            "run_id": [*waiting, each, graph],
+            "node_id": [*run["nodes"], *first["nodes"], node],
+            "edge_id": [edge],
             "artifact_id": list(first["artifacts"]),
             "approval_id": approvals,
         }

@@ -41,7 +41,9 @@ def test_a_workflow_may_come_as_a_document(client: httpx.Client) -> None:
 @pytest.mark.parametrize(
     ("body", "wanted"),
     [
-        ({}, (422, "WORKFLOW_MISSING")),
+        ({"inputs": {"a": 1}}, (422, "INPUT_UNKNOWN")),
+        ({"workflow": "each.yaml", "name": "other"}, (422, "REQUEST_INVALID")),
+        ({"budgets": {"max_steps": "many"}}, (422, "INVALID_WORKFLOW")),
         ({"workflow": "nothing.yaml"}, (404, "WORKFLOW_NOT_FOUND")),
         ({"workflow": "../etc/passwd"}, (404, "WORKFLOW_NOT_FOUND")),
         ({"workflow": "/etc/passwd"}, (404, "WORKFLOW_NOT_FOUND")),
@@ -200,7 +202,7 @@ def test_modes_and_status_are_changed_by_a_patch(client: httpx.Client) -> None:
     assert (patched["mode"], patched["globalMode"]) == ("INTERACTIVE", "PLANNING")
     assert client.patch(f"/api/runs/{run_id}", json={"status": "paused"}).json()["pauseReason"] == "operator"
     assert client.patch(f"/api/runs/{run_id}", json={"status": "running"}).json()["pauseReason"] is None
-    for body in ({"status": "banana"}, {"status": "completed"}, {"mode": "auto"}, {"name": "x"}):
+    for body in ({"status": "banana"}, {"status": "failed"}, {"mode": "auto"}, {"name": "x"}):
         assert house.problem(client.patch(f"/api/runs/{run_id}", json=body)) == (422, "REQUEST_INVALID")
     types = [event["type"] for event in client.get(f"/api/runs/{run_id}/events").json()["events"]]
     assert types.count("run.mode") == 2

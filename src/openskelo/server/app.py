@@ -31,9 +31,9 @@ from openskelo.server import (
     views,
 )
 from openskelo.server import settings as server_settings
-from openskelo.server.routes import approvals, artifacts, graph, orders, record, runs, service, workflows
+from openskelo.server.routes import approvals, artifacts, graph, live, orders, record, runs, service, workflows
 
-_ROUTERS = (service, runs, orders, record, graph, artifacts, approvals, workflows)
+_ROUTERS = (service, runs, orders, record, graph, live, artifacts, approvals, workflows)
 
 
 def create(engine: local.Engine, settings: server_settings.Settings) -> FastAPI:

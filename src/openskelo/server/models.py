@@ -201,11 +201,25 @@ class WorkflowBody(Body):
         return self
 
 
+class Sent(Document):
+    """A message is durable, and waits for the node's next turn."""
+
+    message_id: Uuid
+    run_id: Uuid
+    node_id: Uuid
+    interrupt: bool
+
+
 class StartBody(Body):
-    """A run to begin: a workflow file of the project, or a workflow as a document, with its inputs."""
+    """A run to begin: a workflow file of the project, or a workflow as a document, with its inputs.
+
+    Without a workflow it is a live graph: `name` and `budgets` (as in a blocks file) are those of the run then.
+    """
 
     workflow: Path | None = None
     document: dict[str, Json] | None = None
+    name: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    budgets: dict[str, Json] | None = None
     inputs: dict[str, Json] = Field(default_factory=dict[str, Json])
     mode: run.Mode = "AUTO"
     global_mode: run.GlobalMode = "IMPLEMENTATION"
@@ -214,6 +228,8 @@ class StartBody(Body):
     def _at_most_one(self) -> StartBody:
         if self.workflow is not None and self.document is not None:
             raise ValueError("give workflow (a path) or document, not both")
+        if (self.workflow or self.document) is not None and (self.name or self.budgets) is not None:
+            raise ValueError("name and budgets are those of a live graph; a workflow has its own")
         return self
 
 

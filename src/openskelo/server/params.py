@@ -11,6 +11,7 @@ _UUID = r"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
 
 RunId: TypeAlias = Annotated[str, Field(pattern=_UUID, json_schema_extra={"format": "uuid"})]
 NodeId: TypeAlias = RunId
+EdgeId: TypeAlias = RunId
 ArtifactId: TypeAlias = RunId
 ApprovalId: TypeAlias = RunId
 Limit: TypeAlias = Annotated[int, Query(ge=1, le=500, description="at most so many")]

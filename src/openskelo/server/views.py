@@ -88,6 +88,17 @@ class Views:
             raise errors.NotFound(f"run {run_id} has no node {node_id}", code="NODE_NOT_FOUND")
         return nodes[node_id]
 
+    async def edge(self, run_id: str, edge_id: str) -> JsonObject:
+        """An edge (NotFound)."""
+        edges = cast("dict[str, JsonObject]", (await self.snapshot(run_id))["edges"])
+        if edge_id not in edges:
+            raise errors.NotFound(f"run {run_id} has no edge {edge_id}", code="EDGE_NOT_FOUND")
+        return edges[edge_id]
+
+    async def key(self, run_id: str, node_id: str) -> str:
+        """The key of a node (NotFound)."""
+        return cast("str", (await self._node(run_id, node_id))["key"])
+
     async def key_of(self, run_id: str, node: str) -> str:
         """The key of a node that is named by its id or its key."""
         run = (await loading.load(self._store, run_id)).run

@@ -16,7 +16,7 @@ from openskelo.workflows import block, blocks, builtin, cursor, limits, load, pr
 #: How many turns all nodes of a live graph together may take, unless its budget says otherwise.
 MOST_STEPS = 1000
 #: What is set on a node that is not for its block.
-_TURN_KEYS = frozenset({"max_turns", "stall_after"})
+_OF_TURNS = frozenset({"max_turns", "stall_after"})
 _FILE = "<node>"
 _ENTRY: JsonObject = {"type": "array", "items": {"type": "object"}}
 _INBOX: JsonObject = {"messages": _ENTRY, "handoffs": _ENTRY}
@@ -129,7 +129,7 @@ def _told(one: errors.ProblemLike) -> errors.ProblemLike:
 
 
 def _block(of: Said) -> JsonObject:
-    plain = {key: value for key, value in of.config.items() if key not in _TURN_KEYS}
+    plain = {key: value for key, value in of.config.items() if key not in _OF_TURNS}
     made: dict[str, Json] = {"id": of.key, "name": of.label}
     if of.gated and "approval" not in plain:
         made["approval"] = {"prompt": f"Let {of.key} take this turn?", "timeout_ms": None}

@@ -25,11 +25,10 @@ class Edge(Document):
 
 
 class EdgeBody(Body):
-    """An edge to be added to a live graph."""
+    """An edge to be added to a live graph. Its id follows from what it ties and its label."""
 
-    id: Uuid | None = None
     from_: Annotated[Uuid, Field(alias="from")]
     to: Uuid
     bidirectional: bool = True
     type: EdgeType = "handoff"
-    label: Annotated[str, Field(max_length=200)] | None = None
+    label: Annotated[str, Field(min_length=1, max_length=200)] | None = None

@@ -122,9 +122,9 @@ class Item(Document):
 
 
 class CapabilitiesBody(Body):
-    """Capabilities to set; what is left out stays."""
+    """Capabilities to set; what is left out stays. Models and handlers never make nodes."""
 
-    spawn_nodes: bool | None = None
+    spawn_nodes: Literal[False] | None = None
     write_code: bool | None = None
     write_docs: bool | None = None
     run_commands: bool | None = None
@@ -132,20 +132,23 @@ class CapabilitiesBody(Body):
 
 
 class PermissionsBody(Body):
-    """Permissions to set; what is left out stays."""
+    """Permissions to set; what is left out stays. `gated`: a person is asked before each turn."""
 
     cli_permissions_mode: Literal["skip", "gated"] | None = None
-    spawn_requires_approval: bool | None = None
+    spawn_requires_approval: Literal[True] | None = None
 
 
 class NodeBody(Body):
-    """A node to be added to a live graph."""
+    """A node to be added to a live graph. `key` is the author's id, made of the label where it is left out.
 
-    id: Uuid | None = None
+    `config` is what a block of that kind has: `handler` and its `config`, or `prompt` and whom to ask.
+    """
+
+    key: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,63}$")] | None = None
     label: Annotated[str, Field(min_length=1, max_length=200)]
     role_template: Annotated[str, Field(min_length=1, max_length=200)] = "worker"
     provider: Provider = "custom"
-    kind: Literal["model", "handler", "agent"] = "model"
+    kind: Literal["model", "handler"] = "model"
     config: Annotated[dict[str, Json], Field(default_factory=dict)]
     capabilities: CapabilitiesBody = CapabilitiesBody()
     permissions: PermissionsBody = PermissionsBody()

@@ -98,8 +98,8 @@ class RunSummary(Document):
 
 
 class RunPatch(Body):
-    """What a client may change of a run: its modes; `status` pauses and resumes it."""
+    """What a client may change of a run: its modes; `status` pauses and resumes it, and completes a live graph."""
 
     mode: Mode | None = None
     global_mode: GlobalMode | None = None
-    status: Literal["running", "paused"] | None = None
+    status: Literal["running", "paused", "completed"] | None = None

@@ -13,6 +13,7 @@ from openskelo.server import answers, idempotency, models, problems, views, work
 from openskelo.server.bodies import Route
 from openskelo.server.desk import OPERATORS, VIEWERS, Here, Operator
 from openskelo.server.params import Limit, RunId
+from openskelo.workflows import live
 
 router = APIRouter(prefix="/api/runs", tags=["runs"], route_class=Route, dependencies=VIEWERS)
 
@@ -33,12 +34,14 @@ async def list_runs(
 
 @router.post("", status_code=201, response_model=wire.Run, responses=problems.responses(404, 409, 413, 415))
 async def start_run(desk: Here, who: Operator, body: models.StartBody, request: Request) -> Response:
-    """Begin a run of a workflow with its inputs. It is durable when this answers, and goes on by itself."""
+    """Begin a run of a workflow with its inputs, or without one a live graph.
+
+    It is durable when this answers, and goes on by itself.
+    """
     if body.workflow is None and body.document is None:
-        raise errors.InvalidInput(
-            "a run needs a workflow", code="WORKFLOW_MISSING", hint="give workflow (a path) or document"
-        )
-    workflow = workflow_files.get(desk.engine.project, body.workflow, body.document)
+        workflow = live.empty(body.name or "live graph", body.budgets)
+    else:
+        workflow = workflow_files.get(desk.engine.project, body.workflow, body.document)
     wanted = idempotency.run_id(request)
     try:
         run_id = await desk.engine.start(
@@ -64,7 +67,7 @@ async def get_run(desk: Here, run_id: RunId) -> Response:
 
 @router.patch("/{run_id}", response_model=wire.Run, responses=problems.responses(404, 409, 413, 415))
 async def change_run(desk: Here, who: Operator, run_id: RunId, body: wire.RunPatch) -> Response:
-    """Change the run's modes, or pause and resume it by its `status`."""
+    """Change the run's modes, or pause, resume and (a live graph) complete it by its `status`."""
     row = await desk.engine.store.row(run_id)
     if row is None:
         raise errors.NotFound(f"there is no run {run_id}", code="RUN_NOT_FOUND", hint="GET /api/runs lists them")
@@ -75,6 +78,8 @@ async def change_run(desk: Here, who: Operator, run_id: RunId, body: wire.RunPat
             await desk.engine.pause(run_id, by=who.name)
         case "running":
             await desk.engine.go_on(run_id, by=who.name)
+        case "completed":
+            await desk.engine.graph(run_id).complete(by=who.name)
         case None:
             pass
     return answers.text(await desk.views.whole(run_id))
