@@ -33,7 +33,12 @@ def document(workflow: definition.Workflow) -> dict[str, Json]:
 
 
 def layers(workflow: definition.Workflow) -> list[list[str]]:
-    """The node keys in layers: every source of a node is in an earlier layer, as early as can be."""
+    """The node keys in layers: every source of a node is in an earlier layer, as early as can be.
+
+    The steps of a plan lead to later ones in later layers; a way back is not counted.
+    """
+    if workflow.plan is not None:
+        return _step_layers(workflow)
     shape = dag.graph(workflow)
     waiting = {key: len(sources) for key, sources in shape.sources.items()}
     current = [key for key, count in waiting.items() if not count]
@@ -49,6 +54,34 @@ def layers(workflow: definition.Workflow) -> list[list[str]]:
         order = {key: index for index, key in enumerate(workflow.nodes)}
         current = sorted(following, key=order.__getitem__)
     return found
+
+
+def _step_layers(workflow: definition.Workflow) -> list[list[str]]:
+    place = {key: number for number, key in enumerate(workflow.nodes)}
+    depths = dict.fromkeys(workflow.nodes, 0)
+    for key, node in workflow.nodes.items():
+        for to in (jump["to"] for jump in jumps(node)):
+            if place[to] > place[key]:
+                depths[to] = max(depths[to], depths[key] + 1)
+    found: list[list[str]] = [[] for _ in range(max(depths.values()) + 1)]
+    for key, depth in depths.items():
+        found[depth].append(key)
+    return found
+
+
+def jumps(node: definition.Node) -> list[dict[str, str]]:
+    """Where a step of a plan may lead, each with what it is called; of a block nowhere."""
+    if node.step is None:
+        return []
+    step = node.step
+    ways = {
+        "next": step.next,
+        "then": step.then,
+        "else": step.otherwise,
+        "tries": step.target,
+        "on_denied": step.on_denied,
+    }
+    return [{"to": to, "label": label} for label, to in ways.items() if to is not None]
 
 
 def source(binding: definition.Binding) -> str:
@@ -70,6 +103,9 @@ def block(node: definition.Node, layer: int) -> dict[str, Json]:
         "mode": node.mode,
         "badge": BADGES[node.mode],
         "layer": layer,
+        "op": node.step.op if node.step else None,
+        "after": list(node.after),
+        "jumps": list[Json](jumps(node)),
         "handler": node.handler,
         "experts": _experts(node),
         "inputs": [port(one) for one in node.inputs],
