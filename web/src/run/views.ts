@@ -11,4 +11,7 @@ interface Named {
 
 export const VIEWS: readonly [Named, ...Named[]] = [
   { id: "graph", name: "Graph", view: lazy(() => import("../graph/graph-view")) },
+  { id: "timeline", name: "Timeline", view: lazy(() => import("./timeline-view")) },
+  { id: "costs", name: "Costs", view: lazy(() => import("./costs-view")) },
+  { id: "events", name: "Events", view: lazy(() => import("./events-view")) },
 ];

@@ -1,0 +1,49 @@
+/** One event in full: its envelope, its data, and a link to it. */
+import type { Fact } from "../api/types";
+import { Link } from "../app/link";
+import { paths } from "../app/paths";
+import { moment } from "../model/amounts";
+import { dataOf, text } from "../model/facts";
+import { Button, IconButton } from "../ui/button";
+import { Icon } from "../ui/icon";
+import { done, failed } from "../ui/toasts";
+
+export function EventDetail({ fact, link, onClose }: { fact: Fact; link: string; onClose: () => void }) {
+  const node = text(dataOf(fact), "node");
+  const copy = (what: string, words: string) => navigator.clipboard.writeText(what).then(() => done(words), failed);
+  const json = JSON.stringify(fact, null, 2);
+  return (
+    <section className="event-detail" aria-label={`Event ${fact.seq}`}>
+      <header>
+        <h2>{fact.type}</h2>
+        <IconButton
+          label="Copy the link to this event"
+          onClick={() => void copy(location.origin + link, "Link copied.")}
+        >
+          <Icon name="link" />
+        </IconButton>
+        <IconButton label="Close" onClick={onClose}>
+          <Icon name="close" />
+        </IconButton>
+      </header>
+      <p className="muted small">
+        Event {fact.seq}, {moment(fact.ts)}
+        {node !== "" && (
+          <>
+            {" "}
+            of{" "}
+            <Link className="text-link" to={paths.node(fact.runId, node)}>
+              {node}
+            </Link>
+          </>
+        )}
+      </p>
+      <pre className="event-json" tabIndex={0}>
+        {json}
+      </pre>
+      <Button look="quiet" onClick={() => void copy(json, "Copied.")}>
+        <Icon name="copy" size={14} /> Copy
+      </Button>
+    </section>
+  );
+}
