@@ -15,6 +15,10 @@ export interface OutlineBlock {
   mode: string;
   badge: string;
   layer: number;
+  /** Of a step of a plan. */
+  op: string | null;
+  after: string[];
+  jumps: { to: string; label: string }[];
   handler: string | null;
   experts: JsonObject[];
   inputs: Port[];

@@ -6,7 +6,7 @@ import { useAsked } from "../live/use-asked";
 import { type Filter, isNarrowed } from "../model/listing";
 import { endingWord, runWord } from "../model/words";
 import { Button } from "../ui/button";
-import { Icon } from "../ui/icon";
+import { SearchBox } from "../ui/search-box";
 import { changeFilter, clearFilter, ENDINGS } from "./use-filter";
 
 /** Typing is over when nothing was typed for so long. */
@@ -17,7 +17,7 @@ const askWorkflows = (signal: AbortSignal) => listWorkflows(signal);
 export function FilterBar({ filter, search }: { filter: Filter; search: RefObject<HTMLInputElement | null> }) {
   return (
     <div className="filters" role="search" aria-label="Runs">
-      <SearchBox text={filter.text} input={search} />
+      <Words text={filter.text} input={search} />
       <div className="segments" role="group" aria-label="Status">
         {SHOWN.map((status) => (
           <button
@@ -42,7 +42,7 @@ export function FilterBar({ filter, search }: { filter: Filter; search: RefObjec
   );
 }
 
-function SearchBox({ text, input }: { text: string; input: RefObject<HTMLInputElement | null> }) {
+function Words({ text, input }: { text: string; input: RefObject<HTMLInputElement | null> }) {
   const [typed, setTyped] = useState(text);
   useEffect(() => setTyped(text), [text]);
   useEffect(() => {
@@ -50,19 +50,13 @@ function SearchBox({ text, input }: { text: string; input: RefObject<HTMLInputEl
     return () => clearTimeout(timer);
   }, [typed]);
   return (
-    <label className="search">
-      <Icon name="search" />
-      <span className="unseen">Search by name or id</span>
-      <input
-        ref={input}
-        type="search"
-        value={typed}
-        placeholder="Search by name or id"
-        onChange={(event) => setTyped(event.target.value)}
-        onKeyDown={(event) => event.key === "Escape" && event.currentTarget.blur()}
-      />
-      <kbd aria-hidden="true">/</kbd>
-    </label>
+    <SearchBox
+      label="Search by name or id"
+      shortcut="/"
+      input={input}
+      value={typed}
+      onChange={(event) => setTyped(event.target.value)}
+    />
   );
 }
 

@@ -1,11 +1,10 @@
-/** Start a run. */
+/** Starting a run: first which workflow, then what it will do and with what. */
 import type { Params } from "../app/router";
+import { Choose } from "./choose";
+import { Prepare } from "./prepare";
+import "./start.css";
 
 export default function StartPage({ params }: { params: Params }) {
-  return (
-    <div className="page">
-      <h1>Start a run</h1>
-      <p className="muted mono">{params["workflow"]}</p>
-    </div>
-  );
+  const workflow = params["workflow"];
+  return workflow === undefined ? <Choose /> : <Prepare key={workflow} path={workflow} />;
 }

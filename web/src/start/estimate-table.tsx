@@ -1,0 +1,68 @@
+/** What a run may take, by mode: what is expected, and below it from the minimum to the worst. */
+import type { ReactNode } from "react";
+import type { Case, Explanation, Range } from "../api/explanation";
+import { count, duration, money } from "../model/amounts";
+import { modeOf } from "../model/words";
+import { ModeBadge } from "../ui/badge";
+
+const MEASURES: readonly (readonly [string, (one: Case) => string])[] = [
+  ["Steps", (one) => count(one.steps)],
+  ["Tokens", (one) => count(one.tokens)],
+  ["Cost", (one) => money(one.costUsd)],
+  ["Time", (one) => duration(one.durationSec * 1000)],
+];
+
+export function EstimateTable({ totals }: { totals: Explanation["totals"] }) {
+  const modes = Object.entries(totals.byMode).filter(([, range]) => range.worst.steps > 0);
+  return (
+    <>
+      <div className="estimate-frame" tabIndex={0} role="group" aria-label="Estimate by mode">
+        <table className="estimate">
+          <thead>
+            <tr>
+              <th scope="col">Mode</th>
+              {MEASURES.map(([name]) => (
+                <th scope="col" key={name}>
+                  {name}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {modes.map(([mode, range]) => (
+              <Row key={mode} name={<ModeBadge mode={modeOf({ mode })} />} range={range} />
+            ))}
+          </tbody>
+          <tfoot>
+            <Row name="All" range={totals.all} />
+          </tfoot>
+        </table>
+      </div>
+      <p className="muted small">Expected, and below it from the minimum to the worst case.</p>
+      {totals.notes.length > 0 && (
+        <ul className="estimate-notes muted small">
+          {totals.notes.map((note) => (
+            <li key={note}>{note}</li>
+          ))}
+        </ul>
+      )}
+    </>
+  );
+}
+
+function Row({ name, range }: { name: ReactNode; range: Range }) {
+  return (
+    <tr>
+      <th scope="row">{name}</th>
+      {MEASURES.map(([measure, show]) => {
+        const [least, expected, most] = [show(range.minimum), show(range.expected), show(range.worst)];
+        return (
+          <td key={measure} className="number">
+            <strong>{expected}</strong>
+            <span className="estimate-range">{least === most ? "exactly" : `${least} – ${most}`}</span>
+          </td>
+        );
+      })}
+    </tr>
+  );
+}

@@ -1,0 +1,54 @@
+/** The blocks of a workflow in the order they can run, and what leads from one to another. */
+import { useId, useMemo } from "react";
+import type { Explanation } from "../api/explanation";
+import { BOX, draw, type Placed } from "../model/outline";
+import { modeOf } from "../model/words";
+import { ModeBadge } from "../ui/badge";
+
+export function OutlineGraph({ explanation }: { explanation: Explanation }) {
+  const drawing = useMemo(() => draw(explanation), [explanation]);
+  const arrow = useId();
+  return (
+    <div className="outline" tabIndex={0} role="group" aria-label="The blocks in the order they can run">
+      <div className="outline-sheet" style={{ width: drawing.width, height: drawing.height }}>
+        <svg width={drawing.width} height={drawing.height} aria-hidden="true">
+          <marker id={arrow} viewBox="0 0 6 6" refX="5.5" refY="3" markerWidth="6" markerHeight="6" orient="auto">
+            <path d="M0 0 6 3 0 6z" className="outline-head" />
+          </marker>
+          {drawing.lines.map((line) => (
+            <path
+              key={`${line.from} ${line.to} ${line.label}`}
+              d={line.path}
+              className={line.back ? "outline-line outline-back" : "outline-line"}
+              markerEnd={`url(#${arrow})`}
+            >
+              {line.label !== "" && <title>{line.label}</title>}
+            </path>
+          ))}
+        </svg>
+        {drawing.boxes.map((placed) => (
+          <Box key={placed.block.id} {...placed} />
+        ))}
+      </div>
+    </div>
+  );
+}
+
+function Box({ block, x, y }: Placed) {
+  const mode = modeOf(block);
+  return (
+    <div
+      className={`outline-box outline-${mode}`}
+      style={{ left: x, top: y, width: BOX.width, height: BOX.height }}
+      title={block.id}
+    >
+      <ModeBadge mode={mode} />
+      <span className="outline-name">{block.name}</span>
+      {block.foreach !== null && (
+        <span className="outline-mark" title={`once for each of ${block.foreach.items}`}>
+          ×n
+        </span>
+      )}
+    </div>
+  );
+}
