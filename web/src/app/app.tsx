@@ -2,6 +2,7 @@
 import { Component, type ReactNode, Suspense, useEffect, useRef } from "react";
 import { takeReturnPath } from "../api/request";
 import { problemOf } from "../api/refusal";
+import { beginNotifications } from "../approvals/notifications";
 import { begin } from "../live/streams";
 import { Empty, ProblemBox, Waiting } from "../ui/notice";
 import { ButtonLink } from "../ui/button";
@@ -19,6 +20,7 @@ export function App() {
     begin();
     const before = takeReturnPath();
     if (before !== null && location.pathname === "/") navigate(before, { replace: true });
+    return beginNotifications();
   }, []);
   return (
     <Shell>

@@ -8,6 +8,7 @@ import type { RunState } from "../model/run-store";
 import { ButtonLink } from "../ui/button";
 import { Empty, Waiting } from "../ui/notice";
 import { TabPanel, Tabs } from "../ui/tabs";
+import { Attention } from "./attention";
 import { RunHead } from "./run-head";
 import { VIEWS } from "./views";
 import "./run-page.css";
@@ -30,6 +31,7 @@ export default function RunPage({ params }: { params: Params }) {
   return (
     <div className="run">
       <RunHead id={id} />
+      <Attention id={id} />
       <div className="run-tabs">
         <Tabs
           label="Views of the run"
