@@ -77,7 +77,7 @@ class Play:
     def _watch(self, fact: events.Event) -> None:
         """What a fact may never do, seen from the state before it."""
         if isinstance(fact, events.AttemptStarted):
-            node, shape = self.shadow.nodes[fact.node], self.workflow.nodes[fact.node]
+            node, shape = self.shadow.nodes[fact.node], self.shadow.workflow.nodes[fact.node]
             assert shape.mode != "approval"
             assert not asks(self.shadow, shape) or node.granted, "started without having been allowed"
             assert not any(
@@ -100,7 +100,7 @@ class Play:
             case "running":
                 assert owes, "running with nothing owed"
             case "paused":
-                assert run.paused is not None or run.approvals, "waiting for nobody"
+                assert run.paused is not None or run.approvals or run.live is not None, "waiting for nobody"
             case _:
                 assert run.ended or not run.created
         assert (run.lost, run.uncertain, run.bouncing) == ({}, {}, None)
@@ -183,7 +183,7 @@ class Play:
             tokens_in=chance.randint(0, flight.reserve.tokens + chance.choice([0, 0, 5])),
             cost_nanousd=chance.randint(0, flight.reserve.cost_nanousd),
         )
-        step = self.workflow.nodes[flight.node].step
+        step = self.run.workflow.nodes[flight.node].step
         if chance.random() < (0.65 if step is None else 0.9):
             holds = None if step is None else chance.random() < 0.5
             result = outcome.Outcome(
@@ -210,7 +210,7 @@ class Play:
         )
 
     def _resolution(self, key: str) -> commands.ResolveNode:
-        chance, shape, node = self.chance, self.workflow.nodes[key], self.run.nodes[key]
+        chance, shape, node = self.chance, self.run.workflow.nodes[key], self.run.nodes[key]
         more: dict[str, Any] = {"at": self.later(), "node": key, "visit": node.visit}
         if shape.when is not None and chance.random() < 0.4 and not runs.is_under_way(node):
             return commands.ResolveNode(skip=True, **more)

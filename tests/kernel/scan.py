@@ -59,13 +59,15 @@ def scanned(run: Run) -> dict[str, object]:
 
 
 def _unfinished(run: Run) -> int:
+    if run.live is not None:
+        return 1
     if run.course is not None:
         return 1 if run.course.ended is None else 0
     return sum(node.status != "done" or node.outcome == "failed" for node in run.nodes.values())
 
 
 def _stands(run: Run, key: str, visit: int) -> bool:
-    return run.nodes[key].visit == visit and bool(run.nodes[key].slots)
+    return key in run.nodes and run.nodes[key].visit == visit and bool(run.nodes[key].slots)
 
 
 def _is_ready(run: Run, node: NodeState) -> bool:

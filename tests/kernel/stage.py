@@ -173,7 +173,8 @@ class Stage:
         if runs.status(self.run) == "running":
             assert owes, "running with nothing owed"
         if runs.status(self.run) == "paused":
-            assert self.run.paused is not None or self.run.approvals, "waiting for nobody"
+            live = self.run.live is not None  # somebody may say something
+            assert self.run.paused is not None or self.run.approvals or live, "waiting for nobody"
 
     def outcomes(self) -> Mapping[str, str | None]:
         """How each node ended."""
