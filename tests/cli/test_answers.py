@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import pty
-import select
 import signal
-import subprocess
-import time
-from pathlib import Path
 
-from tests.cli.conftest import SKELO, Skelo, clean_environment
+from tests.cli.conftest import Skelo
+from tests.cli.terminals import Terminal
 
 REVIEW = """\
 name: review
@@ -122,51 +117,6 @@ def test_deny_needs_a_reason_and_lets_the_run_do_what_it_does_then(skelo: Skelo)
     assert skelo("deny", approval, "--json").document["error"]["code"] == "USAGE"
     denied = skelo("deny", approval, "--reason", "no bees", "--json")
     assert (denied.code, denied.document["outputs"]) == (0, {"text": "nothing"})
-
-
-class Terminal:
-    """`skelo` on a pseudo-terminal, 80 columns wide."""
-
-    def __init__(self, folder: Path, *words: str) -> None:
-        self._main, child = pty.openpty()
-        self.seen = ""
-        self._read = 0
-        self.process = subprocess.Popen(
-            [SKELO, *words],
-            cwd=folder,
-            stdin=child,
-            stdout=child,
-            stderr=child,
-            env=clean_environment() | {"TERM": "xterm", "COLUMNS": "80", "LINES": "24", "NO_COLOR": "1"},
-            start_new_session=True,
-        )
-        os.close(child)
-
-    def until(self, text: str) -> None:
-        """Read until `text` appears after what was read before."""
-        deadline = time.monotonic() + 20
-        while (at := self.seen.find(text, self._read)) < 0:
-            assert time.monotonic() < deadline, self.seen
-            ready, _, _ = select.select([self._main], [], [], 0.2)
-            if ready:
-                self.seen += os.read(self._main, 65536).decode()
-        self._read = at + len(text)
-
-    def type(self, line: str) -> None:
-        os.write(self._main, line.encode() + b"\n")
-
-    def end(self) -> int:
-        """Read the rest and give the exit code."""
-        while True:
-            try:
-                chunk = os.read(self._main, 65536)
-            except OSError:
-                break
-            if not chunk:
-                break
-            self.seen += chunk.decode()
-        os.close(self._main)
-        return self.process.wait(timeout=20)
 
 
 def test_a_terminal_asks_for_inputs_and_answers_by_their_schema(skelo: Skelo) -> None:

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Generator
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
+import pytest
+
 from openskelo.kernel.json import JsonObject
-from tests.cli.conftest import Result, Skelo
+from tests.cli.conftest import SKELO, Result, Skelo, clean_environment
+from tests.cli.terminals import Terminal
 from tests.providers.servers import loopback, openai_chat
 
 GOOD: JsonObject = {
@@ -43,8 +50,30 @@ def _server(skelo: Skelo, *acts: loopback.Act) -> Generator[loopback.Loopback]:
         yield server
 
 
+KEY = {"SOME_KEY": loopback.KEY}
+
+
 def _plan(skelo: Skelo, *words: str) -> Result:
-    return skelo("plan", "double a number", "--expert", "writer", *words, env={"SOME_KEY": loopback.KEY})
+    return skelo("plan", "double a number", "--expert", "writer", *words, env=KEY)
+
+
+def _terminal(skelo: Skelo) -> Terminal:
+    """`skelo plan` as far as its question."""
+    terminal = Terminal(skelo.folder, "plan", "double a number", "--expert", "writer", env=KEY)
+    terminal.until("run it now? [y/N] ")
+    return terminal
+
+
+def _until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 20
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def _runs(skelo: Skelo) -> list[tuple[str, str | None]]:
+    """Every run that there is, the oldest first."""
+    return [(run["name"], run["ending"]) for run in reversed(skelo("runs", "--json").document["runs"])]
 
 
 def test_a_good_plan_is_written_shown_and_not_run(skelo: Skelo) -> None:
@@ -58,8 +87,7 @@ def test_a_good_plan_is_written_shown_and_not_run(skelo: Skelo) -> None:
     assert "twice" in done.out
     assert "minimum / expected / worst case" in done.out
     assert "skelo run double.plan.json" in done.err
-    runs = skelo("runs", "--json").document["runs"]
-    assert [(run["name"], run["ending"]) for run in runs] == [("skelo-plan", "ok")]
+    assert _runs(skelo) == [("skelo-plan", "ok")]
 
 
 def test_problems_go_back_word_for_word(skelo: Skelo) -> None:
@@ -111,3 +139,112 @@ def test_an_expert_that_is_not_there_is_said_before_anything_is_asked(skelo: Ske
         done = skelo("plan", "anything", "--expert", "nobody", "--json")
         assert server.asked == []
     assert (done.code, done.document["problems"][0]["code"]) == (2, "EXPERT_UNKNOWN")
+
+
+@pytest.mark.parametrize("word", ["", "n", "of course not"])
+def test_only_a_yes_at_the_terminal_runs_the_plan(word: str, skelo: Skelo) -> None:
+    with _server(skelo, _say(GOOD)):
+        terminal = _terminal(skelo)
+        terminal.type(word)
+        assert terminal.end() == 0, terminal.seen
+    assert "nothing of it was run" in terminal.seen
+    assert (skelo.folder / "double.plan.json").exists()
+    assert _runs(skelo) == [("skelo-plan", "ok")]
+
+
+def test_a_yes_at_the_terminal_runs_the_plan(skelo: Skelo) -> None:
+    with _server(skelo, _say(GOOD)):
+        terminal = _terminal(skelo)
+        terminal.type("yes")
+        assert terminal.end() == 0, terminal.seen
+    assert _runs(skelo) == [("skelo-plan", "ok"), ("double", "ok")]
+    assert skelo("output", "last", "result").out == "8\n"
+
+
+def test_ctrl_c_at_the_question_is_a_no(skelo: Skelo) -> None:
+    with _server(skelo, _say(GOOD)):
+        terminal = _terminal(skelo)
+        terminal.interrupt()
+        assert terminal.end() == 130, terminal.seen
+    assert "nothing of it was run" in terminal.seen
+    assert "Traceback" not in terminal.seen
+    assert (skelo.folder / "double.plan.json").exists()
+    assert _runs(skelo) == [("skelo-plan", "ok")]
+
+
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGKILL])
+def test_what_was_interrupted_goes_on_with_resume_and_only_there(stop: signal.Signals, skelo: Skelo) -> None:
+    release = threading.Event()
+    with _server(skelo, _say(WRONG), loopback.Hang(release=release), _say(GOOD)) as server:
+        words = [SKELO, "plan", "double a number", "--expert", "writer", "--json"]
+        process = subprocess.Popen(
+            words,
+            cwd=skelo.folder,
+            env=clean_environment() | KEY,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        _until(lambda: len(server.asked) == 2)
+        process.send_signal(stop)
+        out, err = process.communicate(timeout=20)
+        release.set()
+        run_id = skelo("runs", "--json").document["runs"][0]["runId"]
+        if stop == signal.SIGINT:
+            assert (process.returncode, json.loads(out)["file"]) == (3, None)
+            assert f"go on with: skelo plan --resume {run_id}" in err
+        refused = skelo("resume", run_id, "--json", env=KEY)
+        assert (refused.code, refused.document["error"]["code"]) == (2, "HANDLER_UNKNOWN")
+        assert _runs(skelo) == [("skelo-plan", None)]
+        done = skelo("plan", "--resume", run_id, "--json", env=KEY)
+        assert len(server.asked) == 3
+    assert done.code == 0, done.err
+    assert (done.document["runId"], done.document["file"]) == (run_id, "double.plan.json")
+    assert json.loads((skelo.folder / "double.plan.json").read_text()) == GOOD
+    assert _runs(skelo) == [("skelo-plan", "ok")]
+    assert skelo("verify", run_id).code == 0
+
+
+def test_what_was_written_can_be_had_again(skelo: Skelo) -> None:
+    skelo.write("double.plan.json", "mine")
+    with _server(skelo, _say(GOOD)) as server:
+        done = _plan(skelo, "--json")
+        error = done.document["error"]
+        assert (done.code, error["code"]) == (2, "FILE_EXISTS")
+        words = error["hint"].replace("FILE", "other.json").split()[1:]
+        again = skelo(*words, "--json", env=KEY)
+        assert len(server.asked) == 1
+    assert (again.code, again.document["file"]) == (0, "other.json")
+    assert (skelo.folder / "double.plan.json").read_text() == "mine"
+    assert json.loads((skelo.folder / "other.json").read_text()) == GOOD
+
+
+def test_a_run_that_writes_no_plan_is_not_resumed_here(skelo: Skelo) -> None:
+    skelo.write("double.json", json.dumps(GOOD))
+    assert skelo("run", "double.json").code == 0
+    done = skelo("plan", "--resume", "last", "--json")
+    assert (done.code, done.document["error"]["code"]) == (2, "USAGE")
+    for words in ((), ("a goal", "--resume", "last")):
+        assert skelo("plan", *words, "--json").document["error"]["code"] == "USAGE"
+
+
+@pytest.mark.parametrize(
+    "junk", ["I would rather not.", '{"plan": {"steps": "none"}}', '{"plan": {"plan_id": "x", "steps": []}}', "[]", ""]
+)
+def test_an_expert_that_answers_with_junk_leaves_no_file_and_no_run(junk: str, skelo: Skelo) -> None:
+    with _server(skelo, *(loopback.Say(text=junk) for _ in range(20))) as server:
+        done = _plan(skelo, "--approve", "--json")
+        assert 1 < len(server.asked) < 10
+    assert done.code == 1
+    assert (done.document["valid"], done.document["file"]) == (False, None)
+    assert list(skelo.folder.glob("*.plan.json")) == []
+    assert [name for name, _ in _runs(skelo)] == ["skelo-plan"]
+
+
+def test_an_expert_that_never_gets_it_right_is_never_run_even_with_approve(skelo: Skelo) -> None:
+    with _server(skelo, *(_say(WRONG) for _ in range(5))) as server:
+        done = _plan(skelo, "--approve", "--repairs", "3")
+        assert len(server.asked) == 4
+    assert done.code == 1
+    assert "REF_UNKNOWN there is no variable 'twise'" in done.err
+    assert _runs(skelo) == [("skelo-plan", "ok")]

@@ -407,3 +407,23 @@ def test_an_answer_that_was_made_earlier_is_not_logged_in_the_past(tmp_path: Pat
             assert len(stamps) > 120
 
     stage.play(story)
+
+
+def test_a_run_that_needs_a_handler_nobody_brings_is_neither_started_nor_resumed(tmp_path: Path) -> None:
+    ask: dict[str, Json] = {"id": "ask", "mode": "approval", "approval": {"prompt": "Go on?"}}
+    flow = stage.workflow(ask, stage.block("a", after=["ask"]))
+
+    async def story() -> list[str]:
+        codes: list[str] = []
+        async with stage.engine(tmp_path, a=lambda _: {}) as engine:
+            run_id = await engine.start(flow)
+            await engine.wait(run_id)
+        async with stage.engine(tmp_path) as engine:
+            for trying in (engine.start(flow), engine.resume(run_id)):
+                with pytest.raises(openskelo.InvalidInput) as refused:
+                    await trying
+                codes.append(refused.value.code)
+            codes += [str((await engine.show(run_id))["status"]), str(len(await engine.store.rows()))]
+        return codes
+
+    assert stage.play(story) == ["HANDLER_UNKNOWN", "HANDLER_UNKNOWN", "paused", "1"]

@@ -333,7 +333,7 @@ def test_a_context_that_nobody_knows_starts_nothing(tmp_path: Path, given: JsonO
 
 def test_blocks_take_no_contexts(tmp_path: Path) -> None:
     async def story() -> None:
-        async with stage.engine(tmp_path) as engine:
+        async with stage.engine(tmp_path, a=lambda _: {}) as engine:
             with pytest.raises(errors.InvalidInput) as caught:
                 await engine.start(stage.workflow(stage.block("a")), contexts={"ctx:a": 1})
             assert (caught.value.code, caught.value.hint) == ("CONTEXT_UNKNOWN", "it uses none")

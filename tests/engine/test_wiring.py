@@ -17,7 +17,9 @@ def test_a_foreach_over_nothing_gives_empty_lists(tmp_path: Path) -> None:
     )
 
     async def story() -> JsonObject:
-        async with stage.engine(tmp_path, count=lambda ctx: {"squares": ctx.inputs["squares"]}) as engine:
+        async with stage.engine(
+            tmp_path, each=lambda _: {"square": 0}, count=lambda ctx: {"squares": ctx.inputs["squares"]}
+        ) as engine:
             run_id = await engine.start(stage.workflow(each, count), {"numbers": []})
             return await engine.wait(run_id)
 

@@ -65,7 +65,7 @@ async def _watched(
             return await _answered(engine, run_id, shown, stop, interactive=terminal.is_interactive(as_json=args.json))
         except interrupts.Interrupted as interruption:
             shown.pause()
-            return await _suspended(engine, run_id, stop, patient=not interruption.hurried)
+            return await suspended(engine, run_id, stop, patient=not interruption.hurried)
 
 
 async def _answered(
@@ -132,7 +132,8 @@ async def _give(engine: local.Engine, approval_id: str, answer: answering.Answer
         output.report(error, as_json=False)
 
 
-async def _suspended(engine: local.Engine, run_id: str, stop: interrupts.Interrupts, *, patient: bool) -> JsonObject:
+async def suspended(engine: local.Engine, run_id: str, stop: interrupts.Interrupts, *, patient: bool) -> JsonObject:
+    """The document of a run that is put down after a Ctrl-C, or, after a second one, cancelled."""
     output.note("suspending the run; Ctrl-C again cancels it")
     try:
         await stop.until(engine.suspend(by=identity.user()))

@@ -17,6 +17,8 @@ from openskelo.providers import config
 from openskelo.workflows import load, problems
 from openskelo.workflows.plan import schema
 
+#: What the workflow is called.
+NAME = "skelo-plan"
 #: The handler that looks at a draft.
 CHECKER = "check-plan"
 #: So often a draft with Problems goes back, unless somebody says otherwise.
@@ -65,7 +67,7 @@ def workflow(expert: str | None, repairs: int) -> JsonObject:
     for number in range(repairs + 1):
         blocks += [_draft(number, expert), _look(number)]
     return {
-        "name": "skelo-plan",
+        "name": NAME,
         "description": "A model drafts a plan, the checker looks at it, and its Problems go back.",
         "inputs": {"goal": "string", "available": "object"},
         "blocks": blocks,

@@ -137,11 +137,13 @@ class Engine:
             raise errors.Refused(f"run {run_id} exists already", code="RUN_EXISTS")
 
     def check_means(self, nodes: Iterable[definition.Node]) -> None:
-        """Refuse nodes that ask a model where there is none, before anything is started."""
+        """Refuse nodes that ask a model, or a handler of this program, where there is none; nothing is started then."""
         asking = [
             node
             for node in nodes
-            if node.mode == "ai" or any(gate.type == "llm_review" for gate in (*node.pre_gates, *node.post_gates))
+            if node.mode == "ai"
+            or (node.handler is not None and node.handler.startswith("local:"))
+            or any(gate.type == "llm_review" for gate in (*node.pre_gates, *node.post_gates))
         ]
         if asking:
             from openskelo.engine import means  # noqa: PLC0415  most workflows ask no model

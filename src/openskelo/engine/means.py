@@ -1,8 +1,8 @@
-"""Whether the models that a workflow asks are there: found out before anything is started."""
+"""Whether the models and the handlers that a workflow asks are there: found out before anything is started."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 import orjson
@@ -21,8 +21,20 @@ class _Router(Protocol):
     def missing(self, parameters: Mapping[str, Json]) -> str | None: ...
 
 
-def check(nodes: Iterable[definition.Node], performer: attempt.Performer) -> None:
-    """Refuse (InvalidInput) nodes that ask a model where there is none, or an expert nobody knows."""
+def check(nodes: Sequence[definition.Node], performer: attempt.Performer) -> None:
+    """Refuse (InvalidInput) nodes that ask a model or a `local:` handler where there is none, or an unknown expert."""
+    _check_models(nodes, performer)
+    for node in nodes:
+        kind, _, name = (node.handler or "").partition(":")
+        if kind == "local" and not performer.has_handler(name):
+            raise errors.InvalidInput(
+                f"{node.key} needs the handler {node.handler!r}, which this program has not",
+                code="HANDLER_UNKNOWN",
+                hint="only the program that brings it can run this; a run of `skelo plan` goes on with --resume there",
+            )
+
+
+def _check_models(nodes: Sequence[definition.Node], performer: attempt.Performer) -> None:
     questions = tuple(_questions(nodes))
     provider = performer.provider() if questions else None
     router = provider if isinstance(provider, _Router) else None

@@ -177,6 +177,10 @@ class Performer:
             self._router = router.Router(self._project.models, root=self._project.root)
         return self._router
 
+    def has_handler(self, name: str) -> bool:
+        """Whether the program has brought a handler of this name (`local:NAME`)."""
+        return name in self._means.local
+
     def _handlers(self) -> project_handler.ProjectHandlers:
         """Made when a node first needs them: most of what they import, and every process, is for them alone."""
         if self._project_handlers is None:

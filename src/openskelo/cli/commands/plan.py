@@ -15,11 +15,13 @@ from openskelo.cli import (
     exits,
     explaining,
     identity,
+    interrupts,
     members,
     output,
     place,
     planning,
     problems,
+    runref,
     terminal,
     totals,
 )
@@ -31,7 +33,12 @@ from openskelo.workflows import load
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("goal", metavar="GOAL", help="what the plan is for, in words; - reads standard input")
+    parser.add_argument(
+        "goal", metavar="GOAL", nargs="?", help="what the plan is for, in words; - reads standard input"
+    )
+    parser.add_argument(
+        "--resume", metavar="RUN", help="go on with a run that was writing a plan, or take what it wrote"
+    )
     parser.add_argument("--expert", metavar="NAME", help="who writes it (default: the project's default expert)")
     parser.add_argument("--out", metavar="FILE", help="where the plan goes (default: PLAN_ID.plan.json)")
     parser.add_argument("--force", action="store_true", help="replace a file that is there")
@@ -47,36 +54,46 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
         "What was asked, every draft and what the checker said about it are a run of their own. The plan itself\n"
         "is never run without --approve or a yes at the terminal. exit codes: 0 written, 1 no plan without\n"
-        "problems came of it, 2 invalid input; with a run of the plan, those of `skelo run`."
+        "problems came of it, 2 invalid input, 3 interrupted before it was written (--resume goes on), 130\n"
+        "cancelled; with a run of the plan, those of `skelo run`."
     )
 
 
 def run(args: argparse.Namespace) -> int:
     if not 0 <= args.repairs <= 10:
         raise errors.InvalidInput("--repairs is 0 to 10", code="USAGE")
+    if (args.goal is None) == (args.resume is None):
+        raise errors.InvalidInput("give a GOAL, or --resume RUN", code="USAGE")
     goal = sys.stdin.read() if args.goal == "-" else args.goal
-    if not goal.strip():
+    if goal is not None and not goal.strip():
         raise errors.InvalidInput("the goal is empty", code="USAGE")
     out = None if args.out is None else Path(args.out)
     if out is not None:
         _free(out, force=args.force)
-    return asyncio.run(_plan(args, place.of_args(args, out), goal.strip(), out))
+    return asyncio.run(_plan(args, place.of_args(args, out), goal, out))
 
 
-async def _plan(args: argparse.Namespace, where: task.Project, goal: str, out: Path | None) -> int:
+async def _plan(args: argparse.Namespace, where: task.Project, goal: str | None, out: Path | None) -> int:
     run_id, ended = await _drafted(args, where, goal)
+    if ended.get("ending") in (None, "cancelled"):
+        return _stopped(args, run_id, ended)
     drafted = planning.last(members.object_at(ended, "nodes"), where.root)
     if drafted is None or drafted.workflow is None:
         return _refused(args, run_id, ended, drafted)
     path = out or Path(f"{re.sub(r'[^A-Za-z0-9_-]+', '-', drafted.workflow.name)[:80]}.plan.json")
-    _free(path, force=args.force)
-    path.write_text(json.dumps(drafted.document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    _free(path, force=args.force, run_id=run_id)
+    _write(path, drafted.document, run_id)
     if not args.json:
         for warning in drafted.problems:
             problems.line(warning)
         explaining.show(drafted.workflow, totals.basis(drafted.workflow, where, None, items=10), as_json=False)
     output.note(f"{path}: written; how it came about: skelo show {run_id}")
-    if args.approve or await _is_wanted(args):
+    try:
+        wanted = args.approve or await _is_wanted(args)
+    except interrupts.Interrupted:
+        output.note(f"\nnothing of it was run; to run it: skelo run {path}")
+        return exits.CANCELLED
+    if wanted:
         return await _executed(args, where, path)
     if args.json:
         output.document(_document(run_id, drafted, str(path)))
@@ -85,17 +102,49 @@ async def _plan(args: argparse.Namespace, where: task.Project, goal: str, out: P
     return exits.COMPLETED
 
 
-async def _drafted(args: argparse.Namespace, where: task.Project, goal: str) -> tuple[str, JsonObject]:
-    """The run in which the plan is written, to its end."""
-    asked = load.from_document(planning.workflow(args.expert, args.repairs), root=where.root, file="<plan>")
-    given: dict[str, Json] = {"goal": goal, "available": planning.available(where.models, where.registry)}
-    looking = planning.Looking(where.root)
-    handlers = {planning.CHECKER: looking.__call__}
-    async with await local.Engine.open(where, store=place.make_log(where), handlers=handlers) as engine:
-        run_id = await engine.start(asked, given, by=identity.user())
+async def _drafted(args: argparse.Namespace, where: task.Project, goal: str | None) -> tuple[str, JsonObject]:
+    """The run in which the plan is written, to its end, or as far as it came before somebody stopped it."""
+    handlers = {planning.CHECKER: planning.Looking(where.root).__call__}
+    store = place.open_log(where) if goal is None else place.make_log(where)
+    async with await local.Engine.open(where, store=store, handlers=handlers) as engine:
+        run_id = await (_resumed(engine, args.resume) if goal is None else _asked(engine, args, where, goal.strip()))
         if not args.quiet:
             output.note(f"run {run_id} writes the plan")
-        return run_id, await engine.wait(run_id)
+        with interrupts.Interrupts() as stop:
+            try:
+                return run_id, await stop.until(engine.wait(run_id))
+            except interrupts.Interrupted as interruption:
+                return run_id, await drive.suspended(engine, run_id, stop, patient=not interruption.hurried)
+
+
+async def _asked(engine: local.Engine, args: argparse.Namespace, where: task.Project, goal: str) -> str:
+    """A new run that writes a plan."""
+    document = planning.workflow(args.expert, args.repairs)
+    asked = load.from_document(document, root=where.root, file="<plan>")
+    given: dict[str, Json] = {"goal": goal, "available": planning.available(where.models, where.registry)}
+    return await engine.start(asked, given, by=identity.user())
+
+
+async def _resumed(engine: local.Engine, named: str) -> str:
+    """A run that was writing a plan, under way again unless it has ended."""
+    row = await runref.resolve(engine.store, named)
+    if row.name != planning.NAME:
+        raise errors.InvalidInput(
+            f"run {row.run_id} writes no plan", code="USAGE", hint=f"skelo resume {row.run_id} goes on with it"
+        )
+    if row.ending is None:
+        await engine.resume(row.run_id, by=identity.user())
+    return row.run_id
+
+
+def _stopped(args: argparse.Namespace, run_id: str, ended: JsonObject) -> int:
+    """What is said about a run that was interrupted before it had written a plan."""
+    if args.json:
+        output.document(_document(run_id, None, None))
+    cancelled = ended.get("ending") == "cancelled"
+    more = "cancelled" if cancelled else f"go on with: skelo plan --resume {run_id}"
+    output.note(f"no plan was written; {more}")
+    return exits.CANCELLED if cancelled else exits.UNFINISHED
 
 
 def _refused(args: argparse.Namespace, run_id: str, ended: JsonObject, drafted: planning.Drafted | None) -> int:
@@ -111,11 +160,12 @@ def _refused(args: argparse.Namespace, run_id: str, ended: JsonObject, drafted: 
 
 
 async def _is_wanted(args: argparse.Namespace) -> bool:
-    """Whether the person at the terminal wants the plan to be run now; nobody there is a no."""
+    """Whether the person at the terminal wants the plan to be run now; nobody there is a no (Interrupted: Ctrl-C)."""
     if not terminal.is_interactive(as_json=args.json):
         return False
     try:
-        answer = await terminal.Lines().ask("run it now? [y/N] ")
+        with interrupts.Interrupts() as stop:
+            answer = await stop.until(terminal.Lines().ask("run it now? [y/N] "))
     except EOFError:
         return False
     return answer.strip().lower() in ("y", "yes")
@@ -139,13 +189,24 @@ def _missing(workflow: definition.Workflow) -> list[str]:
     return [port.name for port in workflow.inputs if port.required and not port.has_default]
 
 
-def _free(path: Path, *, force: bool) -> None:
-    if path.exists() and not force:
-        raise errors.InvalidInput(
-            f"{path} is there already", code="FILE_EXISTS", hint="name another with --out, or --force"
-        )
+def _free(path: Path, *, force: bool, run_id: str | None = None) -> None:
+    """Refuse a place that cannot be written to; what was written before (by `run_id`) can still be had."""
+    again = "name another with --out, or --force" if run_id is None else f"skelo plan --resume {run_id} --out FILE"
+    if path.is_dir() or (path.exists() and not force):
+        raise errors.InvalidInput(f"{path} is there already", code="FILE_EXISTS", hint=again)
     if not path.parent.is_dir():
-        raise errors.InvalidInput(f"there is no folder {path.parent}", code="FILE_NOT_FOUND")
+        raise errors.InvalidInput(f"there is no folder {path.parent}", code="FILE_NOT_FOUND", hint=again)
+
+
+def _write(path: Path, document: JsonObject, run_id: str) -> None:
+    try:
+        path.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise errors.InvalidInput(
+            f"{path} cannot be written: {error}",
+            code="FILE_UNWRITABLE",
+            hint=f"skelo plan --resume {run_id} --out FILE",
+        ) from error
 
 
 def _document(run_id: str, drafted: planning.Drafted | None, path: str | None) -> dict[str, Json]:
