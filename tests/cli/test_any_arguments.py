@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from openskelo.cli import main
 
-_COMMANDS = st.sampled_from([name for name in main.COMMANDS if name not in ("init", "doctor", "bench", "model")])
+_COMMANDS = st.sampled_from(
+    [name for name in main.COMMANDS if name not in ("init", "doctor", "bench", "model", "serve")]
+)
 _WORDS = st.one_of(
     st.text(max_size=12),
     st.sampled_from(
