@@ -11,6 +11,7 @@ import { Button } from "../ui/button";
 import { ProblemBox } from "../ui/notice";
 import { SchemaForm } from "../ui/schema-form";
 import { done, failed } from "../ui/toasts";
+import "./answer-box.css";
 
 interface Props {
   approval: Approval;

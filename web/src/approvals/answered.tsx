@@ -9,6 +9,7 @@ import { answerWord, editable } from "../model/questions";
 import { StatusBadge } from "../ui/badge";
 import { TextDiff } from "../ui/text-diff";
 import { Arguments } from "./arguments";
+import { Prompt } from "./question";
 
 export function AnsweredView({ answered }: { answered: Answered }) {
   const { approval, resolution } = answered;
@@ -20,7 +21,7 @@ export function AnsweredView({ answered }: { answered: Answered }) {
           {approval.node}
         </Link>
       </div>
-      <h2 className="question-prompt">{approval.prompt}</h2>
+      <Prompt approval={approval} />
       <dl className="question-facts">
         <Fact name={answered.withdrawn ? "Withdrawn" : "Answered"} value={moment(answered.answeredAt)} />
         {answered.by !== null && <Fact name="By" value={answered.by} />}

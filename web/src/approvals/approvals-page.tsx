@@ -46,7 +46,7 @@ export default function ApprovalsPage({ params }: { params: Params }) {
       <Tabs label="Approvals" name="approvals" tabs={tabs} chosen={view} onChoose={choose} />
       <TabPanel name="approvals" chosen={view} className="approvals-panel">
         {view === "history" ? (
-          <History />
+          <Past id={params["id"] ?? null} />
         ) : loaded ? (
           <Inbox listed={listed} id={params["id"] ?? null} />
         ) : (
@@ -86,6 +86,19 @@ function Inbox({ listed, id }: { listed: readonly Approval[]; id: string | null 
         )}
       </article>
     </div>
+  );
+}
+
+/** The history, or one answer of it. */
+function Past({ id }: { id: string | null }) {
+  if (id === null) return <History />;
+  return (
+    <article className="inbox-detail card">
+      <Link to={`${paths.approvals()}?view=history`} className="text-link past-back">
+        All answers
+      </Link>
+      <Closed id={id} />
+    </article>
   );
 }
 

@@ -32,7 +32,7 @@ export function History() {
       <ul className="history card">
         {answered.map((one) => (
           <li key={one.approval.id}>
-            <Link className="history-row" to={paths.approval(one.approval.id)}>
+            <Link className="history-row" to={`${paths.approval(one.approval.id)}?view=history`}>
               <StatusBadge word={answerWord(one)} />
               <span className="history-title">{headline(one.approval)}</span>
               <span className="muted small history-note">{one.resolution.reason ?? one.approval.node}</span>

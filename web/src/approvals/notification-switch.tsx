@@ -23,7 +23,7 @@ export function NotificationSwitch() {
       }
       onClick={() => void toggleNotifications()}
     >
-      <Icon name={wish === "on" ? "check" : "clock"} size={14} />
+      <Icon name="bell" size={14} />
       {TEXT[wish]}
     </Button>
   );

@@ -5,11 +5,12 @@ import type { Approval } from "../api/types";
 import { useRunPart } from "../live/hooks";
 import { useNow } from "../live/use-now";
 import { countdown, moment, relative } from "../model/amounts";
-import { kindWord } from "../model/questions";
+import { headline, kindWord } from "../model/questions";
 import type { RunState } from "../model/run-store";
 import { StatusBadge } from "../ui/badge";
 import { Icon } from "../ui/icon";
 import { Arguments } from "./arguments";
+import "./question.css";
 
 export function Question({ approval }: { approval: Approval }) {
   return (
@@ -18,13 +19,25 @@ export function Question({ approval }: { approval: Approval }) {
         <StatusBadge word={kindWord(approval)} />
         <Expiry approval={approval} />
       </div>
-      <h2 className="question-prompt">{approval.prompt === "" ? `May ${approval.node} go on?` : approval.prompt}</h2>
+      <Prompt approval={approval} />
       <Facts approval={approval} />
       <section aria-label="What is asked for">
         <h3 className="question-part">{approval.kind === "stalled" ? "Evidence" : "What it is about"}</h3>
         <Arguments approval={approval} />
       </section>
     </>
+  );
+}
+
+/** The first line as a headline, what follows as text. */
+export function Prompt({ approval }: { approval: Approval }) {
+  const first = headline(approval);
+  const rest = approval.prompt.slice(approval.prompt.indexOf(first) + first.length).trim();
+  return (
+    <div>
+      <h2 className="question-prompt">{first}</h2>
+      {rest !== "" && <div className="question-text">{rest}</div>}
+    </div>
   );
 }
 

@@ -1,7 +1,7 @@
 /** Two runs node by node: where they gave the same, where they part, and what it took. */
 import { useCallback, useMemo, useState } from "react";
 import { getRun, listReceipts } from "../api/client";
-import type { Run } from "../api/types";
+import type { Node, Run } from "../api/types";
 import { Link } from "../app/link";
 import { paths } from "../app/paths";
 import { navigate, type Params } from "../app/router";
@@ -113,12 +113,26 @@ function NodePair({ pair, first, second }: { pair: Pair; first: Run; second: Run
         <ModeBadge mode={modeOf(node)} />
         <span className="compare-key">{pair.key}</span>
         <span className="compare-verdict">{VERDICT_NAMES[pair.verdict]}</span>
-        <span className="muted small number">{pair.first === null ? "–" : nodeWord(pair.first).text}</span>
-        <span className="muted small number">{pair.second === null ? "–" : nodeWord(pair.second).text}</span>
+        <Standing node={pair.first} />
+        <Standing node={pair.second} />
       </button>
       {open && pair.first !== null && pair.second !== null && (
         <OutputsDiff runs={[first.id, second.id]} nodes={[pair.first.id, pair.second.id]} />
       )}
     </li>
+  );
+}
+
+function Standing({ node }: { node: Node | null }) {
+  if (node === null) return <span className="muted small">–</span>;
+  const took =
+    node.startedAt === null || node.endedAt === null
+      ? ""
+      : duration(Date.parse(node.endedAt) - Date.parse(node.startedAt));
+  return (
+    <span className="muted small number">
+      {nodeWord(node).text}
+      {took !== "" && ` · ${took}`}
+    </span>
   );
 }

@@ -26,6 +26,7 @@ export default function CostsView({ id }: { id: string; selected: string | null 
     () => spendingOf(facts, Object.values(nodes ?? {}), explained.value),
     [facts, nodes, explained.value],
   );
+  const notes = explained.value?.totals.notes ?? [];
   if (problem !== null && facts.length === 0) return <ProblemBox problem={problem} again={again} />;
   if (facts.length === 0) return <Waiting what="Adding up" />;
   return (
@@ -37,6 +38,13 @@ export default function CostsView({ id }: { id: string; selected: string | null 
         first="Mode"
         expected={(line) => found.byMode.find((one) => one.key === line.key)?.expected ?? null}
       />
+      {notes.length > 0 && (
+        <ul className="costs-notes muted small">
+          {notes.map((note) => (
+            <li key={note}>{note}</li>
+          ))}
+        </ul>
+      )}
       {found.byModel.length > 0 && <Table title="By model" lines={found.byModel} first="Model" />}
       <Table
         title="By node"
@@ -96,6 +104,7 @@ interface AgainstProps {
 /** Where the amount lies between the least and the most that was expected. */
 function Against({ used, range, pick, show }: AgainstProps) {
   const [least, likely, most] = [pick(range.minimum), pick(range.expected), pick(range.worst)];
+  if (most === 0 && used > 0) return <span className="muted small">nothing to expect was known</span>;
   const end = Math.max(most, used) || 1;
   return (
     <div className="against">
@@ -171,6 +180,6 @@ function weight(line: Spent): number {
 }
 
 function expectedText(range: Range | null): string {
-  if (range === null) return "–";
+  if (range === null || range.worst.tokens === 0) return "–";
   return `${count(range.expected.tokens)} tokens, ${money(range.expected.costUsd)}`;
 }
