@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 import hypothesis
+import pytest
 
 # A shared or slow machine is no failure, so no deadlines. In CI the search is the same every time: a change is judged
 # by what it changes, and new counterexamples are found on developers' machines, where the search is random.
@@ -16,3 +17,6 @@ hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "local")
 for name in ("SKELO_HOME", "SKELO_DEBUG", "FORCE_COLOR"):
     os.environ.pop(name, None)
 os.environ["NO_COLOR"] = "1"
+
+# Asserts in what tests share explain themselves like those in the tests.
+pytest.register_assert_rewrite("tests.kernel.stage", "tests.kernel.play")

@@ -8,7 +8,7 @@ import pytest
 
 from openskelo.cli import graph, ink, output, view
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.workflows import load
+from openskelo.workflows import load, outline
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_the_graph_braces_what_may_run_side_by_side_and_shows_the_ways_back() ->
             ],
         }
     )
-    assert graph.layers(workflow) == [["one"], ["left", "right"], ["end"]]
+    assert outline.layers(workflow) == [["one"], ["left", "right"], ["end"]]
     assert graph.draw(workflow, ink.Ink(io.StringIO()), 100) == [
         "  ● DET   one    ← inputs.n",
         "  │",
