@@ -71,9 +71,9 @@ class LivePlay(Play):
             return commands.RemoveEdge(at=at, by="nora", id=chance.choice(edges))
         if roll < 0.97:
             return commands.RemoveNode(at=at, by="nora", node=key)
-        mode = chance.choice(["AUTO", "INTERACTIVE"])
-        planning = chance.choice(["PLANNING", "IMPLEMENTATION", "IMPLEMENTATION"])
-        return commands.ChangeMode(at=at, by="nora", mode=mode, global_mode=planning)
+        return commands.ChangeMode(
+            at=at, by="nora", global_mode="PLANNING" if chance.random() < 0.3 else "IMPLEMENTATION"
+        )
 
     def _report(self, flight: runs.InFlight) -> commands.ReportAttempt:
         chance = self.chance
