@@ -100,6 +100,7 @@ def block(node: definition.Node, layer: int) -> dict[str, Json]:
     return {
         "id": node.key,
         "name": node.label or node.key,
+        "description": node.description,
         "mode": node.mode,
         "badge": BADGES[node.mode],
         "layer": layer,
@@ -136,6 +137,8 @@ def port(one: definition.Port) -> dict[str, Json]:
     }
     if one.has_default:
         found["default"] = one.default
+    if one.description:
+        found["description"] = one.description
     return found
 
 

@@ -7,11 +7,13 @@ export interface Port {
   schema: JsonObject | boolean | null;
   required: boolean;
   default?: Json;
+  description?: string;
 }
 
 export interface OutlineBlock {
   id: string;
   name: string;
+  description: string;
   mode: string;
   badge: string;
   layer: number;

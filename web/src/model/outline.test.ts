@@ -8,6 +8,7 @@ function block(id: string, more: Partial<OutlineBlock> = {}): OutlineBlock {
   return {
     id,
     name: id,
+    description: "",
     mode: "ai",
     badge: "AI",
     layer: 0,

@@ -1,7 +1,7 @@
 /** Where the blocks of a workflow stand in its outline, and which lines lead from one to another. */
 import type { Explanation, OutlineBlock } from "../api/explanation";
 
-export const BOX = { width: 168, height: 46, gapX: 56, gapY: 14 } as const;
+export const BOX = { width: 144, height: 44, gapX: 36, gapY: 14 } as const;
 const EDGE = 2;
 
 export interface Placed {

@@ -35,6 +35,7 @@ export function Contracts({ blocks }: { blocks: readonly OutlineBlock[] }) {
 function Inside({ block }: { block: OutlineBlock }) {
   return (
     <dl className="contract-inside">
+      <Row name="About">{block.description !== "" && block.description}</Row>
       <Row name="Takes">{block.inputs.length > 0 && <Ports ports={block.inputs} />}</Row>
       <Row name="Gives">{block.outputs.length > 0 && <Ports ports={block.outputs} />}</Row>
       <Row name="Gates">

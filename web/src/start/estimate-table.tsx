@@ -38,7 +38,7 @@ export function EstimateTable({ totals }: { totals: Explanation["totals"] }) {
           </tfoot>
         </table>
       </div>
-      <p className="muted small">Expected, and below it from the minimum to the worst case.</p>
+      <p className="muted small">Expected; below it, where it is not certain, from the minimum to the worst case.</p>
       {totals.notes.length > 0 && (
         <ul className="estimate-notes muted small">
           {totals.notes.map((note) => (
@@ -59,7 +59,7 @@ function Row({ name, range }: { name: ReactNode; range: Range }) {
         return (
           <td key={measure} className="number">
             <strong>{expected}</strong>
-            <span className="estimate-range">{least === most ? "exactly" : `${least} – ${most}`}</span>
+            {least !== most && <span className="estimate-range">{`${least} – ${most}`}</span>}
           </td>
         );
       })}

@@ -88,12 +88,17 @@ function Option(props: { label: string; help: string; checked: boolean; onChange
   );
 }
 
-/** The ports as the schema of one object, with their defaults. */
+/** The ports as the schema of one object, with their defaults; what must be filled in comes first. */
 function schemaOfPorts(inputs: readonly Port[]): Schema {
   const properties: JsonObject = {};
-  for (const port of inputs) {
+  for (const port of [...inputs].sort((a, b) => Number(b.required) - Number(a.required))) {
     const own = isObject(port.schema as Json) ? (port.schema as JsonObject) : {};
-    properties[port.name] = port.default === undefined ? own : { ...own, default: port.default };
+    const { default: given, description } = port;
+    properties[port.name] = {
+      ...own,
+      ...(given === undefined ? {} : { default: given }),
+      ...(description === undefined ? {} : { description }),
+    };
   }
   const required = inputs.filter((port) => port.required).map((port) => port.name);
   return { type: "object", properties, required };

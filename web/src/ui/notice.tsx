@@ -31,8 +31,7 @@ export function ProblemBox({ problem, again }: { problem: Problem; again?: () =>
     <div className="problem" role="alert">
       <Icon name="warning" size={18} />
       <div className="problem-words">
-        <strong>{problem.title}</strong>
-        <p>{problem.detail}</p>
+        <strong>{problem.detail}</strong>
         {problem.hint && <p className="muted">{problem.hint}</p>}
         {problem.errors && problem.errors.length > 0 && (
           <ul className="problem-parts">
