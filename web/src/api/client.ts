@@ -63,6 +63,17 @@ export const listFacts = (id: string, since: number, limit: number, signal?: Sig
     query: { since, limit, facts: true },
     ...at(signal),
   });
+/** Of a page of facts, or of what they tell, only what is about one node. */
+export const listNodeFacts = (id: string, node: string, since: number, signal?: Signal) =>
+  request<{ facts: Fact[]; nextSeq: number | null }>("GET", `${run(id)}/events`, {
+    query: { since, limit: 2_000, facts: true, node },
+    ...at(signal),
+  });
+export const listNodeEvents = (id: string, node: string, since: number, signal?: Signal) =>
+  request<EventPage>("GET", `${run(id)}/events`, { query: { since, limit: 2_000, node }, ...at(signal) });
+/** Into a node's inbox, where the run is a live graph. */
+export const sayToNode = (id: string, nodeId: string, content: string, interrupt = false) =>
+  request<unknown>("POST", `${run(id)}/chat`, { body: { nodeId, content, interrupt }, ...once() });
 export const explainRun = (id: string, signal?: Signal) =>
   request<Explanation>("GET", `${run(id)}/workflow`, at(signal));
 export const listReceipts = (id: string, signal?: Signal) =>

@@ -18,9 +18,11 @@ interface Props {
   look: string | null;
 }
 
-const TYPES = { card: Card, group: Group, port: Port };
-/** Below it words cannot be read: cards show only their colour and name. */
-const FAR = 0.45;
+/** None of them is named as a type of the canvas itself, which would bring its own look along. */
+const TYPES = { "run-card": Card, "run-group": Group, "run-port": Port };
+/** Below the first, small words cannot be read: cards show their colour and name. Below the second, only colour. */
+const FAR = 0.42;
+const TINY = 0.2;
 const MIN_ZOOM = 0.05;
 const MAX_ZOOM = 1.75;
 export const FIT = { padding: 0.12, maxZoom: 1, minZoom: MIN_ZOOM } as const;
@@ -30,8 +32,8 @@ export const Canvas = memo(function Canvas({ shape, layout, pulses, look }: Prop
   const nodes = useFlowNodes(shape, layout);
   useLookAt(look, layout, nodes.length);
   const onMove = useCallback((_: unknown, { zoom }: Viewport) => {
-    const far = zoom < FAR ? "true" : "false";
-    if (frame.current !== null && frame.current.dataset["far"] !== far) frame.current.dataset["far"] = far;
+    const distance = zoom < TINY ? "tiny" : zoom < FAR ? "far" : "near";
+    if (frame.current !== null && frame.current.dataset["zoom"] !== distance) frame.current.dataset["zoom"] = distance;
   }, []);
   return (
     <div className="graph-canvas" ref={frame}>
@@ -95,7 +97,7 @@ function flowNode(node: ShapeNode, layout: Layout): FlowNode | null {
   const { x, y, width, height } = box;
   return {
     id: node.id,
-    type: node.look,
+    type: `run-${node.look}`,
     position: { x, y },
     width,
     height,
@@ -118,7 +120,11 @@ function samePlace(a: FlowNode, b: FlowNode): boolean {
 
 function sameShape(a: ShapeNode, b: ShapeNode): boolean {
   return (
-    a.key === b.key && a.label === b.label && a.mode === b.mode && a.cells === b.cells && a.members.length === b.members.length
+    a.key === b.key &&
+    a.label === b.label &&
+    a.mode === b.mode &&
+    a.cells === b.cells &&
+    a.members.length === b.members.length
   );
 }
 

@@ -86,7 +86,7 @@ export function Taken({ standing }: { standing: Standing }) {
   const until = endedAt !== null ? Date.parse(endedAt) : goesOn ? now : null;
   return (
     <span className="node-taken">
-      {standing.attempts > 1 && (
+      {standing.attempts > 1 && standing.total === 0 && (
         <span title={`${standing.attempts} attempts`}>
           <Icon name="retry" size={11} />
           {standing.attempts}

@@ -151,7 +151,8 @@ function filterOf(text: string | null): Filter {
   return text === "ai" || text === "deterministic" || text === "approval" ? text : "all";
 }
 
-const pathIn = ({ run }: RunState) => (run === null || run.ending === "ok" || run.ending === null ? null : failedPath(run));
+const pathIn = ({ run }: RunState) =>
+  run === null || run.ending === "ok" || run.ending === null ? null : failedPath(run);
 
 function samePath(a: FailedPath | null, b: FailedPath | null): boolean {
   return a === b || (a !== null && b !== null && a.cause === b.cause && a.nodes.size === b.nodes.size);

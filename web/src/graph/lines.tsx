@@ -20,7 +20,16 @@ export const Lines = memo(function Lines({ shape, layout, pulses }: Props) {
     <svg className="graph-lines" aria-hidden="true">
       <defs>
         {(["ahead", "flowing", "gone", "failed"] as const).map((state) => (
-          <marker key={state} id={`arrow-${state}`} viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto-start-reverse">
+          <marker
+            key={state}
+            id={`arrow-${state}`}
+            viewBox="0 0 8 8"
+            refX="7"
+            refY="4"
+            markerWidth="7"
+            markerHeight="7"
+            orient="auto-start-reverse"
+          >
             <path d="M1 1 7 4 1 7" className={`arrow arrow-${state}`} />
           </marker>
         ))}

@@ -28,7 +28,12 @@ export function Toolbar({ filter, counts, onFilter, failed, groups }: Props) {
   const flow = useReactFlow();
   const keys = useMemo(
     () => [
-      { keys: "f", what: "Fit the graph", group: "Graph", run: () => void flow.fitView({ ...FIT, duration: slow(250) }) },
+      {
+        keys: "f",
+        what: "Fit the graph",
+        group: "Graph",
+        run: () => void flow.fitView({ ...FIT, duration: slow(250) }),
+      },
       { keys: "+", what: "Zoom in", group: "Graph", run: () => void flow.zoomIn() },
       { keys: "-", what: "Zoom out", group: "Graph", run: () => void flow.zoomOut() },
       ...(failed === null ? [] : [{ keys: "x", what: "Show the failed path", group: "Graph", run: failed.toggle }]),
@@ -92,7 +97,15 @@ function Fit() {
 
 function Drawn({ path }: { path: string }) {
   return (
-    <svg width="14" height="14" viewBox="0 0 16 16" fill="none" stroke="currentColor" strokeWidth="1.5" aria-hidden="true">
+    <svg
+      width="14"
+      height="14"
+      viewBox="0 0 16 16"
+      fill="none"
+      stroke="currentColor"
+      strokeWidth="1.5"
+      aria-hidden="true"
+    >
       <path d={path} strokeLinecap="round" strokeLinejoin="round" />
     </svg>
   );

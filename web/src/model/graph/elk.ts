@@ -45,7 +45,7 @@ export interface ElkEdge {
   sections?: { id: string; startPoint: Point; endPoint: Point; bendPoints?: Point[] }[];
 }
 
-export const CARD = { width: 232, height: 86 } as const;
+export const CARD = { width: 224, height: 86 } as const;
 export const GROUP_HEAD = 44;
 /** Items of an open foreach: so many in a row, each so large with its gap. */
 export const CELLS_IN_ROW = 12;
@@ -79,6 +79,7 @@ export function elkGraph(shape: Shape, direction: Direction): ElkNode {
 }
 
 function optionsFor(direction: Direction, shape: Shape): Record<string, string> {
+  const large = shape.nodes.length > 150; // the engine is to be done in a second
   return {
     "elk.algorithm": "layered",
     "elk.direction": direction,
@@ -87,10 +88,10 @@ function optionsFor(direction: Direction, shape: Shape): Record<string, string> 
     "elk.json.shapeCoords": "ROOT",
     "elk.json.edgeCoords": "ROOT",
     "elk.layered.considerModelOrder.strategy": "NODES_AND_EDGES",
-    "elk.layered.nodePlacement.strategy": shape.nodes.length > 150 ? "LINEAR_SEGMENTS" : "NETWORK_SIMPLEX",
-    "elk.layered.thoroughness": shape.nodes.length > 150 ? "2" : "7",
-    "elk.layered.spacing.nodeNodeBetweenLayers": "72",
-    "elk.layered.spacing.edgeNodeBetweenLayers": "28",
+    "elk.layered.nodePlacement.strategy": large ? "BRANDES_KOEPF" : "NETWORK_SIMPLEX",
+    "elk.layered.thoroughness": large ? "1" : "7",
+    "elk.layered.spacing.nodeNodeBetweenLayers": "52",
+    "elk.layered.spacing.edgeNodeBetweenLayers": "22",
     "elk.spacing.nodeNode": "28",
     "elk.spacing.edgeNode": "20",
     "elk.spacing.edgeEdge": "14",

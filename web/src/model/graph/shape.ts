@@ -132,7 +132,8 @@ function edgesOf(graph: Graph, shown: ReadonlyMap<string, string>, groups: Reado
 }
 
 function isInside(nodes: Run["nodes"], inner: string, outer: string): boolean {
-  for (let at = nodes[inner]?.parent ?? null; at !== null; at = nodes[at]?.parent ?? null) if (at === outer) return true;
+  for (let at = nodes[inner]?.parent ?? null; at !== null; at = nodes[at]?.parent ?? null)
+    if (at === outer) return true;
   return false;
 }
 

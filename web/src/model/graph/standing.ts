@@ -18,7 +18,8 @@ export function standingOf(nodes: Run["nodes"], node: Node, members: readonly st
   if (members.length === 0) return alone(node);
   const parts = members.flatMap((id) => nodes[id] ?? []);
   const all = [...parts, node];
-  const worst = worstOf(all) ?? (node.outcome === null && parts.some((part) => part.visits > 0) ? BETWEEN : nodeWord(node));
+  const worst =
+    worstOf(all) ?? (node.outcome === null && parts.some((part) => part.visits > 0) ? BETWEEN : nodeWord(node));
   const ended = node.endedAt ?? (worst.tone === "bad" ? latest(all.map((one) => one.endedAt)) : null);
   return {
     word: worst,

@@ -1,0 +1,160 @@
+/** The node at a glance: what came of it, what it took, who was asked. */
+import { Link } from "../../app/link";
+import { paths } from "../../app/paths";
+import type { Fact } from "../../api/types";
+import { useRunPart } from "../../live/hooks";
+import { sameParts } from "../../live/use-store";
+import { count, moment, money } from "../../model/amounts";
+import { dataOf, object, text } from "../../model/facts";
+import type { RunState } from "../../model/run-store";
+import { MODE_NAMES, modeOf } from "../../model/words";
+import { ButtonLink } from "../../ui/button";
+import { Took } from "../../ui/time";
+import { useCallback } from "react";
+import { Answer, Facts, Nothing, type PanelProps, Section } from "./panel";
+import { useNodeFacts } from "./use-node-record";
+
+export function Summary({ id, node }: PanelProps) {
+  const facts = useNodeFacts(id, node);
+  return (
+    <>
+      {node.error !== null && (
+        <div className="panel-fault" role="note">
+          <code>{node.error.code}</code>
+          <p>{node.error.message}</p>
+        </div>
+      )}
+      <Asking {...{ id, node }} />
+      {node.error === null && node.summary !== "" && <p className="panel-lead">{node.summary}</p>}
+      <Facts rows={rowsOf(node)} />
+      <Neighbours {...{ id, node }} />
+      <Section title="What happened">
+        <Answer asked={facts}>{(found) => <Story facts={found} />}</Answer>
+      </Section>
+    </>
+  );
+}
+
+function rowsOf(node: PanelProps["node"]): (readonly [string, React.ReactNode])[] {
+  const rows: (readonly [string, React.ReactNode])[] = [
+    ["Mode", node.op === null ? MODE_NAMES[modeOf(node)] : `${MODE_NAMES[modeOf(node)]} · ${node.op}`],
+    ["Effect", node.effect],
+    ["Attempts", node.visits > 1 ? `${node.attempts} in ${node.visits} visits` : String(node.attempts)],
+  ];
+  if (node.startedAt !== null) {
+    rows.push(["Started", moment(node.startedAt)]);
+    const goesOn = node.endedAt === null && node.status === "running";
+    if (goesOn || node.endedAt !== null) rows.push(["Took", <Took from={node.startedAt} to={node.endedAt} />]);
+  }
+  if (node.items !== null) rows.push(["Items", `${count(node.items.done)} of ${count(node.items.total)}`]);
+  if (node.usage.totalTokens > 0) {
+    rows.push(["Tokens", `${count(node.usage.promptTokens)} in, ${count(node.usage.completionTokens)} out`]);
+    rows.push(["Cost", money(node.usage.costUsd)]);
+  }
+  if (node.inboxCount > 0) rows.push(["Inbox", `${node.inboxCount} waiting`]);
+  return rows;
+}
+
+/** The question that is open here. */
+function Asking({ id, node }: PanelProps) {
+  const select = useCallback(
+    ({ run }: RunState) => Object.values(run?.approvals ?? {}).find((one) => one.nodeId === node.id) ?? null,
+    [node.id],
+  );
+  const open = useRunPart(id, select);
+  if (open === null) return null;
+  return (
+    <div className="panel-asking">
+      <p>{open.prompt}</p>
+      <ButtonLink to={paths.approval(open.id)} look="primary">
+        Answer
+      </ButtonLink>
+    </div>
+  );
+}
+
+/** Where its inputs come from and where its outputs go. */
+function Neighbours({ id, node }: PanelProps) {
+  const select = useCallback(
+    ({ run }: RunState) => {
+      const edges = Object.values(run?.edges ?? {});
+      const keyOf = (of: string) => run?.nodes[of]?.key ?? "";
+      const before = edges.filter((edge) => edge.to === node.id).map((edge) => `<${keyOf(edge.from)}\n${edge.label}`);
+      const after = edges.filter((edge) => edge.from === node.id).map((edge) => `>${keyOf(edge.to)}\n${edge.label}`);
+      return [...before, ...after];
+    },
+    [node.id],
+  );
+  const lines = useRunPart(id, select, sameParts);
+  if (lines.length === 0) return null;
+  const some = (mark: string) => lines.filter((line) => line.startsWith(mark)).map((line) => line.slice(1).split("\n"));
+  return (
+    <Facts
+      rows={[
+        ["Comes after", <Links id={id} edges={some("<")} />],
+        ["Leads to", <Links id={id} edges={some(">")} />],
+      ]}
+    />
+  );
+}
+
+function Links({ id, edges }: { id: string; edges: readonly string[][] }) {
+  if (edges.length === 0) return "nothing";
+  return (
+    <ul className="panel-links">
+      {edges.map(([key = "", label = ""]) => (
+        <li key={`${key} ${label}`}>
+          <Link to={paths.node(id, key)} className="text-link">
+            {key}
+          </Link>
+          <code>{label.replace(">", " → ")}</code>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+const TOLD: Record<string, (fact: Fact) => string> = {
+  "node.kept": () => "Kept from the run it was forked from",
+  "node.skipped": (fact) => `Skipped: ${text(dataOf(fact), "reason")}`,
+  "node.bounced": (fact) => `Sent back to ${text(dataOf(fact), "routeTo")}`,
+  "run.stalled": () => "Stalled: no progress",
+  "approval.requested": (fact) => `Asked: ${text(dataOf(fact), "prompt")}`,
+  "approval.resolved": (fact) => answered(fact),
+  "approval.withdrawn": () => "The question was withdrawn",
+  "attempt.started": (fact) => `Attempt ${String(dataOf(fact)["attempt"])} started`,
+  "attempt.succeeded": (fact) => `Attempt ${String(dataOf(fact)["attempt"])} succeeded`,
+  "attempt.failed": (fact) =>
+    `Attempt ${String(dataOf(fact)["attempt"])} failed: ${text(object(dataOf(fact), "error"), "message")}`,
+  "attempt.interrupted": (fact) => `Interrupted: ${text(dataOf(fact), "reason")}`,
+  "attempt.cancelled": (fact) => `Cancelled: ${text(dataOf(fact), "reason")}`,
+  "node.finished": () => "All items are done",
+  "node.failed": (fact) => `Failed: ${text(object(dataOf(fact), "error"), "message")}`,
+  "message.received": () => "A message came",
+};
+
+function answered(fact: Fact): string {
+  const data = dataOf(fact);
+  const reason = text(data, "reason");
+  return `${text(object(data, "resolution"), "status")} by ${text(data, "by")}${reason === "" ? "" : `: ${reason}`}`;
+}
+
+/** The last so many; attempts of a foreach are many. */
+const SHOWN = 40;
+
+function Story({ facts }: { facts: readonly Fact[] }) {
+  const told = facts.filter((fact) => fact.type in TOLD);
+  if (told.length === 0) return <Nothing>Nothing yet.</Nothing>;
+  return (
+    <ol className="panel-story">
+      {told.slice(-SHOWN).map((fact) => (
+        <li key={fact.seq}>
+          <Link to={paths.event(fact.runId, fact.seq)} className="number" title={`Event ${fact.seq}`}>
+            {fact.ts.slice(11, 19)}
+          </Link>
+          <span>{TOLD[fact.type]?.(fact)}</span>
+        </li>
+      ))}
+    </ol>
+  );
+}
