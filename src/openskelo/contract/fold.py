@@ -5,11 +5,16 @@ This is about possibility, not policy: a log of an earlier version stays valid w
 
 from __future__ import annotations
 
+from typing import cast, get_args
+
 from openskelo.contract import fold_graph
 from openskelo.kernel import definition, events, graph_events, record, run
 from openskelo.kernel.apply import apply
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.kernel.run import NodeState, Run
+
+#: The facts that only a live graph has.
+_OF_GRAPHS = frozenset(get_args(graph_events.GraphEvent))
 
 
 class Fold:
@@ -30,8 +35,8 @@ class Fold:
 
 
 def _refusal(of: Run, event: events.Event) -> str | None:
-    if isinstance(event, graph_events.GraphEvent):
-        return fold_graph.refusal(of, event)
+    if type(event) in _OF_GRAPHS:
+        return fold_graph.refusal(of, cast("graph_events.GraphEvent", event))
     if of.live is None and getattr(event, "reason", None) in ("interrupt", "removed"):
         return "the run is no live graph"
     key = getattr(event, "node", None)

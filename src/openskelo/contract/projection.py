@@ -20,6 +20,8 @@ from openskelo.kernel.json import Json, JsonObject
 _LEAVING = (events.AttemptSucceeded, events.NodeFinished, events.NodeSkipped, events.NodeKept)
 _LANDING = (events.AttemptSucceeded, events.AttemptFailed, events.AttemptInterrupted, events.AttemptCancelled)
 
+_REDRAWN = (graph_events.NodeAdded, graph_events.NodeChanged, graph_events.NodeRemoved)
+
 
 class Projection:
     """One run as the wire shows it, moved on fact by fact.
@@ -64,7 +66,7 @@ class Projection:
         key = getattr(event, "node", None)
         if isinstance(event, events.RunCreated):
             self._create(event)
-        elif isinstance(event, graph_events.NodeAdded | graph_events.NodeChanged | graph_events.NodeRemoved):
+        elif self._run.live is not None and isinstance(event, _REDRAWN):
             self._redraw(event)
         elif key is not None:
             done = self._run.nodes[key].status == "done"
