@@ -51,7 +51,8 @@ def test_example_tells_how_to_run_it(name: str) -> None:
 def test_scripted_runs_of_an_example_hold(name: str, tmp_path: Path) -> None:
     script = Path(name)
     project = _copied(script.parts[1], tmp_path)
-    workflow = Path(*script.parts[2:-1], script.name.replace(".test.yaml", ".yaml"))
+    forms = [Path(*script.parts[2:-1], script.name.replace(".test.yaml", form)) for form in (".yaml", ".json")]
+    (workflow,) = (form for form in forms if (project / form).exists())
     done = subprocess.run(
         [BIN / "skelo", "test", str(workflow)], cwd=project, capture_output=True, text=True, check=False, timeout=100
     )

@@ -9,6 +9,8 @@
     )
     assert document["ending"] == "ok"
 
+What a plan's tools and checkers say can be played too: `handlers=testing.stand_ins({"s3": [{"ok": True}]})`.
+
 Everything else is real: handlers, gates, contracts, the engine. `STORE_CHECKS` is the suite that any store must pass.
 """
 
@@ -19,16 +21,19 @@ from dataclasses import dataclass
 from typing import cast
 
 from openskelo.engine.local import Engine
+from openskelo.errors import AttemptFailed
 from openskelo.executors.calling import Handler
 from openskelo.executors.task import Project
+from openskelo.handlers.context import Context
 from openskelo.kernel.commands import Answer
 from openskelo.kernel.definition import Workflow
-from openskelo.kernel.json import JsonObject
+from openskelo.kernel.json import Json, JsonObject
+from openskelo.providers import scripted
 from openskelo.providers.scripted import Script, Scripted
 from openskelo.stores.conformance import CHECKS as STORE_CHECKS
 from openskelo.stores.memory import MemoryLog
 
-__all__ = ["STORE_CHECKS", "MemoryLog", "Reply", "Scripted", "drive", "run"]
+__all__ = ["STORE_CHECKS", "MemoryLog", "Reply", "Scripted", "drive", "run", "stand_ins"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +45,7 @@ class Reply:
     reason: str | None = None
 
 
-async def run(
+async def run(  # noqa: PLR0913  each is a part that may be played, and has a default
     workflow: Workflow,
     inputs: JsonObject | None = None,
     *,
@@ -48,12 +53,35 @@ async def run(
     handlers: Mapping[str, Handler] | None = None,
     model: Mapping[str, Sequence[Script]] | None = None,
     people: Mapping[str, Sequence[Reply]] | None = None,
+    contexts: JsonObject | None = None,
 ) -> JsonObject:
     """The document of a run that went as far as the scripts reach: `model` by node, `people` by node, each in order."""
     provider = Scripted(model or {})
     async with await Engine.open(project, store=MemoryLog(), handlers=handlers, provider=provider) as engine:
-        run_id = await engine.start(workflow, inputs, by="test")
+        run_id = await engine.start(workflow, inputs, by="test", contexts=contexts)
         return await drive(engine, run_id, people or {})
+
+
+def stand_ins(results: Mapping[str, Sequence[Json]]) -> dict[str, Handler]:
+    """Handlers for `Engine.open` that play the tools and checkers of a plan's steps: results by step, in order.
+
+    `{"error": {"code", "message", "retryable"}}` is a failure, and so is running out. Whether the step may reach its
+    tool, its arguments, the form of a verdict and what a call costs are as always.
+    """
+    return {f"step:{key}": _stand_in(key, list(found)) for key, found in results.items()}
+
+
+def _stand_in(key: str, left: list[Json]) -> Handler:
+    async def play(_: Context) -> Json:
+        if not left:
+            raise AttemptFailed(f"the script has no result left for {key!r}", code="SCRIPT_EXHAUSTED", retryable=False)
+        result = left.pop(0)
+        failure = scripted.failure(result)
+        if failure is not None:
+            raise failure
+        return result
+
+    return play
 
 
 async def drive(engine: Engine, run_id: str, people: Mapping[str, Sequence[Reply]]) -> JsonObject:

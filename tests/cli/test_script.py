@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+
 from tests.cli.conftest import Skelo
 
 FLOW = """\
@@ -36,6 +38,46 @@ tests:
     inputs: {topic: bees}
     answers: {draft: [{text: All about bees}]}
     expect: {ending: ok, nodes: {keep: {outputs: {bytes_written: 15}}}}
+"""
+
+
+PLAN = """\
+plan_id: mend
+steps:
+  - {id: ask, op: route_expert, args: {expert_id: coder, prompt_ref: "ctx:bug"}, save_as: patch}
+  - {id: check, op: verify, args: {checker_id: regex, input_ref: "var:patch", pattern: "^fix"}, save_as: v}
+  - {id: good, op: branch, args: {cond: {ok: "var:v.ok"}, then: keep, else: who}}
+  - {id: keep, op: tool_call, args: {tool_id: note, args: {path: out/note.txt, content: "var:patch"}}, save_as: kept}
+  - {id: done, op: emit, args: {result_ref: "var:kept"}}
+  - {id: who, op: ask_human, args: {request: {message: Mend it yourself.}, answer: {patch: string}}, save_as: said}
+  - {id: end, op: emit, args: {result_ref: "var:said.patch", status: escalated}}
+"""
+PLAN_PROJECT = """\
+write_roots: [out]
+providers: {tape: {kind: recorded}}
+experts: {coder: {provider: tape}}
+contexts: {bug: {text: it is broken}}
+tools: {note: {builtin: write-file, config: {mkdir: true}}}
+"""
+PLAN_SCRIPT = """\
+tests:
+  - name: tools and checkers are real unless they are played
+    answers: {ask: [fix it]}
+    results: {keep: [{written: 6}]}
+    expect: {outputs: {result: {written: 6}}, nodes: {check: {outputs: {v: {ok: true}}}}}
+  - name: a verdict is played
+    contexts: {"ctx:bug": another}
+    answers: {ask: [fix it]}
+    results: {check: [{ok: false}]}
+    approvals: {who: {set: {patch: mine}}}
+    expect: {ending: escalated, outputs: {result: mine}}
+  - name: a tool fails
+    answers: {ask: [fix it]}
+    results: {keep: [{error: {code: DISK_FULL, message: no room}}]}
+    expect: {ending: failed}
+  - name: nobody answers
+    answers: {ask: [nothing]}
+    expect: {ending: paused}
 """
 
 
@@ -79,3 +121,43 @@ def test_a_missing_script_is_said_to_be_missing(skelo: Skelo) -> None:
     skelo.write("article.yaml", FLOW)
     result = skelo("test", "article.yaml", "--json")
     assert (result.code, result.document["error"]["code"]) == (2, "FILE_NOT_FOUND")
+
+
+def test_a_plan_is_tested_with_its_tools_checkers_people_and_contexts_played(skelo: Skelo) -> None:
+    skelo.write("skelo.yaml", PLAN_PROJECT)
+    skelo.write("mend.yaml", PLAN)
+    skelo.write("mend.test.yaml", PLAN_SCRIPT)
+    result = skelo("test", "mend.yaml")
+    assert (result.code, result.out.splitlines()[-1]) == (0, "4 passed, 0 failed"), result.out + result.err
+    assert not (skelo.folder / "out").exists()
+    skelo.write("mend.test.yaml", PLAN_SCRIPT.replace("[{written: 6}]", "[]").replace("{ok: false}", "{ok: perhaps}"))
+    result = skelo("test", "mend.yaml")
+    assert result.code == 1
+    assert "SCRIPT_EXHAUSTED the script has no result left for 'keep'" in result.out
+    assert "CHECKER_RETURN" in result.out
+
+
+def test_only_what_can_be_played_has_results_and_only_what_is_used_is_a_context(skelo: Skelo) -> None:
+    skelo.write("skelo.yaml", PLAN_PROJECT)
+    skelo.write("mend.yaml", PLAN)
+    text = 'tests:\n  - results: {ask: [1]}\n    contexts: {"ctx:bag": 1}\n    expect: {ending: ok}\n'
+    skelo.write("mend.test.yaml", text)
+    result = skelo("test", "mend.yaml")
+    assert [line.split(" ")[:2] for line in result.err.splitlines()[:2]] == [
+        ["mend.test.yaml:2:15:", "SCRIPT_INVALID"],
+        ["mend.test.yaml:3:16:", "CONTEXT_UNKNOWN"],
+    ]
+
+
+def test_a_repository_inside_of_the_project_is_copied_with_its_history(skelo: Skelo) -> None:
+    skelo.write("skelo.yaml", "contexts: {last: {git_diff: HEAD~1..HEAD, repo: code}}\n")
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@example.invalid"]
+    subprocess.run([*git, "init", "-q", "code"], cwd=skelo.folder, check=True)
+    for text in ("old", "new"):
+        skelo.write("code/file", f"{text}\n")
+        subprocess.run([*git, "add", "file"], cwd=skelo.folder / "code", check=True)
+        subprocess.run([*git, "commit", "-q", "-m", text], cwd=skelo.folder / "code", check=True)
+    skelo.write("last.yaml", "plan_id: last\nsteps: [{id: a, op: emit, args: {result_ref: 'ctx:last'}}]\n")
+    skelo.write("last.test.yaml", "tests: [{name: whole, expect: {outputs: {result: x}}}]\n")
+    (test,) = skelo("test", "last.yaml", "--json").document["tests"]
+    assert "diff --git a/file b/file" in test["differences"][0]

@@ -5,6 +5,8 @@ tests:
     inputs: {topic: bees}
     answers: {draft: [{text: "…"}, {error: {code: MODEL_DOWN, message: "…"}}]}   # of ai blocks, in order
     approvals: {review: {status: approved | denied | modified, set: {…}, reason: "…"}}   # or a list of them
+    results: {s3: [{ok: true}]}                                                    # of tools and checkers, in order
+    contexts: {"ctx:diff": "…"}                                                    # of a plan
     expect: {ending: ok, outputs: {…}, nodes: {draft: {outcome: succeeded, outputs: {…}}}}
 """
 
@@ -32,6 +34,8 @@ class Case:
     ending: str
     inputs: JsonObject = field(default_factory=dict[str, Json])
     answers: Mapping[str, tuple[Json, ...]] = field(default_factory=dict[str, tuple[Json, ...]])
+    results: Mapping[str, tuple[Json, ...]] = field(default_factory=dict[str, tuple[Json, ...]])
+    contexts: JsonObject = field(default_factory=dict[str, Json])
     replies: Mapping[str, tuple[testing.Reply, ...]] = field(default_factory=dict[str, tuple[testing.Reply, ...]])
     outputs: JsonObject = field(default_factory=dict[str, Json])
     nodes: Mapping[str, JsonObject] = field(default_factory=dict[str, JsonObject])
@@ -54,7 +58,7 @@ def read(path: Path, workflow: definition.Workflow) -> tuple[Case, ...]:
 
 
 def _case(entry: cursor.Cursor, workflow: definition.Workflow, number: int) -> Case | None:
-    fields = entry.fields({"name", "inputs", "answers", "approvals", "expect"})
+    fields = entry.fields({"name", "inputs", "answers", "approvals", "results", "contexts", "expect"})
     if fields is None:
         return None
     expected = fields.need("expect")
@@ -67,6 +71,10 @@ def _case(entry: cursor.Cursor, workflow: definition.Workflow, number: int) -> C
         ending=wanted.choice("ending", ENDINGS, "ok"),
         inputs=_object(fields, "inputs"),
         answers={key: _list(place) for key, place in _by_node(fields, "answers", workflow).items()},
+        results={
+            key: _list(place) for key, place in _by_node(fields, "results", workflow).items() if _plays(place, workflow)
+        },
+        contexts=_contexts(fields, workflow),
         replies={key: _replies(place) for key, place in _by_node(fields, "approvals", workflow).items()},
         outputs=_object(wanted, "outputs"),
         nodes={key: _facts(place) for key, place in nodes.items()},
@@ -85,6 +93,26 @@ def _by_node(fields: cursor.Fields, name: str, workflow: definition.Workflow) ->
             hint = suggest.did_you_mean(key, tuple(workflow.nodes))
             entry.key_problem("UNKNOWN_BLOCK", f"the workflow has no block {key[:60]!r}", hint=hint)
     return found
+
+
+def _plays(place: cursor.Cursor, workflow: definition.Workflow) -> bool:
+    """Whether the script may say what comes of a node: of a tool_call or a verify, in a plan or in a block."""
+    node = workflow.nodes[str(place.path[-1])]
+    op = node.step.op if node.step is not None else node.config.get("op") if node.handler == "builtin:step" else None
+    if op in ("tool_call", "verify"):
+        return True
+    place.key_problem("SCRIPT_INVALID", f"{node.key} calls no tool and no checker", hint="they alone have results here")
+    return False
+
+
+def _contexts(fields: cursor.Fields, workflow: definition.Workflow) -> JsonObject:
+    place = fields.get("contexts")
+    used = () if workflow.plan is None else workflow.plan.contexts
+    for entry in (place.fields() if place else None) or ():
+        if (name := str(entry.path[-1])) not in used:
+            hint = suggest.did_you_mean(name, used)
+            entry.key_problem("CONTEXT_UNKNOWN", f"the workflow uses no context {name[:60]!r}", hint=hint)
+    return _object(fields, "contexts")
 
 
 def _list(place: cursor.Cursor) -> tuple[Json, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,7 +20,9 @@ from openskelo.stores import memory
 from openskelo.values import canonical
 
 #: Folders that no workflow needs and that may be large.
-_LEFT_OUT = (".git", ".skelo", ".venv", "venv", "node_modules", "__pycache__")
+_LEFT_OUT = frozenset({".skelo", ".venv", "venv", "node_modules", "__pycache__"})
+#: The project's own history; that of a repository inside of it is something that workflows work on.
+_HISTORY = ".git"
 _MOST_FILES = 5_000
 
 
@@ -42,7 +44,9 @@ def copy_project(where: task.Project, target: Path) -> task.Project:
             hint="put the workflow into a project of its own: a folder with a skelo.yaml",
         )
     root = target / "project"
-    shutil.copytree(where.root, root, ignore=shutil.ignore_patterns(*_LEFT_OUT), symlinks=True)
+    shutil.copytree(
+        where.root, root, ignore=lambda folder, names: _left_out(Path(folder) == where.root, names), symlinks=True
+    )
     return task.Project(
         root=root,
         data_dir=target / "data",
@@ -56,16 +60,22 @@ def copy_project(where: task.Project, target: Path) -> task.Project:
 
 
 def _files(root: Path) -> Iterator[str]:
-    for _, folders, files in os.walk(root):
-        folders[:] = [name for name in folders if name not in _LEFT_OUT]
+    for folder, folders, files in os.walk(root):
+        without = _left_out(Path(folder) == root, folders)
+        folders[:] = [name for name in folders if name not in without]
         yield from files
+
+
+def _left_out(top: bool, names: Iterable[str]) -> set[str]:
+    return {name for name in names if name in _LEFT_OUT or (top and name == _HISTORY)}
 
 
 async def hold(project: task.Project, workflow: definition.Workflow, case: script.Case) -> Verdict:
     """Run one case to its end, or until it asks something that the script does not answer."""
     model = scripted.from_document(case.answers)
-    async with await local.Engine.open(project, store=memory.MemoryLog(), provider=model) as engine:
-        run_id = await engine.start(workflow, case.inputs, by="test")
+    players = testing.stand_ins(case.results)
+    async with await local.Engine.open(project, store=memory.MemoryLog(), provider=model, handlers=players) as engine:
+        run_id = await engine.start(workflow, case.inputs, by="test", contexts=case.contexts)
         document = await testing.drive(engine, run_id, case.replies)
     return Verdict(name=case.name, differences=tuple(differences(case, document)), document=document)
 

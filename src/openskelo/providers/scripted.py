@@ -47,17 +47,22 @@ def from_document(document: Mapping[str, Sequence[Json]]) -> Scripted:
 
 
 def _script(entry: Json, key: str) -> Script:
+    match failure(entry) or entry:
+        case errors.AttemptFailed() | str() | Mapping() as said:
+            return said
+        case _:
+            raise errors.InvalidInput(f"an answer for {key!r} is neither outputs nor a text", code="SCRIPT_INVALID")
+
+
+def failure(entry: Json) -> errors.AttemptFailed | None:
+    """The failure that `{error: {code, message, retryable}}` stands for; None for anything else."""
     match entry:
-        case str():
-            return entry
         case {"error": Mapping() as error} if len(entry) == 1:
             retryable = error.get("retryable", True) is True
             code = str(error.get("code", "FAILED"))
             return errors.AttemptFailed(str(error.get("message", "scripted failure")), code=code, retryable=retryable)
-        case Mapping():
-            return entry
         case _:
-            raise errors.InvalidInput(f"an answer for {key!r} is neither outputs nor a text", code="SCRIPT_INVALID")
+            return None
 
 
 def _answer(said: JsonObject | str, request: seam.Request) -> seam.Answer:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 
 from openskelo import errors
 from openskelo.executors import job, work
@@ -65,3 +65,9 @@ def to(one: job.Job, means: work.Means, inputs: JsonObject, config: JsonObject) 
         _secrets=means.project.secrets,
         _lines=one.lines,
     )
+
+
+def player(one: job.Job, means: work.Means) -> Callable[[context.Context], Awaitable[object]] | None:
+    """Whoever the program brought along to play the tool or the checker of this step, as `step:ID`; mostly nobody."""
+    found = means.local.get(f"step:{one.task.node.key}")
+    return None if found is None else lambda ctx: found.call(found.handler, ctx, one.lines)

@@ -55,6 +55,9 @@ def check_allowed(known: registry.Registry, tool: registry.Tool, one: job.Job) -
 
 async def _call(one: job.Job, tool: registry.Tool, own: JsonObject, means: work.Means) -> object:
     """What the tool gives. Only what the project itself wrote may name secrets, and never what a plan says."""
+    player = given.player(one, means)
+    if player is not None:
+        return await player(given.to(one, means, given.merged(own, tool.config), {}))
     if tool.kind == "builtin":
         from openskelo.executors import tools  # noqa: PLC0415 -- each kind is loaded when first used
 

@@ -46,6 +46,9 @@ async def _ask(one: job.Job, checker: registry.Function, means: work.Means) -> o
     given.check(repr(checker.name), args, checker.args)
     if checker.needs_input and "input_ref" not in one.inputs:
         raise errors.AttemptFailed(f"{checker.name!r} needs `input_ref`", code="ARGS_INVALID", retryable=False)
+    player = given.player(one, means)
+    if player is not None:
+        return await player(given.to(one, means, {**args, "input": one.inputs.get("input_ref")}, {}))
     whole = {**args, "input_ref": one.inputs.get("input_ref")}
     if checker.kind == "python":
         ctx = given.to(one, means, {**args, "input": one.inputs.get("input_ref")}, {})
