@@ -67,12 +67,14 @@ export const Canvas = memo(function Canvas({ shape, layout, pulses, look }: Prop
           nodeComponent={MapNode}
           ariaLabel="Where the view is in the whole graph"
           className="graph-map"
+          style={MAP}
         />
       </ReactFlow>
     </div>
   );
 });
 
+const MAP = { width: 160, height: 108 };
 const PLAIN = { hideAttribution: true };
 
 /** Nodes that stay the very same objects as long as their place does. */

@@ -31,10 +31,10 @@ const HUNK = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/;
 export function parseDiff(text: string): FileDiff[] {
   const files: Builder[] = [];
   let before = "";
-  for (const line of text.split("\n")) {
+  for (const line of text.replace(/\n$/, "").split("\n")) {
     const file = files.at(-1);
     const hunk = HUNK.exec(line);
-    if (file?.wantsMore === true) file.line(line);
+    if (file?.takes(line) === true) file.line(line);
     else if (hunk !== null) (file ?? started(files, before)).hunk(line, hunk.slice(1));
     else if (line.startsWith("--- ")) before = nameIn(line);
     else if (line.startsWith("+++ ")) started(files, nameIn(line) === "/dev/null" ? before : nameIn(line));
@@ -63,9 +63,13 @@ class Builder {
 
   constructor(private readonly name: string) {}
 
-  /** Whether the hunk's head has promised lines that have not come yet: they may look like anything. */
-  get wantsMore(): boolean {
-    return this.left.at < this.left.end || this.right.at < this.right.end;
+  /**
+   * Whether the line belongs to the hunk: as long as its head has promised more, lines may look like anything that lines
+   * of a hunk look like. Models count badly, so more lines than promised are taken, as far as they are no heads.
+   */
+  takes(line: string): boolean {
+    if (this.left.at < this.left.end || this.right.at < this.right.end) return /^(?:[ +\-\\]|$)/.test(line);
+    return this.hunks.length > 0 && /^[ +-]/.test(line) && !/^(?:--- |\+\+\+ )/.test(line);
   }
 
   hunk(head: string, [left, lefts, right, rights]: readonly (string | undefined)[]): void {

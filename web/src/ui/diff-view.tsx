@@ -33,6 +33,12 @@ function File({ file, onComment }: { file: FileDiff; onComment: OnComment }) {
       </header>
       <div className="diff-scroll" tabIndex={0} role="group" aria-label={`Lines of ${file.name}`}>
         <table className="diff-table">
+          <colgroup>
+            <col className="diff-col-number" />
+            <col />
+            <col className="diff-col-number" />
+            <col />
+          </colgroup>
           <thead className="unseen">
             <tr>
               <th scope="col">Line before</th>

@@ -1,5 +1,5 @@
 /** Tabs: one of several views of the same thing, chosen by pointer or by the arrow keys. The caller draws the panel. */
-import { type KeyboardEvent, type ReactNode, useRef } from "react";
+import { type KeyboardEvent, type ReactNode, useEffect, useRef } from "react";
 import "./tabs.css";
 
 export interface Tab<T extends string> {
@@ -21,6 +21,10 @@ interface Props<T extends string> {
 
 export function Tabs<T extends string>({ label, tabs, chosen, onChoose, name }: Props<T>) {
   const list = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const tab = list.current?.querySelector(`[data-tab="${chosen}"]`);
+    tab?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }, [chosen]);
   const onKey = (event: KeyboardEvent) => {
     const next = neighbour(tabs, chosen, event.key);
     if (next === null) return;

@@ -1,5 +1,5 @@
 /** What is promised about the node, and what its gates said about the last attempt. */
-import { useCallback } from "react";
+import { type ReactNode, useCallback } from "react";
 import { explainRun } from "../../api/client";
 import type { OutlineBlock, Port } from "../../api/explanation";
 import { isObject, type Json } from "../../api/json";
@@ -64,14 +64,24 @@ export function Verdicts({ verdicts }: { verdicts: readonly Verdict[] }) {
             {verdict.tookMs !== null && <span className="muted small"> {duration(verdict.tookMs)}</span>}
             {verdict.reason !== "" && <p className="small">{verdict.reason}</p>}
             {verdict.found !== undefined && <p className="muted small">Found: {shown(verdict.found)}</p>}
-            {verdict.evidence !== undefined && (
-              <JsonTree value={verdict.evidence} label={`Evidence of ${verdict.gate}`} />
-            )}
+            {verdict.evidence !== undefined && <Evidence value={verdict.evidence} gate={verdict.gate} />}
           </div>
         </li>
       ))}
     </ul>
   );
+}
+
+/** What fits on a line is said on one. */
+const SHORT = 80;
+
+function Evidence({ value, gate }: { value: Json; gate: string }) {
+  const text = JSON.stringify(value);
+  if (text.length > SHORT || !isObject(value)) return <JsonTree value={value} label={`Evidence of ${gate}`} />;
+  const said = Object.entries(value).map(
+    ([name, part]) => `${name}: ${typeof part === "string" ? part : JSON.stringify(part)}`,
+  );
+  return <p className="muted small">{said.join(", ")}</p>;
 }
 
 function shown(value: Json): string {
@@ -80,7 +90,7 @@ function shown(value: Json): string {
 
 function Contract({ block }: { block: OutlineBlock | undefined }) {
   if (block === undefined) return null;
-  const rows: (readonly [string, React.ReactNode])[] = [["Tries", `${block.maxAttempts} at most`]];
+  const rows: (readonly [string, ReactNode])[] = [["Tries", `${block.maxAttempts} at most`]];
   if (block.timeoutMs !== null) rows.push(["Time", `${duration(block.timeoutMs)} at most`]);
   if (block.when !== null) rows.push(["Only when", <code key="when">{block.when}</code>]);
   if (block.foreach !== null) rows.push(["For each of", <code key="each">{block.foreach.items}</code>]);

@@ -54,7 +54,11 @@ export default function Inspector({ id, nodeKey, onClose }: Props) {
           </IconButton>
         </div>
         {node !== null && node.label !== node.key && <code className="inspector-key">{node.key}</code>}
-        {node !== null && <NodeActions id={id} node={node} />}
+        {node !== null && (
+          <div className="inspector-actions">
+            <NodeActions id={id} node={node} />
+          </div>
+        )}
       </header>
       {node === null ? <Empty title="There is no such node" icon="search" /> : <Panels id={id} node={node} />}
     </aside>

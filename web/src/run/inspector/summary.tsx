@@ -1,16 +1,15 @@
 /** The node at a glance: what came of it, what it took, who was asked. */
+import { type ReactNode, useCallback } from "react";
 import { Link } from "../../app/link";
 import { paths } from "../../app/paths";
 import type { Fact } from "../../api/types";
 import { useRunPart } from "../../live/hooks";
 import { sameParts } from "../../live/use-store";
-import { count, moment, money } from "../../model/amounts";
+import { clock, count, moment, money } from "../../model/amounts";
 import { dataOf, object, text } from "../../model/facts";
 import type { RunState } from "../../model/run-store";
 import { MODE_NAMES, modeOf } from "../../model/words";
-import { ButtonLink } from "../../ui/button";
 import { Took } from "../../ui/time";
-import { useCallback } from "react";
 import { Answer, Facts, Nothing, type PanelProps, Section } from "./panel";
 import { useNodeFacts } from "./use-node-record";
 
@@ -24,10 +23,9 @@ export function Summary({ id, node }: PanelProps) {
           <p>{node.error.message}</p>
         </div>
       )}
-      <Asking {...{ id, node }} />
       {node.error === null && node.summary !== "" && <p className="panel-lead">{node.summary}</p>}
       <Facts rows={rowsOf(node)} />
-      <Neighbours {...{ id, node }} />
+      <Neighbours id={id} node={node} />
       <Section title="What happened">
         <Answer asked={facts}>{(found) => <Story facts={found} />}</Answer>
       </Section>
@@ -35,8 +33,8 @@ export function Summary({ id, node }: PanelProps) {
   );
 }
 
-function rowsOf(node: PanelProps["node"]): (readonly [string, React.ReactNode])[] {
-  const rows: (readonly [string, React.ReactNode])[] = [
+function rowsOf(node: PanelProps["node"]): (readonly [string, ReactNode])[] {
+  const rows: (readonly [string, ReactNode])[] = [
     ["Mode", node.op === null ? MODE_NAMES[modeOf(node)] : `${MODE_NAMES[modeOf(node)]} · ${node.op}`],
     ["Effect", node.effect],
     ["Attempts", node.visits > 1 ? `${node.attempts} in ${node.visits} visits` : String(node.attempts)],
@@ -53,24 +51,6 @@ function rowsOf(node: PanelProps["node"]): (readonly [string, React.ReactNode])[
   }
   if (node.inboxCount > 0) rows.push(["Inbox", `${node.inboxCount} waiting`]);
   return rows;
-}
-
-/** The question that is open here. */
-function Asking({ id, node }: PanelProps) {
-  const select = useCallback(
-    ({ run }: RunState) => Object.values(run?.approvals ?? {}).find((one) => one.nodeId === node.id) ?? null,
-    [node.id],
-  );
-  const open = useRunPart(id, select);
-  if (open === null) return null;
-  return (
-    <div className="panel-asking">
-      <p>{open.prompt}</p>
-      <ButtonLink to={paths.approval(open.id)} look="primary">
-        Answer
-      </ButtonLink>
-    </div>
-  );
 }
 
 /** Where its inputs come from and where its outputs go. */
@@ -150,7 +130,7 @@ function Story({ facts }: { facts: readonly Fact[] }) {
       {told.slice(-SHOWN).map((fact) => (
         <li key={fact.seq}>
           <Link to={paths.event(fact.runId, fact.seq)} className="number" title={`Event ${fact.seq}`}>
-            {fact.ts.slice(11, 19)}
+            {clock(fact.ts).slice(0, 8)}
           </Link>
           <span>{TOLD[fact.type]?.(fact)}</span>
         </li>

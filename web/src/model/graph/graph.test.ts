@@ -1,0 +1,221 @@
+import { describe, expect, test } from "vitest";
+import type { Edge, Node, Run } from "../../api/types";
+import { elkGraph, layoutOf, pathOf } from "./elk";
+import { failedPath } from "./failed-path";
+import { groupsOf, sameGraph, shapeOf } from "./shape";
+import { lineState, standingOf } from "./standing";
+
+const NONE = new Set<string>();
+
+function node(key: string, more: Partial<Node> = {}): Node {
+  const usage = { promptTokens: 0, completionTokens: 0, totalTokens: 0, costUsd: 0 };
+  const still = { status: "idle", outcome: null, visits: 0, attempts: 0, items: null, startedAt: null, endedAt: null };
+  const place = { id: key, key, label: key, mode: "deterministic", kind: "handler", parent: null };
+  return { ...place, ...still, usage, ...more } as unknown as Node;
+}
+
+function graph(nodes: readonly Node[], edges: readonly (readonly [string, string, string?, Edge["kind"]?])[]) {
+  return {
+    nodes: Object.fromEntries(nodes.map((one) => [one.id, one])),
+    edges: Object.fromEntries(
+      edges.map(([from, to, label = "a>b", kind = "data"]) => {
+        const id = `${from}-${to}-${label}`;
+        return [id, { id, from, to, label, kind, bidirectional: false, type: "handoff" } as Edge];
+      }),
+    ),
+  } satisfies Pick<Run, "nodes" | "edges">;
+}
+
+/** a, then the sub-workflow s of s/inputs, s/x and the sub-workflow s/t of s/t/y, then z. */
+const NESTED = graph(
+  [
+    node("a"),
+    node("s", { mode: "dag" }),
+    node("s/inputs", { mode: "dag", parent: "s" }),
+    node("s/x", { parent: "s" }),
+    node("s/t", { mode: "dag", parent: "s" }),
+    node("s/t/y", { parent: "s/t" }),
+    node("z"),
+  ],
+  [
+    ["a", "s/inputs", "p>p"],
+    ["a", "s/inputs", "q>q"],
+    ["s/inputs", "s/x"],
+    ["s/x", "s/t/y"],
+    ["s/t/y", "s/t"],
+    ["s/t", "s"],
+    ["s", "z"],
+  ],
+);
+
+describe("the shape", () => {
+  test("open sub-workflows are groups around their parts, and edges into the group itself are not drawn", () => {
+    const shape = shapeOf(NESTED, NONE, NONE);
+    const looks = shape.nodes.map((one) => [one.id, one.look, one.parent, one.label]);
+    expect(looks).toEqual([
+      ["a", "card", null, "a"],
+      ["s", "group", null, "s"],
+      ["s/inputs", "port", "s", "inputs"],
+      ["s/x", "card", "s", "x"],
+      ["s/t", "group", "s", "t"],
+      ["s/t/y", "card", "s/t", "y"],
+      ["z", "card", null, "z"],
+    ]);
+    expect(shape.edges.map((one) => [one.from, one.to, one.label, one.ids.length])).toEqual([
+      ["a", "s/inputs", "p>p, q>q", 2],
+      ["s/inputs", "s/x", "a>b", 1],
+      ["s/x", "s/t/y", "a>b", 1],
+      ["s", "z", "a>b", 1],
+    ]);
+  });
+
+  test("a closed sub-workflow is one card that everything leads to", () => {
+    const shape = shapeOf(NESTED, new Set(["s"]), NONE);
+    expect(shape.nodes.map((one) => [one.id, one.look, one.members])).toEqual([
+      ["a", "card", []],
+      ["s", "card", ["s/inputs", "s/x", "s/t", "s/t/y"]],
+      ["z", "card", []],
+    ]);
+    expect(shape.edges.map((one) => [one.from, one.to])).toEqual([
+      ["a", "s"],
+      ["s", "z"],
+    ]);
+    expect(groupsOf(NESTED.nodes)).toEqual(["s", "s/t"]);
+  });
+
+  test("jumps of a plan stay apart by their labels, and one that goes back to itself is drawn", () => {
+    const plan = graph(
+      [node("a"), node("b")],
+      [
+        ["a", "b", "then", "jump"],
+        ["a", "b", "else", "jump"],
+        ["b", "b", "tries", "jump"],
+      ],
+    );
+    expect(shapeOf(plan, NONE, NONE).edges.map((one) => [one.from, one.to, one.label])).toEqual([
+      ["a", "b", "then"],
+      ["a", "b", "else"],
+      ["b", "b", "tries"],
+    ]);
+  });
+
+  test("an open foreach shows its items, as many as there is room for", () => {
+    const each = graph([node("a", { items: { total: 500, done: 1, running: 0 } })], []);
+    expect(shapeOf(each, NONE, NONE).nodes[0]?.cells).toBe(0);
+    expect(shapeOf(each, NONE, new Set(["a"])).nodes[0]?.cells).toBe(96);
+  });
+
+  test("a graph is the same while only what happens in it changes", () => {
+    const moved = { ...NESTED, nodes: { ...NESTED.nodes, a: node("a", { status: "running", visits: 1 }) } };
+    expect(sameGraph(NESTED, moved)).toBe(true);
+    expect(sameGraph(NESTED, { ...NESTED, nodes: { ...NESTED.nodes, a: node("a", { label: "A" }) } })).toBe(false);
+    expect(sameGraph(NESTED, { ...NESTED, nodes: { ...NESTED.nodes, b: node("b") } })).toBe(false);
+    expect(sameGraph(NESTED, { ...NESTED, edges: {} })).toBe(false);
+    expect(sameGraph(null, NESTED)).toBe(false);
+  });
+});
+
+describe("the layout", () => {
+  test("asks for groups with their parts inside, and reads places and ways", () => {
+    const asked = elkGraph(shapeOf(NESTED, NONE, NONE), "RIGHT");
+    expect(asked.children?.map((one) => one.id)).toEqual(["a", "s", "z"]);
+    expect(asked.children?.[1]?.children?.map((one) => one.id)).toEqual(["s/inputs", "s/x", "s/t"]);
+    const section = { id: "e", startPoint: { x: 0, y: 0 }, endPoint: { x: 20, y: 20 }, bendPoints: [{ x: 20, y: 0 }] };
+    const answer = {
+      id: "run",
+      children: [
+        { id: "s", x: 1, y: 2, width: 3, height: 4, children: [{ id: "x", x: 5, y: 6, width: 7, height: 8 }] },
+      ],
+      edges: [
+        {
+          id: "e",
+          sources: ["s"],
+          targets: ["x"],
+          sections: [section],
+          labels: [{ text: "then", x: 10, y: 10, width: 20, height: 10 }],
+        },
+      ],
+    };
+    const layout = layoutOf(answer);
+    expect([...layout.boxes]).toEqual([
+      ["s", { x: 1, y: 2, width: 3, height: 4 }],
+      ["x", { x: 5, y: 6, width: 7, height: 8 }],
+    ]);
+    expect(layout.ways.get("e")?.label).toEqual({ x: 20, y: 15 });
+    expect(pathOf(layout.ways.get("e")?.points ?? [])).toBe("M0 0L12 0Q20 0 20 8L20 20");
+    expect(pathOf([])).toBe("");
+  });
+});
+
+describe("how things are doing", () => {
+  test("a sub-workflow is as bad as its worst part, and takes what its parts take", () => {
+    const s = node("s", { mode: "dag" });
+    const usage = { promptTokens: 1, completionTokens: 1, totalTokens: 2, costUsd: 0.5 };
+    const x = node("x", { status: "running", visits: 1, attempts: 2, startedAt: "2026-01-01T00:00:02Z", usage });
+    const y = node("y", { outcome: "succeeded", visits: 1, startedAt: "2026-01-01T00:00:01Z", usage });
+    const standing = standingOf({ s, x, y }, s, ["x", "y"]);
+    expect(standing).toEqual({
+      word: { text: "Running", tone: "busy" },
+      startedAt: "2026-01-01T00:00:01Z",
+      endedAt: null,
+      attempts: 2,
+      costUsd: 1,
+      tokens: 4,
+      done: 1,
+      total: 2,
+    });
+    const between = standingOf({ s, y }, s, ["y"]);
+    expect(between.word).toEqual({ text: "Running", tone: "busy" });
+  });
+
+  test("something flows along a line from what is done to what is at work", () => {
+    const done = node("a", { outcome: "succeeded", visits: 1 });
+    expect(lineState(node("a"), node("b"))).toBe("ahead");
+    expect(lineState(done, node("b", { status: "running", visits: 1 }))).toBe("flowing");
+    expect(lineState(done, node("b", { outcome: "failed", visits: 1 }))).toBe("gone");
+    expect(lineState(undefined, done)).toBe("ahead");
+  });
+});
+
+describe("the failed path", () => {
+  const visited = { visits: 1, outcome: "succeeded" } as const;
+  const nodes = [
+    node("a", visited),
+    node("beside", visited),
+    node("b", visited),
+    node("c", { visits: 1, outcome: "failed", endedAt: "2026-01-01T00:00:02Z" }),
+    node("d"),
+  ];
+  const found = graph(nodes, [
+    ["a", "b"],
+    ["a", "beside"],
+    ["b", "c"],
+    ["c", "d"],
+  ]);
+
+  test("leads from the beginning to the node that the error names, and not beside it", () => {
+    const path = failedPath({ ...found, error: { code: "X", message: "", node: "c" } as never });
+    expect(path?.cause).toBe("c");
+    expect([...(path?.nodes ?? [])].sort()).toEqual(["a", "b", "c"]);
+  });
+
+  test("begins at the first that failed where no error names one, and is none where nothing failed", () => {
+    expect(failedPath(found)?.cause).toBe("c");
+    expect(failedPath(graph([node("a", visited)], []))).toBe(null);
+  });
+
+  test("has the sub-workflows around it, and does not go round for ever", () => {
+    const inner = graph(
+      [
+        node("s", { mode: "dag" }),
+        node("s/x", { parent: "s", visits: 2, outcome: "failed" }),
+        node("s/y", { parent: "s", visits: 1 }),
+      ],
+      [
+        ["s/y", "s/x"],
+        ["s/x", "s/y"],
+      ],
+    );
+    expect([...(failedPath(inner)?.nodes ?? [])].sort()).toEqual(["s", "s/x", "s/y"]);
+  });
+});
