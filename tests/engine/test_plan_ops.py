@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,6 +20,7 @@ from tests.engine import stage
 from tests.executors import mcp_demo
 from tests.executors.ops import bench
 
+SECRET = "hush-hush-hush"
 PROJECT = f"""
 allow: {{commands: false}}
 secrets: {{TOKEN: "${{env:PLAN_TOKEN}}"}}
@@ -33,6 +35,9 @@ default_expert: coder
 tools:
   note: {{python: "tools/own.py:note", effect: idempotent, network: false, cost_usd: 0.001}}
   search: {{python: "tools/own.py:search"}}
+  sign: {{python: "tools/own.py:sign", config: {{token: "${{secret:TOKEN}}"}}, network: false, effect: idempotent}}
+  leak: {{python: "tools/own.py:leak", config: {{token: "${{secret:TOKEN}}"}}, network: false, effect: idempotent}}
+  fail: {{python: "tools/own.py:fail", config: {{token: "${{secret:TOKEN}}"}}, network: false, effect: idempotent}}
   sum: {{mcp: demo, tool: add, network: false, effect: pure}}
 checkers:
   applies: {{builtin: diff_applies_cleanly, config: {{repo: code}}}}
@@ -49,10 +54,23 @@ modes:
 """
 
 CODE = """
+import hashlib
+
 def note(ctx):
     with open("notes.txt", "a") as notes:
         notes.write(ctx.inputs["text"] + "\\n")
     return {"length": len(ctx.inputs["text"])}
+
+def sign(ctx):
+    print("signing with", ctx.inputs["token"])
+    ctx.log("the token is " + ctx.inputs["token"])
+    return {"by": hashlib.sha256(ctx.inputs["token"].encode()).hexdigest(), "length": len(ctx.inputs["token"])}
+
+def leak(ctx):
+    return {"token": "it is " + ctx.inputs["token"]}
+
+def fail(ctx):
+    raise ValueError("refused with " + ctx.inputs["token"])
 
 def search(ctx):
     raise AssertionError("never called")
@@ -69,7 +87,7 @@ def first(ctx):
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("PLAN_TOKEN", "hush-hush-hush")
+    monkeypatch.setenv("PLAN_TOKEN", SECRET)
     (tmp_path / "skelo.yaml").write_text(PROJECT)
     (tmp_path / "tools").mkdir()
     (tmp_path / "tools" / "own.py").write_text(CODE)
@@ -109,7 +127,7 @@ def run(
             assert (await verify.verify_run(engine.store, run_id)).intact
             assert (await replay.replay(engine.store, run_id, engine.performer)).ok
             log = b"".join([b"\n".join(lines) async for lines in engine.store.read(run_id)])
-            assert b"hush-hush-hush" not in log
+            assert SECRET.encode() not in log
             return document
 
     return stage.play(story)
@@ -176,6 +194,50 @@ def test_tools_of_each_kind_and_functions_of_the_project_work_together(project: 
     assert document["outputs"] == {"result": "Mend \n7", "audit": [{"ok": True}]}
     budget = cast("Mapping[str, JsonObject]", document["budget"])
     assert budget["toolSpendUsd"]["used"] == 0.001
+
+
+def _everything_kept(project: Path) -> bytes:
+    """Every byte of every file below the data dir, and every blob as it is read back."""
+
+    async def story() -> list[bytes]:
+        found: list[bytes] = []
+        async with await openskelo.Engine.open(openskelo.project_at(project)) as engine:
+            for row in await engine.store.rows():
+                events = [event async for event in engine.follow(row.run_id, until_end=False)]
+                found.append(orjson.dumps(events))
+                made = [event for event in events if event["type"] == "artifact.created"]
+                hashes = [cast("Mapping[str, JsonObject]", event["data"])["artifact"]["hash"] for event in made]
+                found += [await engine.store.blob(str(name)) for name in hashes]
+        return found
+
+    kept = stage.play(story)
+    return b"\n".join([*kept, *(path.read_bytes() for path in (project / ".skelo").rglob("*") if path.is_file())])
+
+
+@pytest.mark.parametrize(
+    ("tool", "ending", "code"),
+    [("sign", "ok", None), ("leak", "failed", "SECRET_IN_OUTPUT"), ("fail", "failed", "HANDLER_RAISED")],
+)
+def test_a_secret_that_a_tool_is_configured_with_is_used_and_never_kept(
+    tool: str, ending: str, code: str | None, project: Path
+) -> None:
+    workflow = plan(
+        project,
+        step("t", "tool_call", {"tool_id": tool, "args": {}}, "made"),
+        emit("e", "var:made"),
+    )
+    document = cast("JsonObject", run(project, workflow))
+    assert document["ending"] == ending
+    if code is None:
+        by = hashlib.sha256(SECRET.encode()).hexdigest()
+        assert document["outputs"] == {"result": {"by": by, "length": len(SECRET)}, "audit": []}
+    else:
+        assert cast("JsonObject", document["error"])["code"] == code
+    assert SECRET not in orjson.dumps(document).decode()
+    kept = _everything_kept(project)
+    assert b"tool_call" in kept
+    assert (b"the token is" in kept) == (tool == "sign")
+    assert SECRET.encode() not in kept
 
 
 @pytest.mark.parametrize("op", ["tool", "expert"])
