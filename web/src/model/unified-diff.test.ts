@@ -33,6 +33,15 @@ test("a diff is taken apart by what its hunks promise, so that lines may look li
   expect([second?.name, second?.added, second?.removed]).toEqual(["gone.txt", 0, 1]);
 });
 
+test("a hunk that has other lines than it promises is shown as it is", () => {
+  const [few] = parseDiff(
+    "--- a/x\n+++ b/x\n@@ -1,9 +1,9 @@\n-a\n+b\ndiff --git a/y b/y\n--- a/y\n+++ b/y\n@@ -1 +1 @@\n-c\n+d",
+  );
+  expect([few?.name, few?.added, few?.removed]).toEqual(["x", 1, 1]);
+  const [many] = parseDiff("+++ b/x\n@@ -1 +1 @@\n-a\n+b\n+c\n d");
+  expect([many?.added, many?.hunks[0]?.rows.length]).toEqual([2, 3]);
+});
+
 test("what is no diff gives no files", () => {
   expect(parseDiff("hello\nworld")).toEqual([]);
   expect(parseDiff("")).toEqual([]);

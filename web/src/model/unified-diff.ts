@@ -35,6 +35,7 @@ export function parseDiff(text: string): FileDiff[] {
     const file = files.at(-1);
     const hunk = HUNK.exec(line);
     if (file?.takes(line) === true) file.line(line);
+    else if (line.startsWith("diff ")) file?.end();
     else if (hunk !== null) (file ?? started(files, before)).hunk(line, hunk.slice(1));
     else if (line.startsWith("--- ")) before = nameIn(line);
     else if (line.startsWith("+++ ")) started(files, nameIn(line) === "/dev/null" ? before : nameIn(line));
@@ -96,6 +97,12 @@ class Builder {
       };
       this.hunks.at(-1)?.rows.push(row);
     }
+  }
+
+  /** Whatever was promised, no more of it comes. */
+  end(): void {
+    this.left.end = this.left.at;
+    this.right.end = this.right.at;
   }
 
   done(): FileDiff {
