@@ -18,7 +18,7 @@ JOBS ?= auto
 export PYRIGHT_PYTHON_IGNORE_WARNINGS = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup web demo tour test check bench lock clean static web-static web-tests format-check lint types contracts sizes kernel-tests tests fast-tests format
+.PHONY: help setup web demo tour test check bench images lock clean static web-static web-tests format-check lint types contracts sizes kernel-tests tests fast-tests format
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -e 's/:.*## /	/' | expand -t 16
@@ -48,6 +48,9 @@ check: setup  ## the fast part of `make test`: all static checks, and the tests 
 
 bench: setup  ## measure; ARGS="--json" and the like are passed on
 	$(BIN)/python -m benchmarks $(ARGS)
+
+images: setup  ## take the pictures of the dashboard in docs/images anew
+	SKELO_IMAGES=1 $(BIN)/pytest tests/web -p no:randomly $(ARGS)
 
 lock: setup  ## write requirements/*.lock anew from pyproject.toml (UPGRADE=1 takes newer versions)
 	$(BIN)/python scripts/lock.py $(if $(UPGRADE),--upgrade)

@@ -247,7 +247,7 @@ def test_every_answer_says_what_a_browser_may_do(client: httpx.Client) -> None:
         found = client.get(path).headers
         assert found["x-content-type-options"] == "nosniff"
         assert found["content-security-policy"] == headers.CONTENT_POLICY
-        assert (found["x-frame-options"], found["referrer-policy"]) == ("DENY", "no-referrer")
+        assert (found["x-frame-options"], found["referrer-policy"]) == ("DENY", "same-origin")
 
 
 # -- limits -----------------------------------------------------------------------------------------------------------

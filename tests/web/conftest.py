@@ -72,8 +72,10 @@ def page(browser: sync_api.Browser, noise: list[str]) -> Generator[sync_api.Page
 
 
 @pytest.fixture
-def images() -> Path:
-    """Where pictures for the documents go; each is named for what it shows."""
+def images(tmp_path: Path) -> Path:
+    """Where pictures go, each named for what it shows: with SKELO_IMAGES=1 into the documents (`make images`)."""
+    if not os.environ.get("SKELO_IMAGES"):
+        return tmp_path
     folder = Path(__file__).resolve().parents[2] / "docs" / "images"
     folder.mkdir(exist_ok=True)
     return folder

@@ -1,0 +1,116 @@
+"""What is around every page: theme, keys, lost connections, addresses that lead nowhere, who is here."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.web import axe
+from tests.web import site as sites
+from tests.web.site import Site
+
+pytestmark = pytest.mark.slow
+
+
+def test_the_theme_goes_round_and_is_kept(site: Site, page: Page) -> None:
+    page.goto(site.url)
+    shown = page.locator("html")
+    expect(shown).to_have_attribute("data-theme", "light")
+    page.get_by_role("button", name="Theme: system").click()
+    page.get_by_role("button", name="Theme: light").click()
+    expect(shown).to_have_attribute("data-theme", "dark")
+    page.reload()
+    expect(shown).to_have_attribute("data-theme", "dark")
+    page.get_by_role("button", name="Theme: dark").click()
+    expect(shown).to_have_attribute("data-theme", "light")
+    page.emulate_media(color_scheme="dark")
+    expect(shown).to_have_attribute("data-theme", "dark")
+
+
+def test_keys_lead_everywhere_and_a_sheet_says_which(site: Site, page: Page) -> None:
+    page.goto(site.url)
+    expect(page.get_by_role("heading", name="Runs", exact=True)).to_be_visible()
+    page.keyboard.press("?")
+    sheet = page.get_by_role("dialog", name="Keyboard shortcuts")
+    expect(sheet.get_by_text("Go to approvals")).to_be_visible()
+    expect(sheet.get_by_text("Next run")).to_be_visible()
+    axe.check(page)
+    page.keyboard.press("n")
+    expect(page).to_have_url(f"{site.url}/")
+    page.keyboard.press("Escape")
+    expect(sheet).to_have_count(0)
+    page.keyboard.press("n")
+    expect(page).to_have_url(f"{site.url}/start")
+    page.keyboard.press("g")
+    page.keyboard.press("a")
+    expect(page).to_have_url(f"{site.url}/approvals")
+    page.go_back()
+    expect(page).to_have_url(f"{site.url}/start")
+
+
+def test_an_address_that_leads_nowhere_says_so(site: Site, page: Page) -> None:
+    page.goto(f"{site.url}/runs/a/b/c")
+    expect(page.get_by_role("heading", name="There is nothing at this address")).to_be_visible()
+    axe.check(page)
+    page.get_by_role("link", name="All runs", exact=True).click()
+    expect(page.get_by_role("heading", name="Runs", exact=True)).to_be_visible()
+
+
+def test_a_restart_of_the_server_is_seen_and_got_over(tmp_path: Path, page: Page, noise: list[str]) -> None:
+    noise += ["WebSocket connection", "ERR_CONNECTION_REFUSED"]
+    own = sites.make(tmp_path)
+    own.start()
+    try:
+        run_id = own.begin("review.yaml", topic="bees")
+        own.asked(run_id)
+        page.goto(own.url)
+        row = page.get_by_role("row").filter(has_text=run_id[-8:])
+        expect(row).to_contain_text("Waiting")
+        own.stop(signal.SIGKILL)
+        expect(page.get_by_text("Connection lost")).to_be_visible()
+        axe.check(page)
+        own.start()
+        expect(page.get_by_text("Connection lost")).to_have_count(0)
+        own.answer(run_id)
+        expect(row).to_contain_text("Completed")
+    finally:
+        own.stop()
+
+
+def test_who_has_a_token_logs_in_comes_back_and_may_do_things(tmp_path: Path, page: Page, noise: list[str]) -> None:
+    own = sites.make(tmp_path)
+    own.arguments = ("--require-token",)
+    own.env = {"SKELO_TOKEN": "a-token-for-this-test-only-0123456789"}
+    own.start()
+    try:
+        page.goto(f"{own.url}/start/each.yaml")
+        expect(page).to_have_url(f"{own.url}/login")
+        axe.check(page)
+        page.get_by_label("Token").fill(own.env["SKELO_TOKEN"])
+        page.get_by_role("button", name="Log in").click()
+        expect(page.get_by_role("heading", name="Runs", exact=True)).to_be_visible()
+        page.goto(f"{own.url}/start/each.yaml")
+        page.get_by_role("button", name="Start run").click()
+        page.wait_for_url("**/runs/*")
+        noise.append("401|WebSocket")
+        page.context.clear_cookies()
+        page.get_by_role("link", name="New run").click()
+        expect(page).to_have_url(f"{own.url}/login")
+        page.get_by_label("Token").fill(own.env["SKELO_TOKEN"])
+        page.get_by_role("button", name="Log in").click()
+        expect(page).to_have_url(f"{own.url}/start")
+        page.get_by_role("button", name="Log out").click()
+        expect(page).to_have_url(f"{own.url}/login")
+    finally:
+        own.stop()
+
+
+def test_the_page_is_interactive_within_a_second_and_a_half(site: Site, page: Page) -> None:
+    page.goto(site.url)  # the server's own first answer is not measured
+    page.reload()
+    page.get_by_role("button", name="All").click()
+    ready = page.evaluate("performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd")
+    assert ready < 1500
