@@ -138,7 +138,9 @@ export interface paths {
     put?: never;
     /**
      * Start Run
-     * @description Begin a run of a workflow with its inputs. It is durable when this answers, and goes on by itself.
+     * @description Begin a run of a workflow with its inputs, or without one a live graph.
+     *
+     *     It is durable when this answers, and goes on by itself.
      */
     post: operations["startRun"];
     delete?: never;
@@ -170,7 +172,7 @@ export interface paths {
     head?: never;
     /**
      * Change Run
-     * @description Change the run's modes, or pause and resume it by its `status`.
+     * @description Change the run's modes, or pause, resume and (a live graph) complete it by its `status`.
      */
     patch: operations["changeRun"];
     trace?: never;
@@ -255,6 +257,26 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  "/api/runs/{run_id}/chat": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Chat
+     * @description Say something to a node: it reads it in its next turn, or, with `interrupt`, at once.
+     */
+    post: operations["chat"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   "/api/runs/{run_id}/edges": {
     parameters: {
       query?: never;
@@ -268,8 +290,32 @@ export interface paths {
      */
     get: operations["listEdges"];
     put?: never;
-    post?: never;
+    /**
+     * Add Edge
+     * @description Tie two nodes of a live graph.
+     */
+    post: operations["addEdge"];
     delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/runs/{run_id}/edges/{edge_id}": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    post?: never;
+    /**
+     * Remove Edge
+     * @description Take an edge out of a live graph.
+     */
+    delete: operations["removeEdge"];
     options?: never;
     head?: never;
     patch?: never;
@@ -328,7 +374,11 @@ export interface paths {
      */
     get: operations["listNodes"];
     put?: never;
-    post?: never;
+    /**
+     * Add Node
+     * @description Add a node to a live graph.
+     */
+    post: operations["addNode"];
     delete?: never;
     options?: never;
     head?: never;
@@ -349,10 +399,18 @@ export interface paths {
     get: operations["getNode"];
     put?: never;
     post?: never;
-    delete?: never;
+    /**
+     * Remove Node
+     * @description Take a node out of a live graph, with its edges and what it is doing.
+     */
+    delete: operations["removeNode"];
     options?: never;
     head?: never;
-    patch?: never;
+    /**
+     * Change Node
+     * @description Change a node of a live graph that is not in a turn; a `config` takes the place of the one it has.
+     */
+    patch: operations["changeNode"];
     trace?: never;
   };
   "/api/runs/{run_id}/nodes/{node_id}/items": {
@@ -1039,6 +1097,40 @@ export interface components {
       writeDocs: boolean;
     };
     /**
+     * CapabilitiesBody
+     * @description Capabilities to set; what is left out stays. Models and handlers never make nodes.
+     */
+    CapabilitiesBody: {
+      /** Delegateonly */
+      delegateOnly?: boolean | null;
+      /** Runcommands */
+      runCommands?: boolean | null;
+      /** Spawnnodes */
+      spawnNodes?: false | null;
+      /** Writecode */
+      writeCode?: boolean | null;
+      /** Writedocs */
+      writeDocs?: boolean | null;
+    };
+    /**
+     * ChatBody
+     * @description A message to a node: queued for its next turn, or, with `interrupt`, instead of the one it is in.
+     */
+    ChatBody: {
+      /** Content */
+      content: string;
+      /**
+       * Interrupt
+       * @default false
+       */
+      interrupt: boolean;
+      /**
+       * Nodeid
+       * Format: uuid
+       */
+      nodeId: string;
+    };
+    /**
      * Checked
      * @description What is wrong with a workflow; `hash` is what a run of it would pin.
      */
@@ -1102,6 +1194,35 @@ export interface components {
       to: string;
       /**
        * Type
+       * @enum {string}
+       */
+      type: "handoff" | "report";
+    };
+    /**
+     * EdgeBody
+     * @description An edge to be added to a live graph. Its id follows from what it ties and its label.
+     */
+    EdgeBody: {
+      /**
+       * Bidirectional
+       * @default true
+       */
+      bidirectional: boolean;
+      /**
+       * From
+       * Format: uuid
+       */
+      from: string;
+      /** Label */
+      label?: string | null;
+      /**
+       * To
+       * Format: uuid
+       */
+      to: string;
+      /**
+       * Type
+       * @default handoff
        * @enum {string}
        */
       type: "handoff" | "report";
@@ -1646,6 +1767,61 @@ export interface components {
       visits: number;
     };
     /**
+     * NodeBody
+     * @description A node to be added to a live graph. `key` is the author's id, made of the label where it is left out.
+     *
+     *     `config` is what a block of that kind has: `handler` and its `config`, or `prompt` and whom to ask.
+     */
+    NodeBody: {
+      /** @default {} */
+      capabilities: components["schemas"]["CapabilitiesBody"];
+      /** Config */
+      config?: {
+        [key: string]: components["schemas"]["JsonValue"];
+      };
+      /** Key */
+      key?: string | null;
+      /**
+       * Kind
+       * @default model
+       * @enum {string}
+       */
+      kind: "model" | "handler";
+      /** Label */
+      label: string;
+      /** @default {} */
+      permissions: components["schemas"]["PermissionsBody"];
+      /**
+       * Provider
+       * @default custom
+       * @enum {string}
+       */
+      provider: "codex" | "claude" | "gemini" | "custom";
+      /**
+       * Roletemplate
+       * @default worker
+       */
+      roleTemplate: string;
+    };
+    /**
+     * NodeChange
+     * @description What is to be changed of a live graph's node; what is left out stays.
+     */
+    NodeChange: {
+      capabilities?: components["schemas"]["CapabilitiesBody"] | null;
+      /** Config */
+      config?: {
+        [key: string]: components["schemas"]["JsonValue"];
+      } | null;
+      /** Label */
+      label?: string | null;
+      permissions?: components["schemas"]["PermissionsBody"] | null;
+      /** Provider */
+      provider?: ("codex" | "claude" | "gemini" | "custom") | null;
+      /** Roletemplate */
+      roleTemplate?: string | null;
+    };
+    /**
      * NodeConnection
      * @description Overlay: the live state of a node's provider.
      */
@@ -1860,6 +2036,16 @@ export interface components {
       cliPermissionsMode: "skip" | "gated";
       /** Spawnrequiresapproval */
       spawnRequiresApproval: boolean;
+    };
+    /**
+     * PermissionsBody
+     * @description Permissions to set; what is left out stays. `gated`: a person is asked before each turn.
+     */
+    PermissionsBody: {
+      /** Clipermissionsmode */
+      cliPermissionsMode?: ("skip" | "gated") | null;
+      /** Spawnrequiresapproval */
+      spawnRequiresApproval?: true | null;
     };
     /**
      * Problem
@@ -2169,7 +2355,7 @@ export interface components {
     };
     /**
      * RunPatch
-     * @description What a client may change of a run: its modes; `status` pauses and resumes it.
+     * @description What a client may change of a run: its modes; `status` pauses and resumes it, and completes a live graph.
      */
     RunPatch: {
       /** Globalmode */
@@ -2177,7 +2363,7 @@ export interface components {
       /** Mode */
       mode?: ("AUTO" | "INTERACTIVE") | null;
       /** Status */
-      status?: ("running" | "paused") | null;
+      status?: ("running" | "paused" | "completed") | null;
     };
     /**
      * RunPatched
@@ -2334,10 +2520,39 @@ export interface components {
       workflowHash: string;
     };
     /**
+     * Sent
+     * @description A message is durable, and waits for the node's next turn.
+     */
+    Sent: {
+      /** Interrupt */
+      interrupt: boolean;
+      /**
+       * Messageid
+       * Format: uuid
+       */
+      messageId: string;
+      /**
+       * Nodeid
+       * Format: uuid
+       */
+      nodeId: string;
+      /**
+       * Runid
+       * Format: uuid
+       */
+      runId: string;
+    };
+    /**
      * StartBody
      * @description A run to begin: a workflow file of the project, or a workflow as a document, with its inputs.
+     *
+     *     Without a workflow it is a live graph: `name` and `budgets` (as in a blocks file) are those of the run then.
      */
     StartBody: {
+      /** Budgets */
+      budgets?: {
+        [key: string]: components["schemas"]["JsonValue"];
+      } | null;
       /** Document */
       document?: {
         [key: string]: components["schemas"]["JsonValue"];
@@ -2358,6 +2573,8 @@ export interface components {
        * @enum {string}
        */
       mode: "AUTO" | "INTERACTIVE";
+      /** Name */
+      name?: string | null;
       /** Workflow */
       workflow?: string | null;
     };
@@ -4099,6 +4316,125 @@ export interface operations {
       };
     };
   };
+  chat: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description The same request with the same key is done once, and answered alike for a day */
+        "Idempotency-Key"?: string;
+      };
+      path: {
+        run_id: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["ChatBody"];
+      };
+    };
+    responses: {
+      /** @description Successful Response */
+      202: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["Sent"];
+        };
+      };
+      /** @description No token, or one that nobody knows */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description Not from here, or not with this role */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description No such thing */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description Not in this state, or not with this Idempotency-Key */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description The body is too large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description The body is of another type than JSON */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description What was sent is invalid; nothing was started or changed */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description Too many requests */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description A defect of the server */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description The data dir or the server cannot do it now */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+    };
+  };
   listEdges: {
     parameters: {
       query?: never;
@@ -4139,6 +4475,236 @@ export interface operations {
       };
       /** @description No such thing */
       404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description What was sent is invalid; nothing was started or changed */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description Too many requests */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description A defect of the server */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description The data dir or the server cannot do it now */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+    };
+  };
+  addEdge: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description The same request with the same key is done once, and answered alike for a day */
+        "Idempotency-Key"?: string;
+      };
+      path: {
+        run_id: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["EdgeBody"];
+      };
+    };
+    responses: {
+      /** @description Successful Response */
+      201: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["Edge"];
+        };
+      };
+      /** @description No token, or one that nobody knows */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description Not from here, or not with this role */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description No such thing */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description Not in this state, or not with this Idempotency-Key */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description The body is too large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description The body is of another type than JSON */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description What was sent is invalid; nothing was started or changed */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description Too many requests */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description A defect of the server */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description The data dir or the server cannot do it now */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+    };
+  };
+  removeEdge: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        run_id: string;
+        edge_id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description Successful Response */
+      204: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description No token, or one that nobody knows */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description Not from here, or not with this role */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description No such thing */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description Not in this state, or not with this Idempotency-Key */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description The body is too large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description The body is of another type than JSON */
+      415: {
         headers: {
           [name: string]: unknown;
         };
@@ -4482,6 +5048,125 @@ export interface operations {
       };
     };
   };
+  addNode: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description The same request with the same key is done once, and answered alike for a day */
+        "Idempotency-Key"?: string;
+      };
+      path: {
+        run_id: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["NodeBody"];
+      };
+    };
+    responses: {
+      /** @description Successful Response */
+      201: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["Node"];
+        };
+      };
+      /** @description No token, or one that nobody knows */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description Not from here, or not with this role */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description No such thing */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description Not in this state, or not with this Idempotency-Key */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description The body is too large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description The body is of another type than JSON */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description What was sent is invalid; nothing was started or changed */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description Too many requests */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description A defect of the server */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description The data dir or the server cannot do it now */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+    };
+  };
   getNode: {
     parameters: {
       query?: never;
@@ -4523,6 +5208,234 @@ export interface operations {
       };
       /** @description No such thing */
       404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description What was sent is invalid; nothing was started or changed */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description Too many requests */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description A defect of the server */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description The data dir or the server cannot do it now */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+    };
+  };
+  removeNode: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        run_id: string;
+        node_id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description Successful Response */
+      204: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description No token, or one that nobody knows */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description Not from here, or not with this role */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description No such thing */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description Not in this state, or not with this Idempotency-Key */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description The body is too large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description The body is of another type than JSON */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description What was sent is invalid; nothing was started or changed */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description Too many requests */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description A defect of the server */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description The data dir or the server cannot do it now */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+    };
+  };
+  changeNode: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        run_id: string;
+        node_id: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        "application/json": components["schemas"]["NodeChange"];
+      };
+    };
+    responses: {
+      /** @description Successful Response */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["Node"];
+        };
+      };
+      /** @description No token, or one that nobody knows */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description Not from here, or not with this role */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description No such thing */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description Not in this state, or not with this Idempotency-Key */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description The body is too large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description The body is of another type than JSON */
+      415: {
         headers: {
           [name: string]: unknown;
         };
