@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from openskelo.kernel import asking, events, graph_events, landing, places
-from openskelo.kernel.flows import graph, plan
+from openskelo.kernel.flows import plan, turns
 from openskelo.kernel.places import asks, needs_resolution
 from openskelo.kernel.run import Run, is_busy
 
@@ -69,7 +69,7 @@ def apply(run: Run, event: events.Event) -> None:
             | graph_events.MessageReceived()
             | graph_events.HandoffSent()
         ):
-            graph.apply(run, event)
+            turns.apply(run, event)
         case _:
             assert_never(event)
     _keep_time(run, event.at)
@@ -114,7 +114,7 @@ def _run_changed(
 ) -> None:
     match event:
         case events.RunStalled():
-            graph.held(run, event)  # else evidence for people; the question that follows it holds the state
+            turns.held(run, event)  # else evidence for people; the question that follows it holds the state
         case events.RunPaused():
             run.paused = event.reason
         case events.RunResumed():

@@ -6,7 +6,7 @@ import heapq
 from typing import cast
 
 from openskelo.kernel import events, places
-from openskelo.kernel.flows import graph
+from openskelo.kernel.flows import turns
 from openskelo.kernel.json import JsonObject, Stored
 from openskelo.kernel.run import OWN_QUESTIONS, OpenApproval, Run
 from openskelo.kernel.stall import NO_STREAK
@@ -68,7 +68,7 @@ def resolved(run: Run, event: events.ApprovalResolved) -> None:
         case "uncertain":
             if status == "approved":
                 places.requeue(run, node, asked.slot)
-        case _ if graph.let_go(run, node, event.at):
+        case _ if turns.let_go(run, node, event.at):
             pass  # what was held is handed on by the facts that follow
         case _:  # stalled
             slot = node.slots[asked.slot]
@@ -85,4 +85,4 @@ def withdrawn(run: Run, event: events.ApprovalWithdrawn) -> None:
     if event.reason == "ending":
         places.cancel(run.nodes[asked.node])
     elif event.reason == "interrupt":
-        graph.cut(run, run.nodes[asked.node], event.at)
+        turns.cut(run, run.nodes[asked.node], event.at)

@@ -6,7 +6,7 @@ import heapq
 from typing import Any, assert_never, cast
 
 from openskelo.kernel import definition, events, places
-from openskelo.kernel.flows import graph, plan
+from openskelo.kernel.flows import plan, turns
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.kernel.run import AttemptId, Course, InFlight, NodeState, Run, Slot
 from openskelo.kernel.stall import NO_STREAK
@@ -110,7 +110,7 @@ def _move_on(run: Run, node: NodeState, event: events.AttemptSucceeded) -> None:
     if run.course is not None:
         plan.succeeded(run, run.course, node, event)
     else:
-        graph.succeeded(run, node, event)
+        turns.succeeded(run, node, event)
 
 
 def failed(run: Run, event: events.AttemptFailed) -> None:
@@ -152,7 +152,7 @@ def failed(run: Run, event: events.AttemptFailed) -> None:
 def fail(run: Run, node: NodeState, event: events.AttemptFailed | events.NodeFailed) -> None:
     """The node has failed, and with it the run; a live graph goes on without it."""
     if run.live is not None:
-        graph.failed(run, node, event.error, event.at)
+        turns.failed(run, node, event.error, event.at)
     else:
         places.fail(run, node, event.error, event.ending or "failed")
 
@@ -197,7 +197,7 @@ def cancelled(run: Run, event: events.AttemptCancelled) -> None:
     if event.reason == "ending":
         places.cancel(node)
     elif event.reason == "interrupt":
-        graph.cut(run, node, event.at)
+        turns.cut(run, node, event.at)
 
 
 def due(run: Run, event: events.RetryDue) -> None:
