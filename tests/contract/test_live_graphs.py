@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from openskelo.contract import chain, naming, patching
+from openskelo.contract import chain, naming, patching, references
 from openskelo.contract.fold import Fold
 from openskelo.contract.projection import Projection
 from openskelo.kernel import codec, commands, definition, events, graph_events
@@ -83,6 +83,7 @@ def test_a_large_message_and_a_large_answer_are_named_not_sent() -> None:
     live.step(commands.SendMessage(at=live.at, by="nora", node="a", message_id=edge_id("m", "m"), content=large))
     (message,) = [event["message"] for event in told(live) if event["type"] == "message.user"]
     assert (message["content"], message["stored"]) == ("", large)
+    assert [name for fact in live.log for name in references.names(fact)][1:] == [large["blob"]]
 
 
 def test_what_waits_is_counted_and_what_is_read_is_not() -> None:

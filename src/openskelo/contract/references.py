@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import cast
 
 from openskelo.contract import fields
-from openskelo.kernel import events
+from openskelo.kernel import events, graph_events
 from openskelo.kernel.json import Json
 
 
@@ -28,6 +28,8 @@ def names(event: events.Event) -> Iterator[str]:
             yield from _stored(event.items)
         case events.AttemptSucceeded() | events.AttemptFailed():
             yield from _stored(event.outputs)
+        case graph_events.MessageReceived():
+            yield from _stored(event.content)
         case events.ApprovalRequested():
             yield from _stored(event.tool.get("stored"))
         case events.ApprovalResolved():
