@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from openskelo.kernel.json import Json, JsonObject
 from tests.cli.conftest import Skelo
 
 #: Branches on values, a variable that two ways set, a retry, tools, checkers, contexts and a result that may be null.
@@ -99,6 +100,9 @@ def test_what_blocks_cannot_say_is_a_problem_that_names_the_step(
     assert done.code == 2
     (problem,) = done.document["problems"]
     assert (problem["code"], problem["message"].partition(":")[0]) == ("NOT_CONVERTIBLE", step)
+    lines = (skelo.folder / "sort.yaml").read_text().splitlines()
+    assert lines[int(problem["line"]) - 1].startswith(f"  - {{id: {step},")
+    assert (problem["column"], problem["path"]) == (5, f"/steps/{problem['line'] - 6}")
 
 
 def test_a_block_that_no_step_can_be_is_named(skelo: Skelo) -> None:
@@ -107,6 +111,76 @@ def test_a_block_that_no_step_can_be_is_named(skelo: Skelo) -> None:
     )
     done = skelo("convert", "chain.yaml", "--to", "plan", "--json")
     assert [one["message"].partition(":")[0] for one in done.document["problems"]] == ["twice"]
+
+
+#: Two experts, a variable that either sets, a branch on it, a question with a field that may be left out.
+ASKING = """\
+plan_id: asking
+inputs: {deep: true, what: bees}
+steps:
+  - {id: which, op: branch, args: {cond: {ok: "input:deep"}, then: long, else: short}}
+  - {id: long, op: route_expert, args: {expert_id: one, prompt_ref: "input:what", output_schema: {type: object,
+      properties: {ok: {type: boolean}, text: {type: string}}, required: [ok, text]}}, save_as: said}
+  - {id: on, op: branch, args: {cond: {expr: "true"}, then: sure, else: short}}
+  - {id: short, op: route_expert, args: {expert_id: two, input: {about: "input:what"}, output_schema: {type: object,
+      properties: {ok: {type: boolean}, text: {type: string}}, required: [ok, text]}}, save_as: said}
+  - {id: sure, op: branch, args: {cond: {ok: "var:said.ok"}, then: done, else: ask}}
+  - {id: ask, op: ask_human, args: {request: {message: "Is {{ it }} so?", details: {said: "var:said.text"}},
+      answer: {type: object, properties: {yes: {type: boolean}, why: {type: string}}, required: [yes]}}, save_as: told}
+  - {id: also, op: emit, args: {result_ref: "var:told", audit_refs: ["var:said.text", "var:told.why"]}}
+  - {id: done, op: emit, args: {result_ref: "var:said"}}
+"""
+SURE = {"ok": True, "text": "Bees."}
+UNSURE = {"ok": False, "text": "Wasps?"}
+
+
+@pytest.mark.parametrize(
+    ("deep", "answer", "told", "result", "audit"),
+    [
+        (True, SURE, None, SURE, []),
+        (False, SURE, None, SURE, []),
+        (True, UNSURE, {"yes": False, "why": "no"}, {"yes": False, "why": "no"}, ["Wasps?", "no"]),
+        (False, UNSURE, {"yes": True}, {"yes": True}, ["Wasps?", None]),
+    ],
+)
+def test_experts_and_questions_give_the_same_both_ways(
+    deep: bool, answer: JsonObject, told: JsonObject | None, result: JsonObject, audit: list[Json], skelo: Skelo
+) -> None:
+    skelo.write(
+        "skelo.yaml", "providers: {tape: {kind: recorded}}\nexperts: {one: {provider: tape}, two: {provider: tape}}\n"
+    )
+    skelo.write("asking.yaml", ASKING)
+    asked = skelo("convert", "asking.yaml", "--to", "blocks", "--out", "blocks.json")
+    assert asked.code == 0, asked.err
+    expert = "long" if deep else "short"
+    expected = {"ending": "ok", "outputs": {"result": result, "audit": audit}}
+    for file, name, question, said in (
+        ("asking.yaml", "deep", "ask", answer),
+        ("blocks.json", "input_deep", "ask_asked", {"value": answer}),
+    ):
+        case: dict[str, Json] = {"inputs": {name: deep}, "answers": {expert: [said]}, "expect": expected}
+        if name == "input_deep":
+            case["inputs"] = {name: deep, "input_what": "bees"}
+        if told is not None:
+            case["approvals"] = {question: {"set": told}}
+        skelo.write("script.yaml", json.dumps({"tests": [case]}))
+        held = skelo("test", file, "--script", "script.yaml")
+        assert held.code == 0, held.out + held.err
+    denied: JsonObject = {
+        **case,
+        "approvals": {"ask_asked": {"status": "denied", "reason": "no"}},
+        "expect": {"ending": "denied"},
+    }
+    if told is not None:
+        skelo.write("script.yaml", json.dumps({"tests": [denied]}))
+        assert skelo("test", "blocks.json", "--script", "script.yaml").code == 0
+
+
+def test_a_question_that_ends_the_run_stays_a_plans_own(skelo: Skelo) -> None:
+    skelo.write("ask.yaml", "plan_id: p\nsteps:\n  - {id: ask, op: ask_human, args: {request: {message: Why?}}}\n")
+    done = skelo("convert", "ask.yaml", "--to", "blocks")
+    assert done.code == 2
+    assert "ask.yaml:3:5: NOT_CONVERTIBLE ask: blocks cannot end a run as escalated" in done.err
 
 
 def test_a_file_in_its_own_form_is_left_alone(skelo: Skelo) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from openskelo import errors
 from openskelo.cli import exits, output, place
-from openskelo.workflows import load
+from openskelo.workflows import load, source
 from openskelo.workflows.plan import from_blocks, to_blocks
 
 
@@ -31,7 +31,7 @@ def run(args: argparse.Namespace) -> int:
         what = "a file of blocks" if args.to == "blocks" else "a plan"
         raise errors.InvalidInput(f"{path} is {what} already", code="USAGE")
     make = to_blocks.convert_plan if args.to == "blocks" else from_blocks.convert_blocks
-    converted = make(workflow, file=args.file)
+    converted = make(workflow, source.read(path))
     if converted.document is None:
         raise errors.InvalidWorkflow(converted.problems)
     checked, wrong = load.check_document(converted.document, root=where.root, file="<converted>")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from openskelo.kernel.json import JsonObject
-from openskelo.workflows import problems
+from openskelo.workflows import problems, source, spots
 
 _TOKEN = re.compile(
     r"""(?P<text>[rRbB]{0,2}(?:\"{3}.*?\"{3}|'{3}.*?'{3}|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'))"""
@@ -33,11 +33,15 @@ class Converted:
     problems: tuple[problems.Problem, ...] = field(default=())
 
 
-def problem(file: str, stuck: Stuck, path: str) -> problems.Problem:
-    """What cannot be expressed, as a Problem."""
-    return problems.Problem(
-        file=file, line=1, column=1, code="NOT_CONVERTIBLE", message=f"{stuck.where}: {stuck.message}", path=path
-    )
+def refused(text: source.Source, below: str, found: Iterable[Stuck]) -> Converted:
+    """What cannot be expressed, each where its step or block (an entry of `below`) stands in the text."""
+    report = text.report()
+    listed = text.value.get(below) if isinstance(text.value, Mapping) else None
+    ids = [one.get("id") if isinstance(one, Mapping) else None for one in (listed if isinstance(listed, list) else ())]
+    for stuck in found:
+        path: spots.Path = (below, ids.index(stuck.where)) if stuck.where in ids else (below,)
+        report.error(path, "NOT_CONVERTIBLE", f"{stuck.where}: {stuck.message}")
+    return Converted(document=None, problems=report.problems())
 
 
 def renamed(text: str, name_of: Callable[[str, str], str | None]) -> str:

@@ -10,17 +10,17 @@ from openskelo.kernel import definition
 from openskelo.kernel.flows import dag
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.values import refs
+from openskelo.workflows import source
 from openskelo.workflows.plan import convert
 
 _RESULT = "result"
 _MODEL = ("temperature", "top_p", "seed", "stop", "system")
 
 
-def convert_blocks(workflow: definition.Workflow, *, file: str) -> convert.Converted:
-    """The plan of a workflow; a Problem for each block that no step can express."""
+def convert_blocks(workflow: definition.Workflow, text: source.Source) -> convert.Converted:
+    """The plan of a workflow that was read from `text`; a Problem for each block that no step can express."""
     found: list[convert.Stuck] = []
     steps: list[Json] = []
-    places = {key: index for index, key in enumerate(workflow.nodes)}
     for key in _order(workflow):
         try:
             steps.append(_step(workflow, workflow.nodes[key]))
@@ -32,8 +32,7 @@ def convert_blocks(workflow: definition.Workflow, *, file: str) -> convert.Conve
     except convert.Stuck as stuck:
         found.append(stuck)
     if found:
-        listed = (convert.problem(file, one, f"/blocks/{places[one.where]}") for one in found)
-        return convert.Converted(document=None, problems=tuple(listed))
+        return convert.refused(text, "blocks", found)
     steps.append(_plan_step(_free(workflow, _RESULT), "transform", {"expr": f"{{{', '.join(parts)}}}"}, _RESULT))
     steps.append({"id": _free(workflow, "done"), "op": "emit", "args": {"result_ref": f"var:{_RESULT}"}})
     document: dict[str, Json] = {

@@ -14,31 +14,32 @@ from typing import cast
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.values import plan_expression, refs
+from openskelo.workflows import source
 from openskelo.workflows.plan import conditions, convert, flow
 
 #: The one output of a block that was a step.
 VALUE = "value"
+_START = "the_start"
 _END = "the_end"
+#: So many answers of one question may be left out: what is said about each doubles the expression.
+_MOST_OPTIONAL = 4
 
 
-def convert_plan(workflow: definition.Workflow, *, file: str) -> convert.Converted:
-    """The blocks of a plan; a Problem for each step that they cannot express."""
-    places = {key: index for index, key in enumerate(workflow.nodes)}
+def convert_plan(workflow: definition.Workflow, text: source.Source) -> convert.Converted:
+    """The blocks of a plan that was read from `text`; a Problem for each step that they cannot express."""
     found: list[convert.Stuck] = []
     blocks: list[Json] = []
     try:
         writer = _Writer(workflow)
     except convert.Stuck as stuck:
-        problem = convert.problem(file, stuck, f"/steps/{places[stuck.where]}")
-        return convert.Converted(document=None, problems=(problem,))
+        return convert.refused(text, "steps", [stuck])
     for key in writer.order:
         try:
             blocks += writer.blocks(key)
         except convert.Stuck as stuck:
             found.append(stuck)
     if found:
-        listed = (convert.problem(file, one, f"/steps/{places[one.where]}") for one in found)
-        return convert.Converted(document=None, problems=tuple(listed))
+        return convert.refused(text, "steps", found)
     return convert.Converted(document=writer.document(blocks))
 
 
@@ -62,7 +63,9 @@ class _Writer:
         self._place = {key: index for index, key in enumerate(workflow.nodes)}
         self._conditions = conditions.of(self._ways, self.order)
         self._previous: str | None = None
-        self._first: str | None = None
+        # What runs in any case, so that a block does not count as left out when all that stands before it is.
+        self._first = _START if self._ways.steps[self._ways.entry].op == "branch" else None
+        self._made: set[str] = set()
 
     def document(self, blocks: list[Json]) -> JsonObject:
         """The whole file."""
@@ -75,11 +78,12 @@ class _Writer:
         inputs: dict[str, Json] = {f"input_{_word(port.name)}": _input(port) for port in self._workflow.inputs}
         inputs |= {_port(name): {} for name in self._plan.contexts}
         used = json.dumps(blocks)
+        start = [_deterministic(_START, {}, {}, "builtin:pass", {})] if self._first == _START else []
         found: dict[str, Json] = {
             "name": self._workflow.name,
             "description": self._workflow.description,
             "inputs": {name: rules for name, rules in inputs.items() if f'"inputs.{name}"' in used},
-            "blocks": [*blocks, end],
+            "blocks": [*start, *blocks, end],
             "outputs": {part: f"{_END}.{part}" for part in chosen},
         }
         budget = _budget(self._workflow.limits)
@@ -101,11 +105,7 @@ class _Writer:
         done = self._block(key, node, step, ports)
         when = self._when(key, ports)
         after = [one for one in dict.fromkeys((self._first, self._previous)) if one is not None]
-        block: dict[str, Json] = {**done, "inputs": ports.inputs}
-        if when is not None:
-            block["when"] = when
-        if after:
-            block["after"] = list[Json](after)
+        block: dict[str, Json] = {**done, "inputs": ports.inputs, **_ordered(when, after)}
         self._previous = key
         self._first = self._first or key
         return [*ports.beside, block]
@@ -118,7 +118,8 @@ class _Writer:
             raise convert.Stuck(key, "blocks have no way for what is denied")
         for name in conditions.reads(step) if step.op == "branch" else ():
             writers = [one for one in self.order if name in self._written(one)]
-            if len(writers) > 1 or (writers and name in self._plan.variables):
+            later = [one for one in writers if self._place[one] > self._place[key]]
+            if later and (len(writers) > 1 or name in self._plan.variables):
                 raise convert.Stuck(key, f"var:{name} may change after this branch has looked at it")
 
     def _block(self, key: str, node: definition.Node, step: definition.Step, ports: _Ports) -> JsonObject:
@@ -126,7 +127,7 @@ class _Writer:
             case "route_expert":
                 return self._expert(key, node, step, ports)
             case "ask_human":
-                raise convert.Stuck(key, "the answer to a question is no single value of a block, and ends no run")
+                return self._question(key, node, step, ports)
             case "emit":
                 return self._emit(key, step, ports)
             case "retry":
@@ -136,6 +137,36 @@ class _Writer:
                 return _deterministic(key, {}, {VALUE: "json"}, "builtin:transform", config)
             case _:
                 return self._step(key, node, step, ports)
+
+    def _question(self, key: str, node: definition.Node, step: definition.Step, ports: _Ports) -> JsonObject:
+        """An approval, and the block of the step itself, which makes one value of what it gives."""
+        asked = cast("definition.Approval", node.approval)
+        if step.next is None:
+            raise convert.Stuck(key, "blocks cannot end a run as escalated")
+        roots = [ref.root for _, ref in refs.find(step.op, step.args)]
+        shown: dict[str, Json] = {self._read(key, root, ports): ports.inputs[_port(root)] for root in roots}
+        fields = list(cast("JsonObject", asked.form.get("properties") or {}))
+        rules: dict[str, Json] = {"prompt": asked.prompt, "form": asked.form, "on_deny": "end"}
+        if asked.approvers:
+            rules["approvers"] = list[Json](asked.approvers)
+        if asked.timeout_ms is not None:
+            rules["timeout_ms"] = asked.timeout_ms
+        approval: dict[str, Json] = {"id": f"{key}_asked", "mode": "approval", "inputs": shown, "approval": rules}
+        when = self._when(key, question := _Ports())
+        approval["inputs"] = given = {**question.inputs, **shown}
+        if twice := sorted(given.keys() & set(fields)):
+            raise convert.Stuck(key, f"an approval would suggest its input {twice[0]!r} as an answer")
+        after = [one for one in dict.fromkeys((self._first, self._previous)) if one is not None]
+        ports.beside += [*question.beside, approval | _ordered(when, after)]
+        ports.inputs.clear()
+        needed = asked.form.get("required")
+        optional = [name for name in fields if name not in (needed if isinstance(needed, list) else ())]
+        if len(optional) > _MOST_OPTIONAL:
+            raise convert.Stuck(key, "too many of its answers may be left out")
+        for name in fields:
+            ports.inputs[name] = {"from": f"{key}_asked.{name}", **({"required": False} if name in optional else {})}
+        config: JsonObject = {"map": {VALUE: _answer(fields, optional)}}
+        return _deterministic(key, {}, {VALUE: "object"}, "builtin:transform", config)
 
     def _step(self, key: str, node: definition.Node, step: definition.Step, ports: _Ports) -> JsonObject:
         named = {ref.root: self._read(key, ref.root, ports) for _, ref in refs.find(step.op, step.args)}
@@ -267,7 +298,9 @@ class _Writer:
         )
         if self._first is not None:
             block = {**block, "after": [self._first]}
-        ports.beside.append(block)
+        if block["id"] not in self._made:
+            self._made.add(str(block["id"]))
+            ports.beside.append(block)
         return f"{block['id']}.{VALUE}"
 
     def _standing(self, key: str) -> str:
@@ -289,6 +322,21 @@ def _roots(key: str, names: Mapping[str, Iterable[str] | None]) -> list[str]:
             raise convert.Stuck(key, f"its expression may read anything of {root!r}")
         found += [f"{root}:{name}" for name in sorted(known)]
     return found
+
+
+def _answer(fields: list[str], optional: list[str]) -> str:
+    """An object of the inputs `fields` in CEL, without those of `optional` that are not there."""
+    if not optional:
+        return f"{{{', '.join(f'{json.dumps(name)}: inputs.{name}' for name in fields)}}}"
+    name, *others = optional
+    without = [one for one in fields if one != name]
+    return f"has(inputs.{name}) ? {_answer(fields, others)} : {_answer(without, others)}"
+
+
+def _ordered(when: str | None, after: list[str]) -> dict[str, Json]:
+    """When a block runs, and after which others."""
+    found: dict[str, Json] = {} if when is None else {"when": when}
+    return {**found, "after": list[Json](after)} if after else found
 
 
 def _deterministic(
