@@ -29,4 +29,5 @@ def test_the_wheel_holds_every_file_of_the_package(tmp_path: Path) -> None:
     assert wheel.name == f"openskelo-{openskelo.__version__}-py3-none-any.whl"
     assert "openskelo/py.typed" in wanted
     assert wanted - packed == set()
+    assert "openskelo/server/web/index.html" in packed, "the dashboard is built by `make setup`"
     assert {name for name in packed if name.endswith("/licenses/LICENSE")}
