@@ -58,7 +58,7 @@ def page(browser: sync_api.Browser, noise: list[str]) -> Generator[sync_api.Page
 
     def hear(message: sync_api.ConsoleMessage) -> None:
         if message.type in ("error", "warning"):
-            said.append(message.text)
+            said.append(f"{message.text} {message.location['url']}")
 
     context = browser.new_context(viewport={"width": 1280, "height": 800}, color_scheme="light", locale="en-GB")
     context.set_default_timeout(_WAIT_MS)

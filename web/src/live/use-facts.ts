@@ -15,6 +15,7 @@ export interface FactsState {
   readonly problem: Problem | null;
 }
 
+const FIRST_PAGE = 300;
 const PAGE = 2_000;
 /** Facts come in bursts: one request fetches a burst. */
 const BURST_MS = 150;
@@ -60,7 +61,7 @@ class FactLog implements Readable<FactsState> {
 
   private async pages(): Promise<void> {
     for (let more = true; more;) {
-      const page = await listFacts(this.runId, this.last, PAGE);
+      const page = await listFacts(this.runId, this.last, this.last === 0 ? FIRST_PAGE : PAGE);
       more = page.nextSeq !== null;
       const facts = page.facts.length === 0 ? this.cell.get().facts : [...this.cell.get().facts, ...page.facts];
       this.cell.set({ facts, complete: !more, problem: null });
@@ -79,6 +80,12 @@ function logOf(runId: string): FactLog {
     logs.delete(oldest);
   }
   return found;
+}
+
+/** Begin to load the log of a run before anything shows it. */
+export function askForFacts(runId: string): void {
+  const log = logOf(runId);
+  if (log.last === 0) void log.load();
 }
 
 const itself = (state: FactsState) => state;

@@ -147,21 +147,32 @@ class Reader {
   }
 }
 
-/** How long each kind took in all, overlaps counted once for each; what goes on counts up to `now`. */
+/** How long each kind took, by node and then in all: what a node did at the same time counts once. */
 export function totals(timeline: Timeline, now: number): Record<Kind, number> {
   const found: Record<Kind, number> = { waiting: 0, model: 0, tool: 0, human: 0 };
-  for (const row of timeline.rows) for (const bar of row.bars) found[bar.kind] += (bar.to ?? now) - bar.from;
+  for (const row of timeline.rows) {
+    const reached: Partial<Record<Kind, number>> = {};
+    for (const bar of row.bars.toSorted((a, b) => a.from - b.from)) {
+      const to = bar.to ?? now;
+      const from = Math.max(bar.from, reached[bar.kind] ?? bar.from);
+      found[bar.kind] += Math.max(0, to - from);
+      reached[bar.kind] = Math.max(to, reached[bar.kind] ?? to);
+    }
+  }
   return found;
 }
 
-/** Bars as they can be seen: those of one kind and end that are less than `gap` apart are drawn as one. */
+/**
+ * Bars as they can be seen: of one kind and end, those that lie over each other are drawn as one, and so are those
+ * shorter than `gap` that follow each other within it.
+ */
 export function seen(bars: readonly Bar[], gap: number): (Bar & { count: number })[] {
   const found: (Bar & { count: number })[] = [];
   const last = new Map<string, Bar & { count: number }>();
-  for (const bar of bars) {
+  for (const bar of bars.toSorted((a, b) => a.from - b.from)) {
     const name = `${bar.kind} ${bar.end}`;
     const before = last.get(name);
-    if (before !== undefined && before.to !== null && bar.to !== null && bar.to - before.from < gap) {
+    if (before?.to != null && bar.to !== null && touches(before.to, bar.from, bar.to, gap)) {
       before.to = Math.max(before.to, bar.to);
       before.count += 1;
       continue;
@@ -171,4 +182,8 @@ export function seen(bars: readonly Bar[], gap: number): (Bar & { count: number 
     found.push(drawn);
   }
   return found;
+}
+
+function touches(reached: number, from: number, to: number, gap: number): boolean {
+  return from < reached || (to - from < gap && from - reached < gap);
 }

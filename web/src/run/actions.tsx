@@ -20,7 +20,7 @@ function standingOf({ run }: RunState) {
   if (run === null) return null;
   return {
     ended: run.ending !== null,
-    stopped: run.status === "paused" && Object.keys(run.approvals).length === 0,
+    stopped: run.pauseReason !== null || (run.status === "paused" && Object.keys(run.approvals).length === 0),
     failedNode: failedNode(run),
     live: run.kind === "graph",
   };

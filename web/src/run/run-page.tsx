@@ -1,5 +1,5 @@
 /** A run: its head, one of its views, and beside it the node that is looked at. */
-import { lazy, Suspense, useCallback } from "react";
+import { lazy, Suspense, useCallback, useEffect } from "react";
 import { paths } from "../app/paths";
 import { navigate, type Params, setSearch, useSearch } from "../app/router";
 import { useTitle } from "../app/use-title";
@@ -25,6 +25,7 @@ export default function RunPage({ params }: { params: Params }) {
   const stream = useRunPart(id, streamOf);
   const chosen = useSearch().get("tab");
   const view = VIEWS.find((one) => one.id === chosen) ?? VIEWS[0];
+  useEffect(() => view.prepare(id), [view, id]);
   useTitle(selected === null ? (name ?? "Run") : `${selected} · ${name ?? "Run"}`);
   const close = useCallback(() => navigate(paths.run(id) + keepingTab()), [id]);
   if (name === null) return stream === "gone" ? <Gone /> : <Waiting what="Loading the run" />;

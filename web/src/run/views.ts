@@ -1,5 +1,6 @@
 /** The views of a run, as tabs of its page: each one a component that is loaded when it is first looked at. */
 import { type ComponentType, lazy } from "react";
+import { askForFacts } from "../live/use-facts";
 
 export type View = ComponentType<{ id: string; selected: string | null }>;
 
@@ -7,11 +8,23 @@ interface Named {
   id: string;
   name: string;
   view: View;
+  /** Called as soon as the view is chosen, while the run itself is still on its way. */
+  prepare: (id: string) => void;
+}
+
+type Loaded = Promise<{ default: View }>;
+
+function named(id: string, name: string, load: () => Loaded, ask: (id: string) => void = () => undefined): Named {
+  const prepare = (run: string) => {
+    void load();
+    ask(run);
+  };
+  return { id, name, view: lazy(load), prepare };
 }
 
 export const VIEWS: readonly [Named, ...Named[]] = [
-  { id: "graph", name: "Graph", view: lazy(() => import("../graph/graph-view")) },
-  { id: "timeline", name: "Timeline", view: lazy(() => import("./timeline-view")) },
-  { id: "costs", name: "Costs", view: lazy(() => import("./costs-view")) },
-  { id: "events", name: "Events", view: lazy(() => import("./events-view")) },
+  named("graph", "Graph", () => import("../graph/graph-view")),
+  named("timeline", "Timeline", () => import("./timeline-view"), askForFacts),
+  named("costs", "Costs", () => import("./costs-view"), askForFacts),
+  named("events", "Events", () => import("./events-view"), askForFacts),
 ];
