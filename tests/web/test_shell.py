@@ -67,7 +67,7 @@ def test_a_restart_of_the_server_is_seen_and_got_over(tmp_path: Path, page: Page
         run_id = own.begin("review.yaml", topic="bees")
         own.asked(run_id)
         page.goto(own.url)
-        row = page.get_by_role("row").filter(has_text=run_id[-8:])
+        row = page.get_by_role("row").filter(has_text=run_id[:8])
         expect(row).to_contain_text("Waiting")
         own.stop(signal.SIGKILL)
         expect(page.get_by_text("Connection lost")).to_be_visible()

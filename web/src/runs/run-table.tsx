@@ -52,7 +52,7 @@ const Row = memo(function Row(props: { run: RunSummary; waiting: number; marked:
         <Link to={paths.run(run.id)} className="runs-link">
           {run.name}
         </Link>
-        <span className="runs-id mono">{shortId(run.id)}</span>
+        <span className="runs-id mono">{run.id.slice(0, 8)}</span>
         {run.parent && (
           <span className="runs-fork" title={`Forked from ${run.parent}`}>
             <Icon name="fork" size={13} />
@@ -61,7 +61,9 @@ const Row = memo(function Row(props: { run: RunSummary; waiting: number; marked:
         )}
       </td>
       <td className="runs-status">
-        <StatusBadge word={waiting > 0 && run.status === "paused" ? WAITING : runWord(run)} />
+        <span className="runs-word">
+          <StatusBadge word={waiting > 0 && run.status === "paused" ? WAITING : runWord(run)} />
+        </span>
         {!ended && <LiveProgress runId={run.id} />}
         {waiting > 0 && (
           <Link to={`${paths.approvals()}?run=${run.id}`} className="runs-asked">
@@ -81,9 +83,4 @@ const Row = memo(function Row(props: { run: RunSummary; waiting: number; marked:
 
 function LiveProgress({ runId }: { runId: string }) {
   return <ProgressBar progress={useProgress(runId)} />;
-}
-
-/** Ids begin with the time: their last part tells them apart. */
-function shortId(id: string): string {
-  return id.slice(-8);
 }
