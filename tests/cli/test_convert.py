@@ -183,6 +183,51 @@ def test_a_question_that_ends_the_run_stays_a_plans_own(skelo: Skelo) -> None:
     assert "ask.yaml:3:5: NOT_CONVERTIBLE ask: blocks cannot end a run as escalated" in done.err
 
 
+LINEAR = """\
+name: linear
+inputs: {text: {type: string, default: a note}}
+blocks:
+  - id: check
+    mode: deterministic
+    inputs: {text: {type: string, from: inputs.text}}
+    outputs: {verdict: object}
+    deterministic:
+      handler: builtin:step
+      config: {op: verify, args: {checker_id: regex, input_ref: "var:it", pattern: note}, refs: {"var:it": text}}
+  - id: ask
+    mode: approval
+    inputs: {seen: {type: object, from: check.verdict}}
+    outputs: {say: string}
+    approval: {prompt: "Say it, \\\\{{ please }}.", form: {say: string}, timeout_ms: 60000}
+  - id: write
+    inputs: {say: {type: string, from: ask.say}, verdict: {type: object, from: check.verdict}}
+    outputs: {text: string}
+    expert: one
+    prompt: Write it.
+outputs: {text: write.text, ok: check.verdict}
+"""
+
+
+def test_blocks_with_experts_questions_and_steps_give_the_same_as_a_plan(skelo: Skelo) -> None:
+    skelo.write("skelo.yaml", "providers: {tape: {kind: recorded}}\nexperts: {one: {provider: tape}}\n")
+    skelo.write("linear.yaml", LINEAR)
+    asked = skelo("convert", "linear.yaml", "--to", "plan", "--out", "plan.json")
+    assert asked.code == 0, asked.err
+    outputs: dict[str, Json] = {"text": "done", "ok": {"ok": True}}
+    both: tuple[tuple[str, dict[str, Json]], ...] = (
+        ("linear.yaml", outputs),
+        ("plan.json", {"result": outputs, "audit": []}),
+    )
+    for file, expected in both:
+        case: dict[str, Json] = {"answers": {"write": [{"text": "done"}]}, "approvals": {"ask": {"set": {"say": "x"}}}}
+        skelo.write("script.yaml", json.dumps({"tests": [{**case, "expect": {"outputs": expected}}]}))
+        held = skelo("test", file, "--script", "script.yaml")
+        assert held.code == 0, held.out + held.err
+    steps = json.loads((skelo.folder / "plan.json").read_text())["steps"]
+    assert [step["op"] for step in steps] == ["verify", "ask_human", "route_expert", "transform", "emit"]
+    assert steps[1]["args"]["request"] == {"message": "Say it, {{ please }}.", "details": {"seen": "var:check"}}
+
+
 def test_a_file_in_its_own_form_is_left_alone(skelo: Skelo) -> None:
     skelo.write("chain.yaml", BLOCKS)
     done = skelo("convert", "chain.yaml", "--to", "blocks", "--json")

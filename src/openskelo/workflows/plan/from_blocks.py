@@ -14,6 +14,7 @@ from openskelo.workflows import source
 from openskelo.workflows.plan import convert
 
 _RESULT = "result"
+_STEP = "builtin:step"
 _MODEL = ("temperature", "top_p", "seed", "stop", "system")
 
 
@@ -59,7 +60,11 @@ def _step(workflow: definition.Workflow, node: definition.Node) -> JsonObject:
     _check(node)
     match node.mode:
         case "ai":
-            return _expert(node)
+            return _expert(workflow, node)
+        case "approval":
+            return _question(workflow, node)
+        case "deterministic" if node.handler == _STEP:
+            return _own_step(workflow, node)
         case "deterministic" if node.handler == "builtin:transform" and "template" not in node.config:
             texts = cast("Mapping[str, str]", node.config.get("map") or {})
             parts = [f"{json.dumps(name)}: {_rewritten(workflow, node, text)}" for name, text in texts.items()]
@@ -83,7 +88,49 @@ def _check(node: definition.Node) -> None:
             raise convert.Stuck(node.key, f"it has {what}, which a step cannot say")
 
 
-def _expert(node: definition.Node) -> JsonObject:
+def _question(workflow: definition.Workflow, node: definition.Node) -> JsonObject:
+    asked = cast("definition.Approval", node.approval)
+    if asked.on_deny != "end" or asked.on_timeout != "deny":
+        raise convert.Stuck(node.key, "a plan ends when a question is denied or nobody answers")
+    message = asked.prompt.replace("\\{{", "")
+    if "{{" in message:
+        raise convert.Stuck(node.key, "its prompt is a template")
+    needed = asked.form.get("required")
+    fields = set(map(str, needed if isinstance(needed, list) else ()))
+    other = [port.name for port in node.outputs if port.name not in fields]
+    if other:
+        raise convert.Stuck(node.key, f"its output {other[0]!r} is no answer that has to be given")
+    shown: dict[str, Json] = {name: _ref(workflow, node, name) for name in node.bindings}
+    if twice := sorted(shown.keys() & cast("JsonObject", asked.form.get("properties") or {}).keys()):
+        raise convert.Stuck(node.key, f"its input {twice[0]!r} is also an answer, which a question does not suggest")
+    request: dict[str, Json] = {"message": asked.prompt.replace("\\{{", "{{")}
+    args: dict[str, Json] = {"request": {**request, "details": shown} if shown else request, "answer": asked.form}
+    if asked.timeout_ms is not None:
+        args["timeout_ms"] = asked.timeout_ms
+    if asked.approvers:
+        args["approvers"] = list[Json](asked.approvers)
+    return _plan_step(node.key, "ask_human", args, node.key)
+
+
+def _own_step(workflow: definition.Workflow, node: definition.Node) -> JsonObject:
+    """A block that does the work of a step is that step; its one output is the step's value."""
+    op, args = str(node.config["op"]), cast("JsonObject", node.config["args"])
+    ports = cast("Mapping[str, str]", node.config.get("refs") or {})
+    if refs.LITERAL in json.dumps(args):
+        raise convert.Stuck(node.key, "its arguments have a text that is no ref")
+
+    def value_of(ref: refs.Ref) -> str:
+        port = ports.get(ref.root, ref.name)
+        if port not in node.bindings:
+            raise convert.Stuck(node.key, f"nothing is bound to its input {port!r}")
+        path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in ref.path)
+        return _ref(workflow, node, port) + path
+
+    step = _plan_step(node.key, op, refs.replace(op, args, value_of), node.key)
+    return step if node.timeout_ms is None else {**step, "timeout_ms": node.timeout_ms}
+
+
+def _expert(workflow: definition.Workflow, node: definition.Node) -> JsonObject:
     prompt = node.config.get("prompt")
     if isinstance(prompt, str) and "{{" in prompt:
         raise convert.Stuck(node.key, "its prompt is a template")
@@ -93,7 +140,9 @@ def _expert(node: definition.Node) -> JsonObject:
     name = node.config.get("expert") or (first.get("expert") if isinstance(first, Mapping) else None)
     if not isinstance(name, str):
         raise convert.Stuck(node.key, "it names no expert")
-    given: dict[str, Json] = {port.name: _ref(node, port.name) for port in node.inputs if port.name in node.bindings}
+    given: dict[str, Json] = {
+        port.name: _ref(workflow, node, port.name) for port in node.inputs if port.name in node.bindings
+    }
     task: dict[str, Json] = {} if prompt is None else {"task": _kept(prompt)}
     args: dict[str, Json] = {"expert_id": name, "input": {**task, "inputs": given}}
     args["output_schema"] = {
@@ -117,11 +166,18 @@ def _plan_step(key: str, op: str, args: JsonObject, save_as: str) -> JsonObject:
     return {"id": key, "op": op, "args": args, "save_as": save_as}
 
 
-def _ref(node: definition.Node, port: str) -> str:
+def _ref(workflow: definition.Workflow, node: definition.Node, port: str) -> str:
     binding = node.bindings[port]
     if binding.transform is not None:
         raise convert.Stuck(node.key, f"the edge into {port!r} has a transform")
-    return f"var:{binding.node}.{binding.port}" if binding.node else f"input:{binding.port}"
+    if not binding.node:
+        return f"input:{binding.port}"
+    return f"var:{binding.node}{_part(workflow, binding.node, binding.port)}"
+
+
+def _part(workflow: definition.Workflow, key: str, port: str) -> str:
+    """Where an output stands in the value of its block's step."""
+    return "" if workflow.nodes[key].handler == _STEP else f".{port}"
 
 
 def _rewritten(workflow: definition.Workflow, node: definition.Node, text: str) -> str:
@@ -139,7 +195,9 @@ def _rewritten(workflow: definition.Workflow, node: definition.Node, text: str) 
 
 
 def _cel(workflow: definition.Workflow, binding: definition.Binding) -> str:
-    text = f"var.{binding.node}.{binding.port}" if binding.node else f"input.{binding.port}"
+    text = f"input.{binding.port}"
+    if binding.node:
+        text = f"var.{binding.node}{_part(workflow, binding.node, binding.port)}"
     if "-" in text:
         raise convert.Stuck(binding.node or next(iter(workflow.nodes)), "an expression cannot write a name with a -")
     if binding.transform is not None:

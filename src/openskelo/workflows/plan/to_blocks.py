@@ -14,7 +14,7 @@ from typing import cast
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.values import plan_expression, refs
-from openskelo.workflows import source
+from openskelo.workflows import approvals, source
 from openskelo.workflows.plan import conditions, convert, flow
 
 #: The one output of a block that was a step.
@@ -149,11 +149,12 @@ class _Writer:
         rules: dict[str, Json] = {"prompt": asked.prompt, "form": asked.form, "on_deny": "end"}
         if asked.approvers:
             rules["approvers"] = list[Json](asked.approvers)
-        if asked.timeout_ms is not None:
-            rules["timeout_ms"] = asked.timeout_ms
+        rules["timeout_ms"] = asked.timeout_ms  # none waits for ever, which is not what an approval does by itself
         approval: dict[str, Json] = {"id": f"{key}_asked", "mode": "approval", "inputs": shown, "approval": rules}
         when = self._when(key, question := _Ports())
         approval["inputs"] = given = {**question.inputs, **shown}
+        if own := sorted(approvals.VERDICT.keys() & set(fields)):
+            raise convert.Stuck(key, f"{own[0]!r} is what an approval itself says")
         if twice := sorted(given.keys() & set(fields)):
             raise convert.Stuck(key, f"an approval would suggest its input {twice[0]!r} as an answer")
         after = [one for one in dict.fromkeys((self._first, self._previous)) if one is not None]
