@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Generator
 from pathlib import Path
+from typing import cast
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -31,11 +32,19 @@ MANY: dict[str, Json] = {
 }
 
 
+def _estimated() -> dict[str, Json]:
+    """The article, with what each question to a model is expected to take."""
+    expected: Json = {"tokens": 30, "cost_usd": 0.008, "duration_sec": 1}
+    blocks = cast("list[dict[str, Json]]", studio.ARTICLE["blocks"])
+    return {**studio.ARTICLE, "blocks": [one | {"estimate": expected} if "prompt" in one else one for one in blocks]}
+
+
 @pytest.fixture(scope="module")
 def newsroom(tmp_path_factory: pytest.TempPathFactory) -> Generator[sites.Site]:
     with studio.model() as speaker:
         made = studio.make(tmp_path_factory.mktemp("newsroom"), speaker)
         made.write("many.yaml", MANY)
+        made.write("article.yaml", _estimated())
         made.start()
         yield made
         made.stop()
@@ -59,8 +68,8 @@ def test_the_timeline_has_models_code_people_and_waiting_apart(
     expect(rows.filter(has_text="Outline").locator(".timeline-end-failed")).to_have_count(1)
     expect(rows.filter(has_text="Editor reads it").locator(".timeline-bar.timeline-human")).to_have_count(1)
     expect(rows.filter(has_text="Gather notes").locator(".timeline-bar.timeline-tool")).to_have_count(1)
-    axe.check(page)
     page.screenshot(path=images / "timeline.png")
+    axe.check(page)
     page.get_by_role("button", name="Zoom in").click()
     expect(page.get_by_text("2×")).to_be_visible()
     rows.filter(has_text="Outline").get_by_role("link").click()
@@ -75,8 +84,9 @@ def test_costs_are_shown_by_mode_model_and_node(page: Page, newsroom: sites.Site
     expect(page.get_by_role("group", name="By node").get_by_role("row", name="Outline")).to_be_visible()
     total = newsroom.run(article)["usage"]
     expect(page.locator(".tile", has_text="Tokens")).to_contain_text(str(total["totalTokens"]))
-    axe.check(page)
     page.screenshot(path=images / "costs.png")
+    expect(page.locator(".tile", has_text="Cost")).to_contain_text("expected $0.0240")
+    axe.check(page)
 
 
 def test_events_are_searched_and_each_has_an_address(

@@ -10,7 +10,7 @@ from openskelo.kernel.json import Json, JsonObject
 from openskelo.server import views
 
 
-async def of(shown: views.Views, closed: Sequence[tuple[str, str]]) -> list[Json]:
+async def of(shown: views.Views, closed: Sequence[tuple[str, str]]) -> list[JsonObject]:
     """The documents of these (approval id, run id), in their order; what a pruned run asked is not told any more."""
     by_run: dict[str, dict[str, JsonObject]] = {}
     for _, run_id in closed:

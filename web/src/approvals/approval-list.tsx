@@ -8,7 +8,7 @@ import { all } from "../live/streams";
 import { useStore } from "../live/use-store";
 import { relative } from "../model/amounts";
 import type { AllState } from "../model/all-store";
-import { headline, kindWord } from "../model/questions";
+import { headline, kindWord, remainder } from "../model/questions";
 import { StatusBadge } from "../ui/badge";
 import { Expiry } from "./question";
 
@@ -32,6 +32,7 @@ export function ApprovalList({ listed, shown }: { listed: readonly Approval[]; s
             data-approval={one.id}
           >
             <span className="inbox-title">{headline(one)}</span>
+            <Excerpt text={remainder(one)} />
             <span className="inbox-meta muted small">
               {runs.get(one.runId)?.name ?? one.runId.slice(0, 8)} · {one.node}
               {one.requestedAt !== null && ` · ${relative(one.requestedAt, now)}`}
@@ -45,4 +46,8 @@ export function ApprovalList({ listed, shown }: { listed: readonly Approval[]; s
       ))}
     </ul>
   );
+}
+
+function Excerpt({ text }: { text: string }) {
+  return text === "" ? null : <span className="inbox-excerpt small">{text.slice(0, 200)}</span>;
 }

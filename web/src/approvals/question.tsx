@@ -5,7 +5,7 @@ import type { Approval } from "../api/types";
 import { useRunPart } from "../live/hooks";
 import { useNow } from "../live/use-now";
 import { countdown, moment, relative } from "../model/amounts";
-import { headline, kindWord } from "../model/questions";
+import { headline, kindWord, remainder } from "../model/questions";
 import type { RunState } from "../model/run-store";
 import { StatusBadge } from "../ui/badge";
 import { Icon } from "../ui/icon";
@@ -31,11 +31,10 @@ export function Question({ approval }: { approval: Approval }) {
 
 /** The first line as a headline, what follows as text. */
 export function Prompt({ approval }: { approval: Approval }) {
-  const first = headline(approval);
-  const rest = approval.prompt.slice(approval.prompt.indexOf(first) + first.length).trim();
+  const rest = remainder(approval);
   return (
     <div>
-      <h2 className="question-prompt">{first}</h2>
+      <h2 className="question-prompt">{headline(approval)}</h2>
       {rest !== "" && <div className="question-text">{rest}</div>}
     </div>
   );

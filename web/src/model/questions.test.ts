@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Approval } from "../api/types";
-import { answerWord, editable, headline, inOrder, isDiff } from "./questions";
+import { answerWord, editable, headline, inOrder, isDiff, remainder } from "./questions";
 
 const approval = (more: Partial<Approval>) =>
   ({ id: "a", kind: "approval", form: {}, tool: { id: "t", name: "approval", args: {} }, ...more }) as Approval;
@@ -22,7 +22,8 @@ test("what expires soonest comes first", () => {
 
 test("a question has a headline, and a diff is known by its hunks", () => {
   expect(headline({ prompt: "\n  Publish?  \nmore", node: "ask" })).toBe("Publish?");
-  expect(headline({ prompt: "", node: "ask" })).toBe("ask");
+  expect(remainder({ prompt: "\n  Publish?  \nmore", node: "ask" })).toBe("more");
+  expect([headline({ prompt: "", node: "ask" }), remainder({ prompt: "", node: "ask" })]).toEqual(["ask", ""]);
   expect(isDiff("--- a\n+++ b\n@@ -1 +1,2 @@\n-x\n+y")).toBe(true);
   expect(isDiff("--- a list\n- x\n+ y")).toBe(false);
 });

@@ -69,6 +69,12 @@ export function headline(approval: Pick<Approval, "prompt" | "node">): string {
   return line?.trim() ?? approval.node;
 }
 
+/** What the question says after its first line; "" when that is all. */
+export function remainder(approval: Pick<Approval, "prompt" | "node">): string {
+  const first = headline(approval);
+  return approval.prompt.slice(approval.prompt.indexOf(first) + first.length).trim();
+}
+
 /** Whether a text is a unified diff, to be shown as one. */
 export function isDiff(text: string): boolean {
   return /^@@ -\d+(,\d+)? \+\d+(,\d+)? @@/m.test(text) && /^(---|\+\+\+|diff --git) /m.test(text);

@@ -104,7 +104,7 @@ interface AgainstProps {
 /** Where the amount lies between the least and the most that was expected. */
 function Against({ used, range, pick, show }: AgainstProps) {
   const [least, likely, most] = [pick(range.minimum), pick(range.expected), pick(range.worst)];
-  if (most === 0 && used > 0) return <span className="muted small">nothing to expect was known</span>;
+  if (most === 0) return <span className="muted small">no estimate</span>;
   const end = Math.max(most, used) || 1;
   return (
     <div className="against">
@@ -113,10 +113,10 @@ function Against({ used, range, pick, show }: AgainstProps) {
           className={used > most ? "against-used against-over" : "against-used"}
           style={{ width: `${(100 * used) / end}%` }}
         />
-        <span className="against-mark" style={{ left: `${(100 * likely) / end}%` }} />
+        {likely > 0 && <span className="against-mark" style={{ left: `${(100 * likely) / end}%` }} />}
       </div>
       <span className="muted small number">
-        expected {show(likely)} ({show(least)} to {show(most)})
+        {likely === 0 ? `at most ${show(most)}` : `expected ${show(likely)} (${show(least)} to ${show(most)})`}
       </span>
     </div>
   );
