@@ -1,6 +1,6 @@
 /** What can be done with a run: pause, resume, cancel, do a failed node again, fork, compare. */
 import { useState } from "react";
-import { cancelRun, forkRun, pauseRun, resumeRun } from "../api/client";
+import { cancelRun, changeRun, forkRun, pauseRun, resumeRun } from "../api/client";
 import type { Run } from "../api/types";
 import { paths } from "../app/paths";
 import { navigate } from "../app/router";
@@ -18,11 +18,13 @@ import "./acting.css";
 /** What of a run the buttons depend on. */
 function standingOf({ run }: RunState) {
   if (run === null) return null;
+  const live = run.kind === "graph";
   return {
     ended: run.ending !== null,
-    stopped: run.pauseReason !== null || (run.status === "paused" && Object.keys(run.approvals).length === 0),
+    // A live graph that waits for messages is not held by anybody.
+    stopped: run.pauseReason !== null || (!live && run.status === "paused" && Object.keys(run.approvals).length === 0),
     failedNode: failedNode(run),
-    live: run.kind === "graph",
+    live,
   };
 }
 
@@ -69,6 +71,11 @@ export function RunActions({ id }: { id: string }) {
       {!standing.ended && !standing.stopped && (
         <Button busy={busy} onClick={() => void order(() => pauseRun(id), "Nothing new starts.")}>
           <Icon name="pause" size={14} /> Pause
+        </Button>
+      )}
+      {standing.live && !standing.ended && (
+        <Button busy={busy} onClick={() => void order(() => changeRun(id, { status: "completed" }), "Completed.")}>
+          <Icon name="check" size={14} /> Complete
         </Button>
       )}
       {!standing.live && (
