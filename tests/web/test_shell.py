@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from openskelo.server import tokens
 from tests.web import axe
 from tests.web import site as sites
 from tests.web.site import Site
@@ -103,6 +104,31 @@ def test_who_has_a_token_logs_in_comes_back_and_may_do_things(tmp_path: Path, pa
         page.get_by_role("button", name="Log in").click()
         expect(page).to_have_url(f"{own.url}/start")
         page.get_by_role("button", name="Log out").click()
+        expect(page).to_have_url(f"{own.url}/login")
+    finally:
+        own.stop()
+
+
+def test_who_may_only_look_is_told_so_and_a_session_that_is_over_leads_to_the_login(
+    tmp_path: Path, page: Page, noise: list[str]
+) -> None:
+    noise.append("WebSocket|401|ERR_CONNECTION_REFUSED")
+    own = sites.make(tmp_path)
+    own.arguments = ("--require-token",)
+    known = tokens.Tokens(tmp_path / ".skelo" / "tokens.json")
+    token = known.add("vera", "viewer")
+    own.start()
+    try:
+        page.goto(own.url)
+        page.get_by_label("Token").fill(token)
+        page.get_by_role("button", name="Log in").click()
+        expect(page.get_by_text("vera")).to_be_visible()
+        page.goto(f"{own.url}/start/each.yaml")
+        expect(page.get_by_text("You may look at runs, not start them")).to_be_visible()
+        expect(page.get_by_role("button", name="Start run")).to_be_disabled()
+        page.context.clear_cookies()
+        own.stop()
+        own.start()
         expect(page).to_have_url(f"{own.url}/login")
     finally:
         own.stop()

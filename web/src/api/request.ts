@@ -1,5 +1,5 @@
 /** One request to the server: same origin, JSON in and out, the session's token on changes, refusals as errors. */
-import { refusalFrom, unreachable } from "./refusal";
+import { Refusal, refusalFrom, unreachable } from "./refusal";
 import type { Session } from "./types";
 
 export type Method = "GET" | "POST" | "PATCH" | "DELETE";
@@ -34,6 +34,23 @@ export async function request<T>(method: Method, path: string, options: Options 
 
 /** The answer itself, for bodies that are not JSON. */
 export async function send(method: Method, path: string, options: Options = {}): Promise<Response> {
+  try {
+    return await sendOnce(method, path, options);
+  } catch (error) {
+    // Somebody has logged in anew in another tab: what this one knows of the session is old.
+    if (!(error instanceof Refusal) || error.code !== "CSRF_TOKEN") throw error;
+    session = null;
+    return sendOnce(method, path, options);
+  }
+}
+
+/** Whether the session is still one; leads to the login page if it is not. */
+export async function checkSession(): Promise<void> {
+  session = null;
+  await getSession();
+}
+
+async function sendOnce(method: Method, path: string, options: Options): Promise<Response> {
   const headers: Record<string, string> = {};
   if (options.body !== undefined) headers["content-type"] = "application/json";
   if (options.idempotencyKey !== undefined) headers["idempotency-key"] = options.idempotencyKey;

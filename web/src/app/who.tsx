@@ -1,14 +1,12 @@
 /** Who is here, and the way out where somebody has logged in. */
-import { getSession, logOut } from "../api/request";
-import { useAsked } from "../live/use-asked";
+import { logOut } from "../api/request";
+import { useSession } from "../live/use-session";
 import { IconButton } from "../ui/button";
 import { Icon } from "../ui/icon";
 import { failed } from "../ui/toasts";
 
-const ask = () => getSession();
-
 export function Who() {
-  const { value } = useAsked(ask);
+  const value = useSession();
   if (value === null) return null;
   return (
     <span className="who">

@@ -1,6 +1,6 @@
 /** The streams that are open: one of all runs for as long as the page is, one for each run that is looked at. */
 import { listApprovals } from "../api/client";
-import { askToLogIn, getSession } from "../api/request";
+import { checkSession } from "../api/request";
 import { Stream, type StreamState } from "../api/stream";
 import type { Approval, Event } from "../api/types";
 import { AllStore } from "../model/all-store";
@@ -10,6 +10,8 @@ import { RunStore } from "../model/run-store";
 
 /** A run that nobody looks at any more is followed for a while: people go back. */
 const LINGER_MS = 5_000;
+
+const REFUSED_MS = 2_000;
 
 interface Followed {
   store: RunStore;
@@ -25,6 +27,8 @@ export const connection = new Cell<StreamState>("connecting");
 
 const runs = new Map<string, Followed>();
 let everything: Stream | null = null;
+/** How often in a row the stream of all runs did not come about. */
+let failures = 0;
 
 /** Begin to follow all runs; the app does so once. */
 export function begin(): void {
@@ -77,7 +81,23 @@ function linger(runId: string, found: Followed): void {
 
 function watch(state: StreamState): void {
   connection.set(state);
-  if (state === "refused") getSession().catch(askToLogIn);
+  if (state === "live") failures = 0;
+  else if (state === "waiting") failures += 1;
+  if (state === "refused") setTimeout(() => void readmit(), REFUSED_MS);
+  else if (state === "waiting" && failures > 1) void readmit();
+}
+
+/**
+ * The stream does not come about: who is not logged in any more is led to the login page, everybody else tries again.
+ * A browser does not say why a socket was refused, so the session is asked for.
+ */
+async function readmit(): Promise<void> {
+  try {
+    await checkSession();
+    if (connection.get() === "refused") comeBack();
+  } catch (error) {
+    console.info("the session cannot be asked for; the stream goes on trying", error);
+  }
 }
 
 /** All pages of open approvals; those that are asked while the pages come are not lost. */

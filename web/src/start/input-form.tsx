@@ -7,6 +7,7 @@ import { problemOf } from "../api/refusal";
 import type { Problem, StartBody } from "../api/types";
 import { paths } from "../app/paths";
 import { navigate } from "../app/router";
+import { useMay } from "../live/use-session";
 import { check, type FieldProblem, initial, type Schema } from "../model/form";
 import { Button } from "../ui/button";
 import { Icon } from "../ui/icon";
@@ -21,6 +22,7 @@ export function InputForm({ path, inputs, headingId }: { path: string; inputs: r
   const [tried, setTried] = useState(false);
   const [starting, setStarting] = useState(false);
   const [refused, setRefused] = useState<Problem | null>(null);
+  const mayStart = useMay("operator");
   const wrong = tried ? [...check(schema, value), ...refusedFields(refused)] : [];
 
   const start = async (event: FormEvent) => {
@@ -63,10 +65,11 @@ export function InputForm({ path, inputs, headingId }: { path: string; inputs: r
         />
       </fieldset>
       {refused !== null && <ProblemBox problem={refused} />}
-      <Button type="submit" look="primary" busy={starting} className="start-go">
+      <Button type="submit" look="primary" busy={starting} disabled={!mayStart} className="start-go">
         <Icon name="start" size={14} />
         Start run
       </Button>
+      {!mayStart && <p className="muted small">You may look at runs, not start them: that takes the role operator.</p>}
     </form>
   );
 }
