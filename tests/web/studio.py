@@ -18,7 +18,7 @@ from openskelo.kernel.json import Json
 from tests.providers.servers import openai_chat
 from tests.web import site as sites
 
-#: What the model says, by a word in the prompt: the first time, and from then on.
+#: What the model says, by a word in the prompt: at first, and once it was told that an answer was refused.
 ANSWERS: dict[str, tuple[str, ...]] = {
     "Outline": (
         'Sure! Here is the outline: {"points": "roofs"}',
@@ -26,12 +26,32 @@ ANSWERS: dict[str, tuple[str, ...]] = {
     ),
     "Draft": (
         '{"text": "Bees like roofs."}',
-        '{"text": "City bees have moved up. Flat roofs are warm, dry and quiet, and a pot of lavender within reach feeds '
-        'a colony until October. Whoever has a balcony can help: plant what flowers late, and leave the walls alone."}',
+        '{"text": "City bees have moved up. Flat roofs are warm, dry and quiet, and a pot of lavender within reach '
+        'feeds a colony until October. Whoever has a balcony can help: plant what flowers late, and leave walls be."}',
     ),
     "Headline": ('{"headline": "The bees upstairs"}',),
 }
 
+#: A change of a file, as `git diff` would tell it.
+PATCH = "\n".join(
+    (
+        "--- a/press/page.py",
+        "+++ b/press/page.py",
+        "@@ -1,8 +1,9 @@",
+        " import press",
+        " ",
+        " ",
+        " def page(text: str) -> str:",
+        "-    # one column is enough",
+        "-    return press.set(text, columns=1)",
+        '+    """The text in two columns."""',
+        "+    return press.set(text, columns=2, leading=1.4)",
+        " ",
+        " WIDTH = 72",
+        "+MARGIN = 4",
+        "",
+    )
+)
 HANDLERS = '''"""Code of the newsroom."""
 
 import time
@@ -55,22 +75,7 @@ def broken(ctx):
     raise RuntimeError("the press is out of ink")
 
 
-PATCH = """--- a/press/page.py
-+++ b/press/page.py
-@@ -1,9 +1,10 @@
- import press
- 
- 
- def page(text: str) -> str:
--    # one column is enough
--    return press.set(text, columns=1)
-+    \\"\\"\\"The text in two columns.\\"\\"\\"
-+    return press.set(text, columns=2, leading=1.4)
- 
- 
- WIDTH = 72
-+MARGIN = 4
-"""
+PATCH = __PATCH__
 '''
 
 TEXT: Json = {"type": "string"}
@@ -240,15 +245,22 @@ def wide(count: int) -> dict[str, Json]:
     return {"name": "wide", "inputs": {"text": {"type": "string", "default": "a"}}, "blocks": blocks}
 
 
+#: A plan that goes back to its beginning until its draft has what it needs; a person is asked what to do.
 PLAN: dict[str, Json] = {
     "plan_id": "proof",
-    "inputs": {"topic": "bees"},
+    "budgets": {"max_steps": 20},
     "variables": {"draft": {"title": "Bees"}},
     "steps": [
-        {"id": "look", "op": "verify", "args": {"checker_id": "json_schema", "input_ref": "var:draft"}, "save_as": "v"},
+        {
+            "id": "look",
+            "op": "verify",
+            "args": {"checker_id": "json_schema", "input_ref": "var:draft", "schema": {"required": ["text"]}},
+            "save_as": "v",
+        },
         {"id": "good", "op": "branch", "args": {"cond": {"ok": "var:v.ok"}, "then": "done", "else": "ask"}},
         {"id": "done", "op": "emit", "args": {"result_ref": "var:draft", "status": "ok"}},
         {"id": "ask", "op": "ask_human", "args": {"request": {"kind": "needs_context", "message": "What now?"}}},
+        {"id": "back", "op": "branch", "args": {"cond": {"ok": "var:v.ok"}, "then": "done", "else": "look"}},
     ],
     "outputs": {"result_ref": "var:draft"},
 }
@@ -261,18 +273,13 @@ class Model:
     url: str = ""
     pause: float = 0.0
     held: threading.Event = field(default_factory=threading.Event)
-    said: dict[str, int] = field(default_factory=dict[str, int])
-    lock: threading.Lock = field(default_factory=threading.Lock)
 
     def answer(self, asked: str) -> str:
-        """What to say to this prompt; the last answer stays."""
+        """What to say to this conversation."""
         word = next((word for word in ANSWERS if f"{word} " in asked), None)
         if word is None:
             return "{}"
-        with self.lock:
-            turn = self.said.get(word, 0)
-            self.said[word] = turn + 1
-        return ANSWERS[word][min(turn, len(ANSWERS[word]) - 1)]
+        return ANSWERS[word][-1 if "refused" in asked else 0]
 
 
 @contextlib.contextmanager
@@ -284,7 +291,7 @@ def model() -> Generator[Model]:
     class Handler(server.BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-            asked = str(body["messages"][1]["content"])
+            asked = "\n".join(str(message["content"]) for message in body["messages"])
             self.send_response(200)
             self.send_header("content-type", "text/event-stream")
             self.end_headers()
@@ -297,8 +304,8 @@ def model() -> Generator[Model]:
                     self.wfile.flush()
                     time.sleep(made.pause)
 
-        def log_message(self, format: str, *args: object) -> None:
-            pass
+        def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
+            """Nobody reads it."""
 
     with server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as listening:
         made.url = f"http://127.0.0.1:{listening.server_port}/v1"
@@ -326,7 +333,7 @@ def make(root: Path, speaker: Model) -> sites.Site:
         "experts": {"writer": {"provider": "model", "max_tokens": 300, "system": "You write plain English."}},
     }
     (root / "skelo.yaml").write_text(yaml.safe_dump(project))
-    (root / "handlers.py").write_text(HANDLERS)
+    (root / "handlers.py").write_text(HANDLERS.replace("__PATCH__", repr(PATCH)))
     site = sites.Site(root=root, env={"NEWSROOM_KEY": "none"})
     site.write("article.yaml", ARTICLE)
     site.write("check.yaml", CHECK)

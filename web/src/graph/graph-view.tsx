@@ -41,7 +41,7 @@ function Drawn({ id, graph, selected }: { id: string; graph: Graph; selected: st
   const [pulses] = useState(() => new PulseStore());
   const folds = useFolds(graph);
   const shape = useMemo(() => shapeOf(graph, folds.closed, folds.open), [graph, folds.closed, folds.open]);
-  const laid = useLayout(shape, kind === "plan" ? "DOWN" : "RIGHT");
+  const laid = useLayout(shape, kind === "plan" || isNarrow() ? "DOWN" : "RIGHT");
   const view = useView(id, folds.toggle);
   const path = useRunPart(id, pathIn, samePath);
   const state = useViewState(view, selected, path);
@@ -69,6 +69,11 @@ function Drawn({ id, graph, selected }: { id: string; graph: Graph; selected: st
       </div>
     </GraphProvider>
   );
+}
+
+/** On a phone there is more room below than beside. */
+function isNarrow(): boolean {
+  return window.innerWidth < 768;
 }
 
 function togglePath(show: boolean): void {

@@ -2,7 +2,7 @@
 import { memo, useCallback, useMemo } from "react";
 import { useRunPart } from "../live/hooks";
 import { useStore } from "../live/use-store";
-import { type Layout, pathOf, type Way } from "../model/graph/elk";
+import { labelAt, type Layout, pathOf, type Point, type Way } from "../model/graph/elk";
 import type { Shape, ShapeEdge } from "../model/graph/shape";
 import { type LineState, lineState } from "../model/graph/standing";
 import type { RunState } from "../model/run-store";
@@ -17,33 +17,51 @@ interface Props {
 
 export const Lines = memo(function Lines({ shape, layout, pulses }: Props) {
   return (
-    <svg className="graph-lines" aria-hidden="true">
-      <defs>
-        {(["ahead", "flowing", "gone", "failed"] as const).map((state) => (
-          <marker
-            key={state}
-            id={`arrow-${state}`}
-            viewBox="0 0 8 8"
-            refX="7"
-            refY="4"
-            markerWidth="7"
-            markerHeight="7"
-            orient="auto-start-reverse"
-          >
-            <path d="M1 1 7 4 1 7" className={`arrow arrow-${state}`} />
-          </marker>
-        ))}
-      </defs>
-      {shape.edges.map((edge) => {
-        const way = layout.ways.get(edge.id);
-        return way === undefined ? null : <Line key={edge.id} edge={edge} way={way} pulses={pulses} />;
-      })}
-    </svg>
+    <>
+      <svg className="graph-lines" aria-hidden="true">
+        <defs>
+          {(["ahead", "flowing", "gone", "failed"] as const).map((state) => (
+            <marker
+              key={state}
+              id={`arrow-${state}`}
+              viewBox="0 0 8 8"
+              refX="7"
+              refY="4"
+              markerWidth="7"
+              markerHeight="7"
+              orient="auto-start-reverse"
+            >
+              <path d="M1 1 7 4 1 7" className={`arrow arrow-${state}`} />
+            </marker>
+          ))}
+        </defs>
+        {shape.edges.map((edge) => {
+          const way = layout.ways.get(edge.id);
+          return way === undefined ? null : <Line key={edge.id} edge={edge} way={way} pulses={pulses} />;
+        })}
+      </svg>
+      {shape.edges.filter(isLabelled).map((edge) => (
+        <Label key={edge.id} edge={edge} at={labelAt(layout.ways.get(edge.id) ?? [])} />
+      ))}
+    </>
   );
 });
 
+/** Jumps say why they are taken; those to the next step need not. */
+const isLabelled = (edge: ShapeEdge) => edge.kind === "jump" && edge.label !== "next";
+
+function Label({ edge, at }: { edge: ShapeEdge; at: Point | null }) {
+  if (at === null) return null;
+  const place = { transform: `translate(${at.x}px, ${at.y}px) translate(-50%, -50%)` };
+  return (
+    <span className="line-label" style={place}>
+      {edge.label}
+    </span>
+  );
+}
+
 const Line = memo(function Line({ edge, way, pulses }: { edge: ShapeEdge; way: Way; pulses: PulseStore }) {
-  const path = useMemo(() => pathOf(way.points), [way]);
+  const path = useMemo(() => pathOf(way), [way]);
   const state = useLineState(edge);
   const onPath = useOnPath(edge);
   const pulse = useStore(
@@ -56,11 +74,6 @@ const Line = memo(function Line({ edge, way, pulses }: { edge: ShapeEdge; way: W
       <path d={path} className="line-path" markerEnd={`url(#arrow-${look})`}>
         <title>{edge.label}</title>
       </path>
-      {edge.kind === "jump" && way.label !== null && (
-        <text x={way.label.x} y={way.label.y} className="line-label">
-          {edge.label}
-        </text>
-      )}
       {pulse > 0 && <Pulse key={pulse} path={path} />}
     </g>
   );

@@ -13,11 +13,8 @@ export interface Point {
   y: number;
 }
 
-export interface Way {
-  points: readonly Point[];
-  /** Where the label of a jump has room. */
-  label: Point | null;
-}
+/** Where a line goes, from its source on. */
+export type Way = readonly Point[];
 
 export interface Layout {
   boxes: ReadonlyMap<string, Box>;
@@ -41,7 +38,6 @@ export interface ElkEdge {
   id: string;
   sources: string[];
   targets: string[];
-  labels?: { text: string; width: number; height: number; x?: number; y?: number }[];
   sections?: { id: string; startPoint: Point; endPoint: Point; bendPoints?: Point[] }[];
 }
 
@@ -88,22 +84,20 @@ function optionsFor(direction: Direction, shape: Shape): Record<string, string> 
     "elk.json.shapeCoords": "ROOT",
     "elk.json.edgeCoords": "ROOT",
     "elk.layered.considerModelOrder.strategy": "NODES_AND_EDGES",
+    "elk.layered.cycleBreaking.strategy": "MODEL_ORDER",
     "elk.layered.nodePlacement.strategy": large ? "BRANDES_KOEPF" : "NETWORK_SIMPLEX",
     "elk.layered.thoroughness": large ? "1" : "7",
-    "elk.layered.spacing.nodeNodeBetweenLayers": "52",
+    "elk.layered.spacing.nodeNodeBetweenLayers": direction === "DOWN" ? "60" : "52",
     "elk.layered.spacing.edgeNodeBetweenLayers": "22",
     "elk.spacing.nodeNode": "28",
     "elk.spacing.edgeNode": "20",
     "elk.spacing.edgeEdge": "14",
     "elk.spacing.componentComponent": "56",
-    "elk.spacing.edgeLabel": "4",
   };
 }
 
 function elkEdge(edge: ShapeEdge): ElkEdge {
-  const found: ElkEdge = { id: edge.id, sources: [edge.from], targets: [edge.to] };
-  if (edge.kind === "jump") found.labels = [{ text: edge.label, width: 8 + edge.label.length * 7, height: 18 }];
-  return found;
+  return { id: edge.id, sources: [edge.from], targets: [edge.to] };
 }
 
 export function layoutOf(answer: ElkNode): Layout {
@@ -120,13 +114,16 @@ export function layoutOf(answer: ElkNode): Layout {
 }
 
 function wayOf(edge: ElkEdge): Way {
-  const points = (edge.sections ?? []).flatMap((part) => [part.startPoint, ...(part.bendPoints ?? []), part.endPoint]);
-  const label = edge.labels?.[0];
-  const room = label?.x === undefined || label.y === undefined ? null : label;
-  return {
-    points,
-    label: room === null ? null : { x: (room.x ?? 0) + room.width / 2, y: (room.y ?? 0) + room.height / 2 },
-  };
+  return (edge.sections ?? []).flatMap((part) => [part.startPoint, ...(part.bendPoints ?? []), part.endPoint]);
+}
+
+/** How far from its source a line is labelled. */
+const LABELLED_AT = 20;
+
+/** Where the label of a jump stands: on the line, close to where it leaves. */
+export function labelAt(way: Way): Point | null {
+  const [first, second] = way;
+  return first === undefined || second === undefined ? null : toward(first, second, LABELLED_AT);
 }
 
 /** An SVG path along the points, with round corners. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Edge, Node, Run } from "../../api/types";
-import { elkGraph, layoutOf, pathOf } from "./elk";
+import { elkGraph, labelAt, layoutOf, pathOf } from "./elk";
 import { failedPath } from "./failed-path";
 import { groupsOf, sameGraph, shapeOf } from "./shape";
 import { lineState, standingOf } from "./standing";
@@ -132,7 +132,6 @@ describe("the layout", () => {
           sources: ["s"],
           targets: ["x"],
           sections: [section],
-          labels: [{ text: "then", x: 10, y: 10, width: 20, height: 10 }],
         },
       ],
     };
@@ -141,8 +140,9 @@ describe("the layout", () => {
       ["s", { x: 1, y: 2, width: 3, height: 4 }],
       ["x", { x: 5, y: 6, width: 7, height: 8 }],
     ]);
-    expect(layout.ways.get("e")?.label).toEqual({ x: 20, y: 15 });
-    expect(pathOf(layout.ways.get("e")?.points ?? [])).toBe("M0 0L12 0Q20 0 20 8L20 20");
+    expect(labelAt(layout.ways.get("e") ?? [])).toEqual({ x: 10, y: 0 });
+    expect(labelAt([])).toBe(null);
+    expect(pathOf(layout.ways.get("e") ?? [])).toBe("M0 0L12 0Q20 0 20 8L20 20");
     expect(pathOf([])).toBe("");
   });
 });

@@ -1,0 +1,189 @@
+"""The graph of a run in a real browser: live, filtered, folded, the failed path, and smooth with 500 nodes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.web import axe, studio
+from tests.web.site import Site
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def model() -> Generator[studio.Model]:
+    with studio.model() as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def site(model: studio.Model, tmp_path_factory: pytest.TempPathFactory) -> Generator[Site]:
+    made = studio.make(tmp_path_factory.mktemp("newsroom"), model)
+    made.start()
+    yield made
+    made.stop()
+
+
+def card(page: Page, key: str) -> Locator:
+    return page.locator(f'[data-key="{key}"]')
+
+
+def test_a_run_is_drawn_and_followed_to_its_end(site: Site, page: Page, model: studio.Model, images: Path) -> None:
+    model.held.clear()
+    try:
+        run_id = site.begin("article.yaml")
+        page.goto(f"{site.url}/runs/{run_id}")
+        expect(card(page, "outline")).to_have_attribute("data-status", "Running")
+        expect(card(page, "review")).to_have_attribute("data-status", "Not started")
+        expect(page.locator(".line-flowing")).not_to_have_count(0)
+        page.evaluate(_COUNT_PULSES)
+    finally:
+        model.held.set()
+    expect(card(page, "review")).to_have_attribute("data-status", "Waiting for a person")
+    expect(card(page, "draft")).to_contain_text("$0.0093")
+    expect(card(page, "draft").get_by_title("2 attempts")).to_be_visible()
+    expect(card(page, "clean")).to_contain_text("3 / 3 items")
+    expect(card(page, "gather").get_by_title("Deterministic")).to_have_text("DET")
+    expect(card(page, "draft").get_by_title("AI", exact=True)).to_have_text("AI")
+    expect(card(page, "review").get_by_title("Approval")).to_have_text("HUMAN")
+    expect(card(page, "check").get_by_title("Sub-workflow")).to_have_text("DAG")
+    assert page.evaluate("window.pulses") >= 3  # to draft, headline, check, review
+    axe.check(page)
+    page.screenshot(path=images / "graph.png")
+    site.answer(run_id)
+    expect(card(page, "publish")).to_have_attribute("data-status", "Done")
+
+
+def test_only_one_mode_is_bright_and_the_address_says_which(site: Site, page: Page) -> None:
+    run_id = site.begin("out-of-ink.yaml")
+    site.ended(run_id)
+    page.goto(f"{site.url}/runs/{run_id}")
+    modes = page.get_by_role("group", name="Show nodes of a mode")
+    expect(modes.get_by_role("button", name="AI 0")).to_be_disabled()
+    modes.get_by_role("button", name="Deterministic 5").click()
+    expect(page).to_have_url(re.compile(r"\?show=deterministic$"))
+    expect(page.locator(".node-card.is-dim")).to_have_count(0)
+    page.goto(f"{site.url}/runs/{run_id}?show=approval")
+    expect(page.locator(".node-card.is-dim")).to_have_count(5)
+
+
+def test_the_failed_path_leads_to_its_cause(site: Site, page: Page, images: Path) -> None:
+    run_id = site.begin("out-of-ink.yaml")
+    site.ended(run_id)
+    page.goto(f"{site.url}/runs/{run_id}")
+    page.get_by_role("button", name="Failed path").click()
+    expect(card(page, "print")).to_have_class(re.compile("is-cause"))
+    dim = page.locator(".node-card.is-dim")
+    expect(dim).to_have_count(2)
+    assert {one.get_attribute("data-key") for one in dim.all()} == {"layout", "fold"}
+    expect(page.locator(".line-failed")).to_have_count(1)
+    page.get_by_role("link", name="Show the cause").click()
+    inspector = page.get_by_role("complementary", name="Node print")
+    expect(inspector.get_by_text("the press is out of ink").first).to_be_visible()
+    axe.check(page)
+    page.screenshot(path=images / "failed-path.png")
+
+
+def test_sub_workflows_and_items_open_and_close(site: Site, page: Page) -> None:
+    run_id = site.begin("article.yaml", count=30)
+    site.asked(run_id)
+    page.goto(f"{site.url}/runs/{run_id}")
+    expect(card(page, "check/trim")).to_be_visible()
+    card(page, "check").get_by_role("button", name="Close the steps of Check").click()
+    expect(card(page, "check/trim")).to_have_count(0)
+    expect(card(page, "check")).to_contain_text("3 / 3 steps")
+    page.get_by_role("button", name="Open sub-workflows").click()
+    expect(card(page, "check/trim")).to_be_visible()
+    card(page, "clean").get_by_role("button", name="Open the items of Clean each note").click()
+    expect(card(page, "clean").locator(".cell-done")).to_have_count(30)
+
+
+def test_plans_are_drawn_with_their_jumps(site: Site, page: Page) -> None:
+    with site.client() as client:
+        answer = client.post("/api/runs", json={"document": studio.PLAN})
+    assert answer.status_code == 201, answer.text
+    page.goto(f"{site.url}/runs/{answer.json()['id']}")
+    expect(card(page, "good")).to_be_visible()
+    labels = page.locator(".line-label")
+    expect(labels.filter(has_text="then")).to_have_count(2)
+    expect(labels.filter(has_text="else")).to_have_count(2)
+    expect(card(page, "ask")).to_have_attribute("data-status", "Waiting for a person")
+    last, first = card(page, "back").bounding_box(), card(page, "look").bounding_box()
+    assert last is not None
+    assert first is not None
+    assert last["y"] > first["y"]  # the jump goes back up
+
+
+def test_zoom_fit_and_minimap(site: Site, page: Page) -> None:
+    run_id = site.begin("out-of-ink.yaml")
+    site.ended(run_id)
+    page.goto(f"{site.url}/runs/{run_id}")
+    expect(card(page, "print")).to_be_visible()
+    scale = "() => new DOMMatrix(getComputedStyle(document.querySelector('.react-flow__viewport')).transform).a"
+    before = page.evaluate(scale)
+    page.get_by_role("button", name="Zoom out").click()
+    page.wait_for_function(f"before => ({scale})() < before", arg=before)
+    page.keyboard.press("f")
+    page.wait_for_function(f"before => Math.abs(({scale})() - before) < 0.01", arg=before)
+    expect(page.locator(".map-node")).to_have_count(5)
+
+
+def test_500_nodes_pan_without_drawing_any_again(site: Site, page: Page) -> None:
+    run_id = site.begin("wide.yaml")
+    site.asked(run_id)
+    page.add_init_script("window.skeloRenders = new Map()")
+    page.goto(f"{site.url}/runs/{run_id}")
+    expect(page.locator(".node-card")).to_have_count(500)
+    page.wait_for_timeout(300)
+    page.evaluate("skeloRenders.clear()")
+    took = _pan(page)
+    assert page.evaluate("skeloRenders.size") == 0
+    assert took["frames"] >= 30
+    assert took["median"] <= 8, took
+    site.answer(run_id)
+    expect(card(page, "b499")).to_have_attribute("data-status", "Done")
+    assert page.evaluate("[...skeloRenders.keys()]") == ["b499"]
+
+
+_COUNT_PULSES = """() => {
+  window.pulses = 0;
+  new MutationObserver(changes => {
+    for (const change of changes) for (const added of change.addedNodes)
+      if (added.classList?.contains('pulse')) window.pulses += 1;
+  }).observe(document.querySelector('.graph-lines'), {childList: true, subtree: true});
+}"""
+
+_MEASURE = """() => {
+  window.work = [];
+  const channel = new MessageChannel();
+  let began = 0;
+  channel.port1.onmessage = () => window.work.push(performance.now() - began);
+  const frame = () => {
+    began = performance.now();
+    channel.port2.postMessage(null);  // it comes when the frame's scripts, style, layout and paint are done
+    window.measuring = requestAnimationFrame(frame);
+  };
+  frame();
+}"""
+
+
+def _pan(page: Page) -> dict[str, Any]:
+    """Drag the graph about; how long the main thread worked in each frame, in milliseconds."""
+    box = page.locator(".graph-canvas").bounding_box()
+    assert box is not None
+    x, y = box["x"] + box["width"] / 2, box["y"] + 40
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.evaluate(_MEASURE)
+    for step in range(90):
+        page.mouse.move(x + (step % 30) * 8, y + (step % 20) * 6)
+    page.mouse.up()
+    work: list[float] = page.evaluate("() => { cancelAnimationFrame(window.measuring); return window.work }")
+    work.sort()
+    return {"frames": len(work), "median": work[len(work) // 2], "most": work[-1]}
