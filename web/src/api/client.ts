@@ -27,7 +27,7 @@ import type {
 
 type Signal = AbortSignal | undefined;
 const at = (signal: Signal) => (signal === undefined ? {} : { signal });
-const once = () => ({ idempotencyKey: crypto.randomUUID() });
+const once = () => ({ idempotencyKey: randomKey() });
 const run = (id: string) => `/api/runs/${encodeURIComponent(id)}`;
 
 export interface RunsQuery {
@@ -103,3 +103,8 @@ export const validateWorkflow = (workflow: string, signal?: Signal) =>
   request<Checked>("POST", "/api/workflows/validate", { body: { workflow }, ...at(signal) });
 
 export const streamPath = (runId: string | null, since: number | null) => withQuery("/ws", { runId, since });
+
+/** `crypto.randomUUID` is there only over HTTPS and on this machine. */
+function randomKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

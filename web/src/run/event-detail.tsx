@@ -6,11 +6,10 @@ import { moment } from "../model/amounts";
 import { dataOf, text } from "../model/facts";
 import { Button, IconButton } from "../ui/button";
 import { Icon } from "../ui/icon";
-import { done, failed } from "../ui/toasts";
+import { copy } from "../ui/clipboard";
 
 export function EventDetail({ fact, link, onClose }: { fact: Fact; link: string; onClose: () => void }) {
   const node = text(dataOf(fact), "node");
-  const copy = (what: string, words: string) => navigator.clipboard.writeText(what).then(() => done(words), failed);
   const json = JSON.stringify(fact, null, 2);
   return (
     <section className="event-detail" aria-label={`Event ${fact.seq}`}>

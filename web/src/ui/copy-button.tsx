@@ -1,15 +1,11 @@
 /** Copies a text, and says that it did. */
 import { IconButton } from "./button";
+import { copy } from "./clipboard";
 import { Icon } from "./icon";
-import { done, failed } from "./toasts";
 
 export function CopyButton({ text, what }: { text: () => string; what: string }) {
   return (
-    <IconButton
-      label={`Copy ${what}`}
-      className="copy-button"
-      onClick={() => void navigator.clipboard.writeText(text()).then(() => done("Copied."), failed)}
-    >
+    <IconButton label={`Copy ${what}`} className="copy-button" onClick={() => void copy(text())}>
       <Icon name="copy" size={14} />
     </IconButton>
   );

@@ -9,7 +9,7 @@ import { IconButton } from "../../ui/button";
 import { Icon } from "../../ui/icon";
 import { Empty } from "../../ui/notice";
 import { TabPanel, Tabs } from "../../ui/tabs";
-import { done, failed } from "../../ui/toasts";
+import { copy } from "../../ui/clipboard";
 import { NodeActions } from "../node-actions";
 import { PANELS } from "./panels";
 import { useArtifacts } from "./use-artifacts";
@@ -88,5 +88,5 @@ function Panels({ id, node }: { id: string; node: Node }) {
 }
 
 function copyLink(): Promise<void> {
-  return navigator.clipboard.writeText(location.href).then(() => done("Link copied."), failed);
+  return copy(location.href, "Link copied.");
 }
