@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Generator
 from pathlib import Path
 
@@ -87,7 +88,7 @@ def test_approvals_are_answered_by_keyboard_alone(page: Page, site: sites.Site) 
     page.get_by_role("tab", name="History").click()
     rows = page.locator(".history-row")
     expect(rows.filter(has_text="Denied").filter(has_text="not this one")).to_have_count(1)
-    rows.filter(has_text="Modified").first.click()
+    rows.filter(has_text="Publish this?").filter(has_text="Modified").first.click()
     expect(page.locator(".text-diff-new")).to_contain_text("Changed by hand")
     expect(page.get_by_role("heading", name="What was asked")).to_be_visible()
     axe.check(page)
@@ -170,3 +171,32 @@ def test_notifications_are_off_until_they_are_asked_for(page: Page, site: sites.
     site.asked(site.begin("review.yaml", topic="two"))
     expect(page.locator(".inbox-row")).to_have_count(2)
     assert page.evaluate("window.told") == ["Publish this?"]
+
+
+def test_an_effect_that_may_have_happened_is_answered_with_its_outputs(page: Page, site: sites.Site) -> None:
+    posting: Json = {
+        "id": "post",
+        "mode": "deterministic",
+        "effect": "once",
+        "inputs": {"text": {"type": "string", "default": "hello"}},
+        "outputs": {"text": {"type": "string", "minLength": 2}},
+        "deterministic": {"handler": "handlers.py:wait"},
+    }
+    site.write("posting.yaml", {"name": "posting", "blocks": [posting], "outputs": {"text": "post.text"}})
+    hold = site.root / "hold"
+    hold.touch()
+    run_id = site.begin("posting.yaml")
+    site.until(run_id, lambda run: [node for node in run["nodes"].values() if node["status"] == "running"])
+    site.stop(signal.SIGKILL)
+    hold.unlink()
+    site.start()
+    approval = site.asked(run_id)
+    page.goto(f"{site.url}/approvals/{approval['id']}")
+    expect(page.locator(".inbox-detail .status")).to_have_text("Uncertain effect")
+    page.get_by_role("button", name="It happened").click()
+    page.get_by_label("text").fill("x")
+    page.get_by_role("button", name="It happened").click()
+    expect(page.get_by_text("At least 2 characters, please.")).to_be_visible()
+    page.get_by_label("text").fill("posted")
+    page.get_by_role("button", name="It happened").click()
+    assert site.ended(run_id)["outputs"] == {"text": "posted"}

@@ -5,12 +5,13 @@ import { isObject, type Json } from "../api/json";
 import { Refusal } from "../api/refusal";
 import type { Approval, Problem, ResolveBody } from "../api/types";
 import { type Shortcut, useShortcuts } from "../app/shortcuts";
-import { check, type FieldProblem, initial, type Schema } from "../model/form";
-import { type AnswerStatus, choices, editable } from "../model/questions";
+import { check, type FieldProblem } from "../model/form";
+import { type AnswerStatus, choices } from "../model/questions";
 import { Button } from "../ui/button";
-import { ProblemBox } from "../ui/notice";
+import { ProblemBox, Waiting } from "../ui/notice";
 import { SchemaForm } from "../ui/schema-form";
 import { done, failed } from "../ui/toasts";
+import { type Draft, draftAtHand, useDraft } from "./use-draft";
 import "./answer-box.css";
 
 interface Props {
@@ -24,8 +25,11 @@ export function AnswerBox({ approval, onAnswered }: Props) {
   const [chosen, setChosen] = useState<AnswerStatus | null>(null);
   const offered = choices(approval);
   useShortcuts(useAnswerKeys(approval, setChosen));
-  if (chosen !== null)
-    return <Sending approval={approval} status={chosen} onBack={() => setChosen(null)} onAnswered={onAnswered} />;
+  if (chosen !== null) {
+    const sending = { approval, onAnswered, status: chosen, onBack: () => setChosen(null) };
+    const draft = chosen === "modified" ? draftAtHand(approval) : NO_DRAFT;
+    return draft === null ? <Modifying {...sending} /> : <Sending {...sending} draft={draft} />;
+  }
   return (
     <div className="answer-choices">
       <Choice look="primary" hint="a" choice={offered.approved} onChoose={() => setChosen("approved")} />
@@ -67,13 +71,21 @@ function useAnswerKeys(approval: Approval, choose: (status: AnswerStatus) => voi
   }, [approval, choose]);
 }
 
-interface SendingProps extends Props {
+interface ModifyingProps extends Props {
   status: AnswerStatus;
   onBack: () => void;
 }
 
-function Sending({ approval, status, onBack, onAnswered }: SendingProps) {
-  const answer = useAnswer(approval, status, onAnswered);
+const NO_DRAFT: Draft = { form: {}, values: undefined };
+
+function Modifying(props: ModifyingProps) {
+  const { value, problem, again } = useDraft(props.approval);
+  if (problem !== null) return <ProblemBox problem={problem} again={again} />;
+  return value === null ? <Waiting what="Loading the form" /> : <Sending {...props} draft={value} />;
+}
+
+function Sending({ approval, status, draft, onBack, onAnswered }: ModifyingProps & { draft: Draft }) {
+  const answer = useAnswer(approval, status, draft, onAnswered);
   const form = useRef<HTMLFormElement>(null);
   const choice = choices(approval)[status];
   useEffect(() => {
@@ -100,7 +112,7 @@ function Sending({ approval, status, onBack, onAnswered }: SendingProps) {
       <p className="answer-means">{choice?.means}</p>
       {status === "modified" && (
         <SchemaForm
-          schema={approval.form as Schema}
+          schema={draft.form}
           value={answer.values}
           onChange={answer.setValues}
           problems={answer.problems}
@@ -132,14 +144,14 @@ function Sending({ approval, status, onBack, onAnswered }: SendingProps) {
   );
 }
 
-function useAnswer(approval: Approval, status: AnswerStatus, onAnswered: () => void) {
-  const [values, setValues] = useState<Json | undefined>(() => initial(approval.form as Schema, editable(approval)));
+function useAnswer(approval: Approval, status: AnswerStatus, draft: Draft, onAnswered: () => void) {
+  const [values, setValues] = useState(draft.values);
   const [reason, setReason] = useState("");
   const [problems, setProblems] = useState<readonly FieldProblem[]>([]);
   const [problem, setProblem] = useState<Problem | null>(null);
   const [busy, setBusy] = useState(false);
   const send = async () => {
-    const wrong = status === "modified" ? check(approval.form as Schema, values) : [];
+    const wrong = status === "modified" ? check(draft.form, values) : [];
     setProblems(wrong);
     if (wrong.length > 0) return;
     setBusy(true);
