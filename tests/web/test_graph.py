@@ -54,8 +54,8 @@ def test_a_run_is_drawn_and_followed_to_its_end(site: Site, page: Page, model: s
     expect(card(page, "review").get_by_title("Approval")).to_have_text("HUMAN")
     expect(card(page, "check").get_by_title("Sub-workflow")).to_have_text("DAG")
     assert page.evaluate("window.pulses") >= 3  # to draft, headline, check, review
-    axe.check(page)
     page.screenshot(path=images / "graph.png")
+    axe.check(page)
     site.answer(run_id)
     expect(card(page, "publish")).to_have_attribute("data-status", "Done")
 
@@ -86,8 +86,8 @@ def test_the_failed_path_leads_to_its_cause(site: Site, page: Page, images: Path
     page.get_by_role("link", name="Show the cause").click()
     inspector = page.get_by_role("complementary", name="Node print")
     expect(inspector.get_by_text("the press is out of ink").first).to_be_visible()
-    axe.check(page)
     page.screenshot(path=images / "failed-path.png")
+    axe.check(page)
 
 
 def test_sub_workflows_and_items_open_and_close(site: Site, page: Page) -> None:

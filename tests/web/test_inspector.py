@@ -86,8 +86,9 @@ def test_attempts_say_what_was_wrong_and_what_was_repaired(site: Site, page: Pag
     expect(failed).to_contain_text("POST_GATE_FAILED")
     expect(failed.locator(".verdict-no")).to_have_count(2)
     expect(inspector.locator(".attempt").filter(has_text="Attempt 2").locator(".verdict-yes")).to_have_count(2)
-    axe.check(page)
+    expect(page.locator('[data-key="draft"]')).to_be_visible()
     page.screenshot(path=images / "inspector.png")
+    axe.check(page)
 
 
 def test_summary_data_and_checks(site: Site, page: Page, article: str) -> None:
@@ -162,8 +163,9 @@ def test_tools_changes_files_and_receipts(site: Site, page: Page, article: str, 
         0
     )  # nobody would read it
     inspector.get_by_role("button", name="Make it wide").click()
-    axe.check(page)
+    expect(page.locator('[data-key="draft"]')).to_be_visible()
     page.screenshot(path=images / "changes.png")
+    axe.check(page)
 
 
 def test_items_of_a_foreach_are_paged(site: Site, page: Page) -> None:

@@ -1,7 +1,7 @@
 /** The picture of the graph: cards where the layout has put them, lines below, zoom, minimap. Nothing in it is moved by hand. */
 import { MiniMap, type Node as FlowNode, ReactFlow, useReactFlow, ViewportPortal, type Viewport } from "@xyflow/react";
 import "@xyflow/react/dist/base.css";
-import { memo, useCallback, useEffect, useMemo, useRef } from "react";
+import { memo, type RefObject, useCallback, useEffect, useMemo, useRef } from "react";
 import type { Layout } from "../model/graph/elk";
 import type { Shape, ShapeNode } from "../model/graph/shape";
 import { Card } from "./card";
@@ -20,19 +20,27 @@ interface Props {
 
 /** None of them is named as a type of the canvas itself, which would bring its own look along. */
 const TYPES = { "run-card": Card, "run-group": Group, "run-port": Port };
-/** Below the first, small words cannot be read: cards show their colour and name. Below the second, only colour. */
-const FAR = 0.42;
-const TINY = 0.2;
+/** Below each zoom less can be read, so cards say less, larger: no details, then only the name, then only colour. */
+const DISTANCES = [
+  [0.18, "tiny"],
+  [0.34, "far"],
+  [0.62, "mid"],
+] as const;
 const MIN_ZOOM = 0.05;
 const MAX_ZOOM = 1.75;
-export const FIT = { padding: 0.12, maxZoom: 1, minZoom: MIN_ZOOM } as const;
+/** Room is left for the tools above. */
+export const FIT = {
+  padding: { top: "64px", right: "32px", bottom: "32px", left: "32px" },
+  maxZoom: 1,
+  minZoom: MIN_ZOOM,
+} as const;
 
 export const Canvas = memo(function Canvas({ shape, layout, pulses, look }: Props) {
   const frame = useRef<HTMLDivElement>(null);
   const nodes = useFlowNodes(shape, layout);
-  useLookAt(look, layout, nodes.length);
+  const onMoved = useSight(frame, look, layout);
   const onMove = useCallback((_: unknown, { zoom }: Viewport) => {
-    const distance = zoom < TINY ? "tiny" : zoom < FAR ? "far" : "near";
+    const distance = DISTANCES.find(([below]) => zoom < below)?.[1] ?? "near";
     if (frame.current !== null && frame.current.dataset["zoom"] !== distance) frame.current.dataset["zoom"] = distance;
   }, []);
   return (
@@ -57,6 +65,7 @@ export const Canvas = memo(function Canvas({ shape, layout, pulses, look }: Prop
         zoomOnDoubleClick={false}
         proOptions={PLAIN}
         onMove={onMove}
+        onMoveStart={(event) => event !== null && onMoved()}
       >
         <ViewportPortal>
           <Lines shape={shape} layout={layout} pulses={pulses} />
@@ -130,28 +139,49 @@ function sameShape(a: ShapeNode, b: ShapeNode): boolean {
   );
 }
 
-/** Bring a node into sight when it is the one to look at, and it is not there yet. */
-function useLookAt(id: string | null, layout: Layout, ready: number): void {
+/**
+ * Keeps in sight what is looked at. As long as nobody has moved the view it shows the whole graph, or, where that would
+ * be too small to read, the node to look at; later only a node that is out of sight moves it.
+ */
+function useSight(frame: RefObject<HTMLDivElement | null>, look: string | null, layout: Layout): () => void {
   const flow = useReactFlow();
-  const seen = useRef<string | null>(null);
-  useEffect(() => {
-    const box = id === null ? undefined : layout.boxes.get(id);
-    if (id === seen.current || ready === 0) return;
-    seen.current = id;
-    if (box === undefined) return;
+  const moved = useRef(false);
+  const place = useCallback(() => {
+    const box = look === null ? undefined : layout.boxes.get(look);
+    const sight = frame.current?.getBoundingClientRect();
+    if (sight === undefined || sight.width === 0) return;
+    const whole = Math.min(sight.width / extent(layout, "x"), sight.height / extent(layout, "y"));
+    if (box === undefined || (!moved.current && whole > READABLE)) {
+      if (!moved.current) void flow.fitView(FIT);
+      return;
+    }
     const center = { x: box.x + box.width / 2, y: box.y + Math.min(box.height, 200) / 2 };
-    const timer = setTimeout(() => {
-      if (isInSight(flow.flowToScreenPosition(center))) return;
-      void flow.setCenter(center.x, center.y, { zoom: Math.max(flow.getZoom(), 0.7), duration: slow(250) });
-    }, 60); // after the inspector has taken its room
-    return () => clearTimeout(timer);
-  }, [id, layout, ready, flow]);
+    if (moved.current && isInside(sight, flow.flowToScreenPosition(center))) return;
+    void flow.setCenter(center.x, center.y, { zoom: Math.max(flow.getZoom(), 0.7), duration: slow(200) });
+  }, [flow, frame, look, layout]);
+  useEffect(() => {
+    if (frame.current === null) return undefined;
+    const watching = new ResizeObserver(() => requestAnimationFrame(place)); // it tells of the first size, too
+    watching.observe(frame.current);
+    return () => watching.disconnect();
+  }, [frame, place]);
+  return useCallback(() => {
+    moved.current = true;
+  }, []);
 }
 
-function isInSight({ x, y }: { x: number; y: number }): boolean {
-  const frame = document.querySelector(".graph-canvas")?.getBoundingClientRect();
-  if (frame === undefined) return true;
-  return x > frame.left + 60 && x < frame.right - 60 && y > frame.top + 60 && y < frame.bottom - 60;
+/** Below it the names on the cards of a whole graph are too small. */
+const READABLE = 0.34;
+/** A node this near to the edge counts as out of sight. */
+const EDGE = 110;
+
+function extent(layout: Layout, axis: "x" | "y"): number {
+  const length = axis === "x" ? "width" : "height";
+  return Math.max(1, ...[...layout.boxes.values()].map((box) => box[axis] + box[length]));
+}
+
+function isInside(sight: DOMRect, { x, y }: { x: number; y: number }): boolean {
+  return x > sight.left + EDGE && x < sight.right - EDGE && y > sight.top + EDGE / 2 && y < sight.bottom - EDGE / 2;
 }
 
 /** Movement takes no time for those who want none. */

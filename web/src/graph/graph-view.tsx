@@ -13,7 +13,7 @@ import type { RunState } from "../model/run-store";
 import { modeOf } from "../model/words";
 import { Empty, Waiting } from "../ui/notice";
 import { Canvas } from "./canvas";
-import { layOut } from "./layout";
+import { layOut, warmUp } from "./layout";
 import { PulseStore } from "./pulses";
 import { Toolbar } from "./toolbar";
 import { type Filter, firstState, GraphProvider, type GraphView as View, type ViewState } from "./view-state";
@@ -24,6 +24,7 @@ const MANY = 60;
 
 export default function GraphView({ id, selected }: { id: string; selected: string | null }) {
   const graph = useRunPart(id, graphOf, sameGraph);
+  useEffect(warmUp, []);
   if (graph === null) return <Waiting what="Loading the run" />;
   if (Object.keys(graph.nodes).length === 0) return <Empty title="This run has no nodes yet" />;
   return (

@@ -12,6 +12,13 @@ function started(): Promise<Engine> {
   return engine;
 }
 
+/** Begin to load it: the first layout comes sooner. */
+export function warmUp(): void {
+  started().catch(() => {
+    engine = null; // whoever lays out is told why
+  });
+}
+
 export async function layOut(shape: Shape, direction: Direction): Promise<Layout> {
   if (shape.nodes.length === 0) return { boxes: new Map(), ways: new Map() };
   const elk = await started();
