@@ -162,7 +162,7 @@ class Site:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "openskelo.cli.main", "serve", "--port", port, *self.arguments],
             cwd=self.root,
-            env={**os.environ, "LOGNAME": "ann", **self.env},
+            env={**os.environ, **self.env},
             stdout=log,
             stderr=subprocess.STDOUT,
         )

@@ -5,11 +5,13 @@ import { count, duration, money } from "../model/amounts";
 import { modeOf } from "../model/words";
 import { ModeBadge } from "../ui/badge";
 
+/** Everything takes some time: none at all means that nobody has said how much. */
+const UNKNOWN = "–";
 const MEASURES: readonly (readonly [string, (one: Case) => string])[] = [
   ["Steps", (one) => count(one.steps)],
   ["Tokens", (one) => count(one.tokens)],
   ["Cost", (one) => money(one.costUsd)],
-  ["Time", (one) => duration(one.durationSec * 1000)],
+  ["Time", (one) => (one.durationSec === 0 ? UNKNOWN : duration(one.durationSec * 1000))],
 ];
 
 export function EstimateTable({ totals }: { totals: Explanation["totals"] }) {
@@ -59,10 +61,14 @@ function Row({ name, range }: { name: ReactNode; range: Range }) {
         return (
           <td key={measure} className="number">
             <strong>{expected}</strong>
-            {least !== most && <span className="estimate-range">{`${least} – ${most}`}</span>}
+            {least !== most && <span className="estimate-range">{span(least, most)}</span>}
           </td>
         );
       })}
     </tr>
   );
+}
+
+function span(least: string, most: string): string {
+  return least === UNKNOWN ? `up to ${most}` : `${least} – ${most}`;
 }

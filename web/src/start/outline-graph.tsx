@@ -40,7 +40,7 @@ function Box({ block, x, y }: Placed) {
     <div
       className={`outline-box outline-${mode}`}
       style={{ left: x, top: y, width: BOX.width, height: BOX.height }}
-      title={block.id}
+      title={block.name === block.id ? block.id : `${block.name} (${block.id})`}
     >
       <ModeBadge mode={mode} />
       <span className="outline-name">{block.name}</span>
