@@ -26,7 +26,11 @@ export const Card = memo(function Card({ data: { node } }: Props) {
   if (standing === null) return null;
   const tone = standing.word.tone;
   return (
-    <div className={`node-card tone-edge-${tone} ${look}`} data-key={node.key} data-status={standing.word.text}>
+    <div
+      className={`node-card mode-edge-${node.mode} tone-edge-${tone} ${look}`}
+      data-key={node.key}
+      data-status={standing.word.text}
+    >
       <div className="node-head">
         <ModeBadge mode={node.mode} />
         <Link to={paths.node(runId, node.key)} className="node-link" draggable={false}>

@@ -18,6 +18,9 @@ import { PulseStore } from "./pulses";
 import { Toolbar } from "./toolbar";
 import { type Filter, firstState, GraphProvider, type GraphView as View, type ViewState } from "./view-state";
 import "./graph.css";
+import "./lines.css";
+import "./distance.css";
+import "./tools.css";
 
 /** A graph with more nodes than this begins with its sub-workflows closed. */
 const MANY = 60;

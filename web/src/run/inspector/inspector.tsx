@@ -15,6 +15,8 @@ import { PANELS } from "./panels";
 import { useArtifacts } from "./use-artifacts";
 import type { Node } from "../../api/types";
 import "./inspector.css";
+import "./panel.css";
+import "./lists.css";
 
 interface Props {
   id: string;
