@@ -61,7 +61,7 @@ def test_an_address_that_leads_nowhere_says_so(site: Site, page: Page) -> None:
 
 
 def test_a_restart_of_the_server_is_seen_and_got_over(tmp_path: Path, page: Page, noise: list[str]) -> None:
-    noise += ["WebSocket connection", "ERR_CONNECTION_REFUSED"]
+    noise += ["WebSocket connection", "net::ERR_"]
     own = sites.make(tmp_path)
     own.start()
     try:
@@ -112,7 +112,7 @@ def test_who_has_a_token_logs_in_comes_back_and_may_do_things(tmp_path: Path, pa
 def test_who_may_only_look_is_told_so_and_a_session_that_is_over_leads_to_the_login(
     tmp_path: Path, page: Page, noise: list[str]
 ) -> None:
-    noise.append("WebSocket|401|ERR_CONNECTION_REFUSED")
+    noise.append("WebSocket|401|net::ERR_")
     own = sites.make(tmp_path)
     own.arguments = ("--require-token",)
     known = tokens.Tokens(tmp_path / ".skelo" / "tokens.json")
