@@ -191,3 +191,25 @@ def test_panels_are_reached_by_keys_and_on_a_phone(site: Site, page: Page, artic
     assert width <= 360
     page.keyboard.press("Escape")
     expect(inspector).to_have_count(0)
+
+
+def test_a_comment_on_a_line_reaches_the_node_of_a_live_graph(site: Site, page: Page) -> None:
+    with site.client() as client:
+        run_id = client.post("/api/runs", json={"name": "newsroom"}).json()["id"]
+        page.goto(f"{site.url}/runs/{run_id}")
+        expect(page.get_by_text("This run has no nodes yet")).to_be_visible()
+        node = {"label": "Layout", "kind": "handler", "config": {"handler": "handlers.py:patch"}}
+        added = client.post(f"/api/runs/{run_id}/nodes", json=node).json()
+        page.get_by_role("link", name="Layout").click()
+        inspector = page.get_by_role("complementary")
+        assert client.post(f"/api/runs/{run_id}/chat", json={"nodeId": added["id"], "content": "Go"}).is_success
+    panel = choose(inspector, "Changes")
+    panel.get_by_role("button", name="Comment on line 6").click()
+    panel.get_by_role("textbox", name="Comment on line 6").fill("Three columns, please.")
+    panel.get_by_role("button", name="Send to the node").click()
+    expect(page.get_by_text("The node will read it.")).to_be_visible()
+    messages = choose(inspector, "Messages")
+    expect(messages.locator(".message-user")).to_have_count(2)
+    expect(messages.locator(".message-user").last).to_contain_text("On press/page.py, line 6:")
+    expect(messages.locator(".message-user").last).to_contain_text("Three columns, please.")
+    site.until(run_id, lambda run: all(node["visits"] == 2 for node in run["nodes"].values()))

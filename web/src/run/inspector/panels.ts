@@ -25,6 +25,8 @@ export interface Panel {
 }
 
 const isModel = (node: Node) => modeOf(node) === "ai";
+/** Nodes of a live graph have a role of their own; those of blocks and plans have their mode or op. */
+const isTalkedTo = (node: Node) => isModel(node) || (node.op === null && node.roleTemplate !== node.mode);
 
 export const PANELS: readonly [Panel, ...Panel[]] = [
   { id: "summary", name: "Summary", view: Summary },
@@ -44,7 +46,7 @@ export const PANELS: readonly [Panel, ...Panel[]] = [
     count: (node) => node.verdicts.filter((one) => one["passed"] === false).length,
   },
   { id: "prompt", name: "Prompt", view: Prompt, when: isModel },
-  { id: "messages", name: "Messages", view: Messages, when: isModel },
+  { id: "messages", name: "Messages", view: Messages, when: isTalkedTo },
   { id: "tools", name: "Tools", view: Tools, when: (node) => !isModel(node) && modeOf(node) !== "approval" },
   {
     id: "changes",
