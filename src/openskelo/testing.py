@@ -17,13 +17,13 @@ Everything else is real: handlers, gates, contracts, the engine. `STORE_CHECKS` 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import cast
 
 from openskelo.engine.local import Engine
 from openskelo.errors import AttemptFailed
 from openskelo.executors.calling import Handler
 from openskelo.executors.task import Project
+from openskelo.frozen import frozen
 from openskelo.handlers.context import Context
 from openskelo.kernel.commands import Answer
 from openskelo.kernel.definition import Workflow
@@ -36,7 +36,7 @@ from openskelo.stores.memory import MemoryLog
 __all__ = ["STORE_CHECKS", "MemoryLog", "Reply", "Scripted", "drive", "run", "stand_ins"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Reply:
     """What a person answers to an approval."""
 

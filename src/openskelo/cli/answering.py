@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 
 from openskelo.cli import identity, ink, members, output, render, terminal
+from openskelo.frozen import frozen
 from openskelo.kernel import commands
 from openskelo.kernel.json import Json, JsonObject
 
@@ -21,7 +21,7 @@ _CHOICES = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Answer:
     """What a person decided."""
 

@@ -14,7 +14,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -22,6 +21,7 @@ from openskelo import errors
 from openskelo.cli import output, place
 from openskelo.contract import webhook
 from openskelo.executors import task
+from openskelo.frozen import frozen
 from openskelo.handlers import secret
 from openskelo.providers import catalog, config
 from openskelo.stores import deliveries
@@ -40,7 +40,7 @@ PARTS = {
 _LOW_SPACE = 200 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Finding:
     """The result of one check."""
 

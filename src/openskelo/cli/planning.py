@@ -6,10 +6,10 @@ Every draft and every look leaves its receipt, so that it can be seen later who 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from openskelo.cli import members
+from openskelo.frozen import frozen
 from openskelo.handlers import context, op_catalog, registry
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
@@ -52,7 +52,7 @@ The refused draft:
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Drafted:
     """The last draft of a run, and what the checker says about it now."""
 

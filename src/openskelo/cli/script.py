@@ -13,10 +13,11 @@ tests:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from openskelo import errors, testing
+from openskelo.frozen import frozen
 from openskelo.kernel import commands, definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.workflows import cursor, source, suggest
@@ -26,7 +27,7 @@ _NODE_FACTS = frozenset({"status", "outcome", "visits", "attempts", "outputs"})
 _STATUSES: dict[str, commands.Answer] = {"approved": "approved", "denied": "denied", "modified": "modified"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Case:
     """One scripted run and what must come of it; only what is named in `outputs` and `nodes` is compared."""
 

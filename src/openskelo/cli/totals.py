@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import orjson
 
 from openskelo import errors
 from openskelo.cli import ink, members, output, place
 from openskelo.executors import task
+from openskelo.frozen import frozen
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json
 from openskelo.stores import log as stores_log
@@ -21,7 +22,7 @@ _RUNS = 20
 _ROWS = 500
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Past:
     """What finished runs of the same name used, on the average."""
 
@@ -51,7 +52,7 @@ async def past(where: task.Project, name: str) -> Past | None:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Basis:
     """What totals are counted from: past runs, what models may take at most, and how long lists are."""
 

@@ -6,13 +6,13 @@ import itertools
 import os
 import shutil
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from openskelo import errors, testing
 from openskelo.cli import members, output, script
 from openskelo.engine import local
 from openskelo.executors import task
+from openskelo.frozen import frozen
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.providers import scripted
@@ -26,7 +26,7 @@ _HISTORY = ".git"
 _MOST_FILES = 5_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Verdict:
     """What came of one case; `differences` is empty when all was as expected."""
 

@@ -13,13 +13,14 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import cast
 
 import orjson
 
 from openskelo import errors
 from openskelo.contract import chain, fields, pinned, references, sealed, signature
+from openskelo.frozen import frozen
 from openskelo.kernel import events
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.values import canonical
@@ -29,7 +30,7 @@ VERSION = 1
 _MARK = b'{"blobs":'
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Header:
     """What the file says it holds."""
 

@@ -7,10 +7,11 @@ events are also checked for sense: their fields, their receipts, their order, an
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, cast
 
 from openskelo.contract import envelope, fold, receipts, sealed, signature, story
+from openskelo.frozen import frozen
 from openskelo.kernel import definition, events
 from openskelo.kernel import receipts as kernel_receipts
 from openskelo.kernel.json import Json, JsonObject
@@ -19,7 +20,7 @@ from openskelo.kernel.json import Json, JsonObject
 MAX_PROBLEMS = 100
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Problem:
     """One thing that is wrong: in which line (from 1), at which byte of the whole, with which event if it says so.
 
@@ -43,7 +44,7 @@ class Problem:
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Verification:
     """What a record proves.
 

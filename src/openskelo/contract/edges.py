@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from openskelo.contract import naming
+from openskelo.frozen import frozen
 from openskelo.kernel import definition
 from openskelo.kernel.json import JsonObject
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class DataEdge:
     """An edge along which the output `port` of its source becomes the input `name` of its target."""
 
@@ -20,7 +19,7 @@ class DataEdge:
     name: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Edges:
     """All edges as documents, and the data edges by the node they leave and by the node they reach."""
 

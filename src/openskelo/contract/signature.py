@@ -12,7 +12,6 @@ import binascii
 import os
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, cast
 
@@ -20,6 +19,7 @@ import orjson
 
 from openskelo import errors
 from openskelo.contract import fields, sealed
+from openskelo.frozen import frozen
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.values import canonical
 
@@ -28,7 +28,7 @@ _PURPOSE = b"openskelo head 1\n"
 _KEYS = {"runId", "seq", "head", "publicKey", "signature", "signedAt"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Key:
     """A private key. `public` is what others are given: `ed25519:` and base64."""
 
@@ -39,7 +39,7 @@ class Key:
         return f"Key(public={self.public!r})"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Checked:
     """Whether a signature holds, and by which key: one that was `given`, or the one `embedded` beside it."""
 

@@ -9,6 +9,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from openskelo.frozen import frozen
 from openskelo.kernel import events, ids
 
 Place: TypeAlias = tuple[str, int, int]  # node key, visit, slot
@@ -18,14 +19,14 @@ Cut: TypeAlias = events.AttemptInterrupted | events.AttemptCancelled
 _STATUSES = ("approved", "denied", "modified")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Question:
     place: Place
     kind: str
     digest: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Answer:
     """The event right before was an answer: its result may follow without a start."""
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from dataclasses import dataclass
 from typing import cast
 from urllib.parse import urlsplit
 
 import orjson
 
+from openskelo.frozen import frozen
 from openskelo.kernel import ids
 from openskelo.kernel.json import Json, JsonObject
 
@@ -23,7 +23,7 @@ EVENTS = ("approval.requested", "run.ended", "run.stalled")
 SIGNATURE = "openskelo-signature"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Webhook:
     """Whom to tell what. `url` and `secret` may hold `${env:NAME}` and `${secret:NAME}`; values never stand here."""
 

@@ -7,13 +7,14 @@ from typing import cast
 
 from openskelo.contract import receipts
 from openskelo.engine import difference, unfolding, wiring
+from openskelo.frozen import frozen
 from openskelo.kernel import budget, codec
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.kernel.run import Run, status
 from openskelo.stores import log
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Use:
     """What a run, or one node of it, took."""
 
@@ -32,7 +33,7 @@ class Use:
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Side:
     """One node in one run."""
 
@@ -51,7 +52,7 @@ class Side:
         return {"status": self.status, "outcome": self.outcome, "visits": self.visits, **self.use.document()}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class NodeComparison:
     """A node in both runs; a side is None where the run has no such node. `redefined`: its definition differs."""
 
@@ -82,7 +83,7 @@ class NodeComparison:
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class RunSide:
     """One of the two runs as a whole."""
 
@@ -107,7 +108,7 @@ class RunSide:
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Comparison:
     """Two runs. `same_work`: their receipts, without what the clock adds, are equal."""
 

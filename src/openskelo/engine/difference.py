@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
 
+from openskelo.frozen import frozen
 from openskelo.kernel.json import Json, JsonObject
 
 #: So many differences are listed for two values.
 MAX_CHANGES = 100
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Change:
     """One difference between two values, at an RFC 6901 JSON pointer."""
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import cast
 
 from openskelo import errors
 from openskelo.engine import resolve, wiring
 from openskelo.executors import ports as contracts
+from openskelo.frozen import frozen
 from openskelo.handlers import place
 from openskelo.kernel import commands, definition
 from openskelo.kernel.flows import plan
@@ -17,7 +18,7 @@ from openskelo.kernel.run import OpenApproval, Run
 from openskelo.values import canonical, schema
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Answer:
     """What a person says to an open approval."""
 

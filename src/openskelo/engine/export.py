@@ -14,12 +14,13 @@ import orjson
 
 from openskelo import errors
 from openskelo.contract import bundle, envelope, references
+from openskelo.frozen import frozen
 from openskelo.kernel import events
 from openskelo.kernel.json import JsonObject
 from openskelo.stores import log
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Exported:
     """What was written. `missing` are blobs that the events refer to and the store no longer has."""
 

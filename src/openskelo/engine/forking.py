@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import cast
 
 from openskelo import errors
 from openskelo.engine import door, wiring
 from openskelo.executors import task
+from openskelo.frozen import frozen
 from openskelo.kernel import commands, definition
 from openskelo.kernel.flows import dag
 from openskelo.kernel.json import Json, JsonObject, Stored
@@ -17,7 +17,7 @@ from openskelo.stores import log
 from openskelo.values import schema
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Plan:
     """What the new run begins with."""
 

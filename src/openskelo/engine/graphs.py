@@ -12,11 +12,11 @@ from openskelo import errors
 from openskelo.contract import naming
 from openskelo.engine import wiring
 from openskelo.executors import task
+from openskelo.frozen import frozen
 from openskelo.kernel import codec, commands, definition, inbox
 from openskelo.kernel.json import JsonObject
 from openskelo.kernel.run import Run
 from openskelo.stores import log
-from openskelo.value import value
 from openskelo.values import canonical
 from openskelo.workflows import live
 
@@ -39,7 +39,7 @@ class Engine(Protocol):
     def check_means(self, nodes: tuple[definition.Node, ...]) -> None: ...
 
 
-@value
+@frozen
 class Change:
     """What is to be changed of a node; None leaves it as it is."""
 

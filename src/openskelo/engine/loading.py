@@ -5,20 +5,20 @@ from __future__ import annotations
 import contextlib
 import gc
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass
 from typing import cast
 
 import orjson
 
 from openskelo import errors
 from openskelo.contract import envelope, pruned
+from openskelo.frozen import frozen
 from openskelo.kernel import codec, definition, events
 from openskelo.kernel import run as runs
 from openskelo.kernel.apply import apply
 from openskelo.stores import log
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Loaded:
     """A run as its log says it is, and where its chain ends."""
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from openskelo.frozen import frozen
 from openskelo.kernel import codec, definition
 from openskelo.kernel.flows import dag
 from openskelo.values import canonical
@@ -12,7 +11,7 @@ from openskelo.values import canonical
 MOST = 64
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Pin:
     """A workflow as runs keep it: the bytes of its definition, their name, and its shape."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
@@ -12,6 +11,7 @@ import orjson
 from openskelo import errors
 from openskelo.contract import pruned
 from openskelo.engine import wiring
+from openskelo.frozen import frozen
 from openskelo.handlers import write_file
 from openskelo.kernel.json import JsonObject
 from openskelo.stores import log
@@ -19,7 +19,7 @@ from openskelo.stores import log
 _PAGE = 500
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Rule:
     """Which of the runs that have ended: those that ended before a time, in a status, the newest `keep` excepted."""
 
@@ -28,7 +28,7 @@ class Rule:
     status: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Freed:
     """How many events of a run gave up their data (with `gone`: all of them went), and the bytes that they had."""
 

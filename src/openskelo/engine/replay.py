@@ -6,13 +6,14 @@ Nothing outside is touched: no gate, no model, no effect. What an attempt saw is
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Literal, Protocol, cast
 
 from openskelo import errors
 from openskelo.contract import receipts
 from openskelo.engine import unfolding, wiring
 from openskelo.executors import attempt, task
+from openskelo.frozen import frozen
 from openskelo.kernel import definition, events
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.kernel.run import Run
@@ -38,7 +39,7 @@ class Nowhere:
         return canonical.digest_bytes(data)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Step:
     """What became of one attempt's receipt. `recorded` and `found` are output hashes."""
 
@@ -68,7 +69,7 @@ class Step:
         return document
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Report:
     """All attempts in the order of their receipts."""
 

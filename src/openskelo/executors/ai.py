@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from openskelo import errors
 from openskelo.executors import answer, job, prompt, task
+from openskelo.frozen import frozen
 from openskelo.kernel import definition
 from openskelo.kernel.json import JsonObject
 from openskelo.providers import seam
@@ -15,7 +15,7 @@ from openskelo.providers import seam
 _NOT_PARAMETERS = frozenset({"prompt", "contract_repair_attempts", "max_tokens", "block_dir", "pinned", "denied"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Asking:
     """Whom to ask what, and where the streamed text goes. Made once for a node."""
 

@@ -11,11 +11,11 @@ import orjson
 
 from openskelo import errors
 from openskelo.executors import answer, calling, gate, intake, job, journal, look, ports, task, work
+from openskelo.frozen import frozen
 from openskelo.handlers import place, secret
 from openskelo.kernel import definition, fresh, outcome
 from openskelo.kernel.json import Json, JsonObject, Stored
 from openskelo.providers import seam
-from openskelo.value import value
 from openskelo.values import canonical
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Blobs(Protocol):
     async def put_blob(self, data: bytes) -> str: ...
 
 
-@value
+@frozen
 class Attempted:
     """An outcome, and the small blobs (by name) that must be committed together with it."""
 
@@ -51,7 +51,7 @@ class Attempted:
     blobs: Mapping[str, bytes] = field(default_factory=fresh.a_dict)
 
 
-@value
+@frozen
 class Left:
     """What an attempt that is stopped leaves behind, with the bytes (by name) to be committed together with it."""
 
@@ -59,7 +59,7 @@ class Left:
     blobs: Mapping[str, bytes]
 
 
-@value
+@frozen
 class _Prepared:
     """Everything about a node that does not change between attempts."""
 

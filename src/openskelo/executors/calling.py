@@ -10,13 +10,13 @@ from types import CoroutineType
 from typing import TypeAlias, cast
 
 from openskelo import errors
+from openskelo.frozen import frozen
 from openskelo.handlers import aside, context
-from openskelo.value import value
 
 Handler: TypeAlias = Callable[[context.Context], object]
 
 
-@value
+@frozen
 class Local:
     """A handler that the program itself brings, and how it is called: here, or, as it may block, in a thread."""
 

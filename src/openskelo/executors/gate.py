@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TypeAlias, cast
 
 from openskelo import errors
 from openskelo.executors import gate_values, journal, look
+from openskelo.frozen import frozen
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.values import canonical
@@ -30,7 +30,7 @@ _PURE: Mapping[str, _Pure] = MappingProxyType(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Judgement:
     """All verdicts as JSON, in order; `failed` is the first gate that said no, None when the composition holds."""
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from openskelo.executors import task
+from openskelo.frozen import frozen
 from openskelo.kernel import fresh, outcome
 from openskelo.kernel.json import JsonObject
 
@@ -21,7 +22,7 @@ class Spent:
     tool_nanousd: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class File:
     """Something that the attempt leaves as an artifact, whatever becomes of it."""
 

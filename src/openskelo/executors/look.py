@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from openskelo.executors import job, task
+from openskelo.frozen import frozen
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.providers import seam
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Look:
     """The values around a node's work; `outputs` is None before it. `wall_ms` is what the work took."""
 
@@ -41,7 +42,7 @@ class Look:
         return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Finding:
     """A gate's answer: `reason` says why not, `evidence` what it saw. `took_ms` only where the outside was asked."""
 

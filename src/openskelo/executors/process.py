@@ -7,19 +7,20 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import IO
 
 from openskelo import errors
 from openskelo.executors import mortal
+from openskelo.frozen import frozen
 
 #: The only variables of our own environment that a program sees.
 _INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TZ")
 _LOOK_SECONDS = 0.1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Program:
     """What to run: an argument vector (never a shell), in a folder, with bytes on its standard input."""
 
@@ -30,7 +31,7 @@ class Program:
     max_bytes: int = 8 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Finished:
     """How it ended: `status` is the exit code, or minus the signal's number."""
 

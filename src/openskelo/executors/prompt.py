@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import cast
 
 from openskelo.executors import answer, job, look, sketch
+from openskelo.frozen import frozen
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.providers import seam
@@ -28,7 +28,7 @@ _ANSWERS_FAULT = frozenset({"OUTPUT_CONTRACT", "ANSWER_INVALID", "POST_GATE_FAIL
 _MAX_FEEDBACK_BYTES = 8 * 1024
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Prompt:
     """The five blocks, and the messages that they make."""
 
@@ -105,7 +105,7 @@ def _compiled(text: str, item: str | None) -> template.Template:
     return template.compile(text, seen)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Repair:
     answer: str
     told: str

@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 import os
 import stat
-from dataclasses import dataclass
 from pathlib import Path
 
 from openskelo import errors
 from openskelo.executors import module, task
+from openskelo.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Source:
     """A handler's file (its real path) and, for Python, the function in it and whether that is declared async."""
 

@@ -7,17 +7,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from openskelo.frozen import frozen
 from openskelo.handlers import registry as registries
 from openskelo.kernel import definition, fresh
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.value import value
 
 if TYPE_CHECKING:
     from openskelo.contract import webhook
     from openskelo.providers import config
 
 
-@value
+@frozen
 class Project:
     """What the project allows its nodes: roots and switches from `skelo.yaml`, all paths real and absolute.
 
@@ -48,7 +48,7 @@ class Shared:
     checked: bool = False
 
 
-@value
+@frozen
 class Task:
     """`inputs` are complete (bindings, transforms and defaults applied), `now` is the recorded start of the visit (ms).
 

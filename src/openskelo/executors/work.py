@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, overload
 
 import orjson
 
 from openskelo import errors
 from openskelo.executors import calling, job, limit, ports, task
+from openskelo.frozen import frozen
 from openskelo.handlers import context, place
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Builtin: TypeAlias = Callable[[context.Context, place.Place], Awaitable[JsonObject]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Means:
     """What work is done with: everything a handler may need that is not in its task."""
 

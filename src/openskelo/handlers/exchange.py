@@ -5,11 +5,12 @@ from __future__ import annotations
 import functools
 import ssl
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import httpx
 
 from openskelo import errors
+from openskelo.frozen import frozen
 from openskelo.handlers import address
 
 _MAX_REDIRECTS = 5
@@ -19,7 +20,7 @@ _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _PRIVATE = frozenset({"authorization", "proxy-authorization", "cookie"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Asked:
     """A request. `sensitive` names (in lower case) headers that must not follow a redirect to another origin."""
 
@@ -33,7 +34,7 @@ class Asked:
     max_bytes: int = 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Answered:
     """A response, read whole. Header names are in lower case, repeated ones joined by commas."""
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import field
 from typing import Literal, TypeAlias
 
+from openskelo.frozen import frozen
 from openskelo.kernel import definition, fresh
 from openskelo.kernel.json import JsonObject
-from openskelo.value import field, value
 
 ToolKind: TypeAlias = Literal["builtin", "python", "mcp"]
 FunctionKind: TypeAlias = Literal["builtin", "python"]
@@ -18,7 +19,7 @@ CHECK_TIMEOUT_MS = 60_000
 CONTEXT_MAX_BYTES = 1024 * 1024
 
 
-@value
+@frozen
 class Tool:
     """A callable under capability limits.
 
@@ -43,7 +44,7 @@ class Tool:
     description: str = ""
 
 
-@value
+@frozen
 class Function:
     """A checker or a transform: a built-in by its name, or a function in a file of the project.
 
@@ -61,7 +62,7 @@ class Function:
     description: str = ""
 
 
-@value
+@frozen
 class Context:
     """Where the value of a `ctx:` or `snap:` name comes from.
 
@@ -77,7 +78,7 @@ class Context:
     max_bytes: int = CONTEXT_MAX_BYTES
 
 
-@value
+@frozen
 class McpServer:
     """A server of tools: a program over stdio (`command`), or an address. Values of `env` and `headers` may be
     references (`${env:NAME}`, `${secret:NAME}`), which are resolved when the server is started."""
@@ -91,7 +92,7 @@ class McpServer:
     timeout_ms: int = TOOL_TIMEOUT_MS
 
 
-@value
+@frozen
 class ModeRule:
     """What a mode allows: None is what the mode allows by itself, a tuple is the whole list."""
 
@@ -100,7 +101,7 @@ class ModeRule:
     max_tool_nanousd: int | None = None
 
 
-@value
+@frozen
 class Registry:
     """All that a project registers, beside what is built in (`op_catalog`)."""
 
@@ -137,7 +138,7 @@ def tool_denial(registry: Registry, mode: definition.PlanMode, tool: Tool) -> st
     return None
 
 
-@value
+@frozen
 class Asked:
     """An expert as far as modes are concerned: its name, its own modes, and whether it answers on this machine."""
 

@@ -9,17 +9,17 @@ import hashlib
 import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import orjson
 
 from openskelo import errors
+from openskelo.frozen import frozen
 from openskelo.handlers import catalog, context, path_template, place
 from openskelo.kernel.json import Json, JsonObject
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Target:
     """Where to write: `open_folder` gives the descriptor of the folder that holds (or will hold) `path`."""
 
@@ -86,7 +86,7 @@ def marker_path(data_dir: Path, idempotency_key: str) -> Path:
     return data_dir / "writes" / f"{hashlib.sha256(idempotency_key.encode()).hexdigest()}.json"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Marker:
     """This visit's durable intention to create one file, kept in the data dir from before the file appears.
 

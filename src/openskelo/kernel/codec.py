@@ -7,9 +7,9 @@ from dataclasses import MISSING, Field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, cast
 
 from openskelo import errors
+from openskelo.frozen import frozen
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.value import value
 
 if TYPE_CHECKING:
 
@@ -55,7 +55,7 @@ def restore(document: JsonObject) -> definition.Workflow:
     return cast("definition.Workflow", _built(_WORKFLOW)(document))
 
 
-@value
+@frozen
 class _Form:
     """How a value is written and read; `build` reads what is known to be right, and is None where JSON is as good."""
 

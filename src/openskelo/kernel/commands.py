@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Literal, TypeAlias
 
+from openskelo.frozen import frozen
 from openskelo.kernel import definition, fresh
 from openskelo.kernel.json import JsonObject, Stored
 from openskelo.kernel.outcome import Failure, Outcome
-from openskelo.value import value
 
 Answer = Literal["approved", "denied", "modified"]
 
 
-@value
+@frozen
 class Kept:
     """A finished node that a forked run takes over."""
 
@@ -23,7 +23,7 @@ class Kept:
     items: tuple[Stored, ...] | None = None
 
 
-@value
+@frozen
 class CreateRun:
     """Begin. `definition` names the blob that holds the pinned workflow.
 
@@ -42,7 +42,7 @@ class CreateRun:
     variables: Mapping[str, Stored] | None = None
 
 
-@value
+@frozen
 class Ask:
     """What a person is to be asked, rendered and bound by `digest`; large `args` are `stored` instead."""
 
@@ -54,7 +54,7 @@ class Ask:
     stored: Stored | None = None
 
 
-@value
+@frozen
 class Cached:
     """An earlier result of the same work on the same inputs."""
 
@@ -64,7 +64,7 @@ class Cached:
     source: JsonObject
 
 
-@value
+@frozen
 class ResolveNode:
     """The values of a visit's expressions: skip it, fail it, answer it from the cache, ask first, or let it start."""
 
@@ -80,7 +80,7 @@ class ResolveNode:
     cached: Cached | None = None
 
 
-@value
+@frozen
 class ReportAttempt:
     """An executor reports the outcome of an attempt."""
 
@@ -92,7 +92,7 @@ class ReportAttempt:
     item: int | None = None
 
 
-@value
+@frozen
 class ReportInterrupted:
     """The driver stopped an attempt because the run is suspended."""
 
@@ -103,7 +103,7 @@ class ReportInterrupted:
     item: int | None = None
 
 
-@value
+@frozen
 class AnswerApproval:
     """A person answers. The door has checked `args` against the form and computed what the answer yields.
 
@@ -126,34 +126,34 @@ class AnswerApproval:
     output_hash: str = ""
 
 
-@value
+@frozen
 class Tick:
     """Time has passed."""
 
     at: int
 
 
-@value
+@frozen
 class Recover:
     """A new driver has folded the log of a run whose driver died."""
 
     at: int
 
 
-@value
+@frozen
 class PauseRun:
     at: int
     by: str
     reason: str = "operator"
 
 
-@value
+@frozen
 class ResumeRun:
     at: int
     by: str
 
 
-@value
+@frozen
 class ChangeMode:
     """Change the run's modes; None leaves one as it is."""
 
@@ -163,14 +163,14 @@ class ChangeMode:
     global_mode: Literal["PLANNING", "IMPLEMENTATION"] | None = None
 
 
-@value
+@frozen
 class CancelRun:
     at: int
     by: str
     reason: str | None = None
 
 
-@value
+@frozen
 class AddNode:
     """Add a node to a live graph."""
 
@@ -179,7 +179,7 @@ class AddNode:
     node: definition.Node
 
 
-@value
+@frozen
 class ChangeNode:
     """Put another definition in the place of a live graph's node; `node.key` says which."""
 
@@ -188,7 +188,7 @@ class ChangeNode:
     node: definition.Node
 
 
-@value
+@frozen
 class RemoveNode:
     """Take a node out of a live graph, with its edges and whatever it is doing."""
 
@@ -197,7 +197,7 @@ class RemoveNode:
     node: str
 
 
-@value
+@frozen
 class AddEdge:
     """Tie two nodes of a live graph. `id` follows from what the edge ties."""
 
@@ -211,14 +211,14 @@ class AddEdge:
     label: str
 
 
-@value
+@frozen
 class RemoveEdge:
     at: int
     by: str
     id: str
 
 
-@value
+@frozen
 class SendMessage:
     """A person says something to a node of a live graph; `interrupt`: instead of letting its turn come to an end."""
 
@@ -231,7 +231,7 @@ class SendMessage:
     interrupt: bool = False
 
 
-@value
+@frozen
 class CompleteRun:
     """A person is content with a live graph that has nothing left to do."""
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Literal
 
+from openskelo.frozen import frozen
 from openskelo.kernel import fresh
 from openskelo.kernel.events import Ending
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.value import value
 
 Mode = Literal["ai", "deterministic", "approval", "dag"]
 Effect = Literal["pure", "idempotent", "once"]
@@ -20,7 +20,7 @@ Op = Literal["route_expert", "tool_call", "verify", "transform", "branch", "retr
 PlanMode = Literal["normal", "degraded", "offline"]
 
 
-@value
+@frozen
 class Port:
     """A named, typed opening of a node or a workflow. `default` counts only when `has_default`."""
 
@@ -33,7 +33,7 @@ class Port:
     description: str = ""
 
 
-@value
+@frozen
 class Binding:
     """Where an input port's value comes from: another node's output, or (with `node` empty) a workflow input."""
 
@@ -42,7 +42,7 @@ class Binding:
     transform: str | None = None
 
 
-@value
+@frozen
 class Gate:
     """A check before or after a node's work; `params` are those of its `type`."""
 
@@ -52,7 +52,7 @@ class Gate:
     error: str = ""
 
 
-@value
+@frozen
 class Retry:
     """How often a visit is tried (`max_attempts` counts every try) and how long it waits in between.
 
@@ -70,7 +70,7 @@ class Retry:
 ONE_TRY = Retry()
 
 
-@value
+@frozen
 class Bounce:
     """When gate `when_gate` fails, go back to `route_to` with the verdicts as feedback, at most `max_bounces` times.
 
@@ -84,7 +84,7 @@ class Bounce:
     reset: tuple[str, ...] = ()
 
 
-@value
+@frozen
 class Approval:
     """A question to a person: the whole work of an approval node, or a checkpoint before another node's work.
 
@@ -102,7 +102,7 @@ class Approval:
     bounce: Bounce | None = None
 
 
-@value
+@frozen
 class Foreach:
     """The node runs once for each element of the CEL list `items`, which it sees as `name`."""
 
@@ -111,7 +111,7 @@ class Foreach:
     concurrency: int = 4
 
 
-@value
+@frozen
 class Amount:
     """Quantities that budgets count. Money is in integer nano-dollars, so that sums are exact."""
 
@@ -125,7 +125,7 @@ class Amount:
 NOTHING = Amount()
 
 
-@value
+@frozen
 class Limits:
     """The run's budget; None is no limit, 0 allows none."""
 
@@ -136,7 +136,7 @@ class Limits:
     max_tool_nanousd: int | None = None
 
 
-@value
+@frozen
 class Estimate:
     """What the author expects one visit to take."""
 
@@ -145,7 +145,7 @@ class Estimate:
     duration_sec: float = 0.0
 
 
-@value
+@frozen
 class Step:
     """A node of a plan: what it does, and where the run goes from there (None: nowhere, the run is over).
 
@@ -167,7 +167,7 @@ class Step:
     max_visits: int | None = None
 
 
-@value
+@frozen
 class Plan:
     """What makes a workflow a plan: one step at a time from `entry` on, over named values.
 
@@ -182,7 +182,7 @@ class Plan:
     contexts: tuple[str, ...] = ()
 
 
-@value
+@frozen
 class Turn:
     """What a node of a live graph has: it works in turns, each on what has come into its inbox.
 
@@ -197,7 +197,7 @@ class Turn:
     stall_after: int = 3
 
 
-@value
+@frozen
 class Node:
     """A place in a run. Everything the kernel and the executors need to know about one block.
 
@@ -237,7 +237,7 @@ class Node:
     turn: Turn | None = None
 
 
-@value
+@frozen
 class Workflow:
     """A checked definition. `hash` is `sha256:` over the canonical JSON of `codec.encode(workflow)` without `hash`.
 

@@ -9,15 +9,15 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any, Literal, TypeAlias
 
+from openskelo.frozen import frozen
 from openskelo.kernel import graph_events
 from openskelo.kernel.json import Json, JsonObject, Stored
-from openskelo.value import value
 
 Ending = Literal["ok", "failed", "cancelled", "budget_exceeded", "denied", "escalated"]
 Next = Literal["retry", "repair", "bounce", "ask", "go", "fail"]
 
 
-@value
+@frozen
 class RunCreated:
     """A run exists: it pins the workflow by hash; `parent` names the run it was forked from.
 
@@ -38,7 +38,7 @@ class RunCreated:
     variables: JsonObject | None = None
 
 
-@value
+@frozen
 class NodeKept:
     """A forked run takes over a finished node of its parent."""
 
@@ -49,7 +49,7 @@ class NodeKept:
     items: tuple[Stored, ...] | None = None
 
 
-@value
+@frozen
 class NodeResolved:
     """The expressions of a visit have values: transformed inputs, and the elements of a foreach."""
 
@@ -61,7 +61,7 @@ class NodeResolved:
     count: int | None = None
 
 
-@value
+@frozen
 class NodeSkipped:
     """The node does not run: its `when` said no, what it needs was skipped, or a person who may said no to it."""
 
@@ -71,7 +71,7 @@ class NodeSkipped:
     reason: Literal["when", "upstream", "denied"]
 
 
-@value
+@frozen
 class NodeFinished:
     """All items of a foreach are done."""
 
@@ -80,7 +80,7 @@ class NodeFinished:
     visit: int
 
 
-@value
+@frozen
 class NodeFailed:
     """The node failed without an attempt to blame: an expression, a denial, a refusal by policy."""
 
@@ -91,7 +91,7 @@ class NodeFailed:
     ending: Ending = "failed"
 
 
-@value
+@frozen
 class NodeBounced:
     """A gate or a person sent the work back to `route_to`; every node of `reset` is entered anew."""
 
@@ -105,7 +105,7 @@ class NodeBounced:
     feedback: Json = None
 
 
-@value
+@frozen
 class AttemptStarted:
     """The intent to work is durable; the work may start."""
 
@@ -116,7 +116,7 @@ class AttemptStarted:
     item: int | None = None
 
 
-@value
+@frozen
 class AttemptSucceeded:
     """Valid outputs, judged and kept. `goto` is where the branch of a plan goes; without one it ends the run."""
 
@@ -133,7 +133,7 @@ class AttemptSucceeded:
     goto: str | None = None
 
 
-@value
+@frozen
 class AttemptFailed:
     """The attempt did not succeed, and what happens next.
 
@@ -159,7 +159,7 @@ class AttemptFailed:
     outputs: Stored | None = None
 
 
-@value
+@frozen
 class AttemptInterrupted:
     """The attempt was cut. `uncertain`: it may have had its effect, and must not be repeated unasked."""
 
@@ -173,7 +173,7 @@ class AttemptInterrupted:
     item: int | None = None
 
 
-@value
+@frozen
 class AttemptCancelled:
     """The attempt was stopped: the run ends, its place is entered anew, a person interrupts, or its node is removed."""
 
@@ -186,7 +186,7 @@ class AttemptCancelled:
     item: int | None = None
 
 
-@value
+@frozen
 class RetryDue:
     """The wait before the next attempt is over."""
 
@@ -196,7 +196,7 @@ class RetryDue:
     item: int | None = None
 
 
-@value
+@frozen
 class ApprovalRequested:
     """A person is asked. `tool.args` is exactly what is asked for; `digest` binds the answer to it."""
 
@@ -213,7 +213,7 @@ class ApprovalRequested:
     expires_at: int | None = None
 
 
-@value
+@frozen
 class ApprovalResolved:
     """A person (or the clock, by `timer`) answered. A modified answer has a digest of its own."""
 
@@ -228,7 +228,7 @@ class ApprovalResolved:
     reason: str | None = None
 
 
-@value
+@frozen
 class ApprovalWithdrawn:
     """The question no longer stands."""
 
@@ -239,7 +239,7 @@ class ApprovalWithdrawn:
     reason: Literal["ending", "bounce", "interrupt", "removed"]
 
 
-@value
+@frozen
 class RunStalled:
     """A loop makes no progress; a person is asked before it goes on.
 
@@ -254,7 +254,7 @@ class RunStalled:
     item: int | None = None
 
 
-@value
+@frozen
 class ArtifactCreated:
     """A file was kept."""
 
@@ -266,14 +266,14 @@ class ArtifactCreated:
     item: int | None = None
 
 
-@value
+@frozen
 class RunRecovered:
     """A new driver took over after the last one died; attempts in flight were lost."""
 
     at: int
 
 
-@value
+@frozen
 class RunPaused:
     """Nothing new starts until the run is resumed."""
 
@@ -282,7 +282,7 @@ class RunPaused:
     by: str
 
 
-@value
+@frozen
 class RunResumed:
     """The run goes on."""
 
@@ -290,7 +290,7 @@ class RunResumed:
     by: str
 
 
-@value
+@frozen
 class RunModeChanged:
     """The run's modes from now on: they hold for nodes that are entered and effects that start after it."""
 
@@ -300,7 +300,7 @@ class RunModeChanged:
     by: str
 
 
-@value
+@frozen
 class RunEnding:
     """The end is decided; what is in flight is being stopped."""
 
@@ -310,7 +310,7 @@ class RunEnding:
     by: str | None = None
 
 
-@value
+@frozen
 class RunEnded:
     """The last event of every finished run. `receipt_head` names its last receipt, and with it all before."""
 

@@ -6,15 +6,15 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Literal
 
+from openskelo.frozen import frozen
 from openskelo.kernel import fresh
 from openskelo.kernel.json import Stored
-from openskelo.value import value
 
 #: How many turns of a node are remembered for its next one; all of them are in the log.
 REMEMBERED = 20
 
 
-@value
+@frozen
 class Letter:
     """Something that came for a node: what a person said (`source` is empty), or what another node handed over."""
 
@@ -27,7 +27,7 @@ class Letter:
     edge: str = ""
 
 
-@value
+@frozen
 class Exchange:
     """An earlier turn: what it was about and what the node said; None where it failed."""
 
@@ -35,7 +35,7 @@ class Exchange:
     outputs: Stored | None
 
 
-@value
+@frozen
 class Channel:
     """An edge of a live graph."""
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import field
 from typing import Literal, TypeAlias
 
+from openskelo.frozen import frozen
 from openskelo.kernel.json import Json, JsonObject, Stored
-from openskelo.value import value
 
 #: Where a turn of a live graph is handed on: along the edges that leave its node, back along those it came by, or both.
 Route: TypeAlias = Literal["on", "back", "both", "none"]
 
 
-@value
+@frozen
 class Failure:
     """Why an attempt did not succeed. `gate` names the first gate that failed, if one did.
 
@@ -29,7 +29,7 @@ class Failure:
     denied: bool = False
 
 
-@value
+@frozen
 class Metrics:
     """What the attempt really used."""
 
@@ -40,7 +40,7 @@ class Metrics:
     tool_nanousd: int = 0
 
 
-@value
+@frozen
 class ArtifactNote:
     """A kept file as the log mentions it; the bytes are in the blob store under `hash`."""
 
@@ -52,7 +52,7 @@ class ArtifactNote:
     media_type: str = "text/plain"
 
 
-@value
+@frozen
 class Outcome:
     """The result of one attempt, judged: contract and gates have been checked by the executor.
 

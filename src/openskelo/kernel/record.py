@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import field
 from typing import Protocol
 
+from openskelo.frozen import frozen
 from openskelo.kernel import definition, receipts
 from openskelo.kernel.json import Json
 from openskelo.kernel.outcome import Metrics
 from openskelo.kernel.run import InFlight, Run
-from openskelo.value import value
 
 
 class Tried(Protocol):
@@ -25,7 +25,7 @@ class Tried(Protocol):
     def item(self) -> int | None: ...
 
 
-@value
+@frozen
 class Attempt:
     """An attempt that nobody started: a person's answer, a cached result."""
 
@@ -35,7 +35,7 @@ class Attempt:
     item: int | None = None
 
 
-@value
+@frozen
 class Evidence:
     """How an attempt ended and the hashes that prove it."""
 

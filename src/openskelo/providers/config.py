@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, TypeAlias, get_args
 
+from openskelo.frozen import frozen
 from openskelo.kernel.json import Json
 
 Kind: TypeAlias = Literal["local", "openai", "anthropic", "gemini", "ollama", "recorded"]
@@ -30,7 +31,7 @@ TIMEOUT_MS = 120_000
 N_CTX = 4096
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Prices:
     """What a million tokens cost, by the project's own word."""
 
@@ -38,7 +39,7 @@ class Prices:
     output_usd_per_mtok: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ProviderConfig:
     """One model API. `api_key` is a reference (`${env:NAME}`), never a key; paths are as written, from the root.
 
@@ -60,7 +61,7 @@ class ProviderConfig:
     prices: Prices | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ExpertConfig:
     """A named way to ask a provider. Without `model` the provider's own is asked; without `modes` it serves in any."""
 
@@ -77,7 +78,7 @@ class ExpertConfig:
     fallbacks: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Config:
     """All models of a project. Every name in it leads somewhere: the reader of the file has checked that."""
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, Protocol, TypeAlias, cast, runtime_checkable
 
 from openskelo import errors
+from openskelo.frozen import frozen
 from openskelo.kernel.json import Json, JsonObject
 
 #: Where the pieces of an answer go as they arrive.
 OnText: TypeAlias = Callable[[str], None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Message:
     """One turn of the conversation that is sent."""
 
@@ -21,7 +22,7 @@ class Message:
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Request:
     """What is asked. `schema` is the JSON Schema that the answer must keep; `node` is the key of the node that asks.
 
@@ -35,7 +36,7 @@ class Request:
     max_tokens: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Usage:
     """What the answer took, as the provider counts it."""
 
@@ -43,7 +44,7 @@ class Usage:
     tokens_out: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Answer:
     """What came back. `served_by` names the expert that gave it, where there are experts.
 
@@ -77,7 +78,7 @@ class Closable(Protocol):
     async def close(self) -> None: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Planned:
     """One way to have a request answered: by which expert, provider and model, and exactly what is sent to it."""
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias, cast
 
 import orjson
 
 from openskelo import errors
 from openskelo.contract import sealed
+from openskelo.frozen import frozen
 from openskelo.kernel.json import Json
 
 #: Nothing that a client may say is longer.
@@ -17,14 +17,14 @@ MAX_BYTES = 16 * 1024
 _LARGEST = 2**53
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Ping:
     """Are you there? The answer carries the same `token`."""
 
     token: Json = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Subscribe:
     """From now on this run (None: all), from its snapshot or from what came after `since`."""
 

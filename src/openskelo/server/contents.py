@@ -11,7 +11,6 @@ import hashlib
 import os
 import re
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
@@ -19,6 +18,7 @@ from fastapi import Response
 from fastapi.responses import StreamingResponse
 
 from openskelo import errors
+from openskelo.frozen import frozen
 from openskelo.kernel.json import JsonObject
 from openskelo.server import problems
 from openskelo.stores import blobs, log
@@ -30,7 +30,7 @@ _TYPE = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]*/[a-z0-9][a-z0-9!#$&^_.+-]*(; ?ch
 _HARMLESS = frozenset({"text/plain", "application/json", "image/png", "image/jpeg", "image/gif", "image/webp"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Span:
     """The bytes from `start` up to but not including `end`; `partial` when somebody asked for less than all."""
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import Literal, TypeAlias
 
+from openskelo.frozen import frozen
 from openskelo.stores import timed
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 Labels: TypeAlias = Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Family:
     """Samples that share a name; each has its labels and a value."""
 

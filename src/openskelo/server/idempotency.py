@@ -11,12 +11,12 @@ import hashlib
 import time
 import uuid
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import cast
 
 from fastapi import Request, Response
 
 from openskelo import errors
+from openskelo.frozen import frozen
 from openskelo.kernel import ids
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.server import identity, problems
@@ -33,7 +33,7 @@ _LONGEST = 255
 _STATE = "openskelo.idempotency"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Asked:
     """A request: where its answer is kept, and what it was."""
 

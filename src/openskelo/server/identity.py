@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import cast
 
 from fastapi import Request
 from starlette.types import Scope
 
+from openskelo.frozen import frozen
 from openskelo.server import problems, tokens
 
 _KEY = "openskelo.identity"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Identity:
     """Somebody who was let in. `csrf` is there for who came with a cookie: changes must carry it along."""
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import ipaddress
-from dataclasses import dataclass, field
+from dataclasses import field
 from urllib.parse import urlsplit
 
 from openskelo import errors
+from openskelo.frozen import frozen
 from openskelo.server import tokens
 
 _LOCAL_NAMES = frozenset({"localhost", "localhost.localdomain", "ip6-localhost"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Limits:
     """What one client, or all of them, may ask for. Rates are requests a second, with so many at once to begin with."""
 
@@ -24,7 +25,7 @@ class Limits:
     sockets: int = 512  # at a time
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Settings:
     """A server's set-up. `origins` are public addresses (`https://skelo.example`) under which it is reached, too.
 

@@ -9,13 +9,14 @@ import re
 import secrets
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Literal, TypeAlias, cast, get_args
 
 import orjson
 
 from openskelo import errors
+from openskelo.frozen import frozen
 
 Role: TypeAlias = Literal["viewer", "approver", "operator"]
 #: From the least to the most; each may do what those before it may.
@@ -25,7 +26,7 @@ SHORTEST = 16
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Token:
     """Somebody who may come in; `hash` is the SHA-256 of the token in hexadecimal digits."""
 

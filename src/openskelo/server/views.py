@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import cast
 
 import orjson
@@ -12,6 +11,7 @@ import orjson
 from openskelo import errors
 from openskelo.contract import envelope, naming, projection
 from openskelo.engine import document, loading, wiring
+from openskelo.frozen import frozen
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.server import track, tracks
@@ -21,7 +21,7 @@ from openskelo.stores import log
 _READERS = 16
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Page:
     """Encoded events, and the `since` of the next page; None when there is none yet."""
 

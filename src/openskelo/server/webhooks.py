@@ -14,7 +14,6 @@ import logging
 import random
 import time
 from collections.abc import AsyncGenerator, Callable, Sequence
-from dataclasses import dataclass
 from typing import cast
 
 import orjson
@@ -22,6 +21,7 @@ import orjson
 from openskelo import errors
 from openskelo.contract import webhook
 from openskelo.executors import task
+from openskelo.frozen import frozen
 from openskelo.handlers import secret
 from openskelo.kernel.json import JsonObject
 from openskelo.stores import deliveries, log
@@ -32,7 +32,7 @@ _CHUNK = 256
 _GONE = 410
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Pace:
     """How soon and how often, in seconds: the first retry, the longest wait between two, and when it is given up."""
 

@@ -11,9 +11,9 @@ import fcntl
 import os
 import sqlite3
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from openskelo.frozen import frozen
 from openskelo.stores import faults
 
 FILE = "webhooks.db"
@@ -35,7 +35,7 @@ CREATE INDEX IF NOT EXISTS deliveries_due ON deliveries (hook, due_at);
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Delivery:
     """One fact for one hook. Times are milliseconds; `attempts` were made so far."""
 
@@ -48,7 +48,7 @@ class Delivery:
     attempts: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Backlog:
     """What one hook is owed: how many wait (since when the oldest), how many were given up, what went wrong last."""
 

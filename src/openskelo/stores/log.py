@@ -8,14 +8,14 @@ from dataclasses import field
 from typing import Protocol
 
 from openskelo import errors
+from openskelo.frozen import frozen
 from openskelo.kernel import fresh
 from openskelo.kernel.json import JsonObject
-from openskelo.value import value
 
 _RUN_ID = re.compile(r"[0-9A-Za-z_-]{1,64}")
 
 
-@value
+@frozen
 class RunRow:
     """One line of a listing: a projection, kept beside the log and rebuilt from it.
 
@@ -32,7 +32,7 @@ class RunRow:
     parent: str | None = None
 
 
-@value
+@frozen
 class ApprovalRow:
     """An open approval as listings show it."""
 
@@ -42,7 +42,7 @@ class ApprovalRow:
     document: JsonObject
 
 
-@value
+@frozen
 class PostedCommand:
     """A command that another process left for the run's driver."""
 
@@ -51,7 +51,7 @@ class PostedCommand:
     body: JsonObject
 
 
-@value
+@frozen
 class Added:
     """The lines that one Append has added, and where they stand among those of all runs.
 
@@ -64,7 +64,7 @@ class Added:
     lines: tuple[bytes, ...]
 
 
-@value
+@frozen
 class Append:
     """Everything one run adds in one commit.
 
@@ -86,7 +86,7 @@ class Append:
     cached: Mapping[str, JsonObject] = field(default_factory=fresh.a_dict)
 
 
-@value
+@frozen
 class Swept:
     """How many values nothing referred to, and their bytes."""
 
@@ -94,7 +94,7 @@ class Swept:
     bytes: int = 0
 
 
-@value
+@frozen
 class Tally:
     """Where everything stands: runs by status and ending, open approvals, and commands that nobody has taken.
 

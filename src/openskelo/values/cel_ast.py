@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from openskelo.frozen import frozen
 from openskelo.values import cel_wire
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Constant:
     """A literal; `size` is the length of its text or bytes, 1 for anything else. `text` is None unless it is text."""
 
@@ -17,14 +17,14 @@ class Constant:
     text: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Name:
     """A variable: a declared one (perhaps dotted, `inputs.title`) or one of a comprehension."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Field:
     """`operand.field`, at `offset` characters into the text; a `test` only asks whether it is there."""
 
@@ -34,7 +34,7 @@ class Field:
     offset: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Call:
     """A function or operator; a method's target is its first argument."""
 
@@ -42,14 +42,14 @@ class Call:
     arguments: tuple[Node, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Group:
     """A list or map literal; `items` are the elements, or the keys and values."""
 
     items: tuple[Node, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Comprehension:
     """A macro (`all`, `map`, `cel.bind`, …) after expansion."""
 
@@ -108,7 +108,7 @@ def _children(node: Node) -> tuple[Node, ...]:
             return (node.items, node.initial, node.condition, node.step, node.result)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Reader:
     """Turns `Expr` messages into nodes; `offsets` are the places of nodes in the text, by the id of the node."""
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import cast
 
 import orjson
 
+from openskelo.frozen import frozen
 from openskelo.values import cel_ast, cel_ranges
 
 #: What one evaluation may touch, in bytes.
@@ -22,7 +22,7 @@ _MANY_NAMES = 32
 _UNKNOWN = object()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Cost:
     """`size`: how large the value may be; `work`: how much is touched to get it."""
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol, TypeAlias, cast
 
 import orjson
 
 from openskelo import errors
+from openskelo.frozen import frozen
 from openskelo.kernel.json import Json
 from openskelo.values import canonical, cel_ast, cel_cost, cel_ranges, cel_report, cel_types
 from openskelo.values.cel_report import InvalidExpression, Position
@@ -59,7 +59,7 @@ class _Environment(Protocol):
     def deserialize(self, serialized: bytes, /) -> _Program: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Expression:
     """A compiled expression.
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 import importlib
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol, cast
 
 from openskelo import errors
+from openskelo.frozen import frozen
 
 #: How long a pattern may be, in characters.
 MAX_LENGTH = 4096
@@ -33,7 +33,7 @@ class _Re2(Protocol):
     def compile(self, pattern: str, /, *, options: _Options) -> _Compiled: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Pattern:
     """A compiled pattern. Matching never raises and takes time linear in the text."""
 

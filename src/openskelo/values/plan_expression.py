@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 
 from openskelo import errors
+from openskelo.frozen import frozen
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.values import cel_report, expression
 
@@ -25,7 +25,7 @@ _TOKEN = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class PlanExpression:
     """A compiled expression; `names` are those it reads of each root, None where it may read any of them."""
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Literal, TypeAlias, cast
 
+from openskelo.frozen import frozen
 from openskelo.kernel.json import Json, JsonObject
 
 Kind: TypeAlias = Literal["var", "input", "ctx", "snap"]
@@ -37,7 +37,7 @@ class Unset(LookupError):
     """Nothing is where a ref points."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Ref:
     """What a ref names: a variable, an input of the plan or a context, and the way into its value."""
 

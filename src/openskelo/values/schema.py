@@ -5,12 +5,12 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol, cast
 
 import orjson
 
 from openskelo import errors
+from openskelo.frozen import frozen
 from openskelo.kernel.json import Json
 from openskelo.values import canonical, schema_cost
 from openskelo.values.fit import JsonSchema, fits
@@ -28,7 +28,7 @@ _MAX_MESSAGE = 500
 _MAX_RECURSION = 4096
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Violation:
     """One way a value breaks its schema: where (`/a/0/b`, empty for the value itself) and how, without the value."""
 
@@ -57,7 +57,7 @@ class _Validator(Protocol):
     def iter_errors(self, instance: object, /) -> Iterable[_Error]: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Schema:
     """A compiled schema."""
 

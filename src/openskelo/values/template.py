@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from openskelo import errors
+from openskelo.frozen import frozen
 from openskelo.kernel.json import Json
 from openskelo.values import canonical, expression
 from openskelo.values.fit import JsonSchema
@@ -19,7 +19,7 @@ MAX_RESULT = 1024 * 1024
 _OPEN, _CLOSE = "{{", "}}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Template:
     """A compiled template; `variables` are the declared variables it uses."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal, cast
 
 from openskelo import errors
+from openskelo.frozen import frozen
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.values import schema
@@ -27,7 +27,7 @@ VERDICT: Mapping[str, JsonObject] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Return:
     """`on_deny: {route_to, max_bounces}` as written."""
 
@@ -35,7 +35,7 @@ class Return:
     max_bounces: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Asked:
     """An approval whose way back is still a name."""
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
+from openskelo.frozen import frozen
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.providers import config
@@ -38,7 +39,7 @@ _GATE_KEYS = frozenset({"pre_gates", "post_gates", "gate_composition"})
 _LONGEST_MS = 7 * 86_400_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Setting:
     """What a block is read in: the project, and the defaults of its file.
 
@@ -52,7 +53,7 @@ class Setting:
     models: config.Config | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Draft:
     """A block whose ties are still names. `node` has no bindings, no `after`, no bounces yet.
 

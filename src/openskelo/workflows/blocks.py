@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
 from openskelo import errors
+from openskelo.frozen import frozen
 from openskelo.kernel import codec, definition
 from openskelo.providers import config
 from openskelo.values import canonical
@@ -38,7 +39,7 @@ class Use(Protocol):
     def __call__(self, place: cursor.Cursor) -> inline.Inner | None: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Setting:
     """What a file is read in: the project, the name it has without one of its own, and how to load others."""
 
@@ -49,7 +50,7 @@ class Setting:
     models: config.Config | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Loaded:
     drafts: Mapping[str, block.Draft]
     inner: Mapping[str, inline.Inner]

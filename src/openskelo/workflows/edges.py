@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from openskelo.frozen import frozen
 from openskelo.kernel import definition
 from openskelo.kernel.json import JsonObject
 from openskelo.values import schema
@@ -13,7 +13,7 @@ from openskelo.workflows import block, cursor, ports, run_inputs, scope, suggest
 _KEYS = frozenset({"from", "output", "to", "input", "transform"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Reference:
     """`block.port`, or `inputs.NAME` with an empty block, as written at `place`."""
 
@@ -23,7 +23,7 @@ class Reference:
     port_place: cursor.Cursor
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Edge:
     """One edge as written."""
 

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import assert_never
 
+from openskelo.frozen import frozen
 from openskelo.kernel import definition
 from openskelo.workflows import graph, routes, skipping
 
 MODES: tuple[definition.Mode, ...] = ("ai", "deterministic", "approval", "dag")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Quantity:
     """Amounts of one case. Time of a mode is the sum of its blocks' time, though blocks may run at once."""
 
@@ -43,7 +44,7 @@ class Quantity:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Range:
     """The three cases."""
 
@@ -59,7 +60,7 @@ class Range:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Report:
     """`by_mode` has the modes that occur; `total` counts time along the longest path, but at worst it adds it up.
 
@@ -136,7 +137,7 @@ def _visits(workflow: definition.Workflow) -> dict[str, int]:
     return visits
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Attempt:
     """What one attempt takes: as expected, and at most."""
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from openskelo import errors
+from openskelo.frozen import frozen
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json
 from openskelo.values import pattern, schema
@@ -14,7 +15,7 @@ from openskelo.workflows import cursor, gate_aliases, ports, scope, suggest
 _LONGEST_MS = 86_400_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Around:
     """What a block's gates may look at. `values` are the ports a gate may name."""
 
@@ -113,7 +114,7 @@ def _amount(low: float, high: float) -> _Reader:
     return lambda found, _around: found.number(low, high)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Kind:
     """A gate type: its parameters, which of them must be there, and whether it only makes sense after the work."""
 

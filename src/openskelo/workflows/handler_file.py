@@ -6,9 +6,9 @@ import ast
 import functools
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
+from openskelo.frozen import frozen
 from openskelo.workflows import cursor, problems, suggest
 
 #: What a file is read for stands in its beginning or nowhere; a larger one is left to whoever loads it.
@@ -17,7 +17,7 @@ _LARGEST_BYTES = 1024 * 1024
 _OPEN = frozenset({"*", "__getattr__"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Names:
     """What a file has at its top; `functions` are those that are declared there as such."""
 
@@ -25,7 +25,7 @@ class Names:
     functions: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Broken:
     """Where and why a text is no Python; line and column count from 1."""
 

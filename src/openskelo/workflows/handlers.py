@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from openskelo.frozen import frozen
 from openskelo.handlers import catalog
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
@@ -17,7 +17,7 @@ from openskelo.workflows import cursor, handler_file, suggest
 BUILTINS = tuple(catalog.CONFIG)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Handler:
     """A checked `deterministic` section."""
 

@@ -7,8 +7,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from openskelo.frozen import frozen
 from openskelo.kernel import definition
 from openskelo.values import schema
 from openskelo.workflows import block, gates, ports, routes, suggest
@@ -16,7 +17,7 @@ from openskelo.workflows import block, gates, ports, routes, suggest
 PASS = "builtin:pass"  # noqa: S105 - a handler's name
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Inner:
     """A loaded sub-workflow: its definition, and its outputs as ports."""
 

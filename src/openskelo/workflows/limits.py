@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import cast
 
+from openskelo.frozen import frozen
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json
 from openskelo.workflows import cursor
@@ -17,11 +17,11 @@ _BACKOFFS = ("none", "linear", "exponential")
 _DELAY_MS = 1_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Defaults:
     """What `defaults` says for all blocks of a file."""
 
-    retry: definition.Retry = definition.Retry()  # noqa: RUF009 - frozen, so it may be shared
+    retry: definition.Retry = definition.Retry()
     timeout_ms: int | None = None
     parallel: int = 64
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Literal, cast
 
 from openskelo import errors
+from openskelo.frozen import frozen
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.value import value
 from openskelo.workflows import block, blocks, builtin, cursor, limits, load, problems, source
 
 #: How many turns all nodes of a live graph together may take, unless its budget says otherwise.
@@ -36,7 +36,7 @@ _OURS = frozenset(
 Kind = Literal["model", "handler"]
 
 
-@value
+@frozen
 class Said:
     """What somebody says a node of a live graph is. `gated`: a person is asked before each of its turns."""
 

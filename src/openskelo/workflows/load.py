@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import islice
 from pathlib import Path
 
 from openskelo import errors
+from openskelo.frozen import frozen
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.providers import config
@@ -112,7 +113,7 @@ def _plan(
     return door.read(cursor.Cursor(read.value, (), report), settings, models)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Trail:
     """The files that led here, outermost first. `known` are those read already, by file and depth: a file that is
     used a thousand times is read once."""

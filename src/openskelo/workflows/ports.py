@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Literal, cast
 
 from openskelo import errors
+from openskelo.frozen import frozen
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.values import schema
@@ -63,7 +63,7 @@ _KNOWN = KEYWORDS | _OWN
 Side = Literal["input", "output"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Link:
     """A `from` as written, with where it stands."""
 
@@ -71,7 +71,7 @@ class Link:
     transform: cursor.Cursor | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Ports:
     """The ports of one side, and the links that inputs carry. `untyped` are those that give no type of their own."""
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from openskelo.frozen import frozen
 from openskelo.workflows import spots, suggest
 
 Severity = Literal["error", "warning"]
@@ -16,7 +16,7 @@ MOST = 200
 _MOST_HINTS = 100
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Problem:
     """`line` and `column` count from 1; `path` is a JSON Pointer into the document; `code` is stable."""
 

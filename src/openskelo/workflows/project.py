@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from openskelo import errors
+from openskelo.frozen import frozen
 from openskelo.handlers import registry
 from openskelo.kernel.json import Json
 from openskelo.providers import config
@@ -27,7 +28,7 @@ _REFERENCE = re.compile(r"\$\{env:[A-Za-z_][A-Za-z0-9_]*\}\Z")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,99}\Z")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class ProjectFile:
     """What `skelo.yaml` says. Paths are as written, relative to the root; secrets are references, never values."""
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from openskelo.frozen import frozen
 from openskelo.kernel import definition
 from openskelo.workflows import cursor, edges, graph, suggest
 
@@ -13,7 +14,7 @@ _MOST_RESETS = 2_000_000
 _KEYS = frozenset({"when_gate", "route_to", "max_bounces", "feedback", "feedback_from", "reason", "reset_blocks"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Reach:
     """What is before and after each block."""
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from openskelo.frozen import frozen
 from openskelo.kernel import definition
 from openskelo.workflows import cursor, edges, ports, run_inputs, suggest
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Outputs:
     """Where each output comes from, and its port as a user of the whole workflow sees it."""
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 
+from openskelo.frozen import frozen
 from openskelo.kernel.json import Json
 
 _WORDS: dict[str, Json] = {
@@ -34,7 +34,7 @@ _NOT_FINITE = re.compile(r"[-+]?\.(?:inf|Inf|INF)\Z|\.(?:nan|NaN|NAN)\Z")
 _LARGEST = 2**53
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Bad:
     """A word that looks like a number and cannot be one here."""
 

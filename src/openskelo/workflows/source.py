@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
 from openskelo import errors
+from openskelo.frozen import frozen
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.values import canonical
 from openskelo.workflows import json_text, problems, spots, yaml_text
@@ -16,7 +16,7 @@ LARGEST_BYTES = 1024 * 1024
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|\ufeff")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Source:
     """What was read: a JSON value and, for a text, the spots of its parts."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from openskelo.frozen import frozen
 from openskelo.kernel import definition
 from openskelo.kernel.json import JsonObject
 from openskelo.providers import config, experts, prices, seam
@@ -23,7 +24,7 @@ _UNKNOWN = 4_000
 _NOT_PARAMETERS = frozenset({"prompt", "contract_repair_attempts", "max_tokens", "block_dir", "pinned"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Question:
     """One question that an attempt asks a model: whom, in order, and how long it is about.
 
@@ -35,7 +36,7 @@ class Question:
     repeats: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Worst:
     """Tokens and nano-dollars at most; `unbounded` and `unpriced` name experts of whom that cannot be said."""
 

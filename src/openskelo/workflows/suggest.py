@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+
+from openskelo.frozen import frozen
 
 #: Among more names than this only those are compared that differ from the wanted one in a single spot.
 _FEW = 200
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Near:
     """A suggestion not looked for yet: looking costs time, and thousands of mistakes are not read to the end."""
 

@@ -12,6 +12,7 @@ from typing import Protocol, cast
 
 import yaml
 
+from openskelo.frozen import frozen
 from openskelo.kernel.json import Json
 from openskelo.workflows import scalars, spots
 
@@ -30,7 +31,7 @@ class Trouble(Exception):
         self.hint = hint
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Built:
     """A value beside its spot."""
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
 from pathlib import Path
 
 from openskelo import errors
 from openskelo.cli import exits, output, place, problems
+from openskelo.frozen import frozen
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json
 from openskelo.workflows import load, project
@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = "exit codes: 0 no problems, 2 problems found"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Script:
     """The scripted runs of a workflow."""
 
@@ -29,7 +29,7 @@ class _Script:
     tests: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Checked:
     """What became of one file; `of` is what it holds, None after an error."""
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from openskelo import errors
 from openskelo.executors import git, job, task
+from openskelo.frozen import frozen
 from openskelo.kernel.json import Json, JsonObject
 
 #: How many findings of one kind a verdict lists.
 MOST = 20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Asked:
     """`args` are those of the step, with what the project fixed over them; `fixed` are the latter alone."""
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 
+from openskelo.frozen import frozen
 from openskelo.kernel import definition
-from openskelo.value import value
 
 
-@value
+@frozen
 class Graph:
     """The shape of a workflow, computed once: who waits for whom."""
 

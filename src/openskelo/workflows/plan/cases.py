@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
+from openskelo.frozen import frozen
 from openskelo.kernel import definition
 from openskelo.workflows.plan import flow
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Cost:
     """Amounts that budgets count; money in nano-dollars."""
 
@@ -48,7 +48,7 @@ class Cost:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Worst:
     """The worst case, and how often each step is entered in it; not `bounded`: only the budget ends some loop."""
 

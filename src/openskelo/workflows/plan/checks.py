@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
+from openskelo.frozen import frozen
 from openskelo.kernel import definition
 from openskelo.kernel.json import JsonObject
 from openskelo.values import refs
@@ -14,7 +14,7 @@ from openskelo.workflows.plan import cases, defined, flow, reach, shapes, step, 
 _NANO = 1_000_000_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Text:
     """A plan as it was read: its steps, first values, and what its outputs read."""
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from openskelo.frozen import frozen
 from openskelo.kernel.json import JsonObject
 from openskelo.workflows import problems, source, spots
 
@@ -25,7 +26,7 @@ class Stuck(Exception):
         self.message = message
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Converted:
     """The document in the other form, or why there is none."""
 

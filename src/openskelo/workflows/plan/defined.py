@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
+from openskelo.frozen import frozen
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json
 from openskelo.values import plan_expression, refs
@@ -20,7 +20,7 @@ from openskelo.workflows.plan import flow, step
 MOST_STATES = 20_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Unset:
     """A read of a variable that may not be set, and a path that shows it (empty when paths are too many)."""
 
@@ -33,14 +33,14 @@ class Unset:
 _Facts = frozenset[tuple[str, bool]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _State:
     key: str
     facts: _Facts
     known: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Condition:
     """A condition that more than one branch tests: its text, and the variables that it depends on."""
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from openskelo.frozen import frozen
 from openskelo.kernel import definition
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Flow:
     """The steps of a plan and the ways between them; a retry's target is tried inside of the retry."""
 

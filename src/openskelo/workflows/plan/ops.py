@@ -7,10 +7,11 @@ hold refs at any depth; `free` text and schemas are never looked into; a `step` 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import Literal, TypeAlias, get_args
 
+from openskelo.frozen import frozen
 from openskelo.kernel import definition, fresh
 from openskelo.kernel.json import Json, JsonObject
 
@@ -36,7 +37,7 @@ _MOST_MS = 7 * 86_400_000
 _MS: JsonObject = {"type": "integer", "minimum": 0, "maximum": _MOST_MS}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Arg:
     """One argument: what it is, the JSON Schema of what is written, and the value it has when nothing is."""
 
@@ -47,7 +48,7 @@ class Arg:
     default: Json = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Op:
     """An op: its arguments, of which of each group in `one_of` exactly one is given; an `open` op takes those of the
     function that it names as well."""

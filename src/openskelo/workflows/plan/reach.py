@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from openskelo.frozen import frozen
 from openskelo.handlers import op_catalog, registry
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
@@ -14,7 +15,7 @@ from openskelo.workflows import cursor, suggest
 from openskelo.workflows.plan import ops, step
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Reach:
     """What the project registers. `models` are None where it names none: a caller may bring its own."""
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import cast
 
 from openskelo import errors
+from openskelo.frozen import frozen
 from openskelo.handlers import registry
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
@@ -22,7 +23,7 @@ KEYS = frozenset(
 _MOST_STEPS = 10_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Setting:
     """What a plan is read in: what its project has and allows. `models` None: the caller may bring any."""
 
@@ -105,7 +106,7 @@ def _about(fields: cursor.Fields) -> definition.Workflow:
     return definition.Workflow(name=name, hash="", nodes={}, description=fields.text("description"))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Values:
     """Inputs and variables with what they are at first; `declared` are the contexts that inputs name."""
 
@@ -173,7 +174,7 @@ _TYPES: Mapping[type, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Written:
     """The names in a plan's steps as written, of steps that cannot be read as well: what leads to one of those is no
     mistake of its own. None where not even the names are clear."""
@@ -236,7 +237,7 @@ def _tied(drafts: Mapping[str, step.Draft], written: _Written) -> bool:
     return right
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class _Outputs:
     written: JsonObject
     uses: tuple[step.Use, ...]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from openskelo.frozen import frozen
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.values import plan_expression, refs
 from openskelo.workflows import approvals
@@ -25,7 +25,7 @@ _RESULTS: Mapping[str, JsonObject] = {
 _WHOLE = ("object", "array")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Shapes:
     """The schemas that the value of each root may have: all that may write it, empty where nothing is known."""
 

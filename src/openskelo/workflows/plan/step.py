@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import cast
 
 from openskelo import errors
+from openskelo.frozen import frozen
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.values import plan_expression, refs, schema
@@ -25,7 +25,7 @@ _MEANT = re.compile(r"(?:var|input|ctx|snap):\S")
 _ASKED = re.compile(r"\bhas\s*\(\s*(var|input|ctx|snap)\s*\.\s*([A-Za-z_]\w*)")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Use:
     """A value that a step reads, and where that is written; one that is not `needed` may be unset."""
 
@@ -34,7 +34,7 @@ class Use:
     needed: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@frozen
 class Draft:
     """A step whose jumps are still names. `args` are as the table wants them, defaults filled in."""
 

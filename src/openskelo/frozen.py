@@ -11,13 +11,11 @@ from dataclasses import MISSING, FrozenInstanceError, dataclass, field, fields
 from operator import attrgetter
 from typing import Any, NoReturn, TypeVar, dataclass_transform
 
-__all__ = ["field", "value"]
-
 _Class = TypeVar("_Class")
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
-def value(cls: type[_Class]) -> type[_Class]:
+def frozen(cls: type[_Class]) -> type[_Class]:
     """What `dataclass(frozen=True, slots=True, kw_only=True)` gives, but for the time it takes."""
     made: Any = dataclass(init=False, repr=False, eq=False, match_args=False, slots=True)(cls)
     compared = tuple(one.name for one in fields(made) if one.compare)

@@ -9,10 +9,10 @@ from typing import cast
 
 import pytest
 
-from openskelo.value import value
+from openskelo.frozen import frozen
 
 
-@value
+@frozen
 class Place:
     """A value with every kind of field."""
 
@@ -23,7 +23,7 @@ class Place:
     made: str = field(default="here", init=False)
 
 
-@value
+@frozen
 class Nothing:
     """A value without fields."""
 
@@ -59,7 +59,7 @@ def test_values_are_equal_by_what_is_compared() -> None:
 
 
 def test_equal_values_have_one_hash() -> None:
-    @value
+    @frozen
     class Point:
         x: int
         y: int = 0
