@@ -211,7 +211,8 @@ def test_every_run_that_ends_is_a_trace_also_after_a_restart(tmp_path: Path, mon
 
     with collecting() as collector:
         stage.play(lambda: story(collector))
-    found = collector.spans()
+    # Stopped between sending and noting that it was sent, a trace is sent again: with the same ids.
+    found = list({(span["trace"], span["id"]): span for span in collector.spans()}.values())
     first = [span for span in found if span["trace"] == runs[0].replace("-", "")]
     root = first[0]
     assert [span["name"] for span in first] == [
