@@ -142,10 +142,12 @@ def test_500_nodes_pan_without_drawing_any_again(site: Site, page: Page) -> None
     expect(page.locator(".node-card")).to_have_count(500)
     page.wait_for_timeout(300)
     page.evaluate("skeloRenders.clear()")
+    start = page.locator(".react-flow__viewport").get_attribute("style")
     took = _pan(page)
+    assert page.locator(".react-flow__viewport").get_attribute("style") != start
     assert page.evaluate("skeloRenders.size") == 0
     assert took["frames"] >= 30
-    assert took["median"] <= 8, took
+    assert took["work"] <= 8, took
     site.answer(run_id)
     expect(card(page, "b499")).to_have_attribute("data-status", "Done")
     assert page.evaluate("[...skeloRenders.keys()]") == ["b499"]
@@ -159,31 +161,35 @@ _COUNT_PULSES = """() => {
   }).observe(document.querySelector('.graph-lines'), {childList: true, subtree: true});
 }"""
 
-_MEASURE = """() => {
-  window.work = [];
-  const channel = new MessageChannel();
-  let began = 0;
-  channel.port1.onmessage = () => window.work.push(performance.now() - began);
-  const frame = () => {
-    began = performance.now();
-    channel.port2.postMessage(null);  // it comes when the frame's scripts, style, layout and paint are done
-    window.measuring = requestAnimationFrame(frame);
-  };
+_FRAMES = """() => {
+  window.drawn = 0;
+  const frame = () => { window.drawn += 1; window.drawing = requestAnimationFrame(frame); };
   frame();
 }"""
 
 
-def _pan(page: Page) -> dict[str, Any]:
-    """Drag the graph about; how long the main thread worked in each frame, in milliseconds."""
+def _pan(page: Page) -> dict[str, float]:
+    """Drag the graph about: how many frames were drawn, and for how many milliseconds each kept the main thread busy.
+
+    It is the thread's own time for everything: events, scripts, style, layout, paint. Other processes do not count.
+    """
     box = page.locator(".graph-canvas").bounding_box()
     assert box is not None
-    x, y = box["x"] + box["width"] / 2, box["y"] + 40
+    x, y = box["x"] + box["width"] / 2, box["y"] + 80
+    cdp: Any = page.context.new_cdp_session(page)  # typed only in part
+    cdp.send("Performance.enable")
     page.mouse.move(x, y)
     page.mouse.down()
-    page.evaluate(_MEASURE)
+    page.evaluate(_FRAMES)
+    before = _worked(cdp)
     for step in range(90):
         page.mouse.move(x + (step % 30) * 8, y + (step % 20) * 6)
+    after = _worked(cdp)
+    frames: int = page.evaluate("() => { cancelAnimationFrame(window.drawing); return window.drawn }")
     page.mouse.up()
-    work: list[float] = page.evaluate("() => { cancelAnimationFrame(window.measuring); return window.work }")
-    work.sort()
-    return {"frames": len(work), "median": work[len(work) // 2], "most": work[-1]}
+    return {"frames": frames, "work": (after - before) / frames}
+
+
+def _worked(cdp: Any) -> float:
+    metrics: list[dict[str, Any]] = cdp.send("Performance.getMetrics")["metrics"]
+    return 1000 * next(float(one["value"]) for one in metrics if one["name"] == "ThreadTime")

@@ -43,6 +43,7 @@ export const Canvas = memo(function Canvas({ shape, layout, pulses, look }: Prop
     const distance = DISTANCES.find(([below]) => zoom < below)?.[1] ?? "near";
     if (frame.current !== null && frame.current.dataset["zoom"] !== distance) frame.current.dataset["zoom"] = distance;
   }, []);
+  const onMoveStart = useCallback((event: unknown) => event !== null && onMoved(), [onMoved]);
   return (
     <div className="graph-canvas" ref={frame}>
       <ReactFlow
@@ -65,7 +66,7 @@ export const Canvas = memo(function Canvas({ shape, layout, pulses, look }: Prop
         zoomOnDoubleClick={false}
         proOptions={PLAIN}
         onMove={onMove}
-        onMoveStart={(event) => event !== null && onMoved()}
+        onMoveStart={onMoveStart}
       >
         <ViewportPortal>
           <Lines shape={shape} layout={layout} pulses={pulses} />

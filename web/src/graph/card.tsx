@@ -11,6 +11,7 @@ import type { RunState } from "../model/run-store";
 import { ModeBadge } from "../ui/badge";
 import { Icon } from "../ui/icon";
 import { Cells } from "./cells";
+import { openNode } from "./open-node";
 import { countRender } from "./render-count";
 import { useGraph, useLook } from "./view-state";
 
@@ -30,6 +31,7 @@ export const Card = memo(function Card({ data: { node } }: Props) {
       className={`node-card mode-edge-${node.mode} tone-edge-${tone} ${look}`}
       data-key={node.key}
       data-status={standing.word.text}
+      onClick={(event) => openNode(event, runId, node.key)}
     >
       <div className="node-head">
         <ModeBadge mode={node.mode} />

@@ -5,6 +5,7 @@ import { paths } from "../app/paths";
 import { ModeBadge } from "../ui/badge";
 import type { ShapeNode } from "../model/graph/shape";
 import { Taken, Toggle, useStanding } from "./card";
+import { openNode } from "./open-node";
 import { countRender } from "./render-count";
 import { useGraph, useLook } from "./view-state";
 
@@ -41,7 +42,7 @@ export const Port = memo(function Port({ data: { node } }: Props) {
   const { runId } = useGraph();
   const look = useLook(node);
   return (
-    <div className={`node-port ${look}`} data-key={node.key}>
+    <div className={`node-port ${look}`} data-key={node.key} onClick={(event) => openNode(event, runId, node.key)}>
       <Link to={paths.node(runId, node.key)} className="node-link" draggable={false}>
         {node.label}
       </Link>

@@ -11,5 +11,5 @@ export const MapNode = memo(function MapNode({ id, x, y, width, height }: MiniMa
   if (node === null) return null;
   const tone = nodeWord(node).tone;
   const look = tone === "bad" || tone === "busy" || tone === "warn" ? `map-${tone}` : `map-${modeOf(node)}`;
-  return <rect x={x} y={y} width={width} height={height} rx={12} className={`map-node ${look}`} />;
+  return <rect x={x} y={y} width={width} height={height} className={`map-node ${look}`} />;
 });
