@@ -97,6 +97,8 @@ def test_text_is_told_as_it_is_said_and_late_viewers_get_what_came_before(tmp_pa
             assert "message.assistant.delta" not in types[final:]
             (said,) = [event for event in streaming.events(found) if event["type"] == "message.assistant.final"]
             assert said["messageId"] == message_id
+        progress = [event for event in streaming.events(got["early"]) if event["type"] == "node.progress"]
+        assert [(event["status"], event["summary"]) for event in progress] == [("running", "answering")]
 
     play(story)
 

@@ -70,7 +70,9 @@ class Hub:
 
     def hear(self, of: task.Task, piece: str) -> None:
         """A model says something in a run that this process drives (`Engine.overhear` takes this)."""
-        self._heard.hear(of, piece)
+        begun = self._heard.hear(of, piece)
+        if begun is not None:
+            self.overlay(of.run_id, begun.progress())
 
     def overlay(self, run_id: str, event: JsonObject) -> None:
         """Tell followers something that is no fact, `node.progress` and the like: soon, once, and never again."""

@@ -69,6 +69,18 @@ class Partial:
             "delta": _from_unit(self.text, start - self.offset),
         }
 
+    def progress(self) -> dict[str, Json]:
+        """The event that tells that the answer is being written."""
+        return {
+            "id": ids.derive(self.message_id, "progress"),
+            "runId": self.run_id,
+            "ts": envelope.timestamp(time.time_ns() // 1_000_000),
+            "type": "node.progress",
+            "nodeId": naming.node(self.run_id, self.attempt[0]),
+            "status": "running",
+            "summary": "answering",
+        }
+
     def _place(self) -> dict[str, Json]:
         node, visit, attempt, item = self.attempt
         return {
@@ -89,19 +101,20 @@ class Partials:
         self._total = 0
         self.fresh: dict[Partial, None] = {}  # those with text that not everybody has been told
 
-    def hear(self, of: task.Task, piece: str) -> None:
-        """What `Engine.overhear` calls."""
+    def hear(self, of: task.Task, piece: str) -> Partial | None:
+        """Take in a piece of what a model says; gives its text when it has just begun."""
         attempt = (of.node.key, of.visit, of.attempt, of.item_index)
         attempts = self._of.setdefault(of.run_id, {})
-        partial = attempts.get(attempt)
-        if partial is None:
-            partial = attempts[attempt] = Partial(of.run_id, attempt)
+        known = attempts.get(attempt)
+        partial = known or Partial(of.run_id, attempt)
+        attempts[attempt] = partial
         before = len(partial.text)
         partial.add(piece, self._hidden)
         self._total += len(partial.text) - before
         self.fresh[partial] = None
         while self._total > MAX_TOTAL:
             self._drop_oldest()
+        return None if known else partial
 
     def get(self, run_id: str, attempt: Attempt) -> Partial | None:
         """The text of one attempt, if any was heard."""
