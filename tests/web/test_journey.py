@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.web import axe
 from tests.web import site as sites
 
 #: What a browser says by itself when the server is away.
@@ -66,6 +67,7 @@ def test_a_run_is_started_watched_approved_with_an_edit_and_compared_with_its_fo
     page.get_by_label("From node").select_option("check")
     page.get_by_role("dialog").get_by_label("text").fill("All about hornets")
     expect(page.get_by_text("Changed: text")).to_be_visible()
+    axe.check(page)
     page.get_by_role("button", name="Fork from check").click()
     page.wait_for_url(lambda url: first not in url)
     second = _run_id(page)
@@ -81,6 +83,7 @@ def test_a_run_is_started_watched_approved_with_an_edit_and_compared_with_its_fo
     page.get_by_label("Show all nodes").check()
     expect(page.locator(".compare-pair", has_text="write")).to_contain_text("Kept from the first")
     page.screenshot(path=images / "compare.png")
+    axe.check(page)
 
 
 def test_a_server_that_is_killed_and_comes_back_goes_on_with_the_run_and_the_page(
