@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from openskelo.handlers import catalog
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.workflows import block, blocks, gates, ports
+from openskelo.workflows import schema_parts as parts
 
 ID = "urn:openskelo:schema:blocks"
 
@@ -31,7 +32,7 @@ def schema() -> JsonObject:
         "$id": ID,
         "title": "OpenSkelo blocks",
         "description": "A workflow of blocks: models, code and people, joined by typed ports.",
-        **_closed(_top(), needs=("blocks",)),
+        **parts.closed(_top(), needs=("blocks",)),
         "$defs": _definitions(),
     }
 
@@ -47,20 +48,23 @@ def text() -> str:
 def _top() -> dict[str, Json]:
     properties: dict[str, Json] = {
         "$schema": _ANY_TEXT,
-        "name": _told("What the workflow is called; the file's name when absent.", {**_TEXT, "maxLength": 200}),
+        "name": parts.told("What the workflow is called; the file's name when absent.", {**_TEXT, "maxLength": 200}),
         "description": _ANY_TEXT,
         "version": {"type": ["string", "number"]},
         "metadata": _FREE,
-        "inputs": _told("What a run is started with.", _ref("outputs")),
-        "outputs": _told(
+        "inputs": parts.told("What a run is started with.", _ref("outputs")),
+        "outputs": parts.told(
             "What a run gives: block.port under a name; else the outputs of the last blocks.",
-            {"type": "object", "additionalProperties": {"anyOf": [_reference(), _closed(_output(), needs=("from",))]}},
+            {
+                "type": "object",
+                "additionalProperties": {"anyOf": [_reference(), parts.closed(_output(), needs=("from",))]},
+            },
         ),
         "blocks": {"type": "array", "minItems": 1, "items": _ref("block")},
         "edges": {"type": "array", "items": _ref("edge")},
-        "defaults": _told(
+        "defaults": parts.told(
             "What holds for every block that says nothing else.",
-            _closed(
+            parts.closed(
                 {
                     "retry": _ref("retry"),
                     "timeout_ms": _POSITIVE,
@@ -69,9 +73,9 @@ def _top() -> dict[str, Json]:
                 }
             ),
         ),
-        "budgets": _told(
+        "budgets": parts.told(
             "What a run may take at most; 0 allows none.",
-            _closed(
+            parts.closed(
                 {
                     "max_steps": _WHOLE,
                     "max_tokens": _WHOLE,
@@ -82,7 +86,7 @@ def _top() -> dict[str, Json]:
             ),
         ),
     }
-    return _only(properties, blocks.KEYS - {"entrypoints", "terminals"})
+    return parts.only(properties, blocks.KEYS - {"entrypoints", "terminals"})
 
 
 def _definitions() -> dict[str, Json]:
@@ -90,23 +94,25 @@ def _definitions() -> dict[str, Json]:
         "inputs": _ports(_linked()),
         "outputs": _ports(_port()),
         "edge": {
-            **_closed(
+            **parts.closed(
                 {"from": _TEXT, "output": _TEXT, "to": _TEXT, "input": _TEXT, "transform": _cel("sees `value`")},
                 needs=("from", "to"),
             ),
             "allOf": [_port_named("from", "output"), _port_named("to", "input")],
         },
-        "retry": _closed(
+        "retry": parts.closed(
             {
-                "max_attempts": _told("All tries, the first included.", {**_POSITIVE, "maximum": 100}),
+                "max_attempts": parts.told("All tries, the first included.", {**_POSITIVE, "maximum": 100}),
                 "backoff": {"enum": ["none", "linear", "exponential"]},
                 "delay_ms": _WHOLE,
                 "max_delay_ms": _WHOLE,
                 "stall_after": _WHOLE,
             }
         ),
-        "gate": {"anyOf": [*_gates(), _closed({"name": _TEXT, "error": _ANY_TEXT, "check": _FREE}, needs=("check",))]},
-        "approval": _closed(_approval()),
+        "gate": {
+            "anyOf": [*_gates(), parts.closed({"name": _TEXT, "error": _ANY_TEXT, "check": _FREE}, needs=("check",))]
+        },
+        "approval": parts.closed(_approval()),
         "block": _block(),
     }
 
@@ -126,7 +132,7 @@ def _port_named(block_key: str, port_key: str) -> JsonObject:
 
 def _linked() -> JsonObject:
     links: JsonObject = {
-        "from": _told("block.port, or inputs.NAME.", _reference()),
+        "from": parts.told("block.port, or inputs.NAME.", _reference()),
         "transform": _cel("sees `value`"),
     }
     return {**_port(links), "dependentRequired": {"transform": ["from"]}}
@@ -138,7 +144,7 @@ def _port(links: JsonObject | None = None) -> JsonObject:
     properties["required"] = {"anyOf": [_FLAG, {"type": "array", "items": _ANY_TEXT}]}
     properties["description"] = _ANY_TEXT
     properties["kind"] = {"enum": ["json", "file", "artifact"]}
-    return _closed({**properties, **(links or {})})
+    return parts.closed({**properties, **(links or {})})
 
 
 def _output() -> dict[str, Json]:
@@ -151,7 +157,7 @@ def _gates() -> list[Json]:
         properties: dict[str, Json] = {"type": {"const": name}, "name": _TEXT, "error": _ANY_TEXT}
         for key in (*kind.needs, *kind.takes):
             properties[key] = _GATE_PARAMS[key]
-        shape = _closed(properties, needs=("type", *kind.needs))
+        shape = parts.closed(properties, needs=("type", *kind.needs))
         if kind.one_of:
             shape["anyOf"] = [{"required": [key]} for key in kind.one_of]
         shapes.append(shape)
@@ -160,14 +166,16 @@ def _gates() -> list[Json]:
 
 def _approval() -> dict[str, Json]:
     return {
-        "prompt": _told("What the person is to decide; may hold {{ CEL }}.", _TEXT),
+        "prompt": parts.told("What the person is to decide; may hold {{ CEL }}.", _TEXT),
         "approvers": {"anyOf": [_TEXT, _TEXTS]},
         "approver": {"anyOf": [_TEXT, _TEXTS]},
         "timeout_sec": {"type": ["integer", "null"], "minimum": 1},
         "timeout_ms": {"type": ["integer", "null"], "minimum": 1},
         "on_timeout": {"enum": ["deny", "approve"]},
-        "form": _told("A JSON Schema of an object, or a map of ports.", _FREE),
-        "on_deny": {"anyOf": [{"enum": ["end", "continue"]}, _closed(_way_back(), needs=("route_to", "max_bounces"))]},
+        "form": parts.told("A JSON Schema of an object, or a map of ports.", _FREE),
+        "on_deny": {
+            "anyOf": [{"enum": ["end", "continue"]}, parts.closed(_way_back(), needs=("route_to", "max_bounces"))]
+        },
         "required": {"const": True},
     }
 
@@ -184,7 +192,7 @@ def _block() -> JsonObject:
         _when_mode("deterministic", {"required": ["deterministic"]}),
         _when_mode("approval", {"anyOf": [_asking(), {"required": ["prompt"]}]}),
     ]
-    return {**_closed(_only(properties, block.KEYS), needs=("id",)), "allOf": conditions}
+    return {**parts.closed(parts.only(properties, block.KEYS), needs=("id",)), "allOf": conditions}
 
 
 def _block_basics() -> dict[str, Json]:
@@ -192,17 +200,17 @@ def _block_basics() -> dict[str, Json]:
         "id": {"type": "string", "pattern": "^[A-Za-z][A-Za-z0-9_-]{0,63}$", "not": {"const": "inputs"}},
         "name": _ANY_TEXT,
         "description": _ANY_TEXT,
-        "mode": _told("Who does the work: a model (default), code, or a person.", {"enum": list(block.MODES)}),
+        "mode": parts.told("Who does the work: a model (default), code, or a person.", {"enum": list(block.MODES)}),
         "inputs": _ref("inputs"),
         "outputs": _ref("outputs"),
         "deterministic": {
-            **_closed({"handler": _TEXT, "config": {"type": ["object", "null"]}}, needs=("handler",)),
+            **parts.closed({"handler": _TEXT, "config": {"type": ["object", "null"]}}, needs=("handler",)),
             "allOf": [_config(name, rules) for name, rules in catalog.CONFIG.items()],
         },
-        "prompt": _told("What the model or the person is asked; may hold {{ CEL }}.", _ANY_TEXT),
+        "prompt": parts.told("What the model or the person is asked; may hold {{ CEL }}.", _ANY_TEXT),
         "approval": _ref("approval"),
-        "uses": _told("Another file of blocks, relative to this one.", _TEXT),
-        "after": _told("Blocks that have to be done first.", {"anyOf": [_TEXT, _TEXTS]}),
+        "uses": parts.told("Another file of blocks, relative to this one.", _TEXT),
+        "after": parts.told("Blocks that have to be done first.", {"anyOf": [_TEXT, _TEXTS]}),
         "metadata": _FREE,
         **_block_model(),
     }
@@ -210,18 +218,18 @@ def _block_basics() -> dict[str, Json]:
 
 def _block_model() -> dict[str, Json]:
     return {
-        "expert": _told("Whom to ask: an expert of skelo.yaml.", _TEXT),
-        "provider": _told("Another provider than the expert's.", _TEXT),
+        "expert": parts.told("Whom to ask: an expert of skelo.yaml.", _TEXT),
+        "provider": parts.told("Another provider than the expert's.", _TEXT),
         "model": _TEXT,
-        "system": _told("Goes in front of the prompt, after the expert's own words.", _TEXT),
+        "system": parts.told("Goes in front of the prompt, after the expert's own words.", _TEXT),
         "temperature": {**_AMOUNT, "maximum": 2},
         "top_p": {**_AMOUNT, "maximum": 1},
         "seed": _WHOLE,
         "stop": {"anyOf": [_TEXT, _TEXTS]},
-        "model_params": _told("Whatever else the provider takes.", _FREE),
-        "block_dir": _told("A folder with role.md, rules.md, task.md and context/*.md.", _TEXT),
+        "model_params": parts.told("Whatever else the provider takes.", _FREE),
+        "block_dir": parts.told("A folder with role.md, rules.md, task.md and context/*.md.", _TEXT),
         "max_tokens": {**_POSITIVE, "maximum": 10_000_000},
-        "contract_repair_attempts": _told(
+        "contract_repair_attempts": parts.told(
             "How often an answer that breaks the contract is asked for again (default 1).", {**_WHOLE, "maximum": 3}
         ),
     }
@@ -234,13 +242,13 @@ def _block_rules() -> dict[str, Json]:
     return {
         "pre_gates": {"type": "array", "items": _ref("gate")},
         "post_gates": {"type": "array", "items": _ref("gate")},
-        "gate_composition": _closed({"pre": composition, "post": composition}),
+        "gate_composition": parts.closed({"pre": composition, "post": composition}),
         "on_gate_fail": {
             "type": "array",
-            "items": _closed(bounce, needs=("when_gate", "route_to", "max_bounces")),
+            "items": parts.closed(bounce, needs=("when_gate", "route_to", "max_bounces")),
         },
         "when": _cel("true or false; sees inputs and run"),
-        "foreach": _closed(
+        "foreach": parts.closed(
             {"items": _cel("a list; sees inputs and run"), "as": _TEXT, "concurrency": _POSITIVE}, needs=("items",)
         ),
         "retry": _ref("retry"),
@@ -248,7 +256,7 @@ def _block_rules() -> dict[str, Json]:
         "effect": {"enum": ["pure", "idempotent", "once"]},
         "repeatable": _FLAG,
         "cache": _FLAG,
-        "estimate": _closed({"tokens": _WHOLE, "cost_usd": _AMOUNT, "duration_sec": _AMOUNT}),
+        "estimate": parts.closed({"tokens": _WHOLE, "cost_usd": _AMOUNT, "duration_sec": _AMOUNT}),
         "strict_output": {"const": True},
     }
 
@@ -266,25 +274,8 @@ def _when_mode(mode: str, then: JsonObject) -> JsonObject:
     return {"if": {"properties": {"mode": {"const": mode}}, "required": ["mode"]}, "then": then}
 
 
-def _closed(properties: Mapping[str, Json], *, needs: Iterable[str] = ()) -> dict[str, Json]:
-    closed: dict[str, Json] = {"type": "object", "properties": properties, "additionalProperties": False}
-    required: list[Json] = list(needs)
-    return {**closed, "required": required} if required else closed
-
-
-def _only(properties: dict[str, Json], known: frozenset[str]) -> dict[str, Json]:
-    """The properties, which must be exactly the keys the loader knows: a difference is a mistake in this file."""
-    if properties.keys() != known:
-        raise LookupError(f"the schema for editors differs from the loader: {sorted(properties.keys() ^ known)}")
-    return properties
-
-
-def _told(description: str, own: Mapping[str, Json]) -> JsonObject:
-    return {"description": description, **own}
-
-
 def _cel(description: str) -> JsonObject:
-    return _told(f"CEL: {description}.", _TEXT)
+    return parts.told(f"CEL: {description}.", _TEXT)
 
 
 def _reference() -> JsonObject:
@@ -301,7 +292,7 @@ _GATE_PARAMS: Mapping[str, JsonObject] = {
     "right": _TEXT,
     "schema": _FREE,
     "expression": _cel("true or false; sees inputs, outputs, run, and the item of a foreach"),
-    "pattern": _told("A regular expression (RE2).", _TEXT),
+    "pattern": parts.told("A regular expression (RE2).", _TEXT),
     "negate": _FLAG,
     "min": _WHOLE,
     "max": _WHOLE,

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Mapping
 
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.workflows import registries
+from openskelo.workflows import schema_parts as parts
 from openskelo.workflows.plan import ops, read, step
 
 ID = "urn:openskelo:schema:plan"
@@ -31,7 +31,7 @@ def schema() -> JsonObject:
         "$id": ID,
         "title": "OpenSkelo plan",
         "description": "A plan: steps of eight ops, one at a time, over named values.",
-        **_closed(_top(), needs=("plan_id", "steps")),
+        **parts.closed(_top(), needs=("plan_id", "steps")),
         "$defs": {"step": _step()},
     }
 
@@ -47,7 +47,7 @@ def text() -> str:
 def arguments(op: definition.Op) -> JsonObject:
     """The schema of the arguments of one op."""
     table = ops.TABLE[op]
-    properties = {name: _told(one.about, one.schema) for name, one in table.args.items()}
+    properties = {name: parts.told(one.about, one.schema) for name, one in table.args.items()}
     needed = [name for name, one in table.args.items() if one.required]
     found: dict[str, Json] = {"type": "object", "description": table.about, "properties": properties}
     if needed:
@@ -68,18 +68,20 @@ def _top() -> dict[str, Json]:
     }
     properties: dict[str, Json] = {
         "$schema": {"type": "string"},
-        "plan_id": _told("What the plan is called; receipts carry it.", {**_TEXT, "maxLength": 200}),
-        "mode": _told("What the plan may reach; see `modes` of skelo.yaml.", {"enum": list[Json](registries.MODES)}),
-        "budgets": _told("What a run may take at most; 0 allows none.", _closed(_budgets())),
-        "inputs": _told("What a run is started with, and the value without; null has to be given.", named),
-        "variables": _told("First values of variables.", named),
+        "plan_id": parts.told("What the plan is called; receipts carry it.", {**_TEXT, "maxLength": 200}),
+        "mode": parts.told(
+            "What the plan may reach; see `modes` of skelo.yaml.", {"enum": list[Json](registries.MODES)}
+        ),
+        "budgets": parts.told("What a run may take at most; 0 allows none.", parts.closed(_budgets())),
+        "inputs": parts.told("What a run is started with, and the value without; null has to be given.", named),
+        "variables": parts.told("First values of variables.", named),
         "steps": {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/step"}},
-        "outputs": _told("What the run gives when no emit has ended it.", outputs),
+        "outputs": parts.told("What the run gives when no emit has ended it.", outputs),
         "description": {"type": "string"},
         "version": {"type": ["string", "number"]},
         "metadata": {"type": "object"},
     }
-    return _only(properties, read.KEYS)
+    return parts.only(properties, read.KEYS)
 
 
 def _budgets() -> dict[str, Json]:
@@ -97,13 +99,13 @@ def _step() -> JsonObject:
         "id": {"type": "string", "pattern": "^[A-Za-z][A-Za-z0-9_-]{0,63}$"},
         "op": {"enum": list[Json](ops.OPS)},
         "args": {"type": "object"},
-        "save_as": _told("The variable that holds its value; refs write var:NAME.", {"type": "string", **_NAME}),
-        "max_visits": _told("How often it may be entered: the bound of a loop.", _POSITIVE),
-        "timeout_ms": _told("How long one try may take.", _POSITIVE),
+        "save_as": parts.told("The variable that holds its value; refs write var:NAME.", {"type": "string", **_NAME}),
+        "max_visits": parts.told("How often it may be entered: the bound of a loop.", _POSITIVE),
+        "timeout_ms": parts.told("How long one try may take.", _POSITIVE),
         "description": {"type": "string"},
     }
     return {
-        **_closed(_only(properties, step.KEYS), needs=("id", "op")),
+        **parts.closed(parts.only(properties, step.KEYS), needs=("id", "op")),
         "allOf": [_when(op) for op in ops.OPS],
     }
 
@@ -114,23 +116,6 @@ def _when(op: definition.Op) -> JsonObject:
     if needs:
         then["required"] = ["args"]
     return {"if": {"properties": {"op": {"const": op}}, "required": ["op"]}, "then": then}
-
-
-def _closed(properties: Mapping[str, Json], *, needs: Iterable[str] = ()) -> dict[str, Json]:
-    closed: dict[str, Json] = {"type": "object", "properties": properties, "additionalProperties": False}
-    required: list[Json] = list(needs)
-    return {**closed, "required": required} if required else closed
-
-
-def _only(properties: dict[str, Json], known: frozenset[str]) -> dict[str, Json]:
-    """The properties, which must be exactly the keys the loader knows: a difference is a mistake in this file."""
-    if properties.keys() != known:
-        raise LookupError(f"the schema of plans differs from the loader: {sorted(properties.keys() ^ known)}")
-    return properties
-
-
-def _told(description: str, own: Mapping[str, Json]) -> JsonObject:
-    return {"description": description, **own} if description else own
 
 
 if __name__ == "__main__":
