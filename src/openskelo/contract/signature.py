@@ -132,11 +132,6 @@ def open_key(data_dir: Path) -> Key:
         raise errors.StoreError(f"the signing key cannot be used: {error.strerror}", code="KEY_UNUSABLE") from error
 
 
-def find_key(data_dir: Path) -> Key | None:
-    """The data dir's key if it has one."""
-    return open_key(data_dir) if (data_dir / "keys" / "ed25519.pem").exists() else None
-
-
 def public_key(text: str) -> str:
     """A public key as people hand it over, `ed25519:…` or PEM, in the first form (InvalidInput KEY_INVALID)."""
     from cryptography.hazmat.primitives import serialization  # noqa: PLC0415
