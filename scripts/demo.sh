@@ -29,7 +29,7 @@ show skelo receipts last
 show skelo verify last
 
 say "Look around in $2"
-for command in runs "show last" "events last" "--help"; do
+for command in runs "show last" "events last" "--help" "serve    (a dashboard of all runs)"; do
     echo "  $bin/skelo $command"
 done
 echo "  make tour    a workflow is killed, resumed, approved and verified"
