@@ -6,7 +6,7 @@ of each fact is a `run.patch` with the new `seq`. Those without are a live overl
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias, get_args
 
 from pydantic import Field, RootModel
 
@@ -290,3 +290,9 @@ class EventPage(Document):
 
     events: list[AnyEvent]
     next_seq: int | None
+
+
+def type_of(event: type[Event]) -> str:
+    """The name by which the wire calls a class of events."""
+    (name,) = get_args(event.model_fields["type"].annotation)
+    return str(name)
