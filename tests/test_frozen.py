@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from dataclasses import FrozenInstanceError, field, fields, replace
+from dataclasses import FrozenInstanceError, dataclass, field, fields, replace
 from typing import cast
 
 import pytest
 
-from openskelo.frozen import frozen
+from openskelo.frozen import frozen, maker, teller
 
 
 @frozen
@@ -91,3 +91,54 @@ def test_a_copy_is_equal_and_its_own() -> None:
     assert copied == place
     assert copied.tags is not place.tags
     assert copy.copy(place).tags is place.tags
+
+
+@dataclass(slots=True)
+class Open:
+    """What can be changed, by place and by name."""
+
+    first: int
+    second: list[int] = field(default_factory=list[int])
+    third: str = field(default="c", kw_only=True)
+
+
+def test_a_maker_makes_what_the_class_makes() -> None:
+    make_place, make_open, make_nothing = maker(Place), maker(Open), maker(Nothing)
+    assert make_place(name="a", size=2, note="n") == Place(name="a", size=2, note="n")
+    assert make_place(name="a").tags is not make_place(name="a").tags
+    assert make_open(1, third="d") == Open(1, third="d")
+    assert make_open(1, [2]) == Open(1, [2])
+    assert make_nothing() == Nothing()
+
+
+def test_what_a_maker_makes_is_as_frozen_as_its_class() -> None:
+    place = maker(Place)(name="a")
+    assert type(place) is Place
+    with pytest.raises(FrozenInstanceError):
+        setattr(place, "size", 2)  # noqa: B010  the type checker knows that it cannot be
+    opened = maker(Open)(1)
+    opened.first = 2
+    assert opened == Open(2)
+
+
+@pytest.mark.parametrize("arguments", [{}, {"name": "a", "other": 1}, {"name": "a", "made": "there"}])
+def test_a_maker_takes_what_the_class_takes(arguments: dict[str, object]) -> None:
+    make = cast("Callable[..., Place]", maker(Place))
+    with pytest.raises(TypeError):
+        make(**arguments)
+
+
+@frozen
+class Told:
+    """A value of which part may be missing."""
+
+    at: int
+    node_key: str
+    item: int | None = None
+    why: str | None = None
+
+
+def test_a_teller_leaves_out_what_is_none_and_what_has_no_name() -> None:
+    tell = teller(Told, {"node_key": "nodeKey", "item": "item", "why": "why"})
+    assert tell(Told(at=1, node_key="a")) == {"nodeKey": "a"}
+    assert tell(Told(at=1, node_key="a", item=0, why="")) == {"nodeKey": "a", "item": 0, "why": ""}

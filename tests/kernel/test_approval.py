@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from openskelo.errors import Refused
-from openskelo.kernel import commands, definition, events, ids, pending
+from openskelo.kernel import commands, definition, event_data, events, ids, pending
 from openskelo.kernel import run as runs
 from openskelo.kernel.json import JsonObject
 from tests.kernel.stage import RUN, START, Stage, failure, flow, work
@@ -74,7 +74,7 @@ def test_an_approval_node_asks_exactly_this() -> None:
             digest="sha256:p",
             approvers=("nora", "kim"),
             expires_at=START + 1_000,
-            document=events.encode(asked),
+            document=event_data.encode(asked),
         )
     }
     assert (runs.status(stage.run), stage.run.nodes["p"].status) == ("paused", "asking")

@@ -13,6 +13,7 @@ ALLOWED = {
     "collections",
     "collections.abc",
     "dataclasses",
+    "functools",
     "hashlib",
     "heapq",
     "json",

@@ -16,7 +16,7 @@ from typing import cast
 
 import orjson
 
-from openskelo.kernel import events, fresh, ids
+from openskelo.kernel import event_data, events, fresh, ids
 from openskelo.kernel.json import JsonObject
 from openskelo.values import canonical
 
@@ -49,7 +49,7 @@ def seal(chain: Chain, event: events.Event) -> bytes:
     """The event's line, and the chain moved on by it."""
     prev = chain.head
     chain.seq = seq = chain.seq + 1
-    data = canonical.dumps(events.encode(event))
+    data = canonical.dumps(event_data.encode(event))
     key = getattr(event, "node", None)
     node = "" if key is None else chain.node_ids.get(key) or _name_node(chain, key)
     at = event.at
@@ -74,7 +74,7 @@ def open_line(line: bytes) -> tuple[JsonObject, events.Event]:
     """The envelope and the event of a stored line that is trusted (our own log); `chain` checks those that are not."""
     envelope = cast("JsonObject", orjson.loads(line))
     data = cast("JsonObject", envelope["data"])
-    event = events.decode(cast("str", envelope["type"]), data, milliseconds(cast("str", envelope["ts"])))
+    event = event_data.decode(cast("str", envelope["type"]), data, milliseconds(cast("str", envelope["ts"])))
     return envelope, event
 
 

@@ -1,6 +1,7 @@
 """Whether an event that came from outside holds what its fields are declared to hold.
 
-`kernel.events.decode` trusts our own log; a file from elsewhere may have the right names with the wrong kinds of value.
+`kernel.event_data.decode` trusts our own log; a file from elsewhere may have the right names with the wrong kinds of
+value.
 """
 
 from __future__ import annotations

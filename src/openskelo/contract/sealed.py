@@ -9,7 +9,7 @@ import orjson
 
 from openskelo import errors
 from openskelo.contract import envelope, fields
-from openskelo.kernel import events, ids
+from openskelo.kernel import event_data, events, ids
 from openskelo.kernel.json import JsonObject
 from openskelo.values import canonical
 
@@ -112,7 +112,7 @@ def check_time(opened: JsonObject, before: int) -> int:
 def decode(opened: JsonObject, name: str, at: int) -> events.Event:
     data = cast("JsonObject", opened["data"])
     try:
-        event = events.decode(name, data, at)
+        event = event_data.decode(name, data, at)
     except TypeError as error:
         raise Fault("EVENT_INVALID", f"not the data of {name}: {error}") from None
     if None in data.values():

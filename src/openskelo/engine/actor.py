@@ -12,6 +12,7 @@ from openskelo import errors
 from openskelo.contract import envelope
 from openskelo.engine import listing, wiring
 from openskelo.executors import attempt
+from openskelo.frozen import maker
 from openskelo.kernel import commands, events, fresh, pending, reports
 from openskelo.kernel.apply import apply
 from openskelo.kernel.decide import step
@@ -46,6 +47,11 @@ class Turn:
     append: log.Append
     facts: list[events.Event]
     letters: list[Letter]
+
+
+new_letter = maker(Letter)
+_turn = maker(Turn)
+_append = maker(log.Append)
 
 
 class Actor:
@@ -87,15 +93,16 @@ class Actor:
                 if letter.posted is None:
                     continue  # nothing changed; a posted command still has to be taken out of the store
             letters.append(letter)
-            facts += await self._resolve_all(resolve, command.at)
-        if not facts and not any(letter.posted is not None for letter in letters):
+            if self.run.resolving:
+                facts += await self._resolve_all(resolve, command.at)
+        if not facts and all(letter.posted is None for letter in letters):
             for letter in letters:
                 acknowledge(letter)
             return None
         blobs: dict[str, bytes] = {}
         if (self.work or self.left) and any(isinstance(fact, _CUTS) for fact in facts):
             facts = self._with_leavings(facts, leave, blobs)
-        return Turn(actor=self, append=self._append(facts, letters, blobs), facts=facts, letters=letters)
+        return _turn(actor=self, append=self._append(facts, letters, blobs), facts=facts, letters=letters)
 
     async def _resolve_all(self, resolve: Resolve, at: int) -> list[events.Event]:
         """Give every node that waits for its values what it waits for, until none does or the run ends over one."""
@@ -131,7 +138,9 @@ class Actor:
         if len(letters) == 1:
             letter = letters[0]
             blobs, cached = letter.blobs, letter.cached
+            consumed = () if letter.posted is None else (letter.posted,)
         else:
+            consumed = tuple([letter.posted for letter in letters if letter.posted is not None])
             blobs = {name: data for letter in letters for name, data in letter.blobs.items()}
             cached = {key: value for letter in letters for key, value in letter.cached.items()}
         if left:
@@ -139,7 +148,7 @@ class Actor:
         row = listing.row(self.run, self.row)
         opened, closed = listing.approvals(self.run, facts)
         self.row = row or self.row
-        return log.Append(
+        return _append(
             run_id=self.run.id,
             expected_seq=expected,
             lines=lines,
@@ -147,7 +156,7 @@ class Actor:
             opened=opened,
             closed=closed,
             blobs=blobs,
-            consumed=tuple([letter.posted for letter in letters if letter.posted is not None]),
+            consumed=consumed,
             cached=cached,
         )
 

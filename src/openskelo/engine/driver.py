@@ -10,12 +10,11 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import cast
 
 from openskelo import errors
 from openskelo.engine import actor as actors
-from openskelo.engine import mail, reporting, resolve, timers, wiring
+from openskelo.engine import mail, reporting, resolve, timers, turnstile, wiring
 from openskelo.executors import attempt
 from openskelo.kernel import commands, events, pending
 from openskelo.kernel.run import InFlight, Run
@@ -29,14 +28,6 @@ FLUSH_SECONDS = 0.5
 REMEMBERED = 16
 #: How long one task goes from attempt to attempt before others get their turn.
 RELAY_SECONDS = 0.005
-
-
-@dataclass(slots=True)
-class _Relay:
-    """A task that has finished one attempt and can go on with another."""
-
-    task: asyncio.Task[None]
-    next: tuple[actors.Actor, InFlight] | None = None
 
 
 class Driver:
@@ -53,12 +44,13 @@ class Driver:
         self._dropped: dict[str, errors.OpenSkeloError] = {}
         self._at_work = 0
         self._tasks: set[asyncio.Task[None]] = set()  # all work, also what only makes its report durable now
-        self._relay: _Relay | None = None
+        self._relay: asyncio.Task[None] | None = None  # has finished an attempt and can go on with another
+        self._following: tuple[actors.Actor, InFlight] | None = None  # with which it will
         self._timers = timers.Timers()
         self._unflushed = False
         self._flush_at = 0.0
         self._flushing: asyncio.Task[None] | None = None
-        self.between_turns = asyncio.Lock()  # held while memory is ahead of the log
+        self.between_turns = turnstile.Turnstile()  # held while memory is ahead of the log
         self._mail = asyncio.Event()
         self._foreign = asyncio.Event()
         self._unheard = False  # something was posted that is in no mailbox yet
@@ -302,14 +294,13 @@ class Driver:
     def _begin(self, actor: actors.Actor, flight: InFlight) -> asyncio.Task[None]:
         """Start an attempt: in a task of its own, or in the one that has just finished another and takes this turn."""
         self._at_work += 1
-        relay = self._relay
-        if relay is None or relay.next is not None:
+        if self._relay is None or self._following is not None:
             task = asyncio.create_task(self._work(actor, flight))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
             return task
-        relay.next = (actor, flight)
-        return relay.task
+        self._following = (actor, flight)
+        return self._relay
 
     async def _work(self, actor: actors.Actor, flight: InFlight) -> None:
         """Perform an attempt and report it; then the one that follows from it, and so on.
@@ -318,6 +309,7 @@ class Driver:
         otherwise the loop gathers it with the reports of others into one append.
         """
         rest_at = 0.0
+        task = cast("asyncio.Task[None]", asyncio.current_task())
         while True:
             try:
                 if rest_at and time.monotonic() >= rest_at:  # work that never waits must not keep others waiting
@@ -334,28 +326,29 @@ class Driver:
             finally:
                 self._at_work -= 1
             actor.work.pop((flight.node, flight.visit, flight.slot), None)
-            if self._at_work or self._stopped or self.between_turns.locked():
+            if self._at_work or self._stopped or self.between_turns.taken:
                 self.send(actor, letter)
                 return
             self._deliver(actor, letter)
-            following = await self._take_turn()
+            following = await self._take_turn(task)
             if following is None:
                 return
             actor, flight = following
             rest_at = rest_at or time.monotonic() + RELAY_SECONDS
 
-    async def _take_turn(self) -> tuple[actors.Actor, InFlight] | None:
-        """Take the turn in a working task, which goes on with the first attempt that the turn starts."""
-        async with self.between_turns:
-            self._relay = relay = _Relay(cast("asyncio.Task[None]", asyncio.current_task()))
-            try:
-                await self._turn()
-            except Exception as error:
-                self._give_up(error)
-                raise
-            finally:
-                self._relay = None
-        return relay.next
+    async def _take_turn(self, task: asyncio.Task[None]) -> tuple[actors.Actor, InFlight] | None:
+        """Take the turn, which is free, in a working task; it goes on with the first attempt that the turn starts."""
+        self.between_turns.take()
+        self._relay, self._following = task, None
+        try:
+            await self._turn()
+        except Exception as error:
+            self._give_up(error)
+            raise
+        finally:
+            self._relay = None
+            self.between_turns.give()
+        return self._following
 
     # -- time and other processes -------------------------------------------------------------------------------------
 

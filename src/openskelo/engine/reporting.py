@@ -8,16 +8,20 @@ from openskelo import errors
 from openskelo.engine import actor as actors
 from openskelo.engine import resolve, wiring
 from openskelo.executors import attempt, task
+from openskelo.frozen import maker
 from openskelo.kernel import commands, outcome
 from openskelo.kernel.json import JsonObject
 from openskelo.kernel.run import InFlight, Run
+
+_report = maker(commands.ReportAttempt)
+_NOTHING: Mapping[str, JsonObject] = {}
 
 
 async def perform(
     blobs: wiring.Blobs, performer: attempt.Performer, actor: actors.Actor, flight: InFlight, now: Callable[[], int]
 ) -> actors.Letter:
     """Perform the attempt (StoreError when what it came to cannot be kept)."""
-    cached: Mapping[str, JsonObject] = {}
+    cached = _NOTHING
     try:
         given = await wiring.make_task(blobs, actor.run, flight, actor.visits)
     except errors.OpenSkeloError as error:
@@ -31,7 +35,7 @@ async def perform(
         attempted = await performer.perform(given)
         if given.node.cache:
             cached = cache_entry(actor.run, given, attempted.outcome)
-    report = commands.ReportAttempt(
+    report = _report(
         at=now(),
         node=flight.node,
         visit=flight.visit,
@@ -39,7 +43,7 @@ async def perform(
         item=flight.item,
         outcome=attempted.outcome,
     )
-    return actors.Letter(command=report, blobs=attempted.blobs, cached=cached)
+    return actors.new_letter(command=report, blobs=attempted.blobs, cached=cached)
 
 
 def cache_entry(run: Run, of: task.Task, result: outcome.Outcome) -> dict[str, JsonObject]:

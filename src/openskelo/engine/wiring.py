@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 import orjson
 
 from openskelo import errors
 from openskelo.executors import task
+from openskelo.frozen import maker
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject, Stored
 from openskelo.kernel.run import InFlight, Run
@@ -66,26 +67,34 @@ async def outputs(blobs: Blobs, run: Run, key: str) -> JsonObject:
 
 async def bound(blobs: Blobs, run: Run, node: definition.Node) -> dict[str, Json]:
     """The node's inputs by its bindings and defaults, before any transform; what has no value is absent."""
+    inputs = _at_hand(run, node, {})
+    if inputs is None:
+        sources = {binding.node for binding in node.bindings.values()}
+        inputs = _at_hand(run, node, {key: await _source(blobs, run, key) for key in sources})
+    return cast("dict[str, Json]", inputs)  # with all its sources there
+
+
+def _at_hand(run: Run, node: definition.Node, fetched: Mapping[str, JsonObject]) -> dict[str, Json] | None:
+    """What `bound` gives if every source is fetched or held by the events themselves, as they mostly are; else None."""
     inputs: dict[str, Json] = {}
-    found: dict[str, JsonObject] = {}
+    bindings = node.bindings
     for port in node.inputs:
-        binding = node.bindings.get(port.name)
-        if binding is not None:
-            source = found.get(binding.node) or _at_hand(run, binding.node)
+        name = port.name
+        if name in bindings:
+            binding = bindings[name]
+            key = binding.node
+            source: Any = fetched.get(key)
             if source is None:
-                source = found[binding.node] = await _source(blobs, run, binding.node)
+                stored = run.nodes[key].outputs if key else run.inputs
+                if stored is None or "value" not in stored:
+                    return None
+                source = stored["value"]
             if binding.port in source:
-                inputs[port.name] = source[binding.port]
+                inputs[name] = source[binding.port]
                 continue
         if port.has_default:
-            inputs[port.name] = port.default
+            inputs[name] = port.default
     return inputs
-
-
-def _at_hand(run: Run, key: str) -> JsonObject | None:
-    """What `_source` gives where the events themselves hold it, as they mostly do: it need not be waited for."""
-    stored = run.nodes[key].outputs if key else run.inputs
-    return None if stored is None else cast("JsonObject | None", stored.get("value"))
 
 
 async def _source(blobs: Blobs, run: Run, key: str) -> JsonObject:
@@ -127,6 +136,8 @@ def forked(run: Run, key: str) -> JsonObject:
 #: What the items of a visit share, by node and visit: whoever drives a run keeps it while it is of use.
 Visits = dict[tuple[str, int], task.Shared]
 _MOST_VISITS = 32
+_NOTHING: Mapping[str, JsonObject] = {}
+_task = maker(task.Task)
 
 
 async def make_task(blobs: Blobs, run: Run, flight: InFlight, visits: Visits) -> task.Task:
@@ -141,9 +152,11 @@ async def make_task(blobs: Blobs, run: Run, flight: InFlight, visits: Visits) ->
         declared = any(port.name == node.foreach.name for port in node.inputs)
         values = {**shared.inputs, node.foreach.name: item} if declared else shared.inputs
     else:
-        values = await inputs(blobs, run, node)
-    run_inputs = run.inputs
-    return task.Task(
+        values = _at_hand(run, node, _NOTHING) if run.is_dag and state.inputs is None and run.parent is None else None
+        if values is None:
+            values = await inputs(blobs, run, node)
+    run_inputs: Any = run.inputs["value"] if "value" in run.inputs else await load(blobs, run.inputs)
+    return _task(
         run_id=run.id,
         workflow_name=run.workflow.name,
         workflow_hash=run.workflow.hash,
@@ -157,7 +170,7 @@ async def make_task(blobs: Blobs, run: Run, flight: InFlight, visits: Visits) ->
         item=item,
         shared=shared,
         feedback=state.slots[flight.slot].feedback,
-        run_inputs=cast("JsonObject", run_inputs["value"] if "value" in run_inputs else await load(blobs, run_inputs)),
+        run_inputs=run_inputs,
         plan_mode="normal" if run.workflow.plan is None else run.workflow.plan.mode,
     )
 

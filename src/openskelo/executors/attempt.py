@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Protocol, cast
 
 import orjson
 
 from openskelo import errors
 from openskelo.executors import answer, calling, gate, intake, job, journal, look, ports, task, work
-from openskelo.frozen import frozen
+from openskelo.frozen import frozen, maker
 from openskelo.handlers import place, secret
 from openskelo.kernel import definition, fresh, outcome
 from openskelo.kernel.json import Json, JsonObject, Stored
@@ -32,7 +32,6 @@ MAX_OUTPUT_BYTES = 64 * 1024 * 1024
 _MAX_PREPARED = 16_384
 #: The name of an answer that a contract or a gate refused.
 _REFUSED = "answer.refused.txt"
-_NOTHING = canonical.digest_bytes(b"")
 #: The contract of what keeps any.
 _FREE = ports.Ports((), "value", None, free=True)
 
@@ -78,15 +77,11 @@ class _Broken(Exception):
         self.feedback = feedback
 
 
-@dataclass(slots=True)
-class _Trace:
-    """What is known so far about the attempt in progress."""
-
-    started: float
-    job: job.Job
-    inputs_hash: str = _NOTHING
-    output_hash: str | None = None
-    verdicts: list[JsonObject] = field(default_factory=fresh.a_list)
+_NOTHING_LEFT = Left(notes=(), blobs={})
+_job = maker(job.Job)
+_attempted = maker(Attempted)
+_outcome = maker(outcome.Outcome)
+_metrics = maker(outcome.Metrics)
 
 
 class Performer:
@@ -125,29 +120,27 @@ class Performer:
         Raises only StoreError, when the work was done and what it gave back cannot be kept: an outcome would be a guess
         then; and `asyncio.CancelledError`, after which nothing is left running.
         """
-        trace = _Trace(time.perf_counter(), job.Job(task=of, inputs=of.inputs))
-        self._under_way[of.idempotency_key] = trace.job
+        one = _job(task=of, inputs=of.inputs, started=time.perf_counter())
+        key = of.idempotency_key
+        self._under_way[key] = one
         try:
-            return await self._judged(of, trace)
-        finally:
-            if self._under_way.get(of.idempotency_key) is trace.job:  # a later attempt may have begun meanwhile
-                del self._under_way[of.idempotency_key]
-
-    async def _judged(self, of: task.Task, trace: _Trace) -> Attempted:
-        try:
-            stored = await self._produce(of, trace)
+            stored = await self._produce(of, one)
+            kept = await self._kept(one) if one.lines or one.files or one.heard else _NOTHING_LEFT
         except _Broken as broken:
-            return await self._failed(trace, broken.failure, broken.feedback)
+            return await self._failed(one, broken.failure, broken.feedback)
         except errors.AttemptFailed as error:
-            return await self._failed(trace, _failure(error, error.retryable, error.retry_after_ms))
+            return await self._failed(one, _failure(error, error.retryable, error.retry_after_ms))
         except errors.StoreError:
             raise
         except errors.OpenSkeloError as error:
-            return await self._failed(trace, _failure(error, retryable=False))
+            return await self._failed(one, _failure(error, retryable=False))
         except Exception as error:  # the promise of this method: one attempt never takes the engine down
-            failed = calling.raised(error, trace.job.lines)
-            return await self._failed(trace, outcome.Failure(code="INTERNAL", message=failed.message))
-        return await self._attempted(trace, stored, None, None)
+            failed = calling.raised(error, one.lines)
+            return await self._failed(one, outcome.Failure(code="INTERNAL", message=failed.message))
+        finally:
+            if self._under_way.get(key) is one:  # a later attempt may have begun meanwhile
+                del self._under_way[key]
+        return self._came_to(one, stored, kept=kept)
 
     async def close(self) -> None:
         """End every process and every connection that is kept for later attempts."""
@@ -196,7 +189,7 @@ class Performer:
             self._servers = mcp_servers.Servers(self._project)
         return self._servers
 
-    async def _produce(self, of: task.Task, trace: _Trace) -> Stored:
+    async def _produce(self, of: task.Task, one: job.Job) -> Stored:
         """The stored outputs of an attempt in which everything went well."""
         node = of.node
         inputs = of.inputs
@@ -204,32 +197,30 @@ class Performer:
             taken = intake.take(of)
         except errors.InvalidInput as error:
             raise _contract("INPUT_CONTRACT", [error.message], retryable=False) from error
-        trace.inputs_hash = taken.hash
+        one.inputs_hash = taken.hash
         prepared = self._prepared.get(id(node)) or self._prepare(node)
         problems = taken.problems(prepared.inputs, self._project)
         if problems:
             raise _contract("INPUT_CONTRACT", problems, retryable=False)
-        trace.job.inputs = taken.own()
+        one.inputs = taken.own()
         if node.pre_gates:
-            await self._pass(node.pre_gates, node.pre_composition, self._look(trace, inputs), trace)
+            await self._pass(node.pre_gates, node.pre_composition, self._look(one, inputs), one)
         started = time.perf_counter()
-        returned = await prepared.work(trace.job)
-        outputs, data = self._admit_outputs(returned, prepared.outputs.defaults, trace)
+        returned = await prepared.work(one)
+        outputs, data = self._admit_outputs(returned, prepared.outputs.defaults, one)
         problems = prepared.outputs.problems(outputs, self._project)
         if problems:
             raise _contract("OUTPUT_CONTRACT", problems, retryable=True)
         if node.post_gates:
             wall_ms = int((time.perf_counter() - started) * 1000)
-            await self._pass(node.post_gates, node.post_composition, self._look(trace, inputs, outputs, wall_ms), trace)
+            await self._pass(node.post_gates, node.post_composition, self._look(one, inputs, outputs, wall_ms), one)
         if len(data) > INLINE_BYTES:
             return {"blob": await self._blobs.put_blob(data), "bytes": len(data)}
         return {"value": outputs}
 
-    def _look(
-        self, trace: _Trace, inputs: JsonObject, outputs: JsonObject | None = None, wall_ms: int = 0
-    ) -> look.Look:
+    def _look(self, one: job.Job, inputs: JsonObject, outputs: JsonObject | None = None, wall_ms: int = 0) -> look.Look:
         return look.Look(
-            job=trace.job,
+            job=one,
             project=self._project,
             provider=self.provider,
             inputs=inputs,
@@ -242,15 +233,15 @@ class Performer:
         gates: tuple[definition.Gate, ...],
         composition: definition.Composition,
         around: look.Look,
-        trace: _Trace,
+        one: job.Job,
     ) -> None:
         """Keep every verdict; go on only when the gates let us."""
         judgement = await gate.judge(gates, composition, around)
-        trace.verdicts.extend(journal.masked(judgement.verdicts, secret.values(self._project.secrets)))
+        one.verdicts.extend(journal.masked(judgement.verdicts, secret.values(self._project.secrets)))
         if judgement.failed is None:
             return
         code = "PRE_GATE_FAILED" if around.outputs is None else "POST_GATE_FAILED"
-        refused: list[Json] = [verdict for verdict in trace.verdicts if not verdict["passed"]]
+        refused: list[Json] = [verdict for verdict in one.verdicts if not verdict["passed"]]
         message = f"gate {judgement.failed!r}: {judgement.reason}"
         raise _Broken(
             outcome.Failure(code=code, message=message, gate=judgement.failed), {"code": code, "verdicts": refused}
@@ -283,9 +274,9 @@ class Performer:
                 self._contracts[key] = found
         return found
 
-    def _admit_outputs(self, returned: object, defaults: JsonObject, trace: _Trace) -> tuple[JsonObject, bytes]:
+    def _admit_outputs(self, returned: object, defaults: JsonObject, one: job.Job) -> tuple[JsonObject, bytes]:
         """The outputs (a copy that nobody else holds) and their bytes, once they are JSON that may be kept."""
-        if not isinstance(returned, Mapping):
+        if type(returned) is not dict and not isinstance(returned, Mapping):
             raise calling.not_a_dict(returned)
         given = cast("Mapping[object, object]", returned)
         try:
@@ -305,62 +296,65 @@ class Performer:
                 hint="use ctx.secret where the value is needed, and do not return it",
                 retryable=False,
             )
-        trace.output_hash = canonical.digest_bytes(data)
+        one.output_hash = canonical.digest_bytes(data)
         return orjson.loads(data), data
 
-    async def _kept(self, data: bytes) -> bool:
-        """Whether a large log found room; a full disk must not turn a good attempt into a failed one."""
-        try:
-            await self._blobs.put_blob(data)
-        except errors.StoreError:
-            return False
-        return True
-
-    async def _failed(self, trace: _Trace, failure: outcome.Failure, feedback: Json = None) -> Attempted:
+    async def _failed(self, one: job.Job, failure: outcome.Failure, feedback: Json = None) -> Attempted:
         hidden = secret.values(self._project.secrets)
         message = journal.clean(failure.message, hidden)
-        failure = replace(failure, message=message, repairable=_is_repairable(trace.job, failure))
+        failure = replace(failure, message=message, repairable=_is_repairable(one, failure))
         told = cast("JsonObject", feedback or {"code": failure.code, "message": message})
-        if trace.job.answer is not None:
-            said = secret.mask(trace.job.answer, hidden)
-            trace.job.files[_REFUSED] = job.File(kind="transcript", name=_REFUSED, text=said)
+        if one.answer is not None:
+            said = secret.mask(one.answer, hidden)
+            one.files[_REFUSED] = job.File(kind="transcript", name=_REFUSED, text=said)
             told = {**told, "answer": answer.bounded(said)} if failure.repairable else told
-        return await self._attempted(trace, None, failure, told)
+        return self._came_to(one, None, failure, told, kept=await self._kept(one))
 
-    async def _attempted(
-        self, trace: _Trace, stored: Stored | None, failure: outcome.Failure | None, feedback: Json
-    ) -> Attempted:
+    async def _kept(self, one: job.Job) -> Left:
+        """What the attempt leaves; a full disk must not turn a good attempt into a failed one."""
         blobs: dict[str, bytes] = {}
         notes: list[outcome.ArtifactNote] = []
-        one = trace.job
-        if one.lines or one.files or one.heard:
-            for note, data in journal.artifacts(one, secret.values(self._project.secrets)):
-                if len(data) <= SMALL_ARTIFACT_BYTES:
-                    blobs[note.hash] = data
-                    notes.append(note)
-                elif await self._kept(data):
-                    notes.append(note)
-        spent = trace.job.spent
-        return Attempted(
-            outcome=outcome.Outcome(
-                inputs_hash=trace.inputs_hash,
+        for note, data in journal.artifacts(one, secret.values(self._project.secrets)):
+            if len(data) <= SMALL_ARTIFACT_BYTES:
+                blobs[note.hash] = data
+            else:
+                try:
+                    await self._blobs.put_blob(data)
+                except errors.StoreError:
+                    continue
+            notes.append(note)
+        return Left(notes=tuple(notes), blobs=blobs)
+
+    def _came_to(
+        self,
+        one: job.Job,
+        stored: Stored | None,
+        failure: outcome.Failure | None = None,
+        feedback: Json = None,
+        *,
+        kept: Left,
+    ) -> Attempted:
+        spent = one.spent
+        return _attempted(
+            outcome=_outcome(
+                inputs_hash=one.inputs_hash,
                 outputs=stored,
-                output_hash=trace.output_hash,
+                output_hash=one.output_hash,
                 failure=failure,
-                verdicts=tuple(trace.verdicts),
-                metrics=outcome.Metrics(
+                verdicts=tuple(one.verdicts),
+                metrics=_metrics(
                     tokens_in=spent.tokens_in,
                     tokens_out=spent.tokens_out,
-                    wall_ms=int((time.perf_counter() - trace.started) * 1000),
+                    wall_ms=int((time.perf_counter() - one.started) * 1000),
                     cost_nanousd=spent.cost_nanousd,
                     tool_nanousd=spent.tool_nanousd,
                 ),
-                artifacts=tuple(notes),
+                artifacts=kept.notes,
                 feedback=feedback,
                 holds=one.holds,
                 route=one.route,
             ),
-            blobs=blobs,
+            blobs=kept.blobs,
         )
 
 

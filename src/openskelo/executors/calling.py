@@ -7,7 +7,7 @@ import inspect
 import traceback
 from collections.abc import Awaitable, Callable
 from types import CoroutineType
-from typing import TypeAlias, cast
+from typing import Any, TypeAlias
 
 from openskelo import errors
 from openskelo.frozen import frozen
@@ -32,8 +32,8 @@ def local(handler: Handler) -> Local:
 async def call(handler: Handler, ctx: context.Context, lines: list[str]) -> object:
     """What the async `handler` gives; whatever it raises becomes AttemptFailed with the traceback in the log."""
     try:
-        result = handler(ctx)
-        return await cast("Awaitable[object]", result) if _is_promise(result) else result
+        result: Any = handler(ctx)
+        return await result if type(result) is CoroutineType or inspect.isawaitable(result) else result
     except errors.AttemptFailed:
         raise
     except asyncio.CancelledError as error:
@@ -45,10 +45,6 @@ async def call(handler: Handler, ctx: context.Context, lines: list[str]) -> obje
         raise exited(error) from error
     except Exception as error:
         raise raised(error, lines) from error
-
-
-def _is_promise(result: object) -> bool:
-    return type(result) is CoroutineType or inspect.isawaitable(result)
 
 
 async def call_in_thread(handler: Handler, ctx: context.Context, lines: list[str]) -> object:
@@ -65,7 +61,7 @@ async def call_in_thread(handler: Handler, ctx: context.Context, lines: list[str
             raise raised(error, lines) from error
 
     result = await aside.run(run)
-    return await call(lambda _: result, ctx, lines) if _is_promise(result) else result
+    return await call(lambda _: result, ctx, lines) if inspect.isawaitable(result) else result
 
 
 def raised(error: BaseException, lines: list[str]) -> errors.AttemptFailed:

@@ -13,6 +13,7 @@ from types import NoneType
 import orjson
 
 from openskelo.executors import ports, task
+from openskelo.frozen import maker
 from openskelo.handlers import place
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.values import canonical
@@ -52,17 +53,20 @@ class Intake:
         return values
 
 
+_intake = maker(Intake)
+
+
 def take(of: task.Task) -> Intake:
     """The task's inputs (InvalidInput when they are no JSON)."""
     if of.item_index is None:
         data = canonical.dumps(of.inputs)
-        return Intake(of, canonical.digest_bytes(data), data)
+        return _intake(of, canonical.digest_bytes(data), data)
     shared = of.shared or task.Shared(of.inputs, (of.item,))
     if not shared.hash:
         shared.hash = canonical.digest(shared.inputs)
         shared.copies = {name: _copier(value) for name, value in shared.inputs.items()}
     digest = canonical.digest({"inputs": shared.hash, "item": of.item})
-    return Intake(of, digest, shared=shared)
+    return _intake(of, digest, shared=shared)
 
 
 def _copier(value: Json) -> Callable[[], Json]:

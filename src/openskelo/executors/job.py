@@ -7,9 +7,13 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from openskelo.executors import task
-from openskelo.frozen import frozen
+from openskelo.frozen import frozen, maker
 from openskelo.kernel import fresh, outcome
 from openskelo.kernel.json import JsonObject
+from openskelo.values import canonical
+
+#: The hash of no bytes: what stands for inputs that could not be hashed.
+NOTHING = canonical.digest_bytes(b"")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -37,18 +41,23 @@ class Job:
     """`inputs` are the work's own copy; `lines` become the attempt's log, `files` its artifacts by name.
 
     `heard` is what a model has said so far; `answer` its whole answer, once it is there. `holds` is what the check or
-    the condition of a plan's step came to, `route` where the turn of a live graph goes.
+    the condition of a plan's step came to, `route` where the turn of a live graph goes. `started` is by the performance
+    counter; the hashes are those of what was taken in and given back; `verdicts` are what the gates said.
     """
 
     task: task.Task
     inputs: JsonObject
     lines: list[str] = field(default_factory=fresh.a_list)
-    spent: Spent = field(default_factory=Spent)
+    spent: Spent = field(default_factory=maker(Spent))
     files: dict[str, File] = field(default_factory=fresh.a_dict)
     heard: list[str] = field(default_factory=fresh.a_list)
     answer: str | None = None
     holds: bool | None = None
     route: outcome.Route = "on"
+    started: float = 0.0
+    inputs_hash: str = NOTHING
+    output_hash: str | None = None
+    verdicts: list[JsonObject] = field(default_factory=fresh.a_list)
 
 
 #: Does the work of a node: gives what came back (not yet checked), or raises AttemptFailed.

@@ -9,7 +9,7 @@ import orjson
 
 from openskelo import errors
 from openskelo.executors import calling, job, limit, ports, task
-from openskelo.frozen import frozen
+from openskelo.frozen import frozen, maker
 from openskelo.handlers import context, place
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
@@ -116,11 +116,9 @@ def _local(node: definition.Node, local: calling.Local, means: Means) -> job.Wor
     timeout_ms = node.timeout_ms
     handler, call = local.handler, local.call
 
-    async def work(one: job.Job) -> object:
-        ctx = context_of(one, means)
-        if timeout_ms is None:
-            return await call(handler, ctx, one.lines)
-        return await limit.within(timeout_ms, call(handler, ctx, one.lines))
+    def work(one: job.Job) -> Awaitable[object]:
+        called = call(handler, context_of(one, means), one.lines)
+        return called if timeout_ms is None else limit.within(timeout_ms, called)
 
     return work
 
@@ -153,20 +151,24 @@ def _project(means: Means) -> job.Work:
     return work
 
 
+_context = maker(context.Context)
+
+
 def context_of(one: job.Job, means: Means) -> context.Context:
     """What the handler of this job is given."""
     of = one.task
-    return context.Context(
+    node = of.node
+    return _context(
         inputs=one.inputs,
-        config=own(of.node.config),
-        block_id=of.node.key,
+        config=own(node.config) if node.config else {},
+        block_id=node.key,
         run_id=of.run_id,
         idempotency_key=of.idempotency_key,
         attempt=of.attempt,
-        item=own(of.item),
+        item=None if of.item is None else own(of.item),
         item_index=of.item_index,
-        item_name=of.node.foreach.name if of.node.foreach is not None else "item",
-        feedback=own(of.feedback),
+        item_name="item" if node.foreach is None else node.foreach.name,
+        feedback=None if of.feedback is None else own(of.feedback),
         _now=of.now,
         _secrets=means.project.secrets,
         _lines=one.lines,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from typing import cast
 
-from openskelo.kernel import events, places
+from openskelo.kernel import event_data, events, places
 from openskelo.kernel.flows import turns
 from openskelo.kernel.json import JsonObject, Stored
 from openskelo.kernel.run import OWN_QUESTIONS, OpenApproval, Run
@@ -32,7 +32,7 @@ def requested(run: Run, event: events.ApprovalRequested) -> None:
         digest=event.digest,
         approvers=event.approvers,
         expires_at=event.expires_at,
-        document=events.encode(event),
+        document=event_data.encode(event),
         rule=cast("int | None", args.get("rule")) if kind == "stalled" else None,
     )
     if event.expires_at is not None:

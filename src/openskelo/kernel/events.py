@@ -1,13 +1,12 @@
 """The facts of a run. Stored events are never edited: a new meaning is a new type.
 
-Every field is JSON already; `at` (milliseconds) travels in the envelope, everything else in its `data`.
+Every field is JSON already; `at` (milliseconds) travels in the envelope, everything else in its `data` (`event_data`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from openskelo.frozen import frozen
 from openskelo.kernel import graph_events
@@ -383,40 +382,3 @@ TYPES: Mapping[str, type[Event]] = {
     "artifact.created": ArtifactCreated,
 }
 NAMES: Mapping[type[Event], str] = {cls: name for name, cls in TYPES.items()}
-
-
-def _camel(name: str) -> str:
-    head, *rest = name.split("_")
-    return head + "".join(part.title() for part in rest)
-
-
-_WIRE: Mapping[type[Event], tuple[tuple[str, str], ...]] = {
-    cls: tuple((f.name, _camel(f.name)) for f in fields(cls) if f.name != "at") for cls in NAMES
-}
-#: The fields that the wire calls by another name, by class; the most frequent events have none.
-_RENAMED: Mapping[type[Event], tuple[tuple[str, str], ...]] = {
-    cls: tuple((name, wire) for name, wire in table if name != wire) for cls, table in _WIRE.items()
-}
-#: The fields that JSON reads back as lists and the events hold as tuples, by class.
-_TUPLES: Mapping[type[Event], tuple[str, ...]] = {
-    cls: tuple(name for name, _ in table if name in {"verdicts", "reset", "approvers", "items"})
-    for cls, table in _WIRE.items()
-}
-
-
-def encode(event: Event) -> dict[str, Json]:
-    """The event's `data`: every field but `at` that is not None, under its wire name."""
-    return {wire: value for name, wire in _WIRE[type(event)] if (value := getattr(event, name)) is not None}
-
-
-def decode(name: str, data: Mapping[str, Json], at: int) -> Event:
-    """The event behind an envelope; KeyError for an unknown type, TypeError for missing or unknown fields."""
-    cls = TYPES[name]
-    arguments: dict[str, Any] = {**data}
-    for field, wire in _RENAMED[cls]:
-        if wire in arguments:
-            arguments[field] = arguments.pop(wire)
-    for field in _TUPLES[cls]:
-        if isinstance(arguments.get(field), list):
-            arguments[field] = tuple(arguments[field])
-    return cls(at=at, **arguments)

@@ -6,17 +6,21 @@ from dataclasses import replace
 from typing import Literal, assert_never, cast
 
 from openskelo.errors import Refused
+from openskelo.frozen import maker
 from openskelo.kernel import commands, definition, events, outcome, questions, record, stall
 from openskelo.kernel.flows import graph, plan
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.kernel.run import InFlight, NodeState, Run, Slot
 
+_landed = maker(events.AttemptSucceeded)
+
 
 def decide(run: Run, report: commands.ReportAttempt) -> tuple[events.Event, ...]:
     """The facts a report makes true. A late or double report is refused: nothing happens twice."""
     in_flight(run, report)
-    artifacts = tuple(artifact(report, note) for note in report.outcome.artifacts)
-    failure = report.outcome.failure
+    result = report.outcome
+    artifacts = tuple([artifact(report, note) for note in result.artifacts]) if result.artifacts else ()
+    failure = result.failure
     if failure is None and run.course is not None:
         failure = plan.verdict(run, run.course, report)
     if failure is not None:
@@ -58,7 +62,7 @@ def _spent(metrics: outcome.Metrics) -> JsonObject | None:
 
 def _receipt(run: Run, report: commands.ReportAttempt, status: Literal["succeeded", "failed"]) -> JsonObject:
     result = report.outcome
-    evidence = record.Evidence(
+    evidence = record.evidence(
         status=status,
         inputs_hash=result.inputs_hash,
         output_hash=result.output_hash or "",
@@ -69,7 +73,7 @@ def _receipt(run: Run, report: commands.ReportAttempt, status: Literal["succeede
 
 def _succeeded(run: Run, report: commands.ReportAttempt) -> events.AttemptSucceeded:
     result = report.outcome
-    return events.AttemptSucceeded(
+    return _landed(
         at=report.at,
         node=report.node,
         visit=report.visit,

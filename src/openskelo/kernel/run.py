@@ -6,6 +6,7 @@ from collections import OrderedDict, deque
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from openskelo.frozen import maker
 from openskelo.kernel import definition, fresh, inbox
 from openskelo.kernel.events import Ending
 from openskelo.kernel.flows import dag
@@ -33,6 +34,9 @@ class Slot:
     outputs: Stored | None = None
     feedback: Json = None
     streak: Streak = NO_STREAK
+
+
+new_slot = maker(Slot)
 
 
 @dataclass(slots=True)
@@ -72,6 +76,9 @@ class InFlight:
     item: int | None
     started_at: int
     reserve: definition.Amount
+
+
+new_flight = maker(InFlight)
 
 
 @dataclass(slots=True)

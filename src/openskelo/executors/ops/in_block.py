@@ -1,7 +1,8 @@
-"""`builtin:step`: a block that does the work of a plan's verify, tool_call or transform.
+"""`builtin:step`: a block that does the work of a plan's verify, tool_call, transform or emit.
 
 Its config holds the op and its arguments as a plan writes them, and `refs`: which input port stands for which root of
-a ref (`{"var:patch": "patch"}`). Its one output port gets the step's value.
+a ref (`{"var:patch": "patch"}`). Its one output port gets the step's value. An emit with another status than ok has
+none: it ends the run. `mode` is that of the plan in which a tool would be called.
 """
 
 from __future__ import annotations
@@ -31,9 +32,14 @@ def resolve(node: definition.Node, means: work.Means) -> job.Work:
     op = steps.make(node, step, means)
     port = node.outputs[0].name
 
+    mode = cast("definition.PlanMode", node.config.get("mode") or "normal")
+
     async def perform(one: job.Job) -> object:
-        inner = replace(one, inputs=_given(step, ports, one.inputs))
-        return {port: await limit.within(node.timeout_ms, op(inner))}
+        inner = replace(one, task=replace(one.task, plan_mode=mode), inputs=_given(step, ports, one.inputs))
+        value = await limit.within(node.timeout_ms, op(inner))
+        if step.op == "emit":
+            _end(node.key, value)
+        return {port: value}
 
     return perform
 
@@ -45,7 +51,19 @@ def _given(step: definition.Step, ports: Mapping[str, str], inputs: Mapping[str,
         try:
             return refs.follow(inputs, (ports.get(ref.root, ref.name), *ref.path))
         except refs.Unset:
+            if step.op == "emit":
+                return None
             message = f"{ref} is read, and no input stands for it"
             raise errors.AttemptFailed(message, code="REF_UNSET", retryable=False) from None
 
     return dict(refs.replace(step.op, step.args, value_of))
+
+
+def _end(key: str, emitted: Json) -> None:
+    """Nothing when all is well; else the failure that ends the run as the emit says."""
+    status = emitted["status"] if isinstance(emitted, Mapping) else "ok"
+    message = f"{key} ends the run as {status}"
+    if status == "denied":
+        raise errors.Denied(message, code="EMITTED")
+    if status != "ok":
+        raise errors.AttemptFailed(message, code="EMITTED", retryable=False)
