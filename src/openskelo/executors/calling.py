@@ -5,15 +5,16 @@ from __future__ import annotations
 import asyncio
 import inspect
 import traceback
+import types
 from collections.abc import Awaitable, Callable
-from types import CoroutineType
-from typing import Any, TypeAlias
+from typing import TypeAlias, cast
 
 from openskelo import errors
 from openskelo.frozen import frozen
 from openskelo.handlers import aside, context
 
 Handler: TypeAlias = Callable[[context.Context], object]
+_Coroutine: type = types.CoroutineType
 
 
 @frozen
@@ -32,8 +33,9 @@ def local(handler: Handler) -> Local:
 async def call(handler: Handler, ctx: context.Context, lines: list[str]) -> object:
     """What the async `handler` gives; whatever it raises becomes AttemptFailed with the traceback in the log."""
     try:
-        result: Any = handler(ctx)
-        return await result if type(result) is CoroutineType or inspect.isawaitable(result) else result
+        result = handler(ctx)
+        is_promise = type(result) is _Coroutine or inspect.isawaitable(result)
+        return await cast("Awaitable[object]", result) if is_promise else result
     except errors.AttemptFailed:
         raise
     except asyncio.CancelledError as error:
