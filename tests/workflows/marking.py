@@ -11,10 +11,11 @@ MARK = "‸"
 
 Place = tuple[str, int, int]
 
-#: What the loader pins for an ai block of a project that names no models.
-EMBEDDED: JsonObject = {
-    "pinned": {"experts": [{"expert": "default", "provider": "local", "kind": "local", "model": "", "max_tokens": 512}]}
-}
+
+def embedded(max_tokens: int = 512) -> JsonObject:
+    """What the loader pins for an ai block of a project that names no models."""
+    expert: JsonObject = {"expert": "default", "provider": "local", "kind": "local", "model": ""}
+    return {"pinned": {"experts": [{**expert, "max_tokens": max_tokens}]}}
 
 
 def unmarked(text: str) -> tuple[str, list[tuple[int, int]]]:

@@ -77,7 +77,7 @@ def test_a_used_workflow_becomes_entry_insides_and_exit(tmp_path: Path) -> None:
             post_gates=(gate,),
             bounces=(Bounce(when_gate="not_empty", route_to="sub/shout", max_bounces=2, reset=inside),),
         ),
-        Node(key="sub/clock", mode="ai", outputs=(hour,), after=("sub/inputs",), config=marking.EMBEDDED, repairs=1),
+        Node(key="sub/clock", mode="ai", outputs=(hour,), after=("sub/inputs",), config=marking.embedded(), repairs=1),
         Node(
             key="sub",
             mode="dag",
@@ -104,7 +104,7 @@ def test_a_used_workflow_becomes_entry_insides_and_exit(tmp_path: Path) -> None:
             mode="ai",
             inputs=(loud,),
             bindings={"loud": Binding(node="sub", port="loud")},
-            config=marking.EMBEDDED,
+            config=marking.embedded(),
             repairs=1,
         ),
     )

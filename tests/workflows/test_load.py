@@ -110,7 +110,7 @@ blocks:
   - id: outline
     name: Outline
     prompt: Outline {{ inputs.topic }}
-    expert: writer
+    expert: default
     inputs: {topic: {type: string, from: inputs.topic}}
     outputs: {points: {type: array, items: {type: string}, minItems: 1}}
     estimate: {tokens: 500, cost_usd: 0.01, duration_sec: 5}
@@ -164,7 +164,12 @@ def _everything() -> Workflow:
         inputs=(Port(name="topic", schema=TEXT),),
         outputs=(Port(name="points", schema=points),),
         bindings={"topic": Binding(port="topic")},
-        config={"prompt": "Outline {{ inputs.topic }}", "expert": "writer", "max_tokens": 800},
+        config={
+            "prompt": "Outline {{ inputs.topic }}",
+            "expert": "default",
+            "max_tokens": 800,
+            **marking.embedded(800),
+        },
         retry=retry,
         timeout_ms=60_000,
         repairs=1,
@@ -197,7 +202,7 @@ def _everything() -> Workflow:
                 reset=("outline", "draft", "review", "publish"),
             ),
         ),
-        config=marking.EMBEDDED,
+        config=marking.embedded(),
         repairs=1,
         reserve=Amount(tokens=3907),
     )

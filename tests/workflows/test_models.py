@@ -84,8 +84,43 @@ def test_a_mistyped_expert_gets_a_suggestion(tmp_path: Path) -> None:
     assert problem.hint == "did you mean 'writer'?"
 
 
-def test_a_project_without_models_lets_callers_bring_them(tmp_path: Path) -> None:
-    assert marking.check("blocks: [{id: a, expert: anybody}]\n", tmp_path) == ()
+@pytest.mark.parametrize("project", [None, "", "name: blog\n", "experts: {default: {provider: local}}\n"])
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [
+        ("EXPERT_UNKNOWN", "blocks: [{id: a, expert: ‸anybody}]\n"),
+        ("PROVIDER_UNKNOWN", "blocks: [{id: a, provider: ‸anybody}]\n"),
+        ("TOKENS_UNBOUNDED", "budgets: {max_tokens: ‸9000}\nblocks: [{id: a, provider: local}]\n"),
+        ("EXPERT_UNKNOWN", "steps: [{id: s, op: route_expert, args: {expert_id: ‸anybody, prompt: x}}]\n"),
+    ],
+)
+def test_models_that_nobody_names_are_checked_like_named_ones(
+    project: str | None, code: str, text: str, tmp_path: Path
+) -> None:
+    if project is not None:
+        (tmp_path / "skelo.yaml").write_text(project)
+    text, wanted = marking.expected(code, text)
+    found = [one for one in marking.errors(marking.check(text, tmp_path)) if one[0] == code]
+    assert found == wanted
+
+
+def test_a_document_without_a_project_lets_its_caller_bring_models() -> None:
+    document: JsonObject = {"name": "x", "blocks": [{"id": "a", "expert": "anybody"}, {"id": "b", "provider": "any"}]}
+    assert load.check_document(document)[1] == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "blocks: [‸{id: a, prompt: x}]\n",
+        "blocks:\n  - id: a\n    mode: deterministic\n    deterministic: {handler: local:f}\n"
+        "    outputs: {t: string}\n    post_gates: [‸{type: llm_review, port: t, criteria: [x]}]\n",
+    ],
+)
+def test_a_question_to_nobody_is_a_problem(text: str, tmp_path: Path) -> None:
+    (tmp_path / "skelo.yaml").write_text("experts: {e1: {provider: local}, e2: {provider: local}}\n")
+    text, wanted = marking.expected("EXPERT_MISSING", text)
+    assert marking.errors(marking.check(text, tmp_path)) == wanted
 
 
 def _load(text: str, folder: Path) -> definition.Workflow:

@@ -117,6 +117,7 @@ def test_a_context_serves_its_own_name_or_both(tmp_path: Path) -> None:
         ("UNKNOWN_KEY", "modes: {‸broken: {}}\n"),
         ("TOOL_UNKNOWN", "modes: {offline: {tools: [‸serch]}}\n"),
         ("EXPERT_UNKNOWN", "providers: {r: {kind: local}}\nmodes: {offline: {experts: [‸x]}}\n"),
+        ("EXPERT_UNKNOWN", "modes: {offline: {experts: [‸x]}}\n"),
         ("RANGE", "modes: {offline: {max_tool_spend_usd: ‸-1}}\n"),
         ("HANDLER_FUNCTION_UNKNOWN", "tools: {a: ‸'tools/web.py:find'}\n"),
         ("HANDLER_NOT_FOUND", "tools: {a: {python: ‸'tools/none.py:find'}}\n"),

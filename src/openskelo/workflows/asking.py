@@ -31,9 +31,7 @@ def read(node: definition.Node, fields: cursor.Fields, root: Path | None, models
     if (prompt := fields.get("prompt")) is not None:
         scope.check_template(prompt, variables)
     _check_values(fields)
-    for key in ("expert", "provider"):
-        if (named := fields.get(key)) is not None:
-            check_name(named, models, key)
+    _check_asked(fields, models)
     folder = fields.get("block_dir")
     if folder is not None and (files := block_dir.read(folder, root, variables)):
         found["pinned"] = {"files": files}
@@ -59,24 +57,35 @@ def _check_values(fields: cursor.Fields) -> None:
 
 
 def check_reviews(fields: cursor.Fields, models: config.Config | None) -> None:
-    """The experts that review gates name have to be there, too."""
+    """Whom review gates ask has to be there, too."""
     for side in ("pre_gates", "post_gates"):
         found = fields.get(side)
         if found is None or not isinstance(found.value, list):
             continue
         for entry in found.items() or []:
             gate = entry.value
-            if isinstance(gate, Mapping) and gate.get("type") == "llm_review" and "expert" in gate:
-                check_name(entry.at("expert", gate["expert"]), models, "expert")
+            if isinstance(gate, Mapping) and gate.get("type") == "llm_review":
+                _check_asked(cursor.Fields(entry, gate), models)
 
 
-def check_name(found: cursor.Cursor, models: config.Config | None, kind: str) -> None:
-    """An expert or a provider that the project does not have is a Problem, where the project says which it has."""
+def _check_asked(fields: cursor.Fields, models: config.Config | None) -> None:
+    """Report an expert or a provider that the project does not have, and a question to nobody."""
+    expert, provider = fields.get("expert"), fields.get("provider")
+    if expert is not None:
+        _check_name(expert, "expert", None if models is None else models.experts)
+    if provider is not None:
+        _check_name(provider, "provider", None if models is None else models.providers)
+    if expert is None and provider is None and models is not None and models.default_expert is None:
+        hint = "name an `expert`, or set default_expert in skelo.yaml"
+        fields.cursor.problem("EXPERT_MISSING", "no expert is named, and the project has no default", hint=hint)
+
+
+def _check_name(found: cursor.Cursor, kind: str, known: Mapping[str, object] | None) -> None:
+    """`known` None: the caller brings its own, and any name may be one of them."""
     name = found.text(blank=False)
-    known: Mapping[str, object] = {} if models is None else models.experts if kind == "expert" else models.providers
-    if name is None or models is None or name in known:
+    if name is None or known is None or name in known:
         return
-    listed = f"skelo.yaml names {', '.join(known)}" if known else f"skelo.yaml names no {kind}s"
+    listed = f"known: {', '.join(known)}" if known else f"declare it under `{kind}s` in skelo.yaml"
     hint = suggest.near(name, known, otherwise=listed)
     found.problem(f"{kind.upper()}_UNKNOWN", f"there is no {kind} {name[:60]!r}", hint=hint)
 

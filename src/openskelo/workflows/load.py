@@ -88,11 +88,11 @@ def _check(
     settings, listed = (project.ProjectFile(), ()) if root is None else project.check(root)
     report = read.report()
     report.include(listed)
-    # A project that names no models has the embedded one, and leaves callers free to bring others.
-    own = None if settings.models == config.embedded() else settings.models
+    # A document without a project leaves its caller free to bring any models.
+    own = None if root is None else settings.models
     files = (_identity(folder, read.file),)
     if kind(read.value) == "plan":
-        workflow = _plan(read, report, settings, own if root is not None else None)
+        workflow = _plan(read, report, settings, own)
         return None if report.failed else workflow, report.problems()
     trail = _Trail(root=root, commands=settings.allow_commands, files=files, models=own)
     found = _read(read, report, trail, folder=folder, name=name)

@@ -99,8 +99,6 @@ def _read(fields: cursor.Fields, root: Path) -> ProjectFile:
     switches = None if allow is None else allow.fields({"commands", "private_addresses"})
     data_dir = fields.get("data_dir")
     models = experts.read(fields)
-    # A project without models of its own leaves callers free to bring others.
-    named = None if models == config.embedded() else models.experts.keys()
     return ProjectFile(
         name=fields.text("name"),
         data_dir=None if data_dir is None else data_dir.text(blank=False),
@@ -110,7 +108,7 @@ def _read(fields: cursor.Fields, root: Path) -> ProjectFile:
         allow_private_addresses=switches is not None and switches.flag("private_addresses", default=False),
         secrets=_secrets(fields.get("secrets")),
         models=models,
-        registry=registries.read(fields, root, named),
+        registry=registries.read(fields, root, models.experts.keys()),
         webhooks=_webhooks(fields.get("webhooks")),
     )
 

@@ -37,8 +37,8 @@ _LONGEST_MS = 86_400_000
 _LARGEST_CONTEXT = 64 * 1024 * 1024
 
 
-def read(fields: cursor.Fields, root: Path, experts: Collection[str] | None) -> registry.Registry:
-    """What the file registers; `experts` are those it names, None when it names none."""
+def read(fields: cursor.Fields, root: Path, experts: Collection[str]) -> registry.Registry:
+    """What the file registers; `experts` are those of the project."""
     servers = {name: one for name, entry in _entries(fields, "mcp") if (one := _server(name, entry)) is not None}
     tools = {name: one for name, entry in _entries(fields, "tools") if (one := _tool(name, entry, servers, root))}
     return registry.Registry(
@@ -243,7 +243,7 @@ def _is_address(text: str | None) -> bool:
 
 
 def _modes(
-    found: cursor.Cursor | None, tools: Collection[str], experts: Collection[str] | None
+    found: cursor.Cursor | None, tools: Collection[str], experts: Collection[str]
 ) -> dict[str, registry.ModeRule]:
     listed = None if found is None else found.fields(frozenset(MODES))
     rules: dict[str, registry.ModeRule] = {}
@@ -261,13 +261,13 @@ def _modes(
     return rules
 
 
-def _known(fields: cursor.Fields, key: str, code: str, known: Collection[str] | None) -> tuple[str, ...] | None:
+def _known(fields: cursor.Fields, key: str, code: str, known: Collection[str]) -> tuple[str, ...] | None:
     found = fields.get(key)
     if found is None:
         return None
     for entry in [found] if isinstance(found.value, str) else found.items() or []:
         name = entry.value
-        if known is not None and isinstance(name, str) and name not in known:
+        if isinstance(name, str) and name not in known:
             hint = suggest.near(name, known, otherwise=f"known: {', '.join(sorted(known)[:20]) or 'none'}")
             entry.problem(code, f"there is no {key.removesuffix('s')} {name[:60]!r}", hint=hint)
     return fields.texts(key)
