@@ -166,7 +166,14 @@ def test_fork_keeps_what_came_before_and_diff_shows_the_rest(ended: tuple[Skelo,
     assert compared.code == 1
     changed = {node["node"]: node["outputs"] for node in compared.document["nodes"]}["next"]
     assert [(change["path"], change["before"], change["after"]) for change in changed] == [("/n", 41, 8)]
-    assert skelo("diff", ran.document["runId"], ran.document["runId"]).out.endswith("2 of 2 nodes are the same\n")
+    shown = skelo("diff", ran.document["runId"], forked.document["runId"]).out
+    assert "  - inputs/n  40\n  + inputs/n  7\n  - /n  41\n  + /n  8\n" in shown
+    again = skelo("fork", ran.document["runId"], "--from", "next", "--json").document["runId"]
+    same = skelo("diff", ran.document["runId"], again, "--exit-code")
+    assert (same.code, same.out.splitlines()[2:]) == (
+        0,
+        ["same workflow", "same work, by the receipts", "2 of 2 nodes are the same"],
+    )
 
 
 def test_bad_inputs_exit_2_and_start_nothing(skelo: Skelo) -> None:

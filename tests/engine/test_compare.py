@@ -9,7 +9,7 @@ import pytest
 import openskelo
 from openskelo import errors
 from openskelo.engine import compare, difference
-from openskelo.kernel.json import Json
+from openskelo.kernel.json import Json, JsonObject
 from tests.engine import proving, stage
 
 
@@ -58,18 +58,43 @@ def test_another_result_is_shown_where_it_appears(tmp_path: Path) -> None:
     }
 
 
-def test_a_node_that_a_fork_has_kept_is_the_same(tmp_path: Path) -> None:
+def _forked(root: Path, node: str, inputs: JsonObject | None = None) -> compare.Comparison:
+    """A run, a fork of it, and their comparison."""
     workshop = proving.Workshop()
 
     async def story() -> compare.Comparison:
-        async with workshop.engine(tmp_path) as engine:
+        async with workshop.engine(root) as engine:
             first = await proving.finish(engine)
-            second = await engine.fork(first, node="each")
+            second = await engine.fork(first, node=node, inputs=inputs)
             await engine.wait(second)
             return await compare.compare(engine.store, first, second)
 
-    found = {node.node: node.same for node in stage.play(story).nodes}
-    assert (found["draft"], found["shout"]) == (True, True)
+    return stage.play(story)
+
+
+def test_a_fork_that_changes_nothing_is_the_same_work(tmp_path: Path) -> None:
+    found = _forked(tmp_path, "each")
+    assert (found.same_work, found.same_workflow) == (True, True)
+    assert [(node.node, node.same, node.kept) for node in found.nodes] == [
+        ("draft", True, True),
+        ("shout", True, True),
+        ("each", True, False),
+        ("post", True, False),
+    ]
+
+
+def test_what_a_fork_has_set_is_shown_at_its_node(tmp_path: Path) -> None:
+    found = _forked(tmp_path, "shout", {"text": "about wasps "})
+    assert not found.same_work
+    assert {node.node: node.inputs for node in found.nodes if node.inputs} == {
+        "shout": (difference.Change(path="/text", kind="changed", before="about bees ", after="about wasps "),)
+    }
+
+
+def test_an_input_that_a_fork_has_set_to_what_it_was_is_no_difference(tmp_path: Path) -> None:
+    found = _forked(tmp_path, "shout", {"text": "about bees "})
+    assert found.same_work
+    assert all(node.same for node in found.nodes)
 
 
 def test_other_inputs_are_shown(tmp_path: Path) -> None:

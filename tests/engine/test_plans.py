@@ -11,7 +11,7 @@ import pytest
 
 import openskelo
 from openskelo import errors
-from openskelo.engine import compare, export, replay, verify
+from openskelo.engine import compare, difference, export, replay, verify
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.stores import datadir
 from tests.engine import random_plans, reference_plan, stage
@@ -373,6 +373,22 @@ def test_a_fork_may_change_variables_and_inputs(tmp_path: Path) -> None:
             assert cast("Any", changed["parent"])["set"] == {"a": {"n": 9}}
             again = await engine.wait(await engine.fork(first, node="one", inputs={"n": 7}))
             assert again["outputs"] == {"result": 7, "audit": [{"n": 7}, None]}
+
+    stage.play(story)
+
+
+def test_a_variable_that_a_fork_has_set_is_shown_at_its_step(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with stage.engine(tmp_path) as engine:
+            first = cast("str", (await finish(engine, COUNTING))["runId"])
+            forked = cast(
+                "str", (await engine.wait(await engine.fork(first, node="end", inputs={"a": {"n": 9}})))["runId"]
+            )
+            found = await compare.compare(engine.store, first, forked)
+            assert {node.node: node.inputs for node in found.nodes if not node.same} == {
+                "end": (difference.Change(path="/a/n", kind="changed", before=4, after=9),)
+            }
+            assert not found.same_work
 
     stage.play(story)
 

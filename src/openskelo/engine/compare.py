@@ -54,22 +54,31 @@ class Side:
 
 @frozen
 class NodeComparison:
-    """A node in both runs; a side is None where the run has no such node. `redefined`: its definition differs."""
+    """A node in both runs; a side is None where the run has no such node. `redefined`: its definition differs.
+
+    `inputs` are those that a fork has set on the node (of a plan: variables), where that makes a difference.
+    """
 
     node: str
     a: Side | None
     b: Side | None
     redefined: bool
+    inputs: tuple[difference.Change, ...]
     outputs: tuple[difference.Change, ...]
 
     @property
     def same(self) -> bool:
         """Whether node and result are the same; time, tokens and money do not count."""
-        if self.a is None or self.b is None or self.redefined or self.outputs:
+        if self.a is None or self.b is None or self.redefined or self.inputs or self.outputs:
             return False
         if (self.a.status, self.a.outcome) != (self.b.status, self.b.outcome):
             return False
-        return self.a.visits == self.b.visits or self.a.kept or self.b.kept
+        return self.a.visits == self.b.visits or self.kept
+
+    @property
+    def kept(self) -> bool:
+        """Whether one of the runs took the node over from another one, and so has no receipt of it."""
+        return any(side is not None and side.kept for side in (self.a, self.b))
 
     def document(self) -> JsonObject:
         """The comparison as JSON."""
@@ -79,6 +88,7 @@ class NodeComparison:
             "redefined": self.redefined,
             "a": None if self.a is None else self.a.document(),
             "b": None if self.b is None else self.b.document(),
+            "inputs": [change.document() for change in self.inputs],
             "outputs": [change.document() for change in self.outputs],
         }
 
@@ -110,17 +120,16 @@ class RunSide:
 
 @frozen
 class Comparison:
-    """Two runs. `same_work`: their receipts, without what the clock adds, are equal."""
+    """Two runs. `same_work`: their receipts, without what the clock adds, are equal.
+
+    A node that one of them took over counts by its result: its receipt is in the log of the run that did the work.
+    """
 
     a: RunSide
     b: RunSide
+    same_work: bool
     inputs: tuple[difference.Change, ...]
     nodes: tuple[NodeComparison, ...]
-
-    @property
-    def same_work(self) -> bool:
-        """Whether both did the same work with the same results."""
-        return self.a.digest == self.b.digest
 
     @property
     def same_workflow(self) -> bool:
@@ -155,8 +164,15 @@ async def compare(store: log.Log, run_a: str, run_b: str) -> Comparison:
     a, b = await _load(store, run_a), await _load(store, run_b)
     inputs = difference.find(await wiring.load(store, a.run.inputs), await wiring.load(store, b.run.inputs))
     keys = dict.fromkeys((*a.run.workflow.nodes, *b.run.workflow.nodes))
-    nodes = [await _node(store, key, a, b) for key in keys]
-    return Comparison(a=_run_side(a), b=_run_side(b), inputs=tuple(inputs), nodes=tuple(nodes))
+    nodes = tuple([await _node(store, key, a, b) for key in keys])
+    same = _same_work(a, b, nodes)
+    return Comparison(a=_run_side(a), b=_run_side(b), same_work=same, inputs=tuple(inputs), nodes=nodes)
+
+
+def _same_work(a: _Side, b: _Side, nodes: tuple[NodeComparison, ...]) -> bool:
+    kept = {node.node for node in nodes if node.kept}
+    done = [[receipt for receipt in side.receipts if receipt["step_id"] not in kept] for side in (a, b)]
+    return receipts.digest(done[0]) == receipts.digest(done[1]) and all(node.same for node in nodes if node.kept)
 
 
 async def _load(store: log.Log, run_id: str) -> _Side:
@@ -205,11 +221,19 @@ def _run_side(side: _Side) -> RunSide:
 async def _node(store: log.Log, key: str, a: _Side, b: _Side) -> NodeComparison:
     before, after = a.run.workflow.nodes.get(key), b.run.workflow.nodes.get(key)
     redefined = before is not None and after is not None and codec.encode_node(before) != codec.encode_node(after)
-    changes: tuple[difference.Change, ...] = ()
+    inputs: list[difference.Change] = []
+    outputs: list[difference.Change] = []
     if before is not None and after is not None:
-        found = difference.find(await _outputs(store, a.run, key), await _outputs(store, b.run, key))
-        changes = tuple(found)
-    return NodeComparison(node=key, a=_node_side(key, a), b=_node_side(key, b), redefined=redefined, outputs=changes)
+        inputs = await _inputs(store, key, a.run, b.run)
+        outputs = difference.find(await _outputs(store, a.run, key), await _outputs(store, b.run, key))
+    return NodeComparison(
+        node=key,
+        a=_node_side(key, a),
+        b=_node_side(key, b),
+        redefined=redefined,
+        inputs=tuple(inputs),
+        outputs=tuple(outputs),
+    )
 
 
 def _node_side(key: str, side: _Side) -> Side | None:
@@ -217,6 +241,25 @@ def _node_side(key: str, side: _Side) -> Side | None:
     if node is None:
         return None
     return Side(status=node.status, outcome=node.outcome, visits=node.visit, use=side.uses.get(key, Use()))
+
+
+async def _inputs(store: log.Log, key: str, a: Run, b: Run) -> list[difference.Change]:
+    """Where the two part in what a fork has set: everything else follows from what other nodes gave."""
+    names = {*wiring.forked(a, key), *wiring.forked(b, key)}
+    if not names:
+        return []
+    given = [await _given(store, run, key) for run in (a, b)]
+    before, after = ({name: value for name, value in sorted(values.items()) if name in names} for values in given)
+    return difference.find(before, after)
+
+
+async def _given(store: log.Log, run: Run, key: str) -> JsonObject:
+    """A block's inputs, or the variables that a plan's step was last entered with."""
+    if run.course is None:
+        return await wiring.inputs(store, run, run.workflow.nodes[key])
+    from openskelo.engine import fork_plan  # noqa: PLC0415  only plans need it
+
+    return {**await fork_plan.variables_before(store, run.id, key), **wiring.forked(run, key)}
 
 
 async def _outputs(store: log.Log, run: Run, key: str) -> JsonObject:

@@ -45,6 +45,12 @@ async def plan(
     )
 
 
+async def variables_before(store: log.Log, run_id: str, node: str) -> JsonObject:
+    """The values of a plan's variables as they were when `node` was last entered, or as they are now."""
+    variables, _ = await _before(store, run_id, node)
+    return {name: scheduler.value(await wiring.load(store, stored)) for name, stored in variables.items()}
+
+
 async def _before(store: log.Log, run_id: str, node: str) -> tuple[dict[str, Stored], dict[str, commands.Kept]]:
     """The variables and the finished steps as they were when `node` was last entered, or as they are now."""
     entered = 0

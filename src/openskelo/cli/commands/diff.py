@@ -49,6 +49,7 @@ def _say(found: compare.Comparison) -> None:
     for node in found.nodes:
         if not node.same:
             output.say(f"{painter.paint(node.node, 'bold')}  {_verdict(node)}".rstrip())
+            _changes(node.inputs, painter, "inputs")
             _changes(node.outputs, painter)
     equal = sum(node.same for node in found.nodes)
     output.say(f"{equal} of {len(found.nodes)} nodes are the same")
@@ -61,14 +62,15 @@ def _verdict(node: compare.NodeComparison) -> str:
     before, after = node.a.outcome or node.a.status, node.b.outcome or node.b.status
     if before != after:
         words.append(f"{before} -> {after}")
-    if node.a.visits != node.b.visits and not (node.a.kept or node.b.kept):
+    if node.a.visits != node.b.visits and not node.kept:
         words.append(f"{node.a.visits} -> {node.b.visits} visits")
     return ", ".join(words)
 
 
-def _changes(changes: Iterable[difference.Change], painter: ink.Ink) -> None:
+def _changes(changes: Iterable[difference.Change], painter: ink.Ink, within: str = "") -> None:
     for change in changes:
+        where = f"{within}{change.path}" or "/"
         if change.kind != "added":
-            output.say(f"  {painter.paint('-', 'red')} {change.path or '/'}  {output.compact(change.before, 100)}")
+            output.say(f"  {painter.paint('-', 'red')} {where}  {output.compact(change.before, 100)}")
         if change.kind != "removed":
-            output.say(f"  {painter.paint('+', 'green')} {change.path or '/'}  {output.compact(change.after, 100)}")
+            output.say(f"  {painter.paint('+', 'green')} {where}  {output.compact(change.after, 100)}")
