@@ -34,11 +34,13 @@ class Chain:
     node_ids: dict[str, str] = field(default_factory=fresh.a_dict)
     begin: str = field(init=False)
     middle: str = field(init=False)
+    space: bytes = field(init=False)
 
     def __post_init__(self) -> None:
         """What is the same in the envelopes of all events: up to the event's place in its id, and before its `seq`."""
         self.begin = f'"id":"{event_id(self.run_id, 0)[:-12]}'
         self.middle = f'"runId":"{self.run_id}","seq":'
+        self.space = ids.space(self.run_id)
 
 
 #: The end of every envelope of a type.
@@ -104,5 +106,5 @@ def _epoch(text: str) -> int:
 
 
 def _name_node(chain: Chain, key: str) -> str:
-    named = chain.node_ids[key] = f'"nodeId":"{ids.derive(chain.run_id, key)}",'
+    named = chain.node_ids[key] = f'"nodeId":"{ids.derive_in(chain.space, key)}",'
     return named

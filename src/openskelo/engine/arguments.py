@@ -53,6 +53,8 @@ class _Known:
         self._run = run
         self._course = cast("Course", run.course)
         self._loaded: dict[str, JsonObject] = {}
+        if "value" in run.inputs:
+            self._loaded["input"] = cast("JsonObject", run.inputs["value"])
 
     async def put(self, op: str, args: JsonObject, *, lenient: bool) -> JsonObject:
         """`args` with values for refs; those that lead nowhere are null if `lenient`, else AttemptFailed."""
@@ -82,9 +84,14 @@ class _Known:
         if root == "var":
             variables = self._course.variables
             found = variables if wanted is None else [name for name in wanted if name in variables]
-            return {name: plan.value(await wiring.load(self._blobs, variables[name])) for name in found}
+            values: dict[str, Json] = {}
+            for name in found:
+                stored = variables[name]
+                held = stored["value"] if "value" in stored else await wiring.load(self._blobs, stored)
+                values[name] = plan.value(held)
+            return values
         if root == "input":
-            known = await self._load("input")
+            known = self._loaded.get("input") or await self._load("input")
             return known if wanted is None else {name: known[name] for name in wanted if name in known}
         contexts = await self._load("contexts")
         own = {name.partition(":")[2]: value for name, value in contexts.items() if name.startswith(f"{root}:")}

@@ -13,7 +13,15 @@ from openskelo.kernel.run import NodeState, Run, status
 async def show(blobs: wiring.Blobs, run: Run, at: int) -> JsonObject:
     """The run's whole document; `at` counts only while the run is busy."""
     asked = {question.node for question in run.approvals.values()}
-    nodes: dict[str, Json] = {key: await _node(blobs, run, node, key in asked) for key, node in run.nodes.items()}
+    nodes: dict[str, Json] = {}
+    for key, node in run.nodes.items():
+        given: Json = None
+        stored = node.outputs
+        if node.outcome == "succeeded" and stored is not None and "value" in stored:
+            given = stored["value"]
+        elif node.outcome == "succeeded":
+            given = await wiring.outputs(blobs, run, key)
+        nodes[key] = _node(run, node, given, asked=key in asked)
     document: dict[str, Json] = {
         "runId": run.id,
         "name": run.workflow.name,
@@ -57,14 +65,14 @@ async def outputs(blobs: wiring.Blobs, run: Run) -> dict[str, Json]:
     return found
 
 
-async def _node(blobs: wiring.Blobs, run: Run, node: NodeState, asked: bool) -> JsonObject:
+def _node(run: Run, node: NodeState, outputs: Json, *, asked: bool) -> JsonObject:
     document: dict[str, Json] = {
         "status": standing.node_status(run, node, asked=asked),
         "outcome": standing.outcome(run, node),
         "mode": run.workflow.nodes[node.key].mode,
         "visits": node.visit,
         "attempts": node.attempts,
-        "outputs": await wiring.outputs(blobs, run, node.key) if node.outcome == "succeeded" else None,
+        "outputs": outputs,
     }
     if node.items is not None:
         document["items"] = {"total": len(node.slots), "done": node.done_slots, "running": node.running}

@@ -9,12 +9,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import cast
 
 from openskelo import errors
 from openskelo.engine import actor as actors
-from openskelo.engine import mail, reporting, resolve, timers, turnstile, wiring
+from openskelo.engine import garbage, mail, reporting, resolve, timers, turnstile, wiring
 from openskelo.executors import attempt
 from openskelo.kernel import commands, events, pending
 from openskelo.kernel.run import InFlight, Run
@@ -28,6 +28,8 @@ FLUSH_SECONDS = 0.5
 REMEMBERED = 16
 #: How long one task goes from attempt to attempt before others get their turn.
 RELAY_SECONDS = 0.005
+#: So many runs that take their turn together make enough to keep the collector away.
+MANY = 16
 
 
 class Driver:
@@ -209,8 +211,16 @@ class Driver:
 
     async def _turn(self) -> None:
         dirty, self._dirty = self._dirty, {}
+        if len(dirty) < MANY:
+            await self._advance(dirty.values())
+        else:
+            with garbage.uncollected():
+                await self._advance(dirty.values())
+
+    async def _advance(self, dirty: Iterable[actors.Actor]) -> None:
+        """Let each run take its turn, and make all turns durable at once."""
         turns: list[actors.Turn] = []
-        for actor in dirty.values():
+        for actor in dirty:
             try:
                 turn = await actor.take_turn(self._resolve, self._leave)
             except errors.StoreError as error:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
-import gc
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from typing import cast
 
 import orjson
 
 from openskelo import errors
 from openskelo.contract import envelope, pruned
+from openskelo.engine import garbage
 from openskelo.frozen import frozen
 from openskelo.kernel import codec, definition, events
 from openskelo.kernel import run as runs
@@ -31,7 +30,7 @@ async def load(store: log.Log, run_id: str) -> Loaded:
     run: runs.Run | None = None
     last = b""
     seq = 0
-    with _uncollected():
+    with garbage.uncollected():
         async for lines in store.read(run_id):
             if run is None:
                 run = await _begin(store, run_id, lines[0])
@@ -42,18 +41,6 @@ async def load(store: log.Log, run_id: str) -> Loaded:
         raise errors.NotFound(f"there is no run {run_id}", code="RUN_NOT_FOUND", hint="`skelo runs` lists them")
     head = cast("str", orjson.loads(last)["hash"])
     return Loaded(run=run, chain=envelope.Chain(run_id=run_id, seq=seq, head=head))
-
-
-@contextlib.contextmanager
-def _uncollected() -> Generator[None]:
-    """Nothing that a fold makes is garbage; looking for some over and over would take a fifth of its time."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def _fold(run: runs.Run, lines: Sequence[bytes], after: int) -> None:

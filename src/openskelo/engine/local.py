@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, cast
 import orjson
 
 from openskelo import errors
-from openskelo.contract import envelope
+from openskelo.contract import envelope, sealed
 from openskelo.engine import actor as actors
 from openskelo.engine import document, door, driver, forking, loading, mail, pinning, posting, wiring
 from openskelo.executors import attempt, calling, task
@@ -133,6 +133,8 @@ class Engine:
         return await self._create(workflow, command, run_id)
 
     async def _check_new(self, run_id: str | None) -> None:
+        if run_id is not None and not sealed.is_uuid(run_id):
+            raise errors.InvalidInput(f"not a run id: {run_id[:100]!r}", code="RUN_ID", hint="run ids are UUIDs")
         if run_id is not None and await self.store.row(run_id) is not None:
             raise errors.Refused(f"run {run_id} exists already", code="RUN_EXISTS")
 

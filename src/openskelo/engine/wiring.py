@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol, cast
 
 import orjson
@@ -117,13 +118,19 @@ async def inputs(blobs: Blobs, run: Run, node: definition.Node) -> dict[str, Jso
 
 async def _given(blobs: Blobs, run: Run, node: definition.Node) -> dict[str, Json]:
     """What a step of a plan, or a turn of a live graph, is given."""
-    if node.step is not None:
+    return await _materialise(is_plan=node.step is not None)(blobs, run, node)
+
+
+@functools.cache
+def _materialise(*, is_plan: bool) -> Callable[[Blobs, Run, definition.Node], Awaitable[dict[str, Json]]]:
+    """What gives a step of a plan, or a turn of a live graph, its inputs; loaded when first needed."""
+    if is_plan:
         from openskelo.engine import arguments  # noqa: PLC0415  only plans have steps
 
-        return await arguments.materialise(blobs, run, node)
+        return arguments.materialise
     from openskelo.engine import turns  # noqa: PLC0415  only live graphs have turns
 
-    return await turns.materialise(blobs, run, node)
+    return turns.materialise
 
 
 def forked(run: Run, key: str) -> JsonObject:

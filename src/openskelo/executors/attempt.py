@@ -82,6 +82,7 @@ _job = maker(job.Job)
 _attempted = maker(Attempted)
 _outcome = maker(outcome.Outcome)
 _metrics = maker(outcome.Metrics)
+_prepared = maker(_Prepared)
 
 
 class Performer:
@@ -252,7 +253,7 @@ class Performer:
         free = node.step is not None  # what a step is given and gives is held to the contract of its op
         any_outputs = free or (node.turn is not None and not node.outputs)
         outputs = _FREE if any_outputs else self._compile(node.outputs, "output", anywhere=own)
-        prepared = _Prepared(
+        prepared = _prepared(
             node=node,
             inputs=_FREE if free else self._compile(node.inputs, "input"),
             outputs=outputs,

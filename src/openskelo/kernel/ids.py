@@ -7,6 +7,16 @@ import hashlib
 
 def derive(namespace: str, name: str) -> str:
     """The version 5 UUID of `name` within the UUID `namespace`: the same arguments always give the same id."""
-    text = hashlib.sha1(bytes.fromhex(namespace.replace("-", "")) + name.encode(), usedforsecurity=False).hexdigest()
+    return derive_in(space(namespace), name)
+
+
+def space(namespace: str) -> bytes:
+    """The UUID `namespace` as `derive_in` takes it, for whoever derives many ids in one."""
+    return bytes.fromhex(namespace.replace("-", ""))
+
+
+def derive_in(space: bytes, name: str) -> str:
+    """As `derive`."""
+    text = hashlib.sha1(space + name.encode(), usedforsecurity=False).hexdigest()
     variant = "89ab"[int(text[16], 16) & 3]
     return f"{text[:8]}-{text[8:12]}-5{text[13:16]}-{variant}{text[17:20]}-{text[20:32]}"

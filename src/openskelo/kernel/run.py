@@ -79,6 +79,7 @@ class InFlight:
 
 
 new_flight = maker(InFlight)
+new_node = maker(NodeState)
 
 
 @dataclass(slots=True)
@@ -189,14 +190,17 @@ class Run:
     is_dag: bool = True
 
 
+_run = maker(Run)
+
+
 def new(run_id: str, workflow: definition.Workflow, shape: dag.Graph | None = None) -> Run:
     """A run to which nothing has happened yet; `shape` is the workflow's graph where somebody has it already."""
     if workflow.live:  # a copy, to which nodes are added
         workflow, shape = replace(workflow, nodes=dict(workflow.nodes)), None
     shape = shape or dag.graph(workflow)
-    nodes = {key: NodeState(key=key, waiting=len(shape.sources[key])) for key in workflow.nodes}
+    nodes = {key: new_node(key, len(sources)) for key, sources in shape.sources.items()}
     limited = workflow.limits != definition.Limits()
-    run = Run(id=run_id, workflow=workflow, graph=shape, nodes=nodes, unfinished=len(nodes), limited=limited)
+    run = _run(id=run_id, workflow=workflow, graph=shape, nodes=nodes, unfinished=len(nodes), limited=limited)
     if workflow.plan is not None:
         run.course, run.unfinished, run.is_dag = Course(), 1, False
     if workflow.live:

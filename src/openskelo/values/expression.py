@@ -29,6 +29,8 @@ MAX_BYTES = 4096
 _Types: TypeAlias = "frozenset[tuple[str, str]]"
 _Shapes: TypeAlias = "tuple[tuple[str, cel_types.Shape], ...]"
 
+#: What is an object; that a dict is one is known in a tenth of the time.
+_OBJECTS = (dict, Mapping)
 _MISSING = object()
 _NUL = b"\\u0000"
 _SMALLER = "use less data, or do this in a deterministic block"
@@ -296,7 +298,7 @@ def _returns(signature: str) -> str:
 def _look_up(values: Mapping[str, Json], path: tuple[str, ...]) -> object:
     found: object = values
     for part in path:
-        if not isinstance(found, Mapping):
+        if not isinstance(found, _OBJECTS):
             return _MISSING
         found = cast("Mapping[str, object]", found).get(part, _MISSING)
     return found

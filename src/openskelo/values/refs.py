@@ -31,6 +31,8 @@ FREE: Mapping[str, frozenset[Path]] = {
     "transform": frozenset({("expr",)}),
 }
 _NONE: frozenset[Path] = frozenset()
+#: What is an object; that a dict is one is known in a tenth of the time.
+_OBJECTS = (dict, Mapping)
 
 
 class Unset(LookupError):
@@ -84,18 +86,15 @@ def find(op: str, args: JsonObject) -> Iterator[tuple[Path, Ref]]:
 def _find(value: Json, place: Path, free: frozenset[Path]) -> Iterator[tuple[Path, Ref]]:
     if place in free:
         return
-    match value:
-        case str():
-            if (found := parse(value)) is not None:
-                yield place, found
-        case list():
-            for index, part in enumerate(value):
-                yield from _find(part, (*place, index), free)
-        case Mapping() if LITERAL not in value:
-            for key, part in value.items():
-                yield from _find(part, (*place, key), free)
-        case _:
-            return
+    if isinstance(value, str):
+        if (found := parse(value)) is not None:
+            yield place, found
+    elif isinstance(value, list):
+        for index, part in enumerate(value):
+            yield from _find(part, (*place, index), free)
+    elif isinstance(value, _OBJECTS) and LITERAL not in value:
+        for key, part in value.items():
+            yield from _find(part, (*place, key), free)
 
 
 def replace(op: str, args: JsonObject, value_of: Callable[[Ref], Json]) -> JsonObject:
@@ -106,15 +105,13 @@ def replace(op: str, args: JsonObject, value_of: Callable[[Ref], Json]) -> JsonO
 def _replace(value: Json, place: Path, free: frozenset[Path], value_of: Callable[[Ref], Json]) -> Json:
     if place in free:
         return value
-    match value:
-        case str():
-            found = parse(value)
-            return value if found is None else value_of(found)
-        case list():
-            return [_replace(part, (*place, index), free, value_of) for index, part in enumerate(value)]
-        case Mapping():
-            if LITERAL in value:
-                return value[LITERAL]
-            return {key: _replace(part, (*place, key), free, value_of) for key, part in value.items()}
-        case _:
-            return value
+    if isinstance(value, str):
+        found = parse(value)
+        return value if found is None else value_of(found)
+    if isinstance(value, list):
+        return [_replace(part, (*place, index), free, value_of) for index, part in enumerate(value)]
+    if isinstance(value, _OBJECTS):
+        if LITERAL in value:
+            return value[LITERAL]
+        return {key: _replace(part, (*place, key), free, value_of) for key, part in value.items()}
+    return value

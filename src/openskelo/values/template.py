@@ -57,7 +57,7 @@ def compile(text: str, variables: Mapping[str, JsonSchema | None]) -> Template: 
             f"the template has more than {MAX_LENGTH} characters", code="TEMPLATE_INVALID"
         )
     parts: list[str | expression.Expression] = []
-    for piece in _split(text):
+    for piece in split(text):
         if isinstance(piece, str):
             parts.append(piece)
         else:
@@ -67,8 +67,8 @@ def compile(text: str, variables: Mapping[str, JsonSchema | None]) -> Template: 
 
 
 @functools.lru_cache(maxsize=1024)
-def _split(text: str) -> tuple[str | slice, ...]:
-    """Plain texts, and the places of expressions, in order."""
+def split(text: str) -> tuple[str | slice, ...]:
+    """The plain texts of a template, and the places of its expressions, in order (InvalidExpression)."""
     pieces: list[str | slice] = []
     plain: list[str] = []
     at = 0

@@ -22,9 +22,11 @@ Op: TypeAlias = Callable[[job.Job], Awaitable[Json]]
 def resolve(node: definition.Node, step: definition.Step, means: work.Means) -> job.Work:
     """The work of a plan's step (AttemptFailed, never retried, when its op has what it needs not)."""
     op = make(node, step, means)
+    timeout_ms = node.timeout_ms
 
     async def perform(one: job.Job) -> object:
-        return plan.outputs(step, await limit.within(node.timeout_ms, op(one)))
+        work = op(one)
+        return plan.outputs(step, await (work if timeout_ms is None else limit.within(timeout_ms, work)))
 
     return perform
 
