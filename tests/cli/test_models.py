@@ -48,3 +48,15 @@ def test_explain_says_whom_a_block_asks(skelo: Skelo) -> None:
         {"expert": "default", "provider": "kept", "kind": "recorded", "model": "", "max_tokens": 24}
     ]
     assert document["totals"]["all"]["expected"]["tokens"] > 24
+
+
+def test_explain_expects_what_past_runs_took(skelo: Skelo) -> None:
+    skelo.write("flow.yaml", FLOW)
+    skelo.write("skelo.yaml", RECORDED)
+    used = skelo("run", "flow.yaml", "--json").document["budget"]["tokens"]["used"]
+    assert used > 0
+    document = skelo("explain", "flow.yaml", "--json").document
+    total = document["totals"]["all"]
+    assert (total["minimum"]["tokens"], total["expected"]["tokens"], document["history"]["runs"]) == (0, used, 1)
+    assert total["worst"]["tokens"] > used
+    assert f"on the average: 1 step, {used} tokens, " in skelo("explain", "flow.yaml").out

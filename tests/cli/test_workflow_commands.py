@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 from tests.cli.conftest import Skelo
@@ -116,6 +117,7 @@ def test_explain_draws_layers_contracts_gates_and_totals(skelo: Skelo) -> None:
         in result.out
     )
     assert 'gate after  long_enough: length {"port":"text","min":3}' in result.out
+    assert re.search(r"^  DET +2 +2 +0 +0 +\?$", result.out, re.MULTILINE), "nobody has said how long they take"
     assert "  all    3       3" in result.out
     assert "minimum / expected / worst case" in result.out
     assert not (skelo.folder / ".skelo").exists()

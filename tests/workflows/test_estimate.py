@@ -90,6 +90,17 @@ def test_the_past_goes_before_the_authors_word() -> None:
     past = {"a": Quantity(tokens=70, cost_usd=0.1, duration_sec=3.0)}
     report = _report({"id": "a", "estimate": {"tokens": 5}}, history=past)
     assert report.total.expected == Quantity(steps=1, tokens=70, cost_usd=0.1, duration_sec=3.0)
+    assert report.total.minimum == Quantity(steps=1, tokens=5)
+
+
+def test_what_past_runs_took_is_no_bound() -> None:
+    report = _report({"id": "a"}, history={"a": Quantity(tokens=70, duration_sec=3.0)})
+    assert report.total == Range(
+        minimum=Quantity(steps=1),
+        expected=Quantity(steps=1, tokens=70, duration_sec=3.0),
+        worst=Quantity(steps=2, tokens=140, duration_sec=6.0),
+    )
+    assert report.notes == ("no time limit, at worst counted with the time of past runs: a",)
 
 
 def test_bounds_count_where_nobody_has_estimated() -> None:
@@ -98,6 +109,7 @@ def test_bounds_count_where_nobody_has_estimated() -> None:
     flow = load.from_document({"name": "w", "blocks": [{"id": "a"}, told]})
     report = estimate.estimate(flow, bounds=bounds)
     assert report.by_node["a"].expected == Quantity(steps=1, tokens=50, cost_usd=0.2)
+    assert report.by_node["a"].minimum == Quantity(steps=1)
     assert report.by_node["b"].expected == Quantity(steps=1, tokens=5)
     assert report.by_node["b"].worst == Quantity(steps=2, tokens=100, cost_usd=0.4)
     assert report.notes == ("no estimate, counted as a full prompt and the longest answer: a",)

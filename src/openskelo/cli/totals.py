@@ -6,50 +6,13 @@ import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import field
 
-import orjson
-
 from openskelo import errors
-from openskelo.cli import ink, members, output, place
+from openskelo.cli import ink, output, past
 from openskelo.executors import task
 from openskelo.frozen import frozen
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json
-from openskelo.stores import log as stores_log
 from openskelo.workflows import asking, estimate
-
-#: So many finished runs are looked at, among so many newest of all.
-_RUNS = 20
-_ROWS = 500
-
-
-@frozen
-class Past:
-    """What finished runs of the same name used, on the average."""
-
-    runs: int
-    succeeded: int
-    steps: float
-    tokens: float
-    cost_usd: float
-    seconds: float
-
-
-async def past(where: task.Project, name: str) -> Past | None:
-    """The newest finished runs of a workflow's name; None when there are none."""
-    async with place.reading(where) as log:
-        rows = [row for row in await log.rows(limit=_ROWS) if row.name == name and row.ending is not None][:_RUNS]
-        spent = [await _spent(log, row.run_id) for row in rows]
-    if not rows:
-        return None
-    steps, tokens, nano, wall = (sum(amounts) / len(rows) for amounts in zip(*spent, strict=True))
-    return Past(
-        runs=len(rows),
-        succeeded=sum(row.ending == "ok" for row in rows),
-        steps=steps,
-        tokens=tokens,
-        cost_usd=nano / 1e9,
-        seconds=wall / 1e3,
-    )
 
 
 @frozen
@@ -57,12 +20,12 @@ class Basis:
     """What totals are counted from: past runs, what models may take at most, and how long lists are."""
 
     items: int
-    past: Past | None = None
+    past: past.Past | None = None
     bounds: Mapping[str, estimate.Quantity] = field(default_factory=dict[str, estimate.Quantity])
     notes: tuple[str, ...] = ()
 
 
-def basis(workflow: definition.Workflow, where: task.Project, before: Past | None, *, items: int) -> Basis:
+def basis(workflow: definition.Workflow, where: task.Project, before: past.Past | None, *, items: int) -> Basis:
     """The basis for a workflow in its project: prices are looked up where something is asked of a model."""
     models = where.models
     if models is None or not any(map(asking.is_asking, workflow.nodes.values())):
@@ -82,9 +45,13 @@ def basis(workflow: definition.Workflow, where: task.Project, before: Past | Non
     return Basis(items=items, past=before, bounds=bounds, notes=notes)
 
 
+def _report(workflow: definition.Workflow, on: Basis) -> estimate.Report:
+    return estimate.estimate(workflow, None if on.past is None else on.past.attempts, items=on.items, bounds=on.bounds)
+
+
 def lines(workflow: definition.Workflow, on: Basis) -> list[str]:
     """The totals as a small table, notes and the past under it."""
-    report = estimate.estimate(workflow, items=on.items, bounds=on.bounds)
+    report = _report(workflow, on)
     before = on.past
     rows = [["", "blocks" if workflow.plan is None else "listed", "steps", "tokens", "USD", "time"]]
     for mode, found in report.by_mode.items():
@@ -97,14 +64,15 @@ def lines(workflow: definition.Workflow, on: Basis) -> list[str]:
     drawn += [f"  {ink.one_line(text)}" for text in (*report.notes, *on.notes)]
     if before is not None:
         runs = f"{before.runs} past run{'' if before.runs == 1 else 's'} ({before.succeeded} ok)"
-        used = f"{before.steps:.4g} steps, {before.tokens:.6g} tokens, {before.cost_usd:.4g} USD"
+        steps = f"{before.steps:.0f} step{'' if round(before.steps) == 1 else 's'}"
+        used = f"{steps}, {before.tokens:.0f} tokens, {before.cost_usd:.4g} USD"
         drawn.append(f"  {runs}, on the average: {used}, {output.duration(before.seconds)}")
     return drawn
 
 
 def document(workflow: definition.Workflow, on: Basis) -> dict[str, Json]:
     """The totals as members of the document of `explain`."""
-    report = estimate.estimate(workflow, items=on.items, bounds=on.bounds)
+    report = _report(workflow, on)
     before = on.past
     found: dict[str, Json] = {
         "totals": {
@@ -134,8 +102,13 @@ def _cells(found: estimate.Range) -> list[str]:
         _three(found, lambda case: str(case.steps)),
         _three(found, lambda case: str(case.tokens)),
         _three(found, lambda case: f"{case.cost_usd:.4g}"),
-        _three(found, lambda case: output.duration(case.duration_sec)),
+        _three(found, _time),
     ]
+
+
+def _time(case: estimate.Quantity) -> str:
+    """Every step takes some time: none at all means that nobody knows how much."""
+    return "?" if case.steps and not case.duration_sec else output.duration(case.duration_sec)
 
 
 def _three(found: estimate.Range, text: Callable[[estimate.Quantity], str]) -> str:
@@ -156,13 +129,3 @@ def _quantity(case: estimate.Quantity) -> dict[str, Json]:
         "costUsd": case.cost_usd,
         "durationSec": case.duration_sec,
     }
-
-
-async def _spent(log: stores_log.Log, run_id: str) -> tuple[float, ...]:
-    """Steps, tokens, nano-dollars and milliseconds of a finished run: its last event holds them."""
-    last = b"{}"
-    async for chunk in log.read(run_id):
-        last = chunk[-1]
-    spent = members.object_at(members.object_at(orjson.loads(last), "data"), "spent")
-    found = (spent.get(key) for key in ("steps", "tokens", "costNanousd", "wallMs"))
-    return tuple(value if isinstance(value, int | float) else 0 for value in found)

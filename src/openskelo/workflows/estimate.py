@@ -1,7 +1,8 @@
 """What a run of a workflow will take: at least, as expected, and at worst, by mode and in all.
 
-At least: whatever may be skipped is skipped. Expected: every block once, as its author (or its past) says. At worst:
-every retry, every repair and every way back is used up, and every attempt takes all the time it may.
+At least: whatever may be skipped is skipped, and an attempt takes what its author says, or nothing. Expected: every
+block once, as its author (or its past) says. At worst: every retry, every repair and every way back is used up, and
+every attempt takes all the time it may. Time that nobody has told is 0.
 """
 
 from __future__ import annotations
@@ -87,13 +88,14 @@ def estimate(
 ) -> Report:
     """The report. `history` (what one attempt of a node took in past runs) goes before the author's estimate.
 
-    `bounds` are what an attempt that asks a model takes at most, by its prompt and its prices: they count where nobody
-    has estimated anything. A foreach is counted with `items` elements, since its list is only known in a run.
+    `bounds` are what an attempt that asks a model takes at most, by its prompt and its prices: they are expected where
+    nobody has estimated anything, and never the least. A foreach is counted with `items` elements, since its list is
+    only known in a run.
     """
     if workflow.plan is not None:
         from openskelo.workflows.plan import totals  # noqa: PLC0415 - only plans need it
 
-        return totals.report(workflow, bounds or {})
+        return totals.report(workflow, history or {}, bounds or {})
     sources = {key: routes.sources_of(node) for key, node in workflow.nodes.items()}
     known = history or {}
     most = bounds or {}
@@ -139,8 +141,9 @@ def _visits(workflow: definition.Workflow) -> dict[str, int]:
 
 @frozen
 class _Attempt:
-    """What one attempt takes: as expected, and at most."""
+    """What one attempt takes: at least, as expected, and at most."""
 
+    least: Quantity
     expected: Quantity
     most: Quantity
 
@@ -152,6 +155,12 @@ class _Attempt:
         held = Quantity(tokens=node.reserve.tokens, cost_usd=node.reserve.cost_nanousd / 1_000_000_000)
         cases = (known, held, bound or held)
         return cls(
+            least=Quantity(
+                steps=1,
+                tokens=min(author.tokens, known.tokens),
+                cost_usd=min(author.cost_usd, known.cost_usd),
+                duration_sec=min(author.duration_sec, known.duration_sec),
+            ),
             expected=replace(known, steps=1),
             most=Quantity(
                 steps=1,
@@ -168,7 +177,7 @@ def _node(node: definition.Node, one: _Attempt, visits: int, *, items: int, skip
     expected = _spread(one.expected, times, waves)
     may_be_nothing = skippable or node.foreach is not None or node.cache
     worst = _spread(_worst_visit(node, one.most), times, waves).times(visits)
-    return Range(minimum=Quantity() if may_be_nothing else expected, expected=expected, worst=worst)
+    return Range(minimum=Quantity() if may_be_nothing else one.least, expected=expected, worst=worst)
 
 
 def _spread(one: Quantity, times: int, waves: int) -> Quantity:
@@ -238,11 +247,14 @@ def _notes(workflow: definition.Workflow, known: History, bounds: History, items
         for node in nodes
         if node.key not in bounds and any(g.type == "llm_review" for g in (*node.pre_gates, *node.post_gates))
     ]
+    endless = [node.key for node in nodes if node.key in known and node.timeout_ms is None and node.estimate is None]
     notes: list[str] = []
     if blind:
         notes.append(f"no estimate, counted as nothing: {_listed(blind)}")
     if bounded:
         notes.append(f"no estimate, counted as a full prompt and the longest answer: {_listed(bounded)}")
+    if endless:
+        notes.append(f"no time limit, at worst counted with the time of past runs: {_listed(endless)}")
     if lists:
         notes.append(f"lists of unknown length, counted with {items} items: {_listed(lists)}")
     if patient:

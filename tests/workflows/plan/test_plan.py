@@ -202,6 +202,16 @@ def test_totals_are_by_mode(tmp_path: Path) -> None:
     }
 
 
+def test_an_expert_is_expected_to_use_all_it_may_unless_the_past_says_otherwise(tmp_path: Path) -> None:
+    plan = _loaded(seed.PLAN, tmp_path)
+    bounds = {"s2": estimate.Quantity(tokens=500)}
+    alone = estimate.estimate(plan, bounds=bounds).by_mode["ai"]
+    assert (alone.minimum.tokens, alone.expected.tokens, alone.expected.duration_sec) == (0, 500, 0)
+    past = {"s2": estimate.Quantity(tokens=60, duration_sec=2.0)}
+    known = estimate.estimate(plan, past, bounds=bounds).by_mode["ai"]
+    assert (known.minimum.tokens, known.expected.tokens, known.expected.duration_sec) == (0, 60, 2.0)
+
+
 def test_the_published_schema_is_current() -> None:
     assert schema.text() == GOLDEN.read_text(encoding="utf-8"), schema.text.__doc__
 

@@ -6,7 +6,7 @@ import argparse
 import asyncio
 
 from openskelo import errors
-from openskelo.cli import exits, explaining, place, totals
+from openskelo.cli import exits, explaining, past, place, totals
 from openskelo.workflows import load
 
 
@@ -21,7 +21,7 @@ def run(args: argparse.Namespace) -> int:
     path = place.workflow_file(args.file)
     where = place.of_args(args, path)
     workflow = load.load(path, root=where.root)
-    past = asyncio.run(totals.past(where, workflow.name)) if place.has_runs(where) else None
-    on = totals.basis(workflow, where, past, items=args.items)
+    before = asyncio.run(past.read(where, workflow.name)) if place.has_runs(where) else None
+    on = totals.basis(workflow, where, before, items=args.items)
     explaining.show(workflow, on, as_json=args.json)
     return exits.COMPLETED

@@ -1,7 +1,8 @@
 """What a run of a plan will take: at least, as expected, and at worst, by mode and in all.
 
-At least: the path with the fewest steps. Expected: the path on which nothing fails and every condition holds. At
-worst: the dearest path, with all tries and repairs, and every loop as often as it may be gone round.
+At least: the path with the fewest steps, and experts who need hardly a token. Expected: the path on which nothing fails
+and every condition holds, each step as it was in past runs, or with all that it may ask. At worst: the dearest path,
+with all tries and repairs, and every loop as often as it may be gone round.
 """
 
 from __future__ import annotations
@@ -16,15 +17,15 @@ from openskelo.workflows.plan import cases
 _NANO = 1_000_000_000
 
 
-def report(workflow: definition.Workflow, bounds: estimate.History) -> estimate.Report:
-    """The report; `bounds` are what an attempt that asks a model takes at most, where that is known."""
+def report(workflow: definition.Workflow, history: estimate.History, bounds: estimate.History) -> estimate.Report:
+    """The report: `history` is what one attempt took in past runs, `bounds` what one may ask of a model at most."""
     held = replace(workflow, nodes={key: _held(node, bounds.get(key)) for key, node in workflow.nodes.items()})
     worst = cases.most(held)
     least, likely = _counted(held, cases.shortest(held)), _counted(held, cases.likely(held))
     by_node = {
         key: estimate.Range(
-            minimum=_once(node).times(least.get(key, 0)),
-            expected=_once(node).times(likely.get(key, 0)),
+            minimum=_least(node).times(least.get(key, 0)),
+            expected=_expected(node, history.get(key)).times(likely.get(key, 0)),
             worst=_longest(node).times(worst.visits.get(key, 0)),
         )
         for key, node in held.nodes.items()
@@ -67,6 +68,18 @@ def _counted(workflow: definition.Workflow, path: tuple[str, ...]) -> Mapping[st
         if step is not None and step.target is not None:
             counts[step.target] = counts.get(step.target, 0) + 1
     return counts
+
+
+def _least(node: definition.Node) -> estimate.Quantity:
+    """One attempt that uses nothing of what is set aside for models; tools cost what they cost."""
+    return estimate.Quantity(steps=1, cost_usd=node.reserve.tool_nanousd / _NANO)
+
+
+def _expected(node: definition.Node, past: estimate.Quantity | None) -> estimate.Quantity:
+    """One attempt as in the past, else with all that is set aside."""
+    if past is None:
+        return _once(node)
+    return replace(past, steps=1, cost_usd=past.cost_usd + node.reserve.tool_nanousd / _NANO)
 
 
 def _once(node: definition.Node) -> estimate.Quantity:

@@ -1,0 +1,111 @@
+"""What finished runs of a workflow took: in all, and one attempt of each of its nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import orjson
+
+from openskelo.cli import members, place
+from openskelo.executors import task
+from openskelo.frozen import frozen
+from openskelo.kernel.json import JsonObject
+from openskelo.stores import log as stores_log
+from openskelo.workflows import estimate
+
+#: So many finished runs are looked at, among so many newest of all.
+_RUNS = 20
+_ROWS = 500
+
+
+@frozen
+class Past:
+    """What finished runs of the same name used, on the average; `attempts` by node, of those that asked nobody."""
+
+    runs: int
+    succeeded: int
+    steps: float
+    tokens: float
+    cost_usd: float
+    seconds: float
+    attempts: Mapping[str, estimate.Quantity] = field(default_factory=dict[str, estimate.Quantity])
+
+
+@dataclass(slots=True)
+class _Spent:
+    """Amounts added up, and of how many."""
+
+    count: int = 0
+    steps: float = 0
+    tokens: float = 0
+    nano: float = 0
+    wall_ms: float = 0
+
+    def add(self, steps: float, tokens: float, nano: float, wall_ms: float) -> None:
+        self.count += 1
+        self.steps += steps
+        self.tokens += tokens
+        self.nano += nano
+        self.wall_ms += wall_ms
+
+
+async def read(where: task.Project, name: str) -> Past | None:
+    """The newest finished runs of a workflow's name; None when there are none, or all of them were pruned."""
+    runs, attempts = _Spent(), dict[str, _Spent]()
+    succeeded = 0
+    async with place.reading(where) as log:
+        rows = [row for row in await log.rows(limit=_ROWS) if row.name == name and row.ending is not None][:_RUNS]
+        for row in rows:
+            if await _add(log, row.run_id, runs, attempts):
+                succeeded += row.ending == "ok"
+    if not runs.count:
+        return None
+    return Past(
+        runs=runs.count,
+        succeeded=succeeded,
+        steps=runs.steps / runs.count,
+        tokens=runs.tokens / runs.count,
+        cost_usd=runs.nano / runs.count / 1e9,
+        seconds=runs.wall_ms / runs.count / 1e3,
+        attempts={key: _average(spent) for key, spent in attempts.items()},
+    )
+
+
+async def _add(log: stores_log.Log, run_id: str, runs: _Spent, attempts: dict[str, _Spent]) -> bool:
+    """Add a run, whose last event holds what it took; False when that was pruned."""
+    last = b"{}"
+    async for lines in log.read(run_id):
+        for line in lines:
+            if b'"receipt":' in line:
+                _add_attempt(members.object_at(orjson.loads(line), "data"), attempts)
+        last = lines[-1]
+    spent = members.object_at(members.object_at(orjson.loads(last), "data"), "spent")
+    if not spent:
+        return False
+    runs.add(*(_number(spent, key) for key in ("steps", "tokens", "costNanousd", "wallMs")))
+    return True
+
+
+def _add_attempt(data: JsonObject, attempts: dict[str, _Spent]) -> None:
+    receipt = members.object_at(data, "receipt")
+    if receipt.get("op") in ("approval", "ask_human") or receipt.get("status") not in ("succeeded", "failed"):
+        return
+    metrics = members.object_at(receipt, "metrics")
+    tokens = _number(metrics, "tokens_in") + _number(metrics, "tokens_out")
+    nano = _number(members.object_at(data, "spent"), "costNanousd")
+    one = attempts.setdefault(members.text_at(receipt, "step_id"), _Spent())
+    one.add(1, tokens, nano, _number(metrics, "wall_ms"))
+
+
+def _average(spent: _Spent) -> estimate.Quantity:
+    return estimate.Quantity(
+        tokens=round(spent.tokens / spent.count),
+        cost_usd=spent.nano / spent.count / 1e9,
+        duration_sec=spent.wall_ms / spent.count / 1e3,
+    )
+
+
+def _number(found: JsonObject, key: str) -> float:
+    value = found.get(key)
+    return value if isinstance(value, int | float) else 0
