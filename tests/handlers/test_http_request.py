@@ -76,6 +76,7 @@ def test_a_post_carries_json_and_the_idempotency_key(tmp_path: Path, site: web.S
         ({"v": [1]}, {"body_from": "v"}, b"[1]"),
         ({"v": "x"}, {"body": "<{{ inputs.v }}>"}, b"<x>"),
         ({}, {"json": {"a": None}}, b'{"a":null}'),
+        ({"v": 'x"'}, {"json": {"{{ a": ["<{{ inputs.v }}>", 1]}}, b'{"{{ a":["<x\\">",1]}'),
         ({}, {"body_from": "v"}, b""),
     ],
 )
@@ -84,6 +85,14 @@ def test_the_body_comes_from_a_port_or_the_config(
 ) -> None:
     request(tmp_path, inputs, url=f"{site.url}/x", method="PUT", **config)
     assert [seen.body for seen in site.seen] == [body]
+
+
+def test_two_bodies_are_refused_before_anything_is_sent(tmp_path: Path, site: web.Site) -> None:
+    found = request(tmp_path, {}, url=f"{site.url}/x", method="PUT", json=1, body="x").failure
+    assert found == outcome.Failure(
+        code="DET_CONFIG_INVALID", message="a request has one body, not json and body", retryable=False
+    )
+    assert site.seen == []
 
 
 def test_secrets_in_headers_are_resolved_last_and_only_in_the_authors_text(
@@ -108,6 +117,18 @@ def test_an_error_status_fails_the_attempt(tmp_path: Path, site: web.Site, statu
         retryable=retryable,
         retry_after_ms=7000,
     )
+
+
+def test_what_a_refusal_says_is_in_the_log_without_secrets(
+    tmp_path: Path, site: web.Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_KEY", "sk-very-secret")
+    asked = workshop.task_of(asking(url=f"{site.url}/refuse", headers={"X-Key": "key ${env:MY_KEY}"}), {})
+    where = workshop.project(tmp_path, allow_private_addresses=True)
+    (done,) = workshop.perform(where, asked)
+    assert workshop.code_of(done.outcome) == "HTTP_STATUS"
+    told = "not with [secret]: " + "x" * 2000
+    assert workshop.log_of(done) == f"status 422, text/plain\n{told[:1024]} … {len(told) - 1024} more characters\n"
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ class Site:
 
 @contextlib.contextmanager
 def serving(certificate: Path | None = None) -> Generator[Site]:
-    """Paths: /json /text /status/N /redirect/N?to=… /slow /large /gzip /echo /broken, and / for anything else."""
+    """Paths: /json /text /status/N /refuse /redirect/N?to=… /slow /large /gzip /echo /broken, else /."""
     site = Site(0)
 
     class Handler(BaseHTTPRequestHandler):
@@ -108,6 +108,9 @@ def _respond(handler: BaseHTTPRequestHandler) -> None:
             _send(handler, 200, b"{", {"content-type": "application/json"})
         case ["status", number]:
             _send(handler, int(number), b"told so", {"retry-after": "7"})
+        case ["refuse"]:
+            told = f"not with {handler.headers['x-key'].removeprefix('key ')}: " + "x" * 2000
+            _send(handler, 422, told.encode(), {"content-type": "text/plain"})
         case ["after", value]:
             _send(handler, 503, b"", {"retry-after": urllib.parse.unquote(value)})
         case ["redirect", number]:

@@ -119,6 +119,16 @@ CASES = {
         "blocks: [{id: a, mode: deterministic, inputs: {id: string}, deterministic: "
         "{handler: builtin:http-request, config: {url: 'http://a.example/{{ inputs.‸idd }}'}}}]\n",
     ),
+    "a text in JSON with a port that is not there": (
+        "UNKNOWN_PORT",
+        "blocks: [{id: a, mode: deterministic, inputs: {id: string}, deterministic: "
+        "{handler: builtin:http-request, config: {url: 'http://a.example', json: {x: ['{{ inputs.‸idd }}']}}}}]\n",
+    ),
+    "a request with two bodies": (
+        "CONFLICT",
+        "blocks: [{id: a, mode: deterministic, deterministic: "
+        "{handler: builtin:http-request, config: {url: 'http://a.example', json: 1, ‸body: x}}}]\n",
+    ),
     "a transform to an output that is not declared": (
         "UNKNOWN_PORT",
         "blocks: [{id: a, mode: deterministic, outputs: {y: integer}, deterministic: "

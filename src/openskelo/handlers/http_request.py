@@ -18,8 +18,12 @@ from openskelo.values import canonical, template
 
 _TIMEOUT_MS = 30_000
 _MAX_BYTES = 1024 * 1024
+#: How much of an answer that fails the attempt is kept in its log.
+_SHOWN = 1024
 _MAX_WAIT_MS = 24 * 3600 * 1000
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+#: Where the body may come from: one of them at most (`workflows.builtin` says so before a run).
+_BODIES = ("json_from", "json", "body_from", "body")
 #: Set by the transport; another value would make two readers of the same request disagree.
 _OURS = frozenset({"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer"})
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -29,7 +33,10 @@ _FINAL = frozenset({400, 401, 402, 403, 405, 406, 410, 411, 413, 414, 415, 422, 
 
 
 async def http_request(ctx: context.Context, where: place.Place) -> JsonObject:
-    """Send the request; a status outside 200-299 fails the attempt unless `accept_status` names it."""
+    """Send the request; a status outside 200-299 fails the attempt unless `accept_status` names it.
+
+    The beginning of an answer that fails the attempt is kept in its log.
+    """
     catalog.check_config("builtin:http-request", ctx.config)
     asked = _asked(ctx, where)
     timeout_ms = catalog.number(ctx.config, "timeout_ms", _TIMEOUT_MS)
@@ -41,6 +48,7 @@ async def http_request(ctx: context.Context, where: place.Place) -> JsonObject:
     accepted = ctx.config.get("accept_status")
     ok = 200 <= answered.status < 300
     if not ok and not (isinstance(accepted, list | tuple) and answered.status in accepted):
+        _log(ctx, answered)
         raise errors.AttemptFailed(
             f"the server answered with status {answered.status}",
             code="HTTP_STATUS",
@@ -48,6 +56,17 @@ async def http_request(ctx: context.Context, where: place.Place) -> JsonObject:
             retry_after_ms=_retry_after(answered.headers.get("retry-after")),
         )
     return {"status": answered.status, "ok": ok, "body": _body(answered), "headers": dict(answered.headers)}
+
+
+def _log(ctx: context.Context, answered: exchange.Answered) -> None:
+    """Keep what a refusal says for people, without what the request's headers held in secret."""
+    headers = ctx.config.get("headers")
+    written = [text for text in headers.values() if isinstance(text, str)] if isinstance(headers, Mapping) else []
+    hidden = [ctx.expand_secrets(name) for text in written for name in secret.named(text)]
+    text = secret.mask(answered.body.decode("utf-8", "replace"), filter(None, hidden))
+    more = f" … {len(text) - _SHOWN} more characters" if len(text) > _SHOWN else ""
+    kind = secret.mask(answered.headers.get("content-type", "no content type"), filter(None, hidden))
+    ctx.log(f"status {answered.status}, {kind}\n{text[:_SHOWN]}{more}")
 
 
 def _asked(ctx: context.Context, where: place.Place) -> exchange.Asked:
@@ -112,9 +131,13 @@ def _headers(ctx: context.Context) -> tuple[dict[str, str], frozenset[str]]:
 def _payload(ctx: context.Context, headers: dict[str, str]) -> bytes | None:
     """The body: JSON (`json_from`, `json`) or text (`body_from`, `body`); JSON brings its content type along."""
     config = ctx.config
+    if len(several := [key for key in _BODIES if key in config]) > 1:
+        raise errors.AttemptFailed(
+            f"a request has one body, not {' and '.join(several)}", code="DET_CONFIG_INVALID", retryable=False
+        )
     if (port := catalog.text(config, "json_from")) is not None or "json" in config:
         headers.setdefault("content-type", "application/json")
-        return canonical.dumps(ctx.inputs.get(port) if port is not None else config["json"])
+        return canonical.dumps(ctx.inputs.get(port) if port is not None else _rendered(config["json"], ctx))
     value: Json = None
     if (port := catalog.text(config, "body_from")) is not None:
         value = ctx.inputs.get(port)
@@ -123,6 +146,19 @@ def _payload(ctx: context.Context, headers: dict[str, str]) -> bytes | None:
     if value is None:
         return None
     return value.encode() if isinstance(value, str) else canonical.dumps(value)
+
+
+def _rendered(value: Json, ctx: context.Context) -> Json:
+    """JSON of the author with its texts rendered; keys stay as they are."""
+    match value:
+        case str():
+            return _render(value, ctx)
+        case Mapping():
+            return {key: _rendered(part, ctx) for key, part in value.items()}
+        case list() | tuple():
+            return [_rendered(part, ctx) for part in value]
+        case _:
+            return value
 
 
 def _render(text: str, ctx: context.Context) -> str:

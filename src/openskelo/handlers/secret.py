@@ -54,6 +54,11 @@ def references(text: str) -> bool:
     return _REFERENCE.search(text) is not None
 
 
+def named(text: str) -> tuple[str, ...]:
+    """Every reference in `text`, as it is written there."""
+    return tuple(match.group() for match in _REFERENCE.finditer(text))
+
+
 def values(declared: Mapping[str, str] | None) -> tuple[str, ...]:
     """The values that must not be kept: those that are set and long enough to be masked, longest first."""
     if not declared:

@@ -27,6 +27,9 @@ GIVES: Mapping[str, Mapping[str, JsonObject]] = {
 #: The path template of a built-in: where a path comes from when the input that should name it is not set.
 _FALLBACKS = {"builtin:write-file": "default_path_template", "builtin:read-file": "path"}
 
+#: Where the body of a request may come from: one of them at most.
+_BODIES = ("json_from", "json", "body_from", "body")
+
 
 def check(node: definition.Node, block: cursor.Cursor) -> None:
     """Everything that only config and ports together can tell."""
@@ -43,9 +46,7 @@ def check(node: definition.Node, block: cursor.Cursor) -> None:
         case "builtin:transform":
             _check_transform(node, place)
         case "builtin:http-request":
-            for key in ("url", "body"):
-                if isinstance(text := node.config.get(key), str):
-                    scope.check_template(place.at(key, text), _variables(node))
+            _check_request(node, place)
         case _:
             pass
     gives = GIVES.get(node.handler)
@@ -105,6 +106,25 @@ def _variables(node: definition.Node) -> dict[str, JsonObject | None]:
     if node.foreach is not None:
         variables[node.foreach.name] = None
     return variables
+
+
+def _check_request(node: definition.Node, place: cursor.Cursor) -> None:
+    """One body, and texts that can be rendered, wherever they stand in JSON."""
+    given = [key for key in _BODIES if key in node.config]
+    for key in given[1:]:
+        place.at(key, None).key_problem("CONFLICT", f"the body is given by `{given[0]}` already", hint="leave one out")
+    variables = _variables(node)
+    todo = [place.at(key, node.config.get(key)) for key in ("url", "body", "json")]
+    for spot in todo:  # grows while it is walked
+        match spot.value:
+            case str():
+                scope.check_template(spot, variables)
+            case Mapping():
+                todo += [spot.at(key, value) for key, value in spot.value.items()]
+            case list():
+                todo += [spot.at(index, value) for index, value in enumerate(spot.value)]
+            case _:
+                pass
 
 
 def _check_transform(node: definition.Node, place: cursor.Cursor) -> None:
