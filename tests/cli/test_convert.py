@@ -85,7 +85,7 @@ def test_blocks_as_a_plan_give_the_same(skelo: Skelo) -> None:
     ("step", "text", "changed"),
     [
         ("no", "then: done, else: end", "then: even, else: end"),
-        ("end", 'result_ref: "var:said", audit_refs: ["var:v", "var:size"]', "status: failed"),
+        ("end", 'result_ref: "var:said", audit_refs: ["var:v", "var:size"]', "status: escalated"),
         ("look", "args: {path: note.txt}}", "args: {path: note.txt}, on_denied: done}"),
         ("no", 'expr: "var.even.ok"', "expr: \"var.size == 'x'\""),
     ],
@@ -183,49 +183,40 @@ def test_a_question_that_ends_the_run_stays_a_plans_own(skelo: Skelo) -> None:
     assert "ask.yaml:3:5: NOT_CONVERTIBLE ask: blocks cannot end a run as escalated" in done.err
 
 
-LINEAR = """\
-name: linear
-inputs: {text: {type: string, default: a note}}
-blocks:
-  - id: check
-    mode: deterministic
-    inputs: {text: {type: string, from: inputs.text}}
-    outputs: {verdict: object}
-    deterministic:
-      handler: builtin:step
-      config: {op: verify, args: {checker_id: regex, input_ref: "var:it", pattern: note}, refs: {"var:it": text}}
-  - id: ask
-    mode: approval
-    inputs: {seen: {type: object, from: check.verdict}}
-    outputs: {say: string}
-    approval: {prompt: "Say it, \\\\{{ please }}.", form: {say: string}, timeout_ms: 60000}
-  - id: write
-    inputs: {say: {type: string, from: ask.say}, verdict: {type: object, from: check.verdict}}
-    outputs: {text: string}
-    expert: one
-    prompt: Write it.
-outputs: {text: write.text, ok: check.verdict}
+MODES = """\
+plan_id: modes
+mode: degraded
+inputs: {what: bees}
+steps:
+  - {id: look, op: tool_call, args: {tool_id: near, args: {path: note.txt}}, save_as: note}
+  - {id: say, op: route_expert, args: {expert_id: one, prompt_ref: "input:what"}, save_as: said}
+  - {id: end, op: emit, args: {result_ref: "var:note.content", audit_refs: ["var:said"]}}
 """
+NEAR = "tools: {near: {builtin: read-file, modes: [degraded]}}\nproviders: {tape: {kind: recorded}}\n"
 
 
-def test_blocks_with_experts_questions_and_steps_give_the_same_as_a_plan(skelo: Skelo) -> None:
-    skelo.write("skelo.yaml", "providers: {tape: {kind: recorded}}\nexperts: {one: {provider: tape}}\n")
-    skelo.write("linear.yaml", LINEAR)
-    asked = skelo("convert", "linear.yaml", "--to", "plan", "--out", "plan.json")
-    assert asked.code == 0, asked.err
-    outputs: dict[str, Json] = {"text": "done", "ok": {"ok": True}}
-    both: tuple[tuple[str, dict[str, Json]], ...] = (
-        ("linear.yaml", outputs),
-        ("plan.json", {"result": outputs, "audit": []}),
+def test_experts_of_whom_the_mode_chooses_stay_a_plans_own(skelo: Skelo) -> None:
+    skelo.write(
+        "skelo.yaml",
+        NEAR + "experts: {one: {provider: tape, fallbacks: [two]}, two: {provider: tape, modes: [normal]}}\n",
     )
-    for file, expected in both:
-        case: dict[str, Json] = {"answers": {"write": [{"text": "done"}]}, "approvals": {"ask": {"set": {"say": "x"}}}}
-        skelo.write("script.yaml", json.dumps({"tests": [{**case, "expect": {"outputs": expected}}]}))
-        held = skelo("test", file, "--script", "script.yaml")
-        assert held.code == 0, held.out + held.err
-    steps = json.loads((skelo.folder / "plan.json").read_text())["steps"]
-    assert [step["op"] for step in steps] == ["verify", "ask_human", "route_expert", "transform", "emit"]
-    assert steps[1]["args"]["request"] == {"message": "Say it, {{ please }}.", "details": {"seen": "var:check"}}
+    skelo.write("plan.yaml", MODES)
+    done = skelo("convert", "plan.yaml", "--to", "blocks", "--json")
+    assert done.code == 2
+    (problem,) = done.document["problems"]
+    assert problem["message"] == "say: of those that 'one' falls back on, a plan's mode may leave some out"
+
+
+def test_experts_whom_a_plan_would_not_ask_stay_the_blocks_own(skelo: Skelo) -> None:
+    skelo.write(
+        "skelo.yaml",
+        "providers: {tape: {kind: recorded}}\n"
+        "experts: {one: {provider: tape, fallbacks: [two]}, two: {provider: tape, modes: [offline]}}\n",
+    )
+    skelo.write("blocks.yaml", "blocks:\n  - {id: draft, expert: one, prompt: Sing., outputs: {said: string}}\n")
+    done = skelo("convert", "blocks.yaml", "--to", "plan")
+    assert done.code == 2
+    assert "NOT_CONVERTIBLE draft: of those that 'one' falls back on, a plan's mode may leave some out" in done.err
 
 
 def test_a_file_in_its_own_form_is_left_alone(skelo: Skelo) -> None:

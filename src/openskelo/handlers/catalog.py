@@ -16,6 +16,8 @@ _TEXT: JsonObject = {"type": "string", "minLength": 1}
 _FLAG: JsonObject = {"type": "boolean"}
 _COUNT: JsonObject = {"type": "integer", "minimum": 1}
 _TEXTS: JsonObject = {"type": "object", "additionalProperties": {"type": "string"}}
+#: What a block may emit: of the endings of a plan it knows all but `escalated`.
+_EMITTED: JsonObject = {"properties": {"status": {"enum": ["ok", "failed", "denied"]}}}
 
 
 def _object(properties: JsonObject, **more: Json) -> JsonObject:
@@ -69,8 +71,14 @@ CONFIG: Mapping[str, JsonObject] = MappingProxyType(
             anyOf=[{"required": ["url"]}, {"required": ["url_from"]}],
         ),
         "builtin:step": _object(
-            {"op": {"enum": ["verify", "tool_call", "transform"]}, "args": {"type": "object"}, "refs": _TEXTS},
+            {
+                "op": {"enum": ["verify", "tool_call", "transform", "emit"]},
+                "args": {"type": "object"},
+                "refs": _TEXTS,
+                "mode": {"enum": ["normal", "degraded", "offline"]},
+            },
             required=["op", "args"],
+            **{"if": {"properties": {"op": {"const": "emit"}}}, "then": {"properties": {"args": _EMITTED}}},
         ),
         "builtin:transform": _object(
             {"map": _TEXTS, "template": _TEXTS},

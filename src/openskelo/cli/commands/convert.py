@@ -9,7 +9,7 @@ from pathlib import Path
 from openskelo import errors
 from openskelo.cli import exits, output, place
 from openskelo.workflows import load, source
-from openskelo.workflows.plan import from_blocks, to_blocks
+from openskelo.workflows.plan import convert, from_blocks, to_blocks
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,12 +31,15 @@ def run(args: argparse.Namespace) -> int:
         what = "a file of blocks" if args.to == "blocks" else "a plan"
         raise errors.InvalidInput(f"{path} is {what} already", code="USAGE")
     make = to_blocks.convert_plan if args.to == "blocks" else from_blocks.convert_blocks
-    converted = make(workflow, source.read(path))
+    text = source.read(path)
+    converted = make(workflow, text)
     if converted.document is None:
         raise errors.InvalidWorkflow(converted.problems)
     checked, wrong = load.check_document(converted.document, root=where.root, file="<converted>")
     if checked is None:
         raise errors.InvalidWorkflow([one for one in wrong if one.severity == "error"])
+    if others := convert.other_experts(workflow, checked, text).problems:
+        raise errors.InvalidWorkflow(others)
     if args.out is None:
         output.document(converted.document)
         return exits.COMPLETED

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
 
 from openskelo.frozen import frozen
+from openskelo.kernel import definition
 from openskelo.kernel.json import JsonObject
 from openskelo.workflows import problems, source, spots
 
@@ -45,17 +46,41 @@ def refused(text: source.Source, below: str, found: Iterable[Stuck]) -> Converte
     return Converted(document=None, problems=report.problems())
 
 
-def renamed(text: str, name_of: Callable[[str, str], str | None]) -> str:
-    """A CEL text in which each `root.name` is written as `name_of` says; None leaves it as it is."""
+def other_experts(was: definition.Workflow, now: definition.Workflow, text: source.Source) -> Converted:
+    """Problems where others would be asked than before: among those to fall back on the mode of a plan chooses."""
+    known = {_asked(node) for node in now.nodes.values()}
+    below = "blocks" if was.plan is None else "steps"
+    found = [
+        Stuck(node.key, f"of those that {_asked(node)[0]!r} falls back on, a plan's mode may leave some out")
+        for node in was.nodes.values()
+        if node.mode == "ai" and _asked(node) not in known
+    ]
+    return refused(text, below, found)
+
+
+def _asked(node: definition.Node) -> tuple[str, ...]:
+    """Who is asked for a node, one after the other."""
+    pinned = node.config.get("pinned") if node.mode == "ai" else None
+    ways = pinned.get("experts") if isinstance(pinned, Mapping) else None
+    names = [way.get("expert") for way in (ways if isinstance(ways, list) else ()) if isinstance(way, Mapping)]
+    return tuple(map(str, names)) or (str(node.config.get("expert")),)
+
+
+def renamed(text: str, name_of: Callable[[str, str | None], str | None]) -> str:
+    """A CEL text in which each `root.name` is written as `name_of` says; None leaves it as it is.
+
+    It is asked about every name that stands alone, too, with None for what follows.
+    """
     written: list[str] = []
     tokens = list(_TOKEN.finditer(text))
     index = 0
     while index < len(tokens):
         token = tokens[index]
         following = tokens[index + 1] if index + 1 < len(tokens) else None
-        found = None
-        if token.lastgroup == "name" and following is not None and following.lastgroup == "dot":
-            found = name_of(token[0], following[0].lstrip(".").strip())
+        found = dot = None
+        if token.lastgroup == "name":
+            dot = following[0].lstrip(".").strip() if following is not None and following.lastgroup == "dot" else None
+            found = name_of(token[0], dot)
         written.append(token[0] if found is None else found)
-        index += 1 if found is None else 2
+        index += 1 if found is None or dot is None else 2
     return "".join(written)

@@ -1,8 +1,12 @@
-"""A file of blocks, one after the other, as a plan: edges become refs, the outputs become the result of an emit."""
+"""A file of blocks, one after the other, as a plan: edges become refs, the outputs become the result of an emit.
+
+A block becomes the step that does its work, with the checks of its gates around it. A block that is tried again is the
+target of a retry, and stands after the end of the plan, where nothing but the retry enters it; so do the steps that
+end the plan where a gate refuses.
+"""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import cast
 
@@ -11,38 +15,30 @@ from openskelo.kernel.flows import dag
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.values import refs
 from openskelo.workflows import source
-from openskelo.workflows.plan import convert
+from openskelo.workflows.plan import asking_steps, block_text, convert, gate_steps, ops, sources
 
-_RESULT = "result"
-_STEP = "builtin:step"
-_MODEL = ("temperature", "top_p", "seed", "stop", "system")
+_MOST_TRIES = 20
+#: What an input of a plan takes beside its value.
+_KINDS: Mapping[type, tuple[str, ...]] = {
+    bool: ("boolean",),
+    int: ("integer", "number"),
+    float: ("number",),
+    str: ("string",),
+    list: ("array",),
+    dict: ("object",),
+}
 
 
 def convert_blocks(workflow: definition.Workflow, text: source.Source) -> convert.Converted:
     """The plan of a workflow that was read from `text`; a Problem for each block that no step can express."""
+    writer = _Writer(workflow)
     found: list[convert.Stuck] = []
-    steps: list[Json] = []
-    for key in _order(workflow):
+    for attempt in (writer.check, *(lambda key=key: writer.block(key) for key in _order(workflow)), writer.end):
         try:
-            steps.append(_step(workflow, workflow.nodes[key]))
+            attempt()
         except convert.Stuck as stuck:
             found.append(stuck)
-    parts: list[str] = []
-    try:
-        parts += [f"{json.dumps(name)}: {_cel(workflow, one)}" for name, one in workflow.outputs.items()]
-    except convert.Stuck as stuck:
-        found.append(stuck)
-    if found:
-        return convert.refused(text, "blocks", found)
-    steps.append(_plan_step(_free(workflow, _RESULT), "transform", {"expr": f"{{{', '.join(parts)}}}"}, _RESULT))
-    steps.append({"id": _free(workflow, "done"), "op": "emit", "args": {"result_ref": f"var:{_RESULT}"}})
-    document: dict[str, Json] = {
-        "plan_id": workflow.name,
-        "description": workflow.description,
-        "inputs": {port.name: port.default if port.has_default else None for port in workflow.inputs},
-        "steps": steps,
-    }
-    return convert.Converted(document=document)
+    return convert.refused(text, "blocks", found) if found else convert.Converted(document=writer.document())
 
 
 def _order(workflow: definition.Workflow) -> list[str]:
@@ -56,21 +52,174 @@ def _order(workflow: definition.Workflow) -> list[str]:
     return list(done)
 
 
-def _step(workflow: definition.Workflow, node: definition.Node) -> JsonObject:
-    _check(node)
-    match node.mode:
-        case "ai":
-            return _expert(workflow, node)
-        case "approval":
-            return _question(workflow, node)
-        case "deterministic" if node.handler == _STEP:
-            return _own_step(workflow, node)
-        case "deterministic" if node.handler == "builtin:transform" and "template" not in node.config:
-            texts = cast("Mapping[str, str]", node.config.get("map") or {})
-            parts = [f"{json.dumps(name)}: {_rewritten(workflow, node, text)}" for name, text in texts.items()]
-            return _plan_step(node.key, "transform", {"expr": f"{{{', '.join(parts)}}}"}, node.key)
-        case _:
-            raise convert.Stuck(node.key, f"no op does what {node.handler or node.mode!r} does")
+class _Writer:
+    """Writes the blocks of one workflow as steps: those that are done in turn, and those that stand aside."""
+
+    def __init__(self, workflow: definition.Workflow) -> None:
+        self._workflow = workflow
+        self._known = sources.Sources(workflow)
+        self._steps: list[Json] = []
+        self._aside: list[Json] = []
+
+    def document(self) -> JsonObject:
+        """The whole plan."""
+        inputs = {port.name: port.default if port.has_default else None for port in self._workflow.inputs}
+        found: dict[str, Json] = {
+            "plan_id": self._workflow.name,
+            "description": self._workflow.description,
+            "inputs": inputs,
+            "steps": [*self._steps, *self._aside],
+        }
+        if (mode := self._mode()) != "normal":
+            found["mode"] = mode
+        budget = block_text.budget(self._workflow.limits)
+        return {**found, "budgets": budget} if budget else found
+
+    def _mode(self) -> Json:
+        modes = [node.config["mode"] for node in self._workflow.nodes.values() if _has_mode(node)]
+        return modes[0] if modes else "normal"
+
+    def check(self) -> None:
+        """What belongs to no block: the inputs of a plan have values, and their types are checked first."""
+        for port in self._workflow.inputs:
+            if not port.required and not port.has_default:
+                raise convert.Stuck("inputs", f"{port.name!r} may be left out, and an input of a plan may not")
+            if port.has_default and port.schema.get("type") not in _KINDS.get(type(port.default), ()):
+                what = f"{port.name!r} has a default of one type and takes others"
+                raise convert.Stuck("inputs", f"{what}, which an input of a plan does not")
+            if port.name.endswith(("_ref", "_refs")):
+                raise convert.Stuck("inputs", f"in a plan a name like {port.name!r} declares contexts")
+            if port.kind != "json":
+                raise convert.Stuck("inputs", f"{port.name!r} is a file, and a plan takes values")
+        self._put(gate_steps.start(self._known, self._workflow.inputs))
+
+    def block(self, key: str) -> None:
+        """The steps of one block, in their order."""
+        node = self._workflow.nodes[key]
+        _check(node)
+        self._check_mode(node)
+        checks = gate_steps.before(self._known, node)
+        self._put(checks)
+        step = self._work(node)
+        if node.timeout_ms is not None and node.mode != "approval":
+            step = {**step, "timeout_ms": node.timeout_ms}
+        tried = _retry(node)
+        if tried is None:
+            self._steps.append(step)
+        else:
+            self._steps.append(
+                {
+                    "id": self._known.id(node, "tries"),
+                    "op": "retry",
+                    "args": {"step_id": self._known.step(node), **tried},
+                }
+            )
+            self._aside.append(step)
+        if tried is None or not node.post_gates:
+            self._put(gate_steps.after(self._known, node))
+
+    def _put(self, checks: gate_steps.Checks) -> None:
+        self._steps += checks.steps
+        if checks.refusal is not None:
+            self._aside.append(checks.refusal)
+
+    def end(self) -> None:
+        """The result, and the emit."""
+        known = self._known
+        parts: list[str] = []
+        for name, binding in self._workflow.outputs.items():
+            where = binding.node or "outputs"
+            parts.append(f"{block_text.constant(name)}: {sources.cel(known.bound(where, binding))}")
+        key = known.id(None, "result")
+        saved = known.saved(key)
+        self._steps.append(sources.step(key, "transform", {"expr": f"{{{', '.join(parts)}}}"}, saved.name))
+        self._steps.append({"id": known.id(None, "done"), "op": "emit", "args": {"result_ref": str(saved)}})
+
+    def _work(self, node: definition.Node) -> JsonObject:
+        match node.mode:
+            case "ai":
+                before, step = asking_steps.expert(self._known, node)
+                self._steps += before
+                return step
+            case "approval":
+                return asking_steps.question(self._known, node)
+            case "deterministic" if node.handler == sources.STEP:
+                return self._own_step(node)
+            case "deterministic" if node.handler == "builtin:transform":
+                return self._transform(node)
+            case "dag" | "deterministic" if node.handler in (None, "builtin:pass"):
+                text = self._known.object(node, [port.name for port in node.outputs])
+                return self._known.work(node, "transform", {"expr": text})
+            case _:
+                raise convert.Stuck(node.key, f"no op does what {node.handler or node.mode!r} does")
+
+    def _own_step(self, node: definition.Node) -> JsonObject:
+        """A block that does the work of a step is that step; its one output is the step's value."""
+        op, args = str(node.config["op"]), cast("JsonObject", node.config["args"])
+        ports = cast("Mapping[str, str]", node.config.get("refs") or {})
+        if op == "emit":
+            raise convert.Stuck(node.key, "it emits, and in a plan nothing follows that")
+
+        def value_of(ref: refs.Ref) -> Json:
+            found = self._known.port(node, ports.get(ref.root, ref.name))
+            if isinstance(found, sources.Constant):
+                raise convert.Stuck(node.key, f"{ref} stands for a value that no step has saved")
+            return str(refs.Ref(kind=found.kind, name=found.name, path=(*found.path, *ref.path)))
+
+        told = dict(refs.replace(op, cast("JsonObject", _literals_kept(args)), value_of))
+        for name in ops.CONSTANT & args.keys() if op != "tool_call" else ():
+            if any(refs.find(op, {name: args[name]})):
+                raise convert.Stuck(node.key, f"its {name!r} comes from a block, and a step has it as written")
+            told[name] = block_text.literal(args[name])
+        return self._known.work(node, op, told)
+
+    def _transform(self, node: definition.Node) -> JsonObject:
+        """One object of all outputs; texts are filled in by steps of their own."""
+        known, parts = self._known, dict[str, str]()
+        for name, text in cast("Mapping[str, str]", node.config.get("map") or {}).items():
+            parts[name] = known.rewritten(node, text)
+        for name, text in cast("Mapping[str, str]", node.config.get("template") or {}).items():
+            key = known.id(node, name)
+            saved = known.saved(key)
+            self._steps.append(sources.step(key, "transform", self._filled(node, text), saved.name))
+            parts[name] = sources.cel(saved)
+        for port in node.outputs:
+            if port.has_default and port.name not in parts:
+                parts[port.name] = block_text.constant(port.default)
+        text = ", ".join(f"{block_text.constant(name)}: {part}" for name, part in parts.items())
+        return known.work(node, "transform", {"expr": f"{{{text}}}"})
+
+    def _filled(self, node: definition.Node, text: str) -> JsonObject:
+        """The arguments of a transform that fills a text in as the block does."""
+        values: dict[str, Json] = {}
+
+        def name_of(root: str, name: str | None) -> str | None:
+            if root != "inputs":
+                return None
+            if name is None:
+                raise convert.Stuck(node.key, "a text of it reads all of its inputs")
+            values[name] = sources.argument(self._known.port(node, name))
+            return f"values.{name}"
+
+        written = [
+            f"{{{{ {convert.renamed(piece, name_of)} }}}}" if is_expression else piece.replace("{{", "\\{{")
+            for piece, is_expression in sources.pieces(text)
+        ]
+        return {"fn": "template", "template": "".join(written), "values": values}
+
+    def _check_mode(self, node: definition.Node) -> None:
+        """A plan has one mode for all that it reaches."""
+        own = node.config.get("mode") if node.handler == sources.STEP else None
+        if own in (None, "normal"):
+            return
+        for other in self._workflow.nodes.values():
+            reaches = other.mode == "ai" or (other.handler == sources.STEP and other.config["op"] == "tool_call")
+            if reaches and other.config.get("mode") != own:
+                raise convert.Stuck(node.key, f"it is held to the mode {own!r}, which would hold {other.key!r} too")
+
+
+def _has_mode(node: definition.Node) -> bool:
+    return node.handler == sources.STEP and "mode" in node.config
 
 
 def _check(node: definition.Node) -> None:
@@ -78,134 +227,54 @@ def _check(node: definition.Node) -> None:
     told = {
         "when": node.when is not None,
         "foreach": node.foreach is not None,
-        "gates": bool(node.pre_gates or node.post_gates),
+        "on_gate_fail": bool(node.bounces),
         "a checkpoint": node.approval is not None and node.mode != "approval",
-        "retry": node.retry.max_attempts > 1,
         "cache": node.cache,
+        "an effect that happens once": node.effect == "once" and node.handler != sources.STEP,
     }
     for what, there in told.items():
         if there:
             raise convert.Stuck(node.key, f"it has {what}, which a step cannot say")
 
 
-def _question(workflow: definition.Workflow, node: definition.Node) -> JsonObject:
-    asked = cast("definition.Approval", node.approval)
-    if asked.on_deny != "end" or asked.on_timeout != "deny":
-        raise convert.Stuck(node.key, "a plan ends when a question is denied or nobody answers")
-    message = asked.prompt.replace("\\{{", "")
-    if "{{" in message:
-        raise convert.Stuck(node.key, "its prompt is a template")
-    needed = asked.form.get("required")
-    fields = set(map(str, needed if isinstance(needed, list) else ()))
-    other = [port.name for port in node.outputs if port.name not in fields]
-    if other:
-        raise convert.Stuck(node.key, f"its output {other[0]!r} is no answer that has to be given")
-    shown: dict[str, Json] = {name: _ref(workflow, node, name) for name in node.bindings}
-    if twice := sorted(shown.keys() & cast("JsonObject", asked.form.get("properties") or {}).keys()):
-        raise convert.Stuck(node.key, f"its input {twice[0]!r} is also an answer, which a question does not suggest")
-    request: dict[str, Json] = {"message": asked.prompt.replace("\\{{", "{{")}
-    args: dict[str, Json] = {"request": {**request, "details": shown} if shown else request, "answer": asked.form}
-    if asked.timeout_ms is not None:
-        args["timeout_ms"] = asked.timeout_ms
-    if asked.approvers:
-        args["approvers"] = list[Json](asked.approvers)
-    return _plan_step(node.key, "ask_human", args, node.key)
-
-
-def _own_step(workflow: definition.Workflow, node: definition.Node) -> JsonObject:
-    """A block that does the work of a step is that step; its one output is the step's value."""
-    op, args = str(node.config["op"]), cast("JsonObject", node.config["args"])
-    ports = cast("Mapping[str, str]", node.config.get("refs") or {})
-    if refs.LITERAL in json.dumps(args):
-        raise convert.Stuck(node.key, "its arguments have a text that is no ref")
-
-    def value_of(ref: refs.Ref) -> str:
-        port = ports.get(ref.root, ref.name)
-        if port not in node.bindings:
-            raise convert.Stuck(node.key, f"nothing is bound to its input {port!r}")
-        path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in ref.path)
-        return _ref(workflow, node, port) + path
-
-    step = _plan_step(node.key, op, refs.replace(op, args, value_of), node.key)
-    return step if node.timeout_ms is None else {**step, "timeout_ms": node.timeout_ms}
-
-
-def _expert(workflow: definition.Workflow, node: definition.Node) -> JsonObject:
-    prompt = node.config.get("prompt")
-    if isinstance(prompt, str) and "{{" in prompt:
-        raise convert.Stuck(node.key, "its prompt is a template")
-    pinned = node.config.get("pinned")
-    experts = pinned.get("experts") if isinstance(pinned, Mapping) else None
-    first = experts[0] if isinstance(experts, list) and experts else None
-    name = node.config.get("expert") or (first.get("expert") if isinstance(first, Mapping) else None)
-    if not isinstance(name, str):
-        raise convert.Stuck(node.key, "it names no expert")
-    given: dict[str, Json] = {
-        port.name: _ref(workflow, node, port.name) for port in node.inputs if port.name in node.bindings
+def _retry(node: definition.Node) -> JsonObject | None:
+    """The arguments of the retry that tries the block's step; None for a block that is tried once."""
+    retry = node.retry
+    if retry.max_attempts == 1:
+        return None
+    if retry.max_attempts > _MOST_TRIES:
+        raise convert.Stuck(node.key, f"it is tried more than {_MOST_TRIES} times")
+    if 0 < retry.stall_after < retry.max_attempts:
+        many = f"after {retry.stall_after} equal failures it asks a person"
+        raise convert.Stuck(node.key, f"{many}, and a retry does not (retry.stall_after: 0 would say so)")
+    if node.post_gates and not _tries_a_check(node):
+        raise convert.Stuck(node.key, "what its gates refuse is tried again with their verdicts, and a retry has none")
+    if node.handler == sources.STEP and not node.post_gates and gate_steps.contract(node) is not None:
+        raise convert.Stuck(node.key, "what breaks the type of its output is tried again, and a retry sees no types")
+    return {
+        "max_retries": retry.max_attempts,
+        "backoff": retry.backoff,
+        "delay_ms": retry.delay_ms,
+        "max_delay_ms": retry.max_delay_ms,
     }
-    task: dict[str, Json] = {} if prompt is None else {"task": _kept(prompt)}
-    args: dict[str, Json] = {"expert_id": name, "input": {**task, "inputs": given}}
-    args["output_schema"] = {
-        "type": "object",
-        "properties": {port.name: port.schema for port in node.outputs},
-        "required": [port.name for port in node.outputs if port.required],
-        "additionalProperties": False,
-    }
-    args["repairs"] = node.repairs
-    if "max_tokens" in node.config:
-        args["max_new_tokens"] = node.config["max_tokens"]
-    args |= {key: node.config[key] for key in _MODEL if key in node.config}
-    return _plan_step(node.key, "route_expert", args, node.key)
 
 
-def _kept(text: Json) -> Json:
-    return {refs.LITERAL: text} if isinstance(text, str) and refs.parse(text) is not None else text
+def _tries_a_check(node: definition.Node) -> bool:
+    """Whether a block is a verify that is tried until it holds, which is what a retry of a verify does."""
+    if node.handler != sources.STEP or node.config["op"] != "verify" or len(node.post_gates) != 1:
+        return False
+    gate = node.post_gates[0]
+    wanted = f"outputs.{node.outputs[0].name}.ok"
+    return gate.type == "expr" and str(gate.params["expression"]).strip() == wanted
 
 
-def _plan_step(key: str, op: str, args: JsonObject, save_as: str) -> JsonObject:
-    return {"id": key, "op": op, "args": args, "save_as": save_as}
-
-
-def _ref(workflow: definition.Workflow, node: definition.Node, port: str) -> str:
-    binding = node.bindings[port]
-    if binding.transform is not None:
-        raise convert.Stuck(node.key, f"the edge into {port!r} has a transform")
-    if not binding.node:
-        return f"input:{binding.port}"
-    return f"var:{binding.node}{_part(workflow, binding.node, binding.port)}"
-
-
-def _part(workflow: definition.Workflow, key: str, port: str) -> str:
-    """Where an output stands in the value of its block's step."""
-    return "" if workflow.nodes[key].handler == _STEP else f".{port}"
-
-
-def _rewritten(workflow: definition.Workflow, node: definition.Node, text: str) -> str:
-    """CEL over the inputs of a block as CEL over what a plan knows."""
-
-    def name_of(root: str, name: str) -> str | None:
-        if root != "inputs":
-            return None
-        binding = node.bindings.get(name)
-        if binding is None:
-            raise convert.Stuck(node.key, f"nothing is bound to its input {name!r}")
-        return f"({_cel(workflow, binding)})"
-
-    return convert.renamed(text, name_of)
-
-
-def _cel(workflow: definition.Workflow, binding: definition.Binding) -> str:
-    text = f"input.{binding.port}"
-    if binding.node:
-        text = f"var.{binding.node}{_part(workflow, binding.node, binding.port)}"
-    if "-" in text:
-        raise convert.Stuck(binding.node or next(iter(workflow.nodes)), "an expression cannot write a name with a -")
-    if binding.transform is not None:
-        raise convert.Stuck(binding.node or next(iter(workflow.nodes)), "an edge from it has a transform")
-    return text
-
-
-def _free(workflow: definition.Workflow, name: str) -> str:
-    while name in workflow.nodes:
-        name += "_"
-    return name
+def _literals_kept(value: Json) -> Json:
+    """The arguments with each escape escaped, so that putting refs in leaves one."""
+    match value:
+        case Mapping():
+            whole = {name: _literals_kept(part) for name, part in value.items()}
+            return {refs.LITERAL: value} if refs.LITERAL in value else whole
+        case list():
+            return [_literals_kept(part) for part in value]
+        case _:
+            return value

@@ -1,7 +1,8 @@
 """A plan without jumps back as a file of blocks: refs become edges, branches become `when`.
 
 Blocks keep the order of the steps, so that effects happen one after the other as in the plan. A variable that several
-steps set has its last value by that order.
+steps set has its last value by that order. What an emit gives is put together last; one with another status than ok is
+followed by a block that ends the run so.
 """
 
 from __future__ import annotations
@@ -15,14 +16,16 @@ from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.values import plan_expression, refs
 from openskelo.workflows import approvals, source
-from openskelo.workflows.plan import conditions, convert, flow
+from openskelo.workflows.plan import block_text, conditions, convert, flow
 
 #: The one output of a block that was a step.
 VALUE = "value"
-_START = "the_start"
-_END = "the_end"
+_STEP = "builtin:step"
+_TRANSFORM = "builtin:transform"
 #: So many answers of one question may be left out: what is said about each doubles the expression.
 _MOST_OPTIONAL = 4
+#: How a block may end a run, beside well.
+_ENDINGS = ("failed", "denied")
 
 
 def convert_plan(workflow: definition.Workflow, text: source.Source) -> convert.Converted:
@@ -45,9 +48,10 @@ def convert_plan(workflow: definition.Workflow, text: source.Source) -> convert.
 
 @dataclass(slots=True)
 class _Ports:
-    """The inputs of one block, and the blocks that it needs beside it."""
+    """The inputs of one block, those of them that stand for nothing else, and the blocks that it needs beside it."""
 
     inputs: dict[str, Json] = field(default_factory=dict[str, Json])
+    own: set[str] = field(default_factory=set[str])
     beside: list[Json] = field(default_factory=list[Json])
 
 
@@ -63,37 +67,56 @@ class _Writer:
         self._place = {key: index for index, key in enumerate(workflow.nodes)}
         self._conditions = conditions.of(self._ways, self.order)
         self._previous: str | None = None
-        # What runs in any case, so that a block does not count as left out when all that stands before it is.
-        self._first = _START if self._ways.steps[self._ways.entry].op == "branch" else None
+        self._names: dict[str, str] = {}
+        self._roots: dict[str, str] = {}
         self._made: set[str] = set()
+        # What runs in any case, so that a block does not count as left out when all that stands before it is.
+        self._start = self._name("the_start") if self._ways.steps[self._ways.entry].op == "branch" else None
+        self._first = self._start
 
     def document(self, blocks: list[Json]) -> JsonObject:
         """The whole file."""
         emits = [key for key in self.order if self._ways.steps[key].op == "emit"]
-        ports: dict[str, Json] = {key: {"from": f"{key}.{VALUE}", "required": False} for key in emits}
-        chosen = {part: self._last(emits, part) for part in ("result", "audit")}
+        ports: dict[str, Json] = {block_text.word(key): {"from": f"{key}.{VALUE}", "required": False} for key in emits}
+        chosen = {part: _last(ports, part) for part in ("result", "audit")}
         outputs: JsonObject = dict.fromkeys(chosen, "json")
-        config: JsonObject = {"map": chosen}
-        end = _deterministic(_END, ports, outputs, "builtin:transform", config)
-        inputs: dict[str, Json] = {f"input_{_word(port.name)}": _input(port) for port in self._workflow.inputs}
-        inputs |= {_port(name): {} for name in self._plan.contexts}
+        end = self._name("the_end")
+        last = block_text.deterministic(end, ports, outputs, _TRANSFORM, {"map": chosen})
+        inputs: dict[str, Json] = {
+            block_text.port(f"input:{port.name}"): block_text.declared(port) for port in self._workflow.inputs
+        }
+        inputs |= {block_text.port(name): {} for name in self._plan.contexts}
         used = json.dumps(blocks)
-        start = [_deterministic(_START, {}, {}, "builtin:pass", {})] if self._first == _START else []
+        start = [] if self._start is None else [block_text.deterministic(self._start, {}, {}, "builtin:pass", {})]
         found: dict[str, Json] = {
             "name": self._workflow.name,
             "description": self._workflow.description,
             "inputs": {name: rules for name, rules in inputs.items() if f'"inputs.{name}"' in used},
-            "blocks": [*start, *blocks, end],
-            "outputs": {part: f"{_END}.{part}" for part in chosen},
+            "blocks": [*start, *blocks, last, *(self._ending(key, end) for key in emits if self._ends(key))],
+            "outputs": {part: f"{end}.{part}" for part in chosen},
         }
-        budget = _budget(self._workflow.limits)
+        budget = block_text.budget(self._workflow.limits)
         return {**found, "budgets": budget} if budget else found
 
-    def _last(self, emits: list[str], part: str) -> str:
-        text = "null"
-        for key in emits:
-            text = f"has(inputs.{key}) ? inputs.{key}.{part} : ({text})"
-        return text
+    def _ends(self, key: str) -> bool:
+        return self._ways.steps[key].ending in _ENDINGS
+
+    def _ending(self, key: str, end: str) -> JsonObject:
+        """The block that ends the run as the emit `key` says, once there are its outputs."""
+        inputs: JsonObject = {"emitted": {"from": f"{key}.{VALUE}"}}
+        config: JsonObject = {"op": "emit", "args": {"status": self._ways.steps[key].ending}}
+        block = block_text.deterministic(self._name(key, "ends"), inputs, {VALUE: "object"}, _STEP, config)
+        return {**block, "effect": "pure", "after": [end]}
+
+    def _name(self, key: str, suffix: str = "") -> str:
+        """The id of a block that no step has: the same for the same words."""
+        asked = f"{key} {suffix}"
+        if asked not in self._names:
+            found = f"{key[:40]}_{suffix[:20]}" if suffix else key
+            while found in self._workflow.nodes or found in self._names.values():
+                found += "_"
+            self._names[asked] = found
+        return self._names[asked]
 
     def blocks(self, key: str) -> list[Json]:
         """The blocks that a step becomes; convert.Stuck when it cannot."""
@@ -103,9 +126,8 @@ class _Writer:
             return []
         ports = _Ports()
         done = self._block(key, node, step, ports)
-        when = self._when(key, ports)
-        after = [one for one in dict.fromkeys((self._first, self._previous)) if one is not None]
-        block: dict[str, Json] = {**done, "inputs": ports.inputs, **_ordered(when, after)}
+        when = None if step.op == "ask_human" else self._when(key, ports)  # it needs what the approval gives
+        block: dict[str, Json] = {**done, "inputs": ports.inputs, **block_text.ordered(when, self._after())}
         self._previous = key
         self._first = self._first or key
         return [*ports.beside, block]
@@ -134,7 +156,7 @@ class _Writer:
                 return self._retry(key, node, step, ports)
             case "transform" if isinstance(text := step.args.get("expr"), str):
                 config: JsonObject = {"map": {VALUE: self._rewritten(key, text, ports)}}
-                return _deterministic(key, {}, {VALUE: "json"}, "builtin:transform", config)
+                return block_text.deterministic(key, {}, {VALUE: "json"}, _TRANSFORM, config)
             case _:
                 return self._step(key, node, step, ports)
 
@@ -143,36 +165,59 @@ class _Writer:
         asked = cast("definition.Approval", node.approval)
         if step.next is None:
             raise convert.Stuck(key, "blocks cannot end a run as escalated")
-        roots = [ref.root for _, ref in refs.find(step.op, step.args)]
-        shown: dict[str, Json] = {self._read(key, root, ports): ports.inputs[_port(root)] for root in roots}
         fields = list(cast("JsonObject", asked.form.get("properties") or {}))
+        given, beside = self._shown(key, cast("JsonObject", step.args["request"]))
+        if own := sorted(approvals.VERDICT.keys() & set(fields)):
+            raise convert.Stuck(key, f"{own[0]!r} is what an approval itself says")
+        when = None if beside else self._when(key, given)
+        if twice := sorted(given.inputs.keys() & set(fields)):
+            raise convert.Stuck(key, f"an approval would suggest its input {twice[0]!r} as an answer")
         rules: dict[str, Json] = {"prompt": asked.prompt, "form": asked.form, "on_deny": "end"}
         if asked.approvers:
             rules["approvers"] = list[Json](asked.approvers)
         rules["timeout_ms"] = asked.timeout_ms  # none waits for ever, which is not what an approval does by itself
-        approval: dict[str, Json] = {"id": f"{key}_asked", "mode": "approval", "inputs": shown, "approval": rules}
-        when = self._when(key, question := _Ports())
-        approval["inputs"] = given = {**question.inputs, **shown}
-        if own := sorted(approvals.VERDICT.keys() & set(fields)):
-            raise convert.Stuck(key, f"{own[0]!r} is what an approval itself says")
-        if twice := sorted(given.keys() & set(fields)):
-            raise convert.Stuck(key, f"an approval would suggest its input {twice[0]!r} as an answer")
-        after = [one for one in dict.fromkeys((self._first, self._previous)) if one is not None]
-        ports.beside += [*question.beside, approval | _ordered(when, after)]
-        ports.inputs.clear()
+        name = self._name(key, "asked")
+        approval: dict[str, Json] = {"id": name, "mode": "approval", "inputs": given.inputs, "approval": rules}
+        ports.beside += [*given.beside, *beside, approval | block_text.ordered(when, self._after())]
         needed = asked.form.get("required")
-        optional = [name for name in fields if name not in (needed if isinstance(needed, list) else ())]
+        optional = [one for one in fields if one not in (needed if isinstance(needed, list) else ())]
         if len(optional) > _MOST_OPTIONAL:
             raise convert.Stuck(key, "too many of its answers may be left out")
-        for name in fields:
-            ports.inputs[name] = {"from": f"{key}_asked.{name}", **({"required": False} if name in optional else {})}
-        config: JsonObject = {"map": {VALUE: _answer(fields, optional)}}
-        return _deterministic(key, {}, {VALUE: "object"}, "builtin:transform", config)
+        ports.inputs["approved"] = {"from": f"{name}.approved"}
+        for one in fields:
+            ports.inputs[one] = {"from": f"{name}.{one}", **({"required": False} if one in optional else {})}
+        config: JsonObject = {"map": {VALUE: block_text.answer(fields, optional)}}
+        return block_text.deterministic(key, {}, {VALUE: "object"}, _TRANSFORM, config)
+
+    def _shown(self, key: str, request: JsonObject) -> tuple[_Ports, list[Json]]:
+        """What a person is shown beside the message, and the block that makes it, if one has to."""
+        given = _Ports()
+        given.own |= {"kind", "details"} & request.keys()
+        if "kind" in request:
+            given.inputs["kind"] = {"type": "string", "default": request["kind"]}
+        if "details" not in request:
+            return given, []
+        block, given.inputs["details"] = self._made_of(key, "details", request["details"])
+        return given, block
+
+    def _made_of(self, key: str, what: str, value: Json) -> tuple[list[Json], JsonObject]:
+        """Blocks that make a value with refs in it when the run comes to `key`, and the port that gets it."""
+        ports = _Ports()
+        text = block_text.value(value, lambda ref: self._path(key, ref, ports))
+        name = self._name(key, what)
+        when = self._when(self._standing(key), ports)
+        block = block_text.deterministic(name, ports.inputs, {VALUE: "json"}, _TRANSFORM, {"map": {VALUE: text}})
+        return [*ports.beside, {**block, **block_text.ordered(when, self._after())}], {"from": f"{name}.{VALUE}"}
+
+    def _after(self) -> list[str]:
+        return [one for one in dict.fromkeys((self._first, self._previous)) if one is not None]
 
     def _step(self, key: str, node: definition.Node, step: definition.Step, ports: _Ports) -> JsonObject:
         named = {ref.root: self._read(key, ref.root, ports) for _, ref in refs.find(step.op, step.args)}
         config: JsonObject = {"op": step.op, "args": step.args, "refs": named}
-        found = _deterministic(key, {}, {VALUE: "json"}, "builtin:step", config)
+        if step.op == "tool_call" and self._plan.mode != "normal":
+            config = {**config, "mode": self._plan.mode}
+        found = block_text.deterministic(key, {}, {VALUE: "json"}, _STEP, config)
         timeout: JsonObject = {} if node.timeout_ms is None else {"timeout_ms": node.timeout_ms}
         return {**found, "effect": node.effect, **timeout}
 
@@ -181,18 +226,16 @@ class _Writer:
         found: dict[str, Json] = {"id": key, "mode": "ai", "outputs": {VALUE: args.get("output_schema", "string")}}
         names = ("expert", "max_tokens", "temperature", "top_p", "seed", "stop", "system")
         found |= {name: node.config[name] for name in names if name in node.config}
-        prompt, given = args.get("prompt_ref"), args.get("input")
-        if isinstance(prompt, str):
-            ref = cast("refs.Ref", refs.parse(prompt))
-            found["prompt"] = f"{{{{ {self._path(key, ref, ports)} }}}}"
+        if isinstance(prompt := args.get("prompt_ref"), str):
+            path = self._path(key, cast("refs.Ref", refs.parse(prompt)), ports)
+            found["prompt"] = f"Do what this asks for: {{{{ {path} }}}}"
         elif "prompt" in args:
-            found["prompt"] = str(_literal(args["prompt"])).replace("{{", "\\{{")
+            found["prompt"] = str(block_text.literal(args["prompt"])).replace("{{", "\\{{")
         else:
-            for _, ref in refs.find(step.op, {"input": given}):
-                self._read(key, ref.root, ports)
-            if not ports.inputs:
-                raise convert.Stuck(key, "its input names nothing that an edge could bring")
-            found["prompt"] = "Do what the inputs ask for."
+            ports.own.add("input")
+            beside, ports.inputs["input"] = self._made_of(key, "input", args.get("input"))
+            ports.beside += beside
+            found["prompt"] = "Do what this asks for: {{ inputs.input }}"
         if "output_schema" in args:
             found["contract_repair_attempts"] = node.repairs
         return {**found, **({} if node.timeout_ms is None else {"timeout_ms": node.timeout_ms})}
@@ -214,27 +257,12 @@ class _Writer:
         return block
 
     def _emit(self, key: str, step: definition.Step, ports: _Ports) -> JsonObject:
-        if step.ending != "ok":
+        if step.ending not in ("ok", *_ENDINGS):
             raise convert.Stuck(key, f"blocks cannot end a run as {step.ending}")
-        audit = step.args.get("audit_refs")
-        listed = [self._maybe(key, ref, ports) for ref in (audit if isinstance(audit, list) else [])]
-        result = self._maybe(key, step.args.get("result_ref"), ports)
-        config: JsonObject = {"map": {VALUE: f'{{"result": {result}, "audit": [{", ".join(listed)}]}}'}}
-        return _deterministic(key, {}, {VALUE: "object"}, "builtin:transform", config)
-
-    def _maybe(self, key: str, text: Json, ports: _Ports) -> str:
-        """A value in CEL, null where it is not set."""
-        ref = refs.parse(text) if isinstance(text, str) else None
-        if ref is None:
-            return "null"
-        if any(isinstance(part, int) for part in ref.path):
-            raise convert.Stuck(key, f"{ref} may be unset, and an element of a list cannot be asked for")
-        at = f"inputs.{self._read(key, ref.root, ports, required=False)}"
-        asked = [f"has({at})"]
-        for part in ref.path:
-            at = f"{at}.{part}"
-            asked.append(f"has({at})")
-        return f"({' && '.join(asked)} ? {at} : null)"
+        args = {name: value for name, value in step.args.items() if name != "status"}
+        named = {ref.root: self._read(key, ref.root, ports, required=False) for _, ref in refs.find("emit", args)}
+        config: JsonObject = {"op": "emit", "args": args, "refs": named}
+        return {**block_text.deterministic(key, {}, {VALUE: "object"}, _STEP, config), "effect": "pure"}
 
     def _when(self, key: str, ports: _Ports) -> str | None:
         """The condition under which the plan would come here."""
@@ -262,18 +290,20 @@ class _Writer:
         for root in _roots(key, names):
             self._read(key, root, ports, required=required)
 
-        def name_of(root: str, name: str) -> str | None:
-            return f"inputs.{_port(f'{root}:{name}')}" if root in names else None
+        def name_of(root: str, name: str | None) -> str | None:
+            return f"inputs.{block_text.port(f'{root}:{name}')}" if root in names else None
 
         return convert.renamed(text, name_of)
 
     def _path(self, key: str, ref: refs.Ref, ports: _Ports) -> str:
         port = self._read(key, ref.root, ports)
-        return f"inputs.{port}" + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in ref.path)
+        return f"inputs.{port}" + "".join(block_text.member(part) for part in ref.path)
 
     def _read(self, key: str, root: str, ports: _Ports, *, required: bool = True) -> str:
         """The input port of the block `key` that has the value of `root`."""
-        port = _port(root)
+        port = block_text.port(root)
+        if (other := self._roots.setdefault(port, root)) != root or port in ports.own:
+            raise convert.Stuck(key, f"{root} and {'its own' if other == root else other} would be one port, {port!r}")
         if port in ports.inputs:
             return port
         source = f"inputs.{port}"
@@ -290,13 +320,14 @@ class _Writer:
             return f"{writers[0]}.{VALUE}"
         if not writers and name not in self._plan.variables:
             raise convert.Stuck(key, f"nothing sets var:{name} before it")
-        text = json.dumps(self._plan.variables.get(name))
+        text = block_text.constant(self._plan.variables.get(name))
+        inputs: dict[str, Json] = {}
         for one in writers:
-            text = f"has(inputs.{one}) ? inputs.{one} : ({text})"
-        inputs: JsonObject = {one: {"from": f"{one}.{VALUE}", "required": False} for one in writers}
-        block = _deterministic(
-            f"{self._standing(key)}_{_word(name)}", inputs, {VALUE: "json"}, "builtin:transform", {"map": {VALUE: text}}
-        )
+            port = block_text.word(one)
+            text = f"has(inputs.{port}) ? inputs.{port} : ({text})"
+            inputs[port] = {"from": f"{one}.{VALUE}", "required": False}
+        made = self._name(self._standing(key), block_text.word(name))
+        block = block_text.deterministic(made, inputs, {VALUE: "json"}, _TRANSFORM, {"map": {VALUE: text}})
         if self._first is not None:
             block = {**block, "after": [self._first]}
         if block["id"] not in self._made:
@@ -316,6 +347,14 @@ class _Writer:
         return frozenset(name for name in (step.save_as, target) if name is not None)
 
 
+def _last(ports: Iterable[str], part: str) -> str:
+    """A part of what the last of several emits gives, in CEL; null where none has."""
+    text = "null"
+    for port in ports:
+        text = f"has(inputs.{port}) ? inputs.{port}.{part} : ({text})"
+    return text
+
+
 def _roots(key: str, names: Mapping[str, Iterable[str] | None]) -> list[str]:
     found: list[str] = []
     for root, known in names.items():
@@ -323,55 +362,3 @@ def _roots(key: str, names: Mapping[str, Iterable[str] | None]) -> list[str]:
             raise convert.Stuck(key, f"its expression may read anything of {root!r}")
         found += [f"{root}:{name}" for name in sorted(known)]
     return found
-
-
-def _answer(fields: list[str], optional: list[str]) -> str:
-    """An object of the inputs `fields` in CEL, without those of `optional` that are not there."""
-    if not optional:
-        return f"{{{', '.join(f'{json.dumps(name)}: inputs.{name}' for name in fields)}}}"
-    name, *others = optional
-    without = [one for one in fields if one != name]
-    return f"has(inputs.{name}) ? {_answer(fields, others)} : {_answer(without, others)}"
-
-
-def _ordered(when: str | None, after: list[str]) -> dict[str, Json]:
-    """When a block runs, and after which others."""
-    found: dict[str, Json] = {} if when is None else {"when": when}
-    return {**found, "after": list[Json](after)} if after else found
-
-
-def _deterministic(
-    key: str, inputs: JsonObject, outputs: JsonObject, handler: str, config: JsonObject
-) -> dict[str, Json]:
-    return {
-        "id": key,
-        "mode": "deterministic",
-        "inputs": inputs,
-        "outputs": outputs,
-        "deterministic": {"handler": handler, "config": config},
-    }
-
-
-def _input(port: definition.Port) -> JsonObject:
-    return {**port.schema, "default": port.default} if port.has_default else port.schema
-
-
-def _budget(limits: definition.Limits) -> JsonObject:
-    """What of a budget means the same: steps do not, as blocks have others."""
-    money = {"max_cost_usd": limits.max_cost_nanousd, "max_tool_spend_usd": limits.max_tool_nanousd}
-    found: dict[str, Json] = {"max_tokens": limits.max_tokens, "max_wall_ms": limits.max_wall_ms}
-    found |= {name: None if nano is None else nano / 1_000_000_000 for name, nano in money.items()}
-    return {name: value for name, value in found.items() if value is not None}
-
-
-def _literal(value: Json) -> Json:
-    return value[refs.LITERAL] if isinstance(value, Mapping) and refs.LITERAL in value else value
-
-
-def _port(root: str) -> str:
-    kind, _, name = root.partition(":")
-    return _word(name) if kind == "var" else f"{kind}_{_word(name)}"
-
-
-def _word(name: str) -> str:
-    return name.replace("-", "_")
