@@ -56,6 +56,10 @@ CASES = {
         "HANDLER_OUTSIDE",
         "blocks: [{id: a, mode: deterministic, deterministic: {handler: ‸../slug.py}}]\n",
     ),
+    "a handler whose name no file system takes": (
+        "HANDLER_OUTSIDE",
+        f"blocks: [{{id: a, mode: deterministic, deterministic: {{handler: ‸{'x' * 300}}}}}]\n",
+    ),
     "a handler by an absolute path": (
         "HANDLER_OUTSIDE",
         "blocks: [{id: a, mode: deterministic, deterministic: {handler: ‸/bin/true}}]\n",

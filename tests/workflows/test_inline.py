@@ -150,6 +150,11 @@ def test_a_problem_inside_is_reported_in_its_own_file(tmp_path: Path) -> None:
         ("FOREACH_USES", 'blocks: [{id: a, uses: ./plain.yaml, ‸foreach: {items: "[1]"}}]\n'),
         ("WRONG_MODE", "blocks: [{id: a, uses: ./plain.yaml, ‸retry: {max_attempts: 2}}]\n"),
         ("UNKNOWN_PORT", "blocks: [{id: a, uses: ./inner.yaml, inputs: {‸txt: string}}]\n"),
+        (
+            "UNKNOWN_PORT",
+            "inputs: {go: string}\nblocks: [{id: a, uses: ./plain.yaml, inputs: {‸go: {from: inputs.go}}}]\n",
+        ),
+        ("USES_OUTSIDE", f"blocks: [{{id: a, uses: ‸./{'x' * 300}.yaml}}]\n"),
         ("TYPE_MISMATCH", "blocks: [{id: a, uses: ./inner.yaml, inputs: {text: ‸integer}}]\n"),
         ("UNKNOWN_PORT", "blocks: [{id: a, uses: ./inner.yaml, outputs: {‸quiet: string}}]\n"),
         ("UNKNOWN_PORT", "blocks: [{id: a, uses: ./inner.yaml, when: inputs.‸txt == ''}]\n"),

@@ -68,6 +68,10 @@ CASES = {
         "budgets: {max_cost_usd: ‸1}\nblocks: [{id: a, expert: endless}]\n",
     ),
     "a folder outside": ("BLOCK_DIR_INVALID", "blocks: [{id: a, block_dir: ‸../x}]\n"),
+    "a folder whose name no file system takes": (
+        "BLOCK_DIR_INVALID",
+        f"blocks: [{{id: a, block_dir: ‸{'x' * 300}}}]\n",
+    ),
     "a folder that is not there": ("BLOCK_DIR_NOT_FOUND", "blocks: [{id: a, block_dir: ‸prompts}]\n"),
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
@@ -107,6 +108,8 @@ def outside(path: str, root: Path) -> str | None:
         return "leads outside of the project"
     try:
         real = (root / path).resolve()
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            os.lstat(real)  # a name that the file system does not take says so here
     except (OSError, RuntimeError):
         return "cannot be followed"
     return None if real.is_relative_to(root.resolve()) else "leads outside of the project through a link"
