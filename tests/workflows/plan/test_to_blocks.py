@@ -10,7 +10,7 @@ import pytest
 import openskelo
 from openskelo import errors, testing
 from openskelo.kernel.json import JsonObject
-from tests.workflows.plan import converting
+from tests.workflows.plan import converting, seed
 
 #: Endings that are not ok, names that CEL cannot write, an emit that reads into a list, and details around a ref.
 ENDINGS = """\
@@ -152,3 +152,53 @@ def test_a_block_that_emits_another_ending_than_blocks_know_is_a_problem(tmp_pat
     with pytest.raises(errors.InvalidWorkflow) as caught:
         openskelo.from_document({"name": "ends", "blocks": [{**block, "deterministic": deterministic}]}, root=tmp_path)
     assert [problem.code for problem in caught.value.problems] == ["CONFIG_INVALID"]
+
+
+#: The plan of the specification; its last question is followed by an emit, as blocks cannot end a run as escalated.
+SEED = seed.PLAN.replace(
+    """\
+    }
+  ],
+""",
+    """\
+    },
+    {"id": "s13", "op": "emit",
+     "args": {"result_ref": "var:patch", "audit_refs": ["var:v1", "var:v2"], "status": "failed"}}
+  ],
+""",
+)
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "ending", "outputs"),
+    [
+        ([True], "ok", {"result": "a patch", "audit": [{"ok": True}]}),
+        ([False, True], "ok", {"result": "another", "audit": [{"ok": True}]}),
+        ([False, False], "failed", {"result": "a patch", "audit": [{"ok": False}, {"ok": False}]}),
+    ],
+)
+def test_the_plan_of_the_specification_comes_to_the_same_on_every_way(
+    verdicts: list[bool], ending: str, outputs: JsonObject, tmp_path: Path
+) -> None:
+    pair = converting.converted(seed.project(tmp_path), SEED, seed.PROJECT)
+    said = [testing.Reply(status="modified", values={"answer": "futures.py"})]
+    texts = {"s2": ["a patch"], "s5": ["another"]}
+    results = {key: [{"ok": ok}] for key, ok in zip(("s3", "s6"), verdicts, strict=False)}
+    plan = converting.Played(
+        contexts={"ctx:repo_diff": "- a", "snap:t381": "TypeError"},
+        answers=texts,
+        results=results,
+        people={"s12": said},
+    )
+    blocks = converting.Played(
+        inputs={"ctx_repo_diff": "- a", "snap_t381": "TypeError"},
+        answers={key: [{"value": text} for text in told] for key, told in texts.items()},
+        results=results,
+        people={"s12_asked": said},
+    )
+    found = [pair.ends(plan), pair.ends(blocks, other=True)]
+    assert [(one["status"], one["ending"], one["outputs"]) for one in found] == [
+        ("completed" if ending == "ok" else "failed", ending, outputs)
+    ] * 2
+    asked = [one["nodes"]["s12" if index == 0 else "s12_asked"]["outcome"] for index, one in enumerate(found)]
+    assert asked == (["succeeded"] * 2 if ending == "failed" else [None, "skipped"])

@@ -236,6 +236,9 @@ class _Writer:
             beside, ports.inputs["input"] = self._made_of(key, "input", args.get("input"))
             ports.beside += beside
             found["prompt"] = "Do what this asks for: {{ inputs.input }}"
+        if self._workflow.limits.max_tokens is not None:
+            # What a plan sets aside; by themselves blocks also set aside what they do not know of a prompt.
+            found["estimate"] = {"tokens": node.reserve.tokens}
         if "output_schema" in args:
             found["contract_repair_attempts"] = node.repairs
         return {**found, **({} if node.timeout_ms is None else {"timeout_ms": node.timeout_ms})}
