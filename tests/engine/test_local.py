@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import uuid
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
@@ -85,6 +86,7 @@ def test_inputs_that_refer_to_nothing_start_nothing(tmp_path: Path) -> None:
                 ({"path": str(outside)}, "input 'path': the path leads outside the folders that this project allows"),
                 ({"path": "a\0b"}, "input 'path': the path is empty or holds a NUL character"),
                 ({"picture": "cat.png"}, "input 'picture': not of the form artifact://<uuid>"),
+                ({"picture": f"artifact://{uuid.UUID(int=0)}"}, "input 'picture': there is no such artifact"),
             ):
                 with pytest.raises(openskelo.InvalidInput) as caught:
                     await engine.start(flow, cast("dict[str, Json]", inputs))
@@ -93,6 +95,37 @@ def test_inputs_that_refer_to_nothing_start_nothing(tmp_path: Path) -> None:
             (project / "yes.txt").write_text("yes")
             run_id = await engine.start(flow, {"path": "yes.txt"})
             assert (await engine.wait(run_id))["outputs"] == {"n": 1}
+
+    stage.play(story)
+
+
+def test_an_artifact_is_one_that_a_run_has_kept(tmp_path: Path) -> None:
+    made: list[str] = []
+
+    async def leave(ctx: openskelo.Context) -> dict[str, Json]:
+        ctx.log("something")
+        return {"n": 1}
+
+    async def point(ctx: openskelo.Context) -> dict[str, Json]:
+        return {"picture": made[0]}
+
+    left = stage.workflow(stage.block("leave", outputs={"n": "integer"}))
+    pointing = stage.workflow(stage.block("point", outputs={"picture": "artifact"}))
+
+    async def story() -> None:
+        async with stage.engine(tmp_path, leave=leave, point=point) as engine:
+            run_id = await engine.start(left)
+            await engine.wait(run_id)
+            made.append(f"artifact://{uuid.UUID(int=0)}")
+            wrong = await engine.wait(await engine.start(pointing))
+            assert stage.node(wrong, "point")["outcome"] == "failed"
+            assert cast("Any", wrong["error"])["message"] == "output 'picture': there is no such artifact"
+            events = [event async for event in engine.follow(run_id)]
+            (note,) = [
+                cast("Any", event)["data"]["artifact"] for event in events if event["type"] == "artifact.created"
+            ]
+            made[0] = f"artifact://{note['id']}"
+            assert (await engine.wait(await engine.start(pointing)))["outputs"] == {"picture": made[0]}
 
     stage.play(story)
 

@@ -8,6 +8,7 @@ from typing import cast
 
 from openskelo import errors
 from openskelo.engine import resolve, wiring
+from openskelo.executors import artifacts
 from openskelo.executors import ports as contracts
 from openskelo.frozen import frozen
 from openskelo.handlers import place
@@ -66,6 +67,14 @@ def check_references(ports: Iterable[definition.Port], values: JsonObject, where
     if referring:
         contract = contracts.Ports(referring, "input", place.readable_roots(where))
         _demand(contract.problems({port.name: values[port.name] for port in referring}, where), "INPUT_INVALID")
+
+
+async def check_artifacts(ports: Iterable[definition.Port], values: JsonObject, store: artifacts.Runs) -> None:
+    """InvalidInput when a value refers to an artifact that no run in the store has kept."""
+    referring = [port for port in ports if port.kind == "artifact"]
+    if referring:
+        contract = contracts.Ports(referring, "input", None)
+        _demand(await contract.unkept(values, artifacts.Known(store)), "INPUT_INVALID")
 
 
 async def answer(blobs: wiring.Blobs, run: Run, asked: OpenApproval, given: Answer, at: int) -> commands.AnswerApproval:

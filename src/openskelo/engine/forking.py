@@ -59,11 +59,13 @@ async def plan(
         if found:
             raise errors.InvalidInput(f"{name}{found[0].path}: {found[0].message}", code="INPUT_INVALID")
     door.check_references(ports.values(), on_node, project)
+    await door.check_artifacts(ports.values(), on_node, store)
     before = cast("JsonObject", await wiring.load(store, run.inputs))
     known = {port.name for port in target.inputs}
     kept = _kept(run, target, node)
     given = {**{name: before[name] for name in before if name in known}, **on_run}
     inputs = door.run_inputs(target, given, project, settled=_unread(target, kept, node, on_node) - set(on_run))
+    await door.check_artifacts(target.inputs, on_run, store)
     _refuse_stale(target, kept, {name for name in on_run if before.get(name) != inputs[name]})
     parent: dict[str, Json] = {"runId": run.id, "node": node}
     if on_node:

@@ -116,6 +116,7 @@ class Engine:
         await self._check_new(run_id)
         self.check_means(workflow.nodes.values())
         values = door.run_inputs(workflow, inputs or {}, self.project)
+        await door.check_artifacts(workflow.inputs, values, self.store)
         surroundings = None
         if contexts or workflow.plan is not None:
             from openskelo.engine import contexts as known  # noqa: PLC0415  only plans have any

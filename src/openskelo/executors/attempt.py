@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 import orjson
 
 from openskelo import errors
-from openskelo.executors import answer, calling, gate, intake, job, journal, look, ports, task, work
+from openskelo.executors import answer, artifacts, calling, gate, intake, job, journal, look, ports, task, work
 from openskelo.frozen import frozen, maker
 from openskelo.handlers import place, secret
 from openskelo.kernel import definition, fresh, outcome
@@ -99,6 +99,7 @@ class Performer:
     ) -> None:
         self._project = project
         self._blobs = blobs
+        self._known = artifacts.Known(blobs) if isinstance(blobs, artifacts.Runs) else None
         self._project_handlers: project_handler.ProjectHandlers | None = None
         self._servers: mcp_servers.Servers | None = None
         self._given = provider
@@ -201,6 +202,8 @@ class Performer:
         one.inputs_hash = taken.hash
         prepared = self._prepared.get(id(node)) or self._prepare(node)
         problems = taken.problems(prepared.inputs, self._project)
+        if prepared.inputs.artifacts and self._known is not None:
+            problems = problems or await prepared.inputs.unkept(inputs, self._known)
         if problems:
             raise _contract("INPUT_CONTRACT", problems, retryable=False)
         one.inputs = taken.own()
@@ -210,6 +213,8 @@ class Performer:
         returned = await prepared.work(one)
         outputs, data = self._admit_outputs(returned, prepared.outputs.defaults, one)
         problems = prepared.outputs.problems(outputs, self._project)
+        if prepared.outputs.artifacts and self._known is not None:
+            problems = problems or await prepared.outputs.unkept(outputs, self._known)
         if problems:
             raise _contract("OUTPUT_CONTRACT", problems, retryable=True)
         if node.post_gates:

@@ -9,22 +9,15 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
-from typing import assert_never, cast
-
-import orjson
+from typing import assert_never
 
 from openskelo import errors
-from openskelo.executors import git, task
+from openskelo.executors import artifacts, git, task
 from openskelo.handlers import aside, place, registry
-from openskelo.kernel.json import Json, JsonObject
+from openskelo.kernel.json import Json
 from openskelo.stores import log as stores
 from openskelo.values import canonical
-
-_SCHEME = "artifact://"
-#: How many runs, the newest first, are searched for an artifact that does not say of which it is.
-_RUNS = 200
 
 
 async def resolve(project: task.Project, store: stores.Log, name: str) -> Json:
@@ -98,31 +91,14 @@ def _value(name: str, data: bytes) -> Json:
 
 
 async def _artifact(store: stores.Log, source: str) -> bytes:
-    """The bytes of `artifact://ID`, of `artifact://RUN/ID`, or of `artifact://RUN/NODE:NAME` (its newest)."""
-    run_id, slash, key = source.removeprefix(_SCHEME).partition("/")
-    if not source.startswith(_SCHEME) or not run_id or (slash and not key):
+    """The bytes of what `source` names."""
+    run_id, slash, key = source.removeprefix(artifacts.SCHEME).partition("/")
+    if not source.startswith(artifacts.SCHEME) or not run_id or (slash and not key):
         raise _failed(f"{source[:100]!r} names no artifact", "write artifact://ID or artifact://RUN/NODE:NAME")
-    runs = [run_id] if slash else [row.run_id for row in await store.rows(limit=_RUNS)]
-    for run in runs:
-        found: str | None = None
-        async for node, artifact in _artifacts(store, run):
-            if (key or run_id) in (artifact.get("id"), f"{node}:{artifact.get('name')}"):
-                found = str(artifact.get("hash"))
-        if found is not None:
-            return await store.blob(found)
-    raise _failed(f"there is no artifact {source[:200]}")
-
-
-async def _artifacts(store: stores.Log, run_id: str) -> AsyncIterator[tuple[Json, JsonObject]]:
-    """The node and the note of every artifact of a run, in the order they were kept."""
-    async for lines in store.read(run_id):
-        for line in lines:
-            if b'"artifact.created"' not in line:
-                continue
-            event = cast("JsonObject", orjson.loads(line))
-            if event["type"] == "artifact.created":
-                data = cast("Mapping[str, Json]", event["data"])
-                yield data["node"], cast("JsonObject", data["artifact"])
+    found = await artifacts.find(store, source)
+    if found is None:
+        raise _failed(f"there is no artifact {source[:200]}")
+    return await store.blob(found)
 
 
 def _failed(message: str, hint: str | None = None) -> errors.AttemptFailed:

@@ -9,6 +9,7 @@ from pathlib import Path
 import orjson
 
 from openskelo import errors
+from openskelo.executors import artifacts
 from openskelo.handlers import place
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
@@ -24,7 +25,18 @@ class Ports:
     values than those of the ports may be there, too.
     """
 
-    __slots__ = ("_each", "_ports", "_roots", "_singly", "_special", "_whole", "_word", "defaults", "schema")
+    __slots__ = (
+        "_each",
+        "_ports",
+        "_roots",
+        "_singly",
+        "_special",
+        "_whole",
+        "_word",
+        "artifacts",
+        "defaults",
+        "schema",
+    )
 
     def __init__(
         self, ports: Sequence[definition.Port], word: str, roots: Sequence[Path] | None, *, free: bool = False
@@ -34,6 +46,7 @@ class Ports:
         self._word = word
         self._roots = roots
         self._special = tuple(port for port in ports if port.kind != "json")
+        self.artifacts = tuple(port.name for port in ports if port.kind == "artifact")
         self.schema = _object(ports)
         self.defaults = {port.name: port.default for port in ports if port.has_default}
         # `$ref` and `$id` mean something else inside a larger schema: such ports are compiled one by one.
@@ -60,6 +73,15 @@ class Ports:
                 said for port in self._special if port.name in values for said in self._refer(port, values, where)
             )
         return ()
+
+    async def unkept(self, values: JsonObject, known: artifacts.Known) -> list[str]:
+        """What is wrong with `values` that keep the contract, but name artifacts that nobody has kept."""
+        named = [(name, values.get(name)) for name in self.artifacts]
+        return [
+            f"{self._word} {name!r}: there is no such artifact"
+            for name, value in named
+            if isinstance(value, str) and not await known.has(value)
+        ]
 
     def problems_of(self, name: str, value: Json, where: place.Place) -> tuple[str, ...]:
         """As `problems`, for one port whose value is there and when all others are known to be right."""
