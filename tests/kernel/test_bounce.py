@@ -54,6 +54,34 @@ def test_a_failed_gate_sends_the_work_back_with_its_verdicts() -> None:
     }
 
 
+def test_those_who_are_told_learn_why_when_they_are_entered() -> None:
+    back = definition.Bounce(
+        when_gate="good", route_to="in", max_bounces=2, reset=("in", "draft", "plain", "review"), told=("draft",)
+    )
+    stage = Stage(flow(work("in"), work("draft", "in"), work("plain", "in"), work("review", "draft", bounces=(back,))))
+    stage.create()
+    for key in ("in", "draft", "plain"):
+        stage.succeed(key)
+    stage.fail("review", BAD)
+    assert stage.run.nodes["in"].slots[0].feedback is None
+    stage.succeed("in")
+    told = stage.run.nodes["draft"].slots[0].feedback
+    assert isinstance(told, dict)
+    assert (told["from"], told["bounce"]) == ("review", 1)
+    assert stage.run.nodes["plain"].slots[0].feedback is None
+
+
+def test_what_was_never_told_is_not_told_by_a_later_bounce() -> None:
+    back = definition.Bounce(when_gate="good", route_to="in", max_bounces=2, reset=("in", "draft"), told=("draft",))
+    quiet = definition.Bounce(when_gate="calm", route_to="in", max_bounces=2, feedback=False, reset=("in", "draft"))
+    stage = Stage(flow(work("in", bounces=(back, quiet)), work("draft", "in")))
+    stage.create()
+    stage.fail("in", BAD)
+    stage.fail("in", failure("not calm", code="GATE_FAILED", gate="calm"))
+    stage.succeed("in")
+    assert stage.run.nodes["draft"].slots[0].feedback is None
+
+
 def test_feedback_can_be_left_out() -> None:
     stage = loop(feedback=False)
     stage.fail("review", BAD)

@@ -96,6 +96,7 @@ def test_a_used_workflow_becomes_entry_insides_and_exit(tmp_path: Path) -> None:
                     route_to="sub/inputs",
                     max_bounces=1,
                     reset=("sub/inputs", "sub/shout", "sub/clock", "sub", "end"),
+                    told=("sub/shout", "sub/clock"),
                 ),
             ),
         ),
@@ -111,6 +112,25 @@ def test_a_used_workflow_becomes_entry_insides_and_exit(tmp_path: Path) -> None:
     assert workflow.nodes == {node.key: node for node in nodes}
     assert list(workflow.nodes) == [node.key for node in nodes]
     assert workflow.inputs == (Port(name="topic", schema=TEXT),)
+
+
+def test_a_way_back_to_a_used_workflow_tells_its_first_blocks_however_deep(tmp_path: Path) -> None:
+    deep = (
+        "inputs: {t: string}\nblocks: [{id: a, inputs: {t: {from: inputs.t}}, outputs: {x: string}}, "
+        "{id: b, inputs: {x: {from: a.x}}, outputs: {y: string}}]\noutputs: {y: b.y, t: inputs.t}\n"
+    )
+    middle = "inputs: {t: string}\nblocks: [{id: m, uses: ./deep.yaml, inputs: {t: {from: inputs.t}}}]\n"
+    outer = (
+        "inputs: {t: string}\nblocks:\n  - {id: s, uses: ./middle.yaml, inputs: {t: {from: inputs.t}}}\n"
+        "  - id: judge\n    inputs: {y: {from: s.y}}\n    outputs: {z: string}\n"
+        "    post_gates: [{type: not_empty, port: z}]\n"
+        "    on_gate_fail: [{when_gate: not_empty, route_to: s, max_bounces: 1}]\n"
+    )
+    workflow, found = load.check(_write(tmp_path, outer=outer, middle=middle, deep=deep))
+    assert marking.errors(found) == []
+    assert workflow is not None
+    (way,) = workflow.nodes["judge"].bounces
+    assert (way.route_to, way.told) == ("s/inputs", ("s/m/a",))
 
 
 def test_files_use_each_other_eight_levels_deep_and_no_deeper(tmp_path: Path) -> None:

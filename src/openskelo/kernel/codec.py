@@ -282,7 +282,14 @@ _RETRY = _record(
 )
 _BOUNCE = _record(
     definition.Bounce,
-    {"when_gate": _STRING, "route_to": _STRING, "max_bounces": _INT, "feedback": _BOOL, "reset": _TEXTS},
+    {
+        "when_gate": _STRING,
+        "route_to": _STRING,
+        "max_bounces": _INT,
+        "feedback": _BOOL,
+        "reset": _TEXTS,
+        "told": _TEXTS,
+    },
 )
 _APPROVAL = _record(
     definition.Approval,

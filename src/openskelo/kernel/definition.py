@@ -74,7 +74,8 @@ ONE_TRY = Retry()
 class Bounce:
     """When gate `when_gate` fails, go back to `route_to` with the verdicts as feedback, at most `max_bounces` times.
 
-    `reset` is every node at or after `route_to`, in workflow order: what is entered anew.
+    `reset` is every node at or after `route_to`, in workflow order: what is entered anew. `told` are the nodes that get
+    the feedback where `route_to` does no work of its own, as the entry of a sub-workflow; else it is `route_to`.
     """
 
     when_gate: str
@@ -82,6 +83,7 @@ class Bounce:
     max_bounces: int
     feedback: bool = True
     reset: tuple[str, ...] = ()
+    told: tuple[str, ...] = ()
 
 
 @frozen

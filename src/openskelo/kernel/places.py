@@ -176,6 +176,7 @@ def plan_bounce(run: Run, node: NodeState, rule: int, feedback: Json) -> None:
 
 def bounced(run: Run, event: events.NodeBounced) -> None:
     """Every node of `reset` is as if it had not been entered, and `route_to` is entered anew."""
+    told = () if run.bouncing is None else run.bouncing.bounce.told
     run.bouncing = None
     run.nodes[event.node].bounces[event.rule] = event.bounce
     for key in event.reset:
@@ -184,9 +185,9 @@ def bounced(run: Run, event: events.NodeBounced) -> None:
     for key in event.reset:
         node = run.nodes[key]
         node.waiting = sum(run.nodes[source].status != "done" for source in run.graph.sources[key])
-    target = run.nodes[event.route_to]
-    target.feedback = event.feedback
-    enter(run, target, event.at)
+    for key in told or (event.route_to,):
+        run.nodes[key].feedback = event.feedback
+    enter(run, run.nodes[event.route_to], event.at)
 
 
 def _reset(run: Run, node: NodeState) -> None:
@@ -194,7 +195,7 @@ def _reset(run: Run, node: NodeState) -> None:
         run.unfinished += 1
     node.status = "waiting"
     node.outcome = None
-    node.outputs = node.inputs = node.items = node.error = None
+    node.outputs = node.inputs = node.items = node.error = node.feedback = None
     node.item_outputs = None
     run.backing_off -= sum(slot.state == "waiting" for slot in node.slots)
     node.slots = []

@@ -50,7 +50,7 @@ def _goes_back(draft: edges.block.Draft) -> bool:
 
 
 def fill(nodes: Mapping[str, definition.Node], report: cursor.Cursor) -> dict[str, definition.Node]:
-    """Every node with the `reset` of its bounces: the target and all that can be reached from it, in workflow order."""
+    """Every node with the rest of its bounces: what is entered anew, in workflow order, and who is told why."""
     if not any(node.bounces or (node.approval and node.approval.bounce) for node in nodes.values()):
         return dict(nodes)
     followers = graph.successors({key: sources_of(node) for key, node in nodes.items()})
@@ -64,7 +64,7 @@ def fill(nodes: Mapping[str, definition.Node], report: cursor.Cursor) -> dict[st
             resets[bounce.route_to] = tuple(key for key in nodes if key in reached)
         found = resets.get(bounce.route_to, ())
         size += len(found)
-        return replace(bounce, reset=found)
+        return replace(bounce, reset=found, told=_told(bounce.route_to, nodes, followers))
 
     filled: dict[str, definition.Node] = {}
     for key, node in nodes.items():
@@ -76,6 +76,22 @@ def fill(nodes: Mapping[str, definition.Node], report: cursor.Cursor) -> dict[st
     if size > _MOST_RESETS:
         report.problem("TOO_MANY_ROUTES", "the ways back of this file reset too many blocks", hint="use fewer of them")
     return filled
+
+
+def _told(target: str, nodes: Mapping[str, definition.Node], followers: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """The first blocks of the sub-workflow that is entered at `target`; nobody when that is a block itself."""
+    if nodes[target].mode != "dag":
+        return ()
+    inside = target.rpartition("/")[0] + "/"
+    entered = {target}
+    todo = [target]
+    for key in todo:  # grows while it is walked
+        for follower in followers[key]:
+            # The exit of a sub-workflow does no work either, and what comes after it is somebody else's.
+            if follower.startswith(inside) and follower not in entered:
+                entered.add(follower)
+                todo += [follower] if nodes[follower].mode == "dag" else []
+    return tuple(key for key in nodes if key in entered and nodes[key].mode != "dag")
 
 
 def sources_of(node: definition.Node) -> tuple[str, ...]:
