@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import replace
@@ -15,9 +14,9 @@ import orjson
 from openskelo import errors
 from openskelo.contract import envelope, sealed
 from openskelo.engine import actor as actors
-from openskelo.engine import document, door, driver, forking, loading, mail, pinning, posting, wiring
+from openskelo.engine import document, door, driver, forking, holding, loading, mail, pinning, posting, wiring
 from openskelo.executors import attempt, calling, task
-from openskelo.kernel import commands, definition, pending
+from openskelo.kernel import commands, definition
 from openskelo.kernel import run as runs
 from openskelo.kernel.json import JsonObject
 from openskelo.providers import seam
@@ -45,7 +44,7 @@ class Engine:
         self._listeners: list[OnText] = []
         self._pins = pinning.Pins()
         self._driver = driver.Driver(store, performer)
-        self._taking = asyncio.Lock()  # two who take the same run must end up with one actor
+        self._holding = holding.Holding(store, self._driver, performer)
 
     @classmethod
     async def open(
@@ -141,17 +140,7 @@ class Engine:
 
     def check_means(self, nodes: Iterable[definition.Node]) -> None:
         """Refuse nodes that ask a model, or a handler of this program, where there is none; nothing is started then."""
-        asking = [
-            node
-            for node in nodes
-            if node.mode == "ai"
-            or (node.handler is not None and node.handler.startswith("local:"))
-            or any(gate.type == "llm_review" for gate in (*node.pre_gates, *node.post_gates))
-        ]
-        if asking:
-            from openskelo.engine import means  # noqa: PLC0415  most workflows ask no model
-
-            means.check(asking, self.performer)
+        self._holding.check_means(nodes)
 
     async def _create(
         self, workflow: definition.Workflow, command: commands.CreateRun, run_id: str | None = None
@@ -210,7 +199,7 @@ class Engine:
 
         InvalidInput, and the run is left as it was, when a model that it still has to ask is not there.
         """
-        actor = await self._take(run_id, going_on=True)
+        actor = await self._holding.take(run_id, going_on=True)
         if actor is not None and actor.run.paused is not None:
             await self._driver.submit(actor, commands.ResumeRun(at=self._driver.now(), by=by))
 
@@ -219,7 +208,7 @@ class Engine:
 
         Gives their ids, each with the moment (ms) at which time itself would move the run; `resume` takes it up.
         """
-        return {run.id: pending.wake_at(run) for run in await self._driver.park(idle=idle)}
+        return await self._holding.put_aside(idle)
 
     async def elsewhere(self) -> None:
         """Wait until another process has changed the store, or this one has taken up another run."""
@@ -235,49 +224,7 @@ class Engine:
 
     async def take_up(self, run_id: str) -> None:
         """Drive a run that nobody drives, without resuming it: what was posted for it is done, what is owed starts."""
-        await self._take(run_id, going_on=True)
-
-    async def _take(self, run_id: str, *, going_on: bool = False) -> actors.Actor | None:
-        """The run's actor, claimed and recovered if need be; None for a run that has ended.
-
-        What others posted while nobody drove it is durable, too: nobody is asked what was answered already.
-        """
-        async with self._taking:
-            actor = self._driver.actor(run_id)
-            if actor is not None:
-                actor.asked_for = asyncio.get_running_loop().time()
-                return actor
-            if await self.store.row(run_id) is None:
-                raise errors.NotFound(f"there is no run {run_id}", code="RUN_NOT_FOUND", hint="`skelo runs` lists them")
-            if not await self.store.claim(run_id):
-                raise errors.Busy(f"another process drives run {run_id}", hint="`skelo events --follow` watches it")
-            try:
-                actor = await self._recall(run_id)
-                if actor is not None and going_on:
-                    nodes = actor.run.workflow.nodes
-                    self.check_means(nodes[key] for key, node in actor.run.nodes.items() if node.status != "done")
-            except errors.OpenSkeloError:
-                await self.store.release(run_id)
-                raise
-            if actor is None:
-                await self.store.release(run_id)
-                return None
-            self._driver.adopt(actor)
-            now = self._driver.now()
-            first = commands.Recover(at=now) if runs.is_busy(actor.run) else commands.Tick(at=now)
-            recovered = self._driver.order(actor, first)
-        await recovered
-        if await self._driver.take_posted([run_id]):
-            with contextlib.suppress(errors.Refused):  # what was posted has ended the run
-                await self._driver.submit(actor, commands.Tick(at=self._driver.now()))
-        return actor
-
-    async def _recall(self, run_id: str) -> actors.Actor | None:
-        """The run as its log says it is; None when it has ended."""
-        loaded = await loading.load(self.store, run_id)
-        if loaded.run.ended:
-            return None
-        return actors.Actor(loaded.run, loaded.chain, await self.store.row(run_id))
+        await self._holding.take(run_id, going_on=True)
 
     async def wait(self, run_id: str) -> JsonObject:
         """Wait until the run has ended or only a person can move it; gives its document (see `show`).
@@ -304,35 +251,7 @@ class Engine:
 
     async def suspend(self, *, by: str = "python") -> None:
         """Stop cleanly: nothing new starts, `once` effects finish, other work is cut and done again on resume."""
-        await asyncio.gather(*(self._suspend(actor, by) for actor in self._driver.driven()))
-
-    async def _suspend(self, actor: actors.Actor, by: str) -> None:
-        with contextlib.suppress(errors.Refused):
-            await self._driver.submit(actor, commands.PauseRun(at=self._driver.now(), by=by, reason="suspended"))
-        for key, flight in tuple(actor.run.in_flight.items()):
-            work = actor.work.get(key)
-            if work is None:
-                continue
-            if actor.run.workflow.nodes[flight.node].effect == "once":
-                await asyncio.wait([work])
-                continue
-            name = wiring.idempotency_key(actor.run.id, flight.node, flight.visit, flight.slot)
-            if (left := self.performer.left(name)) is not None:
-                actor.left[key] = left
-            work.cancel()
-            await asyncio.gather(work, return_exceptions=True)
-            actor.work.pop(key, None)
-            report = commands.ReportInterrupted(
-                at=self._driver.now(),
-                node=flight.node,
-                visit=flight.visit,
-                attempt=flight.attempt,
-                item=flight.item,
-            )
-            with contextlib.suppress(errors.Refused):
-                await self._driver.submit(actor, report)
-        while actor.mailbox:
-            await actor.move()
+        await self._holding.suspend(by)
 
     async def pause(self, run_id: str, *, by: str = "python", reason: str = "operator") -> None:
         """Let nothing new start in a run, wherever it is driven; what is under way ends (Refused when it has ended)."""
@@ -342,7 +261,7 @@ class Engine:
     async def _order(self, run_id: str, command: commands.Command, body: JsonObject) -> None:
         """Give a run an order, wherever it is driven: `body` is the same order as it is posted."""
         try:
-            actor = await self._take(run_id)
+            actor = await self._holding.take(run_id)
         except errors.Busy:
             await self._post(run_id, body)
             return
@@ -386,7 +305,7 @@ class Engine:
     async def order(self, run_id: str, make: graphs.Make) -> None:
         """Give a live graph the order that `make` makes for it as it is now (Refused, NotFound, InvalidInput)."""
         try:
-            actor = await self._take(run_id)
+            actor = await self._holding.take(run_id)
         except errors.Busy:
             from openskelo.engine import graph_mail  # noqa: PLC0415  few runs are live graphs
 
@@ -400,7 +319,9 @@ class Engine:
 
     async def _post(self, run_id: str, body: JsonObject, *, leave: bool = False) -> None:
         """Leave a command for the process that drives the run, or (`leave`) for one who stands by; see `posting`."""
-        await posting.post(self.store, run_id, body, take=self._take, elsewhere=self._driver.elsewhere, leave=leave)
+        await posting.post(
+            self.store, run_id, body, take=self._holding.take, elsewhere=self._driver.elsewhere, leave=leave
+        )
 
     # -- people -------------------------------------------------------------------------------------------------------
 
@@ -431,7 +352,7 @@ class Engine:
         if leave and self._driver.actor(row.run_id) is None:
             return await self._send_answer(row.run_id, approval_id, given, leave=True)
         try:
-            actor = await self._take(row.run_id, going_on=status != "denied")
+            actor = await self._holding.take(row.run_id, going_on=status != "denied")
         except errors.Busy:
             return await self._send_answer(row.run_id, approval_id, given)
         asked = None if actor is None else actor.run.approvals.get(approval_id)

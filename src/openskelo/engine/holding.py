@@ -1,0 +1,124 @@
+"""The runs that this process holds: taken up when they are to be driven, suspended or put aside when not."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Iterable, Mapping
+
+from openskelo import errors
+from openskelo.engine import actor as actors
+from openskelo.engine import driver, loading, wiring
+from openskelo.executors import attempt
+from openskelo.kernel import commands, definition, pending
+from openskelo.kernel import run as runs
+from openskelo.stores import log
+
+
+class Holding:
+    """Takes runs up for a driver, and lets go of them."""
+
+    def __init__(self, store: log.Log, drives: driver.Driver, performer: attempt.Performer) -> None:
+        self._store = store
+        self._driver = drives
+        self._performer = performer
+        self._taking = asyncio.Lock()  # two who take the same run must end up with one actor
+
+    def check_means(self, nodes: Iterable[definition.Node]) -> None:
+        """Refuse nodes that ask a model, or a handler of this program, where there is none (InvalidInput)."""
+        asking = [
+            node
+            for node in nodes
+            if node.mode == "ai"
+            or (node.handler is not None and node.handler.startswith("local:"))
+            or any(gate.type == "llm_review" for gate in (*node.pre_gates, *node.post_gates))
+        ]
+        if asking:
+            from openskelo.engine import means  # noqa: PLC0415  most workflows ask no model
+
+            means.check(asking, self._performer)
+
+    async def take(self, run_id: str, *, going_on: bool = False) -> actors.Actor | None:
+        """The run's actor, claimed and recovered if need be; None for a run that has ended (NotFound, Busy).
+
+        What others posted while nobody drove it is durable, too: nobody is asked what was answered already. With
+        `going_on` whatever it still has to ask must be there (InvalidInput, and the run is left as it was).
+        """
+        async with self._taking:
+            actor = self._driver.actor(run_id)
+            if actor is not None:
+                actor.asked_for = asyncio.get_running_loop().time()
+                return actor
+            actor = await self._claim(run_id, going_on=going_on)
+            if actor is None:
+                return None
+            self._driver.adopt(actor)
+            now = self._driver.now()
+            first = commands.Recover(at=now) if runs.is_busy(actor.run) else commands.Tick(at=now)
+            recovered = self._driver.order(actor, first)
+        await recovered
+        if await self._driver.take_posted([run_id]):
+            with contextlib.suppress(errors.Refused):  # what was posted has ended the run
+                await self._driver.submit(actor, commands.Tick(at=self._driver.now()))
+        return actor
+
+    async def _claim(self, run_id: str, *, going_on: bool) -> actors.Actor | None:
+        """Claim a run and bring it back from its log; it is let go again when it has ended or cannot be driven."""
+        if await self._store.row(run_id) is None:
+            raise errors.NotFound(f"there is no run {run_id}", code="RUN_NOT_FOUND", hint="`skelo runs` lists them")
+        if not await self._store.claim(run_id):
+            raise errors.Busy(f"another process drives run {run_id}", hint="`skelo events --follow` watches it")
+        try:
+            actor = await self._recall(run_id)
+            if actor is not None and going_on:
+                nodes = actor.run.workflow.nodes
+                self.check_means(nodes[key] for key, node in actor.run.nodes.items() if node.status != "done")
+        except errors.OpenSkeloError:
+            await self._store.release(run_id)
+            raise
+        if actor is None:
+            await self._store.release(run_id)
+        return actor
+
+    async def _recall(self, run_id: str) -> actors.Actor | None:
+        """The run as its log says it is; None when it has ended."""
+        loaded = await loading.load(self._store, run_id)
+        if loaded.run.ended:
+            return None
+        return actors.Actor(loaded.run, loaded.chain, await self._store.row(run_id))
+
+    async def put_aside(self, idle: float) -> Mapping[str, int | None]:
+        """Let go of runs that only a person can move; gives their ids, each with when time itself would move it."""
+        return {run.id: pending.wake_at(run) for run in await self._driver.park(idle=idle)}
+
+    async def suspend(self, by: str) -> None:
+        """Let nothing new start in any run; `once` effects finish, other work is cut."""
+        await asyncio.gather(*(self._suspend(actor, by) for actor in self._driver.driven()))
+
+    async def _suspend(self, actor: actors.Actor, by: str) -> None:
+        with contextlib.suppress(errors.Refused):
+            await self._driver.submit(actor, commands.PauseRun(at=self._driver.now(), by=by, reason="suspended"))
+        for key, flight in tuple(actor.run.in_flight.items()):
+            work = actor.work.get(key)
+            if work is None:
+                continue
+            if actor.run.workflow.nodes[flight.node].effect == "once":
+                await asyncio.wait([work])
+                continue
+            name = wiring.idempotency_key(actor.run.id, flight.node, flight.visit, flight.slot)
+            if (left := self._performer.left(name)) is not None:
+                actor.left[key] = left
+            work.cancel()
+            await asyncio.gather(work, return_exceptions=True)
+            actor.work.pop(key, None)
+            report = commands.ReportInterrupted(
+                at=self._driver.now(),
+                node=flight.node,
+                visit=flight.visit,
+                attempt=flight.attempt,
+                item=flight.item,
+            )
+            with contextlib.suppress(errors.Refused):
+                await self._driver.submit(actor, report)
+        while actor.mailbox:
+            await actor.move()
