@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -42,9 +43,12 @@ def write(root: Path, source: str, name: str = "handlers/it.py") -> Path:
     return path
 
 
-def perform(root: Path, source: str, one: definition.Node | None = None) -> attempt.Attempted:
+def perform(
+    root: Path, source: str, one: definition.Node | None = None, secrets: dict[str, str] | None = None
+) -> attempt.Attempted:
     write(root, source)
-    (found,) = workshop.perform(workshop.project(root), workshop.task_of(one or node(), {"x": 2}))
+    where = workshop.project(root, secrets=secrets or {})
+    (found,) = workshop.perform(where, workshop.task_of(one or node(), {"x": 2}))
     return found
 
 
@@ -160,11 +164,39 @@ def test_an_async_file_that_cannot_be_loaded_says_why(tmp_path: Path) -> None:
     assert 'handlers/it.py", line 1' in workshop.log_of(found)
 
 
-def test_what_an_async_handler_prints_stays_off_standard_output(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("begin", [SYNC, ASYNC])
+def test_what_a_handler_prints_is_kept_in_its_log_without_secrets(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, begin: str
 ) -> None:
-    perform(tmp_path, ASYNC + "print('a', 'b', sep='-')\n    return {'y': 1}\n")
-    assert capsys.readouterr() == ("", "a-b\n")
+    monkeypatch.setenv("TOKEN", "swordfish99")
+    body = "print('a', ctx.secret('T'), sep='-')\n    print('.', end='')\n    print('.\\n')\n    return {'y': 1}\n"
+    found = perform(tmp_path, begin + body, secrets={"T": "${env:TOKEN}"})
+    assert workshop.log_of(found) == "a-[secret]\n..\n\n"
+    assert capfd.readouterr() == ("", "")
+
+
+def test_what_an_imported_module_prints_is_kept_too(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "handlers").mkdir()
+    (tmp_path / "handlers" / "beside.py").write_text("def tell():\n    print('beside')\n")
+    found = perform(tmp_path, "import beside\n" + ASYNC + "beside.tell()\n    return {'y': 1}\n")
+    assert workshop.log_of(found) == "beside\n"
+    assert capfd.readouterr() == ("", "")
+
+
+def test_what_is_printed_to_a_file_goes_there(tmp_path: Path) -> None:
+    body = "import io\n    to = io.StringIO()\n    print('x', file=to)\n    return {'y': to.getvalue()}\n"
+    found = perform(tmp_path, ASYNC + body)
+    assert found.outcome.outputs == {"value": {"y": "x\n"}}
+
+
+def test_async_work_that_blocks_beyond_its_time_has_not_succeeded(tmp_path: Path) -> None:
+    blocking = "import time\n" + ASYNC + "time.sleep(0.5)\n    return {'y': 1}\n"
+    failure = failure_of(perform(tmp_path, blocking, node(timeout_ms=50)))
+    assert failure.code == "TIMEOUT"
+    assert re.fullmatch(
+        r"took \d+ ms, and had 50 ms \(an `async def` that blocks cannot be stopped, a plain function can\)",
+        failure.message,
+    )
 
 
 @pytest.mark.parametrize("python", ["/bin/false", "/no/such/python"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Coroutine
 from typing import TypeVar, cast
 
@@ -11,15 +12,19 @@ from openskelo import errors
 _T = TypeVar("_T")
 #: How long cancelled work may take to clean up before it is left behind.
 GRACE_SECONDS = 2.0
+#: Work that has ended by itself may be noticed so much later.
+_LATE_MS = 100
 
 
 async def within(timeout_ms: int | None, work: Awaitable[_T]) -> _T:
     """The result of `work`, or AttemptFailed TIMEOUT once `timeout_ms` have passed and the work was cancelled.
 
     Without a limit this is a plain await: no task, no timer. Work that swallows its cancellation is abandoned.
+    Work that blocks the loop cannot be stopped; what it gives after its time is a TIMEOUT all the same.
     """
     if timeout_ms is None:
         return await work
+    started = time.perf_counter()
     running = asyncio.ensure_future(cast("Coroutine[object, object, _T]", work))
     try:
         done, _ = await asyncio.wait({running}, timeout=timeout_ms / 1000)
@@ -27,7 +32,12 @@ async def within(timeout_ms: int | None, work: Awaitable[_T]) -> _T:
         await _stop(running)
         raise
     if done:
-        return running.result()
+        result = running.result()
+        took_ms = int((time.perf_counter() - started) * 1000)
+        if took_ms <= timeout_ms + _LATE_MS:
+            return result
+        hint = "an `async def` that blocks cannot be stopped, a plain function can"
+        raise errors.AttemptFailed(f"took {took_ms} ms, and had {timeout_ms} ms", code="TIMEOUT", hint=hint)
     await _stop(running)
     raise errors.AttemptFailed(f"stopped after {timeout_ms} ms", code="TIMEOUT")
 

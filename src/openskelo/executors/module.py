@@ -37,7 +37,8 @@ def seen(found: os.stat_result) -> Signature:
 
 
 class Modules:
-    """The handler files loaded in this process, by path. `names` are put into each one before it runs."""
+    """The handler files loaded in this process, by path. `names` are put into each one before it runs, and into
+    what it has imported from the project."""
 
     def __init__(self, root: Path, names: Mapping[str, object] | None = None) -> None:
         self._root = root
@@ -95,6 +96,8 @@ class Modules:
             file = getattr(sys.modules[name], "__file__", None)
             if isinstance(file, str) and self._is_ours(Path(file)):
                 siblings.append(name)
+                for own_name, value in self._names.items():
+                    vars(sys.modules[name]).setdefault(own_name, value)
                 files[file] = signature(file)
         return _Loaded(module, files, tuple(siblings))
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from datetime import UTC, datetime
-from typing import IO
 
 import orjson
 
 from openskelo import errors
-from openskelo.executors import calling, crew, job, limit, module, mortal, process, source, task
+from openskelo.executors import calling, crew, job, limit, module, mortal, printing, process, source, task
 from openskelo.handlers import context
 from openskelo.kernel.json import Json
 from openskelo.values import canonical
@@ -27,7 +25,7 @@ class ProjectHandlers:
     def __init__(self, project: task.Project) -> None:
         self._project = project
         self._sources = source.Sources(project)
-        self._modules = module.Modules(project.root, {"print": _print})
+        self._modules = module.Modules(project.root, {"print": printing.say})
         self._crew = crew.Crew(project.root, min(_MAX_WORKERS, max(2, os.cpu_count() or 1)))
 
     async def run(self, one: job.Job, make_context: Callable[[job.Job], context.Context]) -> object:
@@ -38,8 +36,9 @@ class ProjectHandlers:
             document = _document(one.task, one.inputs, node.config)
             return await self._execute(found.path, one, document, node.timeout_ms)
         if found.is_async:
-            handler = self._modules.function(found.path, found.function, one.lines)
-            return await limit.within(node.timeout_ms, calling.call(handler, make_context(one), one.lines))
+            with printing.into(one.lines):
+                handler = self._modules.function(found.path, found.function, one.lines)
+                return await limit.within(node.timeout_ms, calling.call(handler, make_context(one), one.lines))
         return await self._call(found, one)
 
     async def call(self, function: str, one: job.Job, ctx: context.Context, timeout_ms: int | None) -> object:
@@ -48,8 +47,9 @@ class ProjectHandlers:
         if found.function is None:
             return await self._execute(found.path, one, _document(one.task, ctx.inputs, ctx.config), timeout_ms)
         if found.is_async:
-            called = self._modules.function(found.path, found.function, one.lines)
-            return await limit.within(timeout_ms, calling.call(called, ctx, one.lines))
+            with printing.into(one.lines):
+                called = self._modules.function(found.path, found.function, one.lines)
+                return await limit.within(timeout_ms, calling.call(called, ctx, one.lines))
         return await self._ask(found, {"context": _values(ctx), "any": True}, one, timeout_ms)
 
     async def close(self) -> None:
@@ -126,10 +126,3 @@ def _document(of: task.Task, inputs: Mapping[str, Json], config: Mapping[str, Js
     if of.item_index is not None:
         document |= {"item": of.item, "itemIndex": of.item_index}
     return canonical.dumps(document)
-
-
-def _print(
-    *values: object, sep: str | None = " ", end: str | None = "\n", file: IO[str] | None = None, flush: bool = False
-) -> None:
-    """`print` for handlers in the engine's own process, whose standard output belongs to the command line."""
-    print(*values, sep=sep, end=end, file=file or sys.stderr, flush=flush)
