@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from openskelo import errors
 from openskelo.contract import envelope
-from openskelo.engine import listing, wiring
+from openskelo.engine import errands, listing, wiring
 from openskelo.executors import attempt
 from openskelo.frozen import maker
 from openskelo.kernel import commands, events, fresh, pending, reports
@@ -63,7 +63,7 @@ class Actor:
         self.row = row
         self.mailbox: deque[Letter] = deque()
         self.heard: set[int] = set()  # posted commands that were put into the mailbox
-        self.work: dict[AttemptId, asyncio.Task[None]] = {}
+        self.work: dict[AttemptId, errands.Errand] = {}
         self.left: dict[AttemptId, attempt.Left] = {}  # of attempts that were stopped before the log says so
         self.visits: wiring.Visits = {}
         self.durable = chain.seq
@@ -186,8 +186,8 @@ class Actor:
     def give_up(self, error: errors.OpenSkeloError) -> None:
         """The run leaves memory: stop its work, tell everybody who waits. Its log is what it was."""
         self.failure = error
-        for task in self.work.values():
-            task.cancel()
+        for errand in tuple(self.work.values()):
+            errand.cancel()
         for letter in (*self._taken, *self.mailbox):
             send_back(letter, error)
         self._taken = []

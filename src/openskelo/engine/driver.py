@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
 import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import cast
 
 from openskelo import errors
 from openskelo.engine import actor as actors
-from openskelo.engine import garbage, mail, reporting, resolve, timers, turnstile, wiring
+from openskelo.engine import errands, garbage, mail, reporting, resolve, timers, turnstile, wiring
 from openskelo.executors import attempt
 from openskelo.kernel import commands, events, pending
-from openskelo.kernel.run import InFlight, Run
+from openskelo.kernel.run import Run
 from openskelo.stores import log
 
 #: How soon commands of other processes are noticed.
@@ -45,9 +46,9 @@ class Driver:
         self._ended: dict[str, Run] = {}
         self._dropped: dict[str, errors.OpenSkeloError] = {}
         self._at_work = 0
-        self._tasks: set[asyncio.Task[None]] = set()  # all work, also what only makes its report durable now
-        self._relay: asyncio.Task[None] | None = None  # has finished an attempt and can go on with another
-        self._following: tuple[actors.Actor, InFlight] | None = None  # with which it will
+        self._errands = errands.Errands(self._work)
+        self._relaying = False  # whoever takes the turn has finished an attempt and can go on with another
+        self._following: errands.Errand | None = None  # with which it will
         self._timers = timers.Timers()
         self._unflushed = False
         self._flush_at = 0.0
@@ -73,7 +74,7 @@ class Driver:
         """
         async with self.between_turns:
             self._stopped = True
-            work = tuple(self._tasks) if self._loop is None else (self._loop, *self._tasks)
+            work = tuple(self._errands.tasks) if self._loop is None else (self._loop, *self._errands.tasks)
             for task in work:
                 task.cancel()
         if self._flushing is not None:
@@ -271,7 +272,8 @@ class Driver:
                     key = (fact.node, fact.visit, fact.item or 0)
                     flight = run.in_flight.get(key)
                     if flight is not None and flight.attempt == fact.attempt:
-                        actor.work[key] = self._begin(actor, flight)
+                        actor.work[key] = errand = errands.Errand(actor, flight)
+                        self._begin(errand)
                 case events.AttemptCancelled():
                     stopped = actor.work.pop((fact.node, fact.visit, fact.item or 0), None)
                     if stopped is not None:
@@ -301,62 +303,78 @@ class Driver:
 
     # -- work ---------------------------------------------------------------------------------------------------------
 
-    def _begin(self, actor: actors.Actor, flight: InFlight) -> asyncio.Task[None]:
-        """Start an attempt: in a task of its own, or in the one that has just finished another and takes this turn."""
+    def _begin(self, errand: errands.Errand) -> None:
+        """See to it that the attempt is performed: by the task that takes this turn, or by another."""
         self._at_work += 1
-        if self._relay is None or self._following is not None:
-            task = asyncio.create_task(self._work(actor, flight))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
-            return task
-        self._following = (actor, flight)
-        return self._relay
+        if self._relaying and self._following is None:
+            self._following = errand
+        else:
+            self._errands.add(errand)
 
-    async def _work(self, actor: actors.Actor, flight: InFlight) -> None:
-        """Perform an attempt and report it; then the one that follows from it, and so on.
+    async def _work(self) -> None:
+        """Perform attempts and report them, as long as there are any.
 
-        When nothing else is under way the report is made durable here and now, which saves a trip through the loop;
-        otherwise the loop gathers it with the reports of others into one append.
+        When nothing else is under way a report is made durable here and now, which saves a trip through the loop, and
+        the attempt that follows from it is performed next; otherwise the loop gathers it with the reports of others
+        into one append. Context variables that a handler has set are not for others to see: the task ends with it.
         """
-        rest_at = 0.0
         task = cast("asyncio.Task[None]", asyncio.current_task())
-        while True:
-            try:
-                if rest_at and time.monotonic() >= rest_at:  # work that never waits must not keep others waiting
-                    await asyncio.sleep(0)
-                    rest_at = time.monotonic() + RELAY_SECONDS
-                letter = await reporting.perform(self._store, self._performer, actor, flight, self.now)
-            except errors.StoreError as error:  # what it came to cannot be kept: to the log it was cut
-                async with self.between_turns:
-                    await self._drop(actor, error)
+        context = contextvars.copy_context()
+        rest_at = time.monotonic() + RELAY_SECONDS
+        errand = self._errands.take()
+        while errand is not None:
+            letter = await self._perform(errand, task)
+            spoiled = contextvars.copy_context() != context
+            if letter is None or spoiled or self._at_work or self._stopped or self.between_turns.taken:
+                if letter is not None:
+                    self.send(errand.actor, letter)
+                errand = None
+            else:
+                self._deliver(errand.actor, letter)
+                errand = await self._take_turn()
+            if spoiled:
+                self._errands.call()
                 return
-            except Exception as error:  # a defect of ours must not leave callers waiting for ever
-                self._give_up(error)
-                raise
-            finally:
-                self._at_work -= 1
-            actor.work.pop((flight.node, flight.visit, flight.slot), None)
-            if self._at_work or self._stopped or self.between_turns.taken:
-                self.send(actor, letter)
-                return
-            self._deliver(actor, letter)
-            following = await self._take_turn(task)
-            if following is None:
-                return
-            actor, flight = following
-            rest_at = rest_at or time.monotonic() + RELAY_SECONDS
+            if time.monotonic() >= rest_at:  # work that never waits must not keep others waiting
+                if errand is not None:
+                    self._errands.add(errand)
+                    return
+                await asyncio.sleep(0)
+                rest_at = time.monotonic() + RELAY_SECONDS
+            errand = errand or self._errands.take()
 
-    async def _take_turn(self, task: asyncio.Task[None]) -> tuple[actors.Actor, InFlight] | None:
+    async def _perform(self, errand: errands.Errand, task: asyncio.Task[None]) -> actors.Letter | None:
+        """The report of an attempt; None when there is none to be sent, as it was stopped or cannot be kept."""
+        actor, flight = errand.actor, errand.flight
+        if errand.over:
+            self._at_work -= 1
+            return None
+        errand.task = task
+        try:
+            return await reporting.perform(self._store, self._performer, actor, flight, self.now)
+        except errors.StoreError as error:  # what it came to cannot be kept: to the log it was cut
+            async with self.between_turns:
+                await self._drop(actor, error)
+            return None
+        except Exception as error:  # a defect of ours must not leave callers waiting for ever
+            self._give_up(error)
+            raise
+        finally:
+            self._at_work -= 1
+            errand.end()
+            actor.work.pop((flight.node, flight.visit, flight.slot), None)
+
+    async def _take_turn(self) -> errands.Errand | None:
         """Take the turn, which is free, in a working task; it goes on with the first attempt that the turn starts."""
         self.between_turns.take()
-        self._relay, self._following = task, None
+        self._relaying, self._following = True, None
         try:
             await self._turn()
         except Exception as error:
             self._give_up(error)
             raise
         finally:
-            self._relay = None
+            self._relaying = False
             self.between_turns.give()
         return self._following
 

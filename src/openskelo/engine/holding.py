@@ -103,13 +103,13 @@ class Holding:
             if work is None:
                 continue
             if actor.run.workflow.nodes[flight.node].effect == "once":
-                await asyncio.wait([work])
+                await work.wait()
                 continue
             name = wiring.idempotency_key(actor.run.id, flight.node, flight.visit, flight.slot)
             if (left := self._performer.left(name)) is not None:
                 actor.left[key] = left
             work.cancel()
-            await asyncio.gather(work, return_exceptions=True)
+            await work.wait()
             actor.work.pop(key, None)
             report = commands.ReportInterrupted(
                 at=self._driver.now(),
