@@ -115,12 +115,13 @@ def test_a_changed_database_is_found(tmp_path: Path) -> None:
 CHANGES: dict[str, tuple[Callable[[bytes], bytes], list[str]]] = {
     "changed": (lambda data: data.replace(b"about bees", b"about wasp"), ["FILE_DIFFERS"]),
     "longer": (lambda data: data + b"{}\n", ["FILE_DIFFERS"]),
-    "behind": (lambda data: data[:-100], []),
+    "behind": (lambda data: data[:-100], ["FILE_DIFFERS"]),
+    "empty": (lambda data: b"", ["FILE_DIFFERS"]),
 }
 
 
 @pytest.mark.parametrize("name", CHANGES)
-def test_the_events_file_must_be_the_beginning_of_the_log(tmp_path: Path, name: str) -> None:
+def test_the_events_file_must_be_the_log(tmp_path: Path, name: str) -> None:
     change, expected = CHANGES[name]
 
     async def proof(engine: openskelo.Engine, run_id: str, data_dir: Path) -> None:
@@ -130,6 +131,35 @@ def test_the_events_file_must_be_the_beginning_of_the_log(tmp_path: Path, name: 
         assert codes(await verify.verify_run(engine.store, run_id, data_dir=data_dir)) == expected
 
     play(tmp_path, proof)
+
+
+def test_the_events_file_of_an_ended_run_must_be_there(tmp_path: Path) -> None:
+    async def proof(engine: openskelo.Engine, run_id: str, data_dir: Path) -> None:
+        await engine.store.flush()
+        (data_dir / "runs" / run_id / "events.jsonl").unlink()
+        (problem,) = (await verify.verify_run(engine.store, run_id, data_dir=data_dir)).problems
+        assert (problem.code, problem.message) == (
+            "FILE_DIFFERS",
+            f"events.jsonl is missing or empty: `skelo events {run_id} --json` prints all of it",
+        )
+
+    play(tmp_path, proof)
+
+
+def test_the_events_file_of_a_run_that_goes_on_may_lag(tmp_path: Path) -> None:
+    flow = stage.workflow({"id": "ask", "mode": "approval", "approval": {"prompt": "Go on?"}})
+
+    async def story() -> None:
+        async with stage.engine(tmp_path) as engine:
+            run_id = await engine.start(flow)
+            await engine.wait(run_id)
+            await engine.store.flush()
+            path = tmp_path / ".skelo" / "runs" / run_id / "events.jsonl"
+            path.write_bytes(path.read_bytes()[:-100])
+            found = await verify.verify_run(engine.store, run_id, data_dir=tmp_path / ".skelo")
+            assert (found.problems, found.ended) == ((), False)
+
+    stage.play(story)
 
 
 @pytest.mark.parametrize(("content", "code"), [(b"other", "BLOB_MISMATCH"), (None, "BLOB_MISSING")])

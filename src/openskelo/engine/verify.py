@@ -99,13 +99,16 @@ async def _check_listing(store: log.Log, verifier: chain.Verifier, run_id: str) 
 
 
 async def _check_mirror(store: log.Log, verifier: chain.Verifier, run_id: str, path: Path) -> None:
-    """The run's file may lag behind the log, but must be its beginning, byte for byte."""
+    """The run's file must be the log, byte for byte; its end may lag behind while the run goes on or is driven."""
     await store.flush()
-    offset = 0
+    # Asked before the file is read: whoever drives the run writes the rest of it before it lets go.
+    settled = verifier.result().ended and not await store.driver_alive(run_id)
+    offset, whole = 0, 0
     try:
         with path.open("rb") as file:
             async for lines in store.read(run_id):
                 expected = b"".join(line + b"\n" for line in lines)
+                whole += len(expected)
                 found = file.read(len(expected))
                 if not expected.startswith(found):
                     at = offset + sealed.first_difference(expected, found)
@@ -119,9 +122,15 @@ async def _check_mirror(store: log.Log, verifier: chain.Verifier, run_id: str, p
                     sealed.Fault("FILE_DIFFERS", f"events.jsonl goes on after the log, from byte {offset}")
                 )
     except FileNotFoundError:
-        return
+        whole = 1  # or more: there is none of it
     except OSError as error:
         verifier.report_whole(sealed.Fault("FILE_UNREADABLE", f"events.jsonl cannot be read: {error.strerror}"))
+        return
+    if offset < whole and settled:
+        cut = (
+            f"events.jsonl ends at byte {offset}, before the log does" if offset else "events.jsonl is missing or empty"
+        )
+        verifier.report_whole(sealed.Fault("FILE_DIFFERS", f"{cut}: `skelo events {run_id} --json` prints all of it"))
 
 
 def _signature(path: Path) -> tuple[JsonObject | None, sealed.Fault | None]:
