@@ -114,6 +114,22 @@ def test_a_used_workflow_becomes_entry_insides_and_exit(tmp_path: Path) -> None:
     assert workflow.inputs == (Port(name="topic", schema=TEXT),)
 
 
+def test_a_used_workflow_can_be_switched_by_a_value_that_it_does_not_take(tmp_path: Path) -> None:
+    outer = (
+        "inputs: {go: boolean, text: string}\n"
+        "blocks: [{id: sub, uses: ./inner.yaml, when: inputs.go && inputs.text != '',\n"
+        "  inputs: {go: {from: inputs.go}, text: {from: inputs.text}}}]\n"
+    )
+    workflow, found = load.check(_write(tmp_path, outer=outer, inner=INNER))
+    assert found == ()
+    assert workflow is not None
+    entry = workflow.nodes["sub/inputs"]
+    assert [port.name for port in entry.inputs] == ["text", "go"]
+    assert entry.bindings == {"text": Binding(port="text"), "go": Binding(port="go")}
+    assert workflow.nodes["sub/shout"].bindings == {"text": Binding(node="sub/inputs", port="text")}
+    assert [port.name for port in workflow.inputs] == ["go", "text"]
+
+
 def test_a_way_back_to_a_used_workflow_tells_its_first_blocks_however_deep(tmp_path: Path) -> None:
     deep = (
         "inputs: {t: string}\nblocks: [{id: a, inputs: {t: {from: inputs.t}}, outputs: {x: string}}, "
@@ -178,6 +194,11 @@ def test_a_problem_inside_is_reported_in_its_own_file(tmp_path: Path) -> None:
         ("TYPE_MISMATCH", "blocks: [{id: a, uses: ./inner.yaml, inputs: {text: ‸integer}}]\n"),
         ("UNKNOWN_PORT", "blocks: [{id: a, uses: ./inner.yaml, outputs: {‸quiet: string}}]\n"),
         ("UNKNOWN_PORT", "blocks: [{id: a, uses: ./inner.yaml, when: inputs.‸txt == ''}]\n"),
+        (
+            "UNKNOWN_PORT",
+            "blocks: [{id: a, uses: ./inner.yaml, when: \"'inputs.go' == 'x'\", inputs: {‸go: string}}]\n",
+        ),
+        ("EXPR_TYPE", "blocks: [{id: a, uses: ./inner.yaml, when: ‸inputs.go, inputs: {go: string}}]\n"),
         (
             "BOUNCE_OVER_ONCE",
             "blocks: [{id: a, uses: ./pay.yaml}, {id: b, after: [a], outputs: {t: string}, "

@@ -1,7 +1,7 @@
 """Sub-workflows: a block with `uses` becomes an entry, the other file's nodes under its id, and an exit.
 
-`sub/inputs` takes what the block takes and carries its `when` and the gates before; `sub/…` are the inner nodes;
-`sub` itself gives the inner outputs and carries the gates after.
+`sub/inputs` takes what the block takes, and what only its `when` reads, and carries that and the gates before; `sub/…`
+are the inner nodes; `sub` itself gives the inner outputs and carries the gates after.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import replace
 from openskelo.frozen import frozen
 from openskelo.kernel import definition
 from openskelo.values import schema
-from openskelo.workflows import block, gates, ports, routes, suggest
+from openskelo.workflows import block, gates, ports, routes, scope, suggest
 
 PASS = "builtin:pass"  # noqa: S105 - a handler's name
 
@@ -53,11 +53,15 @@ def _ports(
 ) -> tuple[definition.Port, ...]:
     known = ports.by_name(inner)
     section = draft.at(side)
+    condition = None if side == "outputs" else draft.at("when")
+    read = scope.inputs_read(str(condition.value)) if condition is not None else frozenset[str]()
     kept: dict[str, definition.Port] = {}
     for port in declared:
         spot = draft.place.at(side, None if section is None else section.value).at(port.name, None)
         match = known.get(port.name)
-        if match is None:
+        if match is None and port.name in read:
+            kept[port.name] = port
+        elif match is None:
             hint = suggest.near(port.name, known, otherwise=f"its {side}: {', '.join(known) or 'none'}")
             spot.key_problem("UNKNOWN_PORT", f"the used workflow has no {side[:-1]} {port.name!r}", hint=hint)
         elif port.name in draft.untyped:
@@ -70,7 +74,8 @@ def _ports(
             kept[port.name] = _own_default(match, port) if side == "inputs" else match
     if side == "outputs" and declared:
         return tuple(kept.values())
-    return tuple(kept.get(port.name, port) for port in inner)
+    own = (port for name, port in kept.items() if name not in known)
+    return (*(kept.get(port.name, port) for port in inner), *own)
 
 
 def _own_default(match: definition.Port, port: definition.Port) -> definition.Port:

@@ -73,6 +73,11 @@ def check_expression(found: cursor.Cursor, variables: Variables, *, wants: str |
     return _RESULTS.get(compiled.returns, {})
 
 
+def inputs_read(text: str) -> frozenset[str]:
+    """The names of the inputs that an expression reads as `inputs.NAME`."""
+    return frozenset(match["name"] for match in _REFERENCE.finditer(text) if match["side"] == "inputs")
+
+
 def check_template(found: cursor.Cursor, variables: Variables) -> str:
     """Compile a text with `{{ CEL }}` in it; gives the text."""
     text = found.text()
