@@ -6,24 +6,24 @@ import shutil
 import sys
 
 from openskelo.cli import describe, graph, ink, output, totals
+from openskelo.engine import outlook
 from openskelo.kernel import definition
-from openskelo.kernel.json import Json
 from openskelo.workflows import outline
 
 
-def show(workflow: definition.Workflow, on: totals.Basis, *, as_json: bool) -> None:
+def show(workflow: definition.Workflow, on: outlook.Basis, *, as_json: bool) -> None:
     """Print the workflow for a person, or as one document."""
-    if workflow.plan is not None:
+    if as_json:
+        output.document(outlook.document(workflow, on))
+    elif workflow.plan is not None:
         from openskelo.cli import plan_explaining  # noqa: PLC0415 - only plans need it
 
-        plan_explaining.show(workflow, workflow.plan, on, as_json=as_json)
-    elif as_json:
-        output.document(_document(workflow, on))
+        plan_explaining.show(workflow, workflow.plan, on)
     else:
         _print(workflow, on)
 
 
-def _print(workflow: definition.Workflow, on: totals.Basis) -> None:
+def _print(workflow: definition.Workflow, on: outlook.Basis) -> None:
     painter = ink.Ink(sys.stdout)
     columns = shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 1000
     output.say(
@@ -71,7 +71,3 @@ def bounds(workflow: definition.Workflow) -> list[str]:
 
 def _usd(nano: int | None) -> str | None:
     return None if nano is None else f"{nano / 1e9:.4g} USD"
-
-
-def _document(workflow: definition.Workflow, on: totals.Basis) -> dict[str, Json]:
-    return {**outline.document(workflow), **totals.document(workflow, on)}

@@ -7,19 +7,16 @@ import sys
 from collections.abc import Iterator, Mapping
 
 from openskelo.cli import describe, explaining, ink, members, output, totals
+from openskelo.engine import outlook
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json
-from openskelo.workflows import outline
 from openskelo.workflows.plan import flow
 
 _MARKS: Mapping[definition.Op, str] = {"branch": "◆", "emit": "■", "ask_human": "?", "retry": "↻"}
 
 
-def show(workflow: definition.Workflow, plan: definition.Plan, on: totals.Basis, *, as_json: bool) -> None:
-    """Print the plan for a person, or as one document."""
-    if as_json:
-        output.document(_document(workflow, plan, on))
-        return
+def show(workflow: definition.Workflow, plan: definition.Plan, on: outlook.Basis) -> None:
+    """Print the plan for a person."""
     painter = ink.Ink(sys.stdout)
     columns = shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 1000
     title = painter.paint(ink.one_line(workflow.name), "bold")
@@ -117,54 +114,6 @@ def _loops(workflow: definition.Workflow) -> list[str]:
         within = ", ".join(bounds) or f"within {workflow.limits.max_steps} steps of the budget"
         found.append(f"{' → '.join(keys)}: {within}")
     return found
-
-
-def edges(workflow: definition.Workflow) -> Iterator[dict[str, Json]]:
-    """Every way from step to step, and when it is taken."""
-    for key, node in workflow.nodes.items():
-        step = node.step
-        if step is None:
-            continue
-        ways = {"next": step.next, "then": step.then, "else": step.otherwise}
-        for when, target in {**ways, "denied": step.on_denied, "tries": step.target}.items():
-            if target is not None:
-                yield {"from": key, "to": target, "when": when}
-
-
-def _document(workflow: definition.Workflow, plan: definition.Plan, on: totals.Basis) -> dict[str, Json]:
-    ways = flow.of(workflow)
-    return {
-        "name": workflow.name,
-        "description": workflow.description,
-        "hash": workflow.hash,
-        "kind": "plan",
-        "mode": plan.mode,
-        "inputs": [outline.port(port) for port in workflow.inputs],
-        "contexts": list(plan.contexts),
-        "variables": plan.variables,
-        "outputs": plan.outputs,
-        "steps": [_step(node, node.step) for node in workflow.nodes.values() if node.step is not None],
-        "edges": list(edges(workflow)),
-        "loops": [list(group) for group in flow.components(ways) if flow.is_loop(ways, group)],
-        **totals.document(workflow, on),
-    }
-
-
-def _step(node: definition.Node, step: definition.Step) -> dict[str, Json]:
-    return {
-        "id": node.key,
-        "op": step.op,
-        "mode": node.mode,
-        "badge": ink.BADGES[node.mode],
-        "args": step.args,
-        "saveAs": step.save_as,
-        "experts": members.objects_at(members.object_at(node.config, "pinned"), "experts"),
-        "effect": node.effect,
-        "ending": step.ending,
-        "maxVisits": step.max_visits,
-        "maxAttempts": node.retry.max_attempts,
-        "timeoutMs": node.timeout_ms,
-    }
 
 
 def _compact(value: Json) -> str:

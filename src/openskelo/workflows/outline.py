@@ -108,7 +108,7 @@ def block(node: definition.Node, layer: int) -> dict[str, Json]:
         "after": list(node.after),
         "jumps": list[Json](jumps(node)),
         "handler": node.handler,
-        "experts": _experts(node),
+        "experts": experts(node),
         "inputs": [port(one) for one in node.inputs],
         "outputs": [port(one) for one in node.outputs],
         "gates": [
@@ -142,7 +142,8 @@ def port(one: definition.Port) -> dict[str, Json]:
     return found
 
 
-def _experts(node: definition.Node) -> list[Json]:
+def experts(node: definition.Node) -> list[Json]:
+    """Whom an ai node asks, first to last."""
     pinned = node.config.get("pinned")
     found = pinned.get("experts") if isinstance(pinned, Mapping) else None
     return [one for one in cast("Sequence[Json]", found or ()) if isinstance(one, Mapping)]

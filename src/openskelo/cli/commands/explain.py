@@ -6,7 +6,9 @@ import argparse
 import asyncio
 
 from openskelo import errors
-from openskelo.cli import exits, explaining, past, place, totals
+from openskelo.cli import exits, explaining, place
+from openskelo.engine import outlook, past
+from openskelo.executors import task
 from openskelo.workflows import load
 
 
@@ -21,7 +23,12 @@ def run(args: argparse.Namespace) -> int:
     path = place.workflow_file(args.file)
     where = place.of_args(args, path)
     workflow = load.load(path, root=where.root)
-    before = asyncio.run(past.read(where, workflow.name)) if place.has_runs(where) else None
-    on = totals.basis(workflow, where, before, items=args.items)
+    before = asyncio.run(_past(where, workflow.name)) if place.has_runs(where) else None
+    on = outlook.basis(workflow, where, before, items=args.items)
     explaining.show(workflow, on, as_json=args.json)
     return exits.COMPLETED
+
+
+async def _past(where: task.Project, name: str) -> past.Past | None:
+    async with place.reading(where) as log:
+        return await past.read(log, name)

@@ -23,9 +23,8 @@ from openskelo.cli import (
     problems,
     runref,
     terminal,
-    totals,
 )
-from openskelo.engine import local
+from openskelo.engine import local, outlook
 from openskelo.executors import task
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
@@ -86,7 +85,7 @@ async def _plan(args: argparse.Namespace, where: task.Project, goal: str | None,
     if not args.json:
         for warning in drafted.problems:
             problems.line(warning)
-        explaining.show(drafted.workflow, totals.basis(drafted.workflow, where, None, items=10), as_json=False)
+        explaining.show(drafted.workflow, outlook.basis(drafted.workflow, where, None, items=10), as_json=False)
     output.note(f"{path}: written; how it came about: skelo show {run_id}")
     try:
         wanted = args.approve or await _is_wanted(args)

@@ -90,10 +90,11 @@ async def _ask_missing(workflow: definition.Workflow, given: dict[str, Json]) ->
 
 
 def _dry(args: argparse.Namespace, where: task.Project, workflow: definition.Workflow, given: dict[str, Json]) -> int:
-    from openskelo.cli import explaining, totals  # noqa: PLC0415 - for a dry run only
+    from openskelo.cli import explaining  # noqa: PLC0415 - for a dry run only
+    from openskelo.engine import outlook  # noqa: PLC0415 - for a dry run only
 
     door.run_inputs(workflow, given, where)
-    explaining.show(workflow, totals.basis(workflow, where, None, items=10), as_json=args.json)
+    explaining.show(workflow, outlook.basis(workflow, where, None, items=10), as_json=args.json)
     if not args.json:
         output.say()
         output.say("dry run: the workflow and its inputs are valid, nothing was started")

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import cast
 
 import orjson
 
-from openskelo.cli import members, place
-from openskelo.executors import task
 from openskelo.frozen import frozen
-from openskelo.kernel.json import JsonObject
-from openskelo.stores import log as stores_log
+from openskelo.kernel.json import Json, JsonObject
+from openskelo.stores import log
 from openskelo.workflows import estimate
 
 #: So many finished runs are looked at, among so many newest of all.
@@ -30,6 +29,19 @@ class Past:
     cost_usd: float
     seconds: float
     attempts: Mapping[str, estimate.Quantity] = field(default_factory=dict[str, estimate.Quantity])
+
+    def document(self) -> dict[str, Json]:
+        """The past as JSON."""
+        return {
+            "runs": self.runs,
+            "succeeded": self.succeeded,
+            "average": {
+                "steps": self.steps,
+                "tokens": self.tokens,
+                "costUsd": self.cost_usd,
+                "durationSec": self.seconds,
+            },
+        }
 
 
 @dataclass(slots=True)
@@ -50,15 +62,14 @@ class _Spent:
         self.wall_ms += wall_ms
 
 
-async def read(where: task.Project, name: str) -> Past | None:
+async def read(store: log.Log, name: str) -> Past | None:
     """The newest finished runs of a workflow's name; None when there are none, or all of them were pruned."""
     runs, attempts = _Spent(), dict[str, _Spent]()
     succeeded = 0
-    async with place.reading(where) as log:
-        rows = [row for row in await log.rows(limit=_ROWS) if row.name == name and row.ending is not None][:_RUNS]
-        for row in rows:
-            if await _add(log, row.run_id, runs, attempts):
-                succeeded += row.ending == "ok"
+    rows = [row for row in await store.rows(limit=_ROWS) if row.name == name and row.ending is not None][:_RUNS]
+    for row in rows:
+        if await _add(store, row.run_id, runs, attempts):
+            succeeded += row.ending == "ok"
     if not runs.count:
         return None
     return Past(
@@ -72,15 +83,15 @@ async def read(where: task.Project, name: str) -> Past | None:
     )
 
 
-async def _add(log: stores_log.Log, run_id: str, runs: _Spent, attempts: dict[str, _Spent]) -> bool:
+async def _add(store: log.Log, run_id: str, runs: _Spent, attempts: dict[str, _Spent]) -> bool:
     """Add a run, whose last event holds what it took; False when that was pruned."""
     last = b"{}"
-    async for lines in log.read(run_id):
+    async for lines in store.read(run_id):
         for line in lines:
             if b'"receipt":' in line:
-                _add_attempt(members.object_at(orjson.loads(line), "data"), attempts)
+                _add_attempt(_object(orjson.loads(line), "data"), attempts)
         last = lines[-1]
-    spent = members.object_at(members.object_at(orjson.loads(last), "data"), "spent")
+    spent = _object(_object(orjson.loads(last), "data"), "spent")
     if not spent:
         return False
     runs.add(*(_number(spent, key) for key in ("steps", "tokens", "costNanousd", "wallMs")))
@@ -88,13 +99,13 @@ async def _add(log: stores_log.Log, run_id: str, runs: _Spent, attempts: dict[st
 
 
 def _add_attempt(data: JsonObject, attempts: dict[str, _Spent]) -> None:
-    receipt = members.object_at(data, "receipt")
+    receipt = _object(data, "receipt")
     if receipt.get("op") in ("approval", "ask_human") or receipt.get("status") not in ("succeeded", "failed"):
         return
-    metrics = members.object_at(receipt, "metrics")
+    metrics = _object(receipt, "metrics")
     tokens = _number(metrics, "tokens_in") + _number(metrics, "tokens_out")
-    nano = _number(members.object_at(data, "spent"), "costNanousd")
-    one = attempts.setdefault(members.text_at(receipt, "step_id"), _Spent())
+    nano = _number(_object(data, "spent"), "costNanousd")
+    one = attempts.setdefault(cast("str", receipt["step_id"]), _Spent())
     one.add(1, tokens, nano, _number(metrics, "wall_ms"))
 
 
@@ -104,6 +115,11 @@ def _average(spent: _Spent) -> estimate.Quantity:
         cost_usd=spent.nano / spent.count / 1e9,
         duration_sec=spent.wall_ms / spent.count / 1e3,
     )
+
+
+def _object(found: JsonObject, key: str) -> JsonObject:
+    """An object of the log; empty where it was pruned."""
+    return cast("JsonObject", found.get(key) or {})
 
 
 def _number(found: JsonObject, key: str) -> float:
