@@ -87,7 +87,6 @@ def test_blocks_as_a_plan_give_the_same(skelo: Skelo) -> None:
         ("no", "then: done, else: end", "then: even, else: end"),
         ("end", 'result_ref: "var:said", audit_refs: ["var:v", "var:size"]', "status: escalated"),
         ("look", "args: {path: note.txt}}", "args: {path: note.txt}, on_denied: done}"),
-        ("no", 'expr: "var.even.ok"', "expr: \"var.size == 'x'\""),
     ],
 )
 def test_what_blocks_cannot_say_is_a_problem_that_names_the_step(

@@ -87,6 +87,23 @@ steps:
     assert converting.refused(tmp_path, text) == ["say: var:input and its own would be one port, 'input'"]
 
 
+def test_what_a_branch_found_stays_though_what_it_looked_at_changes(tmp_path: Path) -> None:
+    text = """\
+plan_id: p
+variables: {v: {ok: true}}
+steps:
+  - {id: first, op: branch, args: {cond: {ok: "var:v.ok"}, then: change, else: wrong}}
+  - {id: change, op: transform, args: {expr: "{'ok': false}"}, save_as: v}
+  - {id: second, op: branch, args: {cond: {expr: "!var.v.ok"}, then: right, else: wrong}}
+  - {id: right, op: emit, args: {result_ref: "var:v"}}
+  - {id: wrong, op: emit, args: {status: failed}}
+"""
+    pair = converting.converted(tmp_path, text)
+    found = [pair.ends(converting.Played(), other=other) for other in (False, True)]
+    assert [(one["ending"], one["outputs"]) for one in found] == [("ok", {"result": {"ok": False}, "audit": []})] * 2
+    assert found[1]["nodes"]["first"]["outputs"] == {"value": True}
+
+
 def test_ids_that_a_step_has_already_are_left_to_it(tmp_path: Path) -> None:
     text = """\
 plan_id: p

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import TypeAlias
 
 from openskelo.kernel import definition
 from openskelo.values import plan_expression, refs
 from openskelo.workflows.plan import convert, flow
 
-#: A condition (`ref var:v1.ok` or `expr …`), and what it has to come to.
+#: A condition (`ref var:v1.ok` or `expr …`, or `kept s4` for what that branch has come to), and what it has to be.
 Literal: TypeAlias = tuple[str, bool]
 #: Conditions that have to hold together.
 Term: TypeAlias = frozenset[Literal]
@@ -17,12 +17,15 @@ Term: TypeAlias = frozenset[Literal]
 _MOST = 64
 
 
-def of(ways: flow.Flow, order: Sequence[str]) -> dict[str, frozenset[Term]]:
-    """The alternatives for each step of `order`, in which no way leads back; the empty term always holds."""
+def of(ways: flow.Flow, order: Sequence[str], kept: Set[str]) -> dict[str, frozenset[Term]]:
+    """The alternatives for each step of `order`, in which no way leads back; the empty term always holds.
+
+    The branches in `kept` look at what may change later: they are asked for what they have come to.
+    """
     found: dict[str, frozenset[Term]] = dict.fromkeys(order, frozenset())
     found[ways.entry] = frozenset({frozenset()})
     for key in order:
-        for target, literal in _exits(ways, key):
+        for target, literal in _exits(ways, key, keep=key in kept):
             if target in found:
                 more = {term | {literal} if literal else term for term in found[key]}
                 found[target] = _simple(found[target] | more)
@@ -31,19 +34,21 @@ def of(ways: flow.Flow, order: Sequence[str]) -> dict[str, frozenset[Term]]:
     return found
 
 
-def _exits(ways: flow.Flow, key: str) -> list[tuple[str, Literal | None]]:
+def _exits(ways: flow.Flow, key: str, *, keep: bool) -> list[tuple[str, Literal | None]]:
     step = ways.steps[key]
     if step.op != "branch":
         return [(target, None) for target in ways.exits(key)]
-    text, constant = _condition(key, step)
+    text, constant = condition(key, step)
     if constant is not None:
         target = step.then if constant else step.otherwise
         return [] if target is None else [(target, None)]
+    text = f"kept {key}" if keep else text
     exits = ((step.then, True), (step.otherwise, False))
     return [(target, (text, holds)) for target, holds in exits if target is not None]
 
 
-def _condition(key: str, step: definition.Step) -> tuple[str, bool | None]:
+def condition(key: str, step: definition.Step) -> tuple[str, bool | None]:
+    """The condition of a branch, and what it always is where it is no question."""
     cond = step.args.get("cond")
     value = None if not isinstance(cond, Mapping) else next(iter(cond.values()))
     if isinstance(value, bool):

@@ -65,7 +65,8 @@ class _Writer:
         entered = self._ways.reachable()
         self.order = [key for key in workflow.nodes if key in entered]
         self._place = {key: index for index, key in enumerate(workflow.nodes)}
-        self._conditions = conditions.of(self._ways, self.order)
+        self._kept = frozenset(key for key in self.order if self._changes(key))
+        self._conditions = conditions.of(self._ways, self.order, self._kept)
         self._previous: str | None = None
         self._names: dict[str, str] = {}
         self._roots: dict[str, str] = {}
@@ -122,7 +123,7 @@ class _Writer:
         """The blocks that a step becomes; convert.Stuck when it cannot."""
         step, node = self._ways.steps[key], self._workflow.nodes[key]
         self._check(key, step)
-        if step.op == "branch":
+        if step.op == "branch" and key not in self._kept:
             return []
         ports = _Ports()
         done = self._block(key, node, step, ports)
@@ -138,11 +139,16 @@ class _Writer:
             raise convert.Stuck(key, f"it jumps back to {back[0]!r}, and blocks do not")
         if step.on_denied is not None:
             raise convert.Stuck(key, "blocks have no way for what is denied")
+
+    def _changes(self, key: str) -> bool:
+        """Whether what a branch looks at may change later: its own finding is kept then."""
+        step = self._ways.steps[key]
         for name in conditions.reads(step) if step.op == "branch" else ():
             writers = [one for one in self.order if name in self._written(one)]
             later = [one for one in writers if self._place[one] > self._place[key]]
             if later and (len(writers) > 1 or name in self._plan.variables):
-                raise convert.Stuck(key, f"var:{name} may change after this branch has looked at it")
+                return True
+        return False
 
     def _block(self, key: str, node: definition.Node, step: definition.Step, ports: _Ports) -> JsonObject:
         match step.op:
@@ -152,6 +158,9 @@ class _Writer:
                 return self._question(key, node, step, ports)
             case "emit":
                 return self._emit(key, step, ports)
+            case "branch":
+                text = self._holds(key, (conditions.condition(key, step)[0], True), ports)
+                return block_text.deterministic(key, {}, {VALUE: "boolean"}, _TRANSFORM, {"map": {VALUE: text}})
             case "retry":
                 return self._retry(key, node, step, ports)
             case "transform" if isinstance(text := step.args.get("expr"), str):
@@ -279,6 +288,11 @@ class _Writer:
         text, wanted = literal
         kind, _, rest = text.partition(" ")
         sign = "" if wanted else "!"
+        if kind == "kept":
+            port = f"{block_text.word(rest)}_held"
+            self._claim(key, port, f"the branch {rest}", ports)
+            ports.inputs[port] = {"from": f"{rest}.{VALUE}", "required": False}
+            return f"has(inputs.{port}) && {sign}inputs.{port}"
         if kind == "expr":
             names = plan_expression.compile(rest).names
             asked = [f"has(inputs.{self._read(key, root, ports, required=False)})" for root in _roots(key, names)]
@@ -305,8 +319,7 @@ class _Writer:
     def _read(self, key: str, root: str, ports: _Ports, *, required: bool = True) -> str:
         """The input port of the block `key` that has the value of `root`."""
         port = block_text.port(root)
-        if (other := self._roots.setdefault(port, root)) != root or port in ports.own:
-            raise convert.Stuck(key, f"{root} and {'its own' if other == root else other} would be one port, {port!r}")
+        self._claim(key, port, root, ports)
         if port in ports.inputs:
             return port
         source = f"inputs.{port}"
@@ -314,6 +327,11 @@ class _Writer:
             source = self._variable(key, root.removeprefix("var:"), ports)
         ports.inputs[port] = {"from": source} if required else {"from": source, "required": False}
         return port
+
+    def _claim(self, key: str, port: str, root: str, ports: _Ports) -> None:
+        """Make sure that a port stands for one thing."""
+        if (other := self._roots.setdefault(port, root)) != root or port in ports.own:
+            raise convert.Stuck(key, f"{root} and {'its own' if other == root else other} would be one port, {port!r}")
 
     def _variable(self, key: str, name: str, ports: _Ports) -> str:
         """Where the value of a variable comes from at a step: its only writer, or a block that takes the last one."""
