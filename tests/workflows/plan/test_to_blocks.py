@@ -104,6 +104,25 @@ steps:
     assert found[1]["nodes"]["first"]["outputs"] == {"value": True}
 
 
+def test_what_no_step_before_an_emit_sets_is_null(tmp_path: Path) -> None:
+    text = """\
+plan_id: p
+inputs: {ok: true}
+steps:
+  - {id: b, op: branch, args: {cond: {ok: "input:ok"}, then: early, else: set}}
+  - {id: early, op: emit, args: {result_ref: "var:x", audit_refs: ["input:ok", "var:x.y"]}}
+  - {id: set, op: transform, args: {expr: "{'y': 1}"}, save_as: x}
+  - {id: late, op: emit, args: {result_ref: "var:x", audit_refs: ["input:ok", "var:x.y"]}}
+"""
+    pair = converting.converted(tmp_path, text)
+    for ok, outputs in (
+        (True, {"result": None, "audit": [True, None]}),
+        (False, {"result": {"y": 1}, "audit": [False, 1]}),
+    ):
+        assert pair.ends(converting.Played(inputs={"ok": ok}))["outputs"] == outputs
+        assert pair.ends(converting.Played(inputs={"input_ok": ok}), other=True)["outputs"] == outputs
+
+
 def test_ids_that_a_step_has_already_are_left_to_it(tmp_path: Path) -> None:
     text = """\
 plan_id: p

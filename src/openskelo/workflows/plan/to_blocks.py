@@ -272,9 +272,19 @@ class _Writer:
         if step.ending not in ("ok", *_ENDINGS):
             raise convert.Stuck(key, f"blocks cannot end a run as {step.ending}")
         args = {name: value for name, value in step.args.items() if name != "status"}
-        named = {ref.root: self._read(key, ref.root, ports, required=False) for _, ref in refs.find("emit", args)}
+        found = [ref for _, ref in refs.find("emit", args) if self._may_be_set(key, ref)]
+        named = {ref.root: self._read(key, ref.root, ports, required=False) for ref in found}
         config: JsonObject = {"op": "emit", "args": args, "refs": named}
         return {**block_text.deterministic(key, {}, {VALUE: "object"}, _STEP, config), "effect": "pure"}
+
+    def _may_be_set(self, key: str, ref: refs.Ref) -> bool:
+        """Whether a step before `key` may have set what a ref reads; what none has is null in an emit."""
+        earlier = (one for one in self.order if self._place[one] < self._place[key])
+        return (
+            ref.kind != "var"
+            or ref.name in self._plan.variables
+            or any(ref.name in self._written(one) for one in earlier)
+        )
 
     def _when(self, key: str, ports: _Ports) -> str | None:
         """The condition under which the plan would come here."""
