@@ -35,3 +35,35 @@ def test_any_arguments_are_answered(
     assert code in (0, 1, 2, 3)
     assert "INTERNAL" not in printed.out + printed.err
     assert printed.out + printed.err or code == 0
+
+
+_LONG = "x" * 300  # longer than a file system takes
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["validate", _LONG],
+        ["run", "flow.yaml", "--inputs", _LONG],
+        ["run", "flow.yaml", "--data-dir", _LONG],
+        ["test", "flow.yaml", "--script", _LONG],
+        ["convert", "flow.yaml", "--to", "plan", "--out", _LONG],
+        ["convert", "flow.yaml", "--to", "plan", "--out", "nowhere/plan.json"],
+        ["verify", f"{_LONG}.jsonl"],
+        ["export", "last", "-o", _LONG],
+        ["show", _LONG],
+        ["plan", "a goal", "--out", _LONG],
+    ],
+    ids=" ".join,
+)
+def test_a_name_that_no_file_system_takes_is_answered(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    transform = "{handler: builtin:transform, config: {map: {n: '1'}}}"
+    (tmp_path / "flow.yaml").write_text(
+        f"blocks: [{{id: a, mode: deterministic, outputs: {{n: integer}}, deterministic: {transform}}}]\n"
+    )
+    assert main.main(["run", "flow.yaml", "-q"]) == 0
+    assert main.main(words) == 2
+    assert "INTERNAL" not in capfd.readouterr().err

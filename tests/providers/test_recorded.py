@@ -67,6 +67,12 @@ def test_a_broken_recording_is_an_error(text: str, tmp_path: Path) -> None:
     assert (caught.value.code, caught.value.retryable) == ("RECORDING_INVALID", False)
 
 
+def test_a_folder_that_no_file_system_takes_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(errors.AttemptFailed) as caught:
+        ask(recorded.Recorded(tmp_path / ("x" * 300), scripted.Scripted([ANSWER])))
+    assert (caught.value.code, caught.value.retryable) == ("RECORDING_INVALID", False)
+
+
 def test_a_failure_is_not_recorded(tmp_path: Path) -> None:
     model = scripted.Scripted([errors.AttemptFailed("no", code="PROVIDER_UNAVAILABLE"), ANSWER])
     one = recorded.Recorded(tmp_path, model)

@@ -237,6 +237,12 @@ def test_a_provider_says_what_it_still_needs(tmp_path: Path) -> None:
     assert catalog.missing(absent, root=tmp_path, environment={}) == f"there is no model file {tmp_path / 'a.gguf'}"
     assert catalog.missing(kept, root=tmp_path, environment={}) == f"there is no folder {tmp_path / 'kept'}"
     assert catalog.missing(config.embedded().providers["local"], root=tmp_path, environment={}) is None
+    for long in (
+        config.ProviderConfig(name="l", kind="local", model_path="x" * 300),
+        config.ProviderConfig(name="r", kind="recorded", recordings="x" * 300),
+    ):
+        said = catalog.missing(long, root=tmp_path, environment={})
+        assert said == f"{tmp_path / ('x' * 300)} cannot be used: File name too long"
 
 
 def test_nothing_heavy_is_imported_before_it_is_used() -> None:

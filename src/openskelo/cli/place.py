@@ -38,19 +38,24 @@ def tested_by(path: Path) -> Path | None:
 def workflow_file(text: str) -> Path:
     """The path of a workflow file that a command was given; it must be there."""
     path = Path(text)
-    try:
-        is_folder, is_there = path.is_dir(), path.exists()
-    except (OSError, ValueError) as error:
-        raise errors.InvalidInput(f"{text!r} is no path: {error}", code="FILE_UNREADABLE") from error
-    if is_folder:
+    there = is_there(path)
+    if path.is_dir():
         raise errors.InvalidInput(
             f"{text} is a folder, not a workflow file",
             code="FILE_UNREADABLE",
             hint="name the .yaml or .json file in it",
         )
-    if not is_there:
+    if not there:
         raise errors.InvalidInput(f"there is no file {text}", code="FILE_NOT_FOUND")
     return path
+
+
+def is_there(path: Path) -> bool:
+    """Whether the path leads to something; InvalidInput for a name that the file system does not take."""
+    try:
+        return path.exists()
+    except (OSError, ValueError) as error:
+        raise errors.InvalidInput(f"{str(path)!r} is no path: {error}", code="FILE_UNREADABLE") from error
 
 
 def has_runs(project: task.Project) -> bool:

@@ -121,7 +121,11 @@ async def _write_lines(store: log.Log, run_id: str, file: BinaryIO, count: int) 
 
 
 def _refuse_existing(path: Path) -> None:
-    if path.exists():
+    try:
+        there = path.exists()
+    except OSError as error:  # a name that the file system does not take
+        raise errors.InvalidInput(f"{path} cannot be written: {error.strerror}", code="FILE_UNWRITABLE") from error
+    if there:
         raise errors.InvalidInput(f"{path} exists already", code="FILE_EXISTS", hint="name another file")
 
 

@@ -20,9 +20,9 @@ def verify_file(path: Path, *, public_key: str | None = None) -> chain.Verificat
     With a `public_key` (`ed25519:…` or PEM) the record must be signed by it.
     """
     public_key = None if public_key is None else signature.public_key(public_key)
-    if not path.is_file():
-        raise errors.InvalidInput(f"there is no file {path}", code="FILE_NOT_FOUND")
     try:
+        if not path.is_file():
+            raise errors.InvalidInput(f"there is no file {path}", code="FILE_NOT_FOUND")
         with path.open("rb") as file:
             first = file.readline()
             lines = itertools.chain([first] if first else [], file)

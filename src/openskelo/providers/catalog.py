@@ -32,6 +32,13 @@ def recordings(settings: config.ProviderConfig, root: Path) -> Path:
 
 def missing(settings: config.ProviderConfig, *, root: Path, environment: Mapping[str, str]) -> str | None:
     """What a provider needs before it can answer, for people; None when all is there. Nothing is imported or sent."""
+    try:
+        return _missing(settings, root, environment)
+    except OSError as error:  # a name that the file system does not take
+        return f"{error.filename} cannot be used: {error.strerror}"
+
+
+def _missing(settings: config.ProviderConfig, root: Path, environment: Mapping[str, str]) -> str | None:
     match settings.kind:
         case "local":
             return _missing_locally(settings, root)

@@ -25,7 +25,7 @@ class Recorded:
 
     async def complete(self, request: seam.Request, on_text: seam.OnText) -> seam.Answer:
         path = self._folder / f"{digest(request)}.json"
-        if path.exists():
+        if _is_there(path):
             answer = _read(path)
             on_text(answer.text)
             return answer
@@ -74,6 +74,13 @@ def _write(path: Path, request: seam.Request, answer: seam.Answer) -> None:
     finally:
         with contextlib.suppress(FileNotFoundError):
             draft.unlink()
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError as error:
+        raise _unreadable(path, str(error)) from error
 
 
 def _read(path: Path) -> seam.Answer:

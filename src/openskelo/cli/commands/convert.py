@@ -8,6 +8,7 @@ from pathlib import Path
 
 from openskelo import errors
 from openskelo.cli import exits, output, place
+from openskelo.kernel.json import JsonObject
 from openskelo.workflows import load, source
 from openskelo.workflows.plan import convert, from_blocks, to_blocks
 
@@ -44,11 +45,18 @@ def run(args: argparse.Namespace) -> int:
         output.document(converted.document)
         return exits.COMPLETED
     out = Path(args.out)
-    if out.exists() and not args.force:
-        raise errors.InvalidInput(f"{out} is there already", code="FILE_EXISTS", hint="name another, or --force")
-    out.write_text(json.dumps(converted.document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    _write(out, converted.document, force=args.force)
     if args.json:
         output.document({"file": str(out), "hash": checked.hash})
     else:
         output.note(f"{out}: written, {output.count(len(checked.nodes), 'step' if checked.plan else 'block')}")
     return exits.COMPLETED
+
+
+def _write(out: Path, document: JsonObject, *, force: bool) -> None:
+    try:
+        if out.exists() and not force:
+            raise errors.InvalidInput(f"{out} is there already", code="FILE_EXISTS", hint="name another, or --force")
+        out.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise errors.InvalidInput(f"{out} cannot be written: {error}", code="FILE_UNWRITABLE") from error

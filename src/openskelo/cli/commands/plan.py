@@ -191,7 +191,7 @@ def _missing(workflow: definition.Workflow) -> list[str]:
 def _free(path: Path, *, force: bool, run_id: str | None = None) -> None:
     """Refuse a place that cannot be written to; what was written before (by `run_id`) can still be had."""
     again = "name another with --out, or --force" if run_id is None else f"skelo plan --resume {run_id} --out FILE"
-    if path.is_dir() or (path.exists() and not force):
+    if place.is_there(path) and (path.is_dir() or not force):
         raise errors.InvalidInput(f"{path} is there already", code="FILE_EXISTS", hint=again)
     if not path.parent.is_dir():
         raise errors.InvalidInput(f"there is no folder {path.parent}", code="FILE_NOT_FOUND", hint=again)

@@ -31,7 +31,7 @@ def run(args: argparse.Namespace) -> int:
     where = place.of_args(args, path)
     workflow = load.load(path, root=where.root)
     script_path = Path(args.script) if args.script else place.script_of(path)
-    if not script_path.exists():
+    if not place.is_there(script_path):
         raise errors.InvalidInput(
             f"there is no script {script_path}", code="FILE_NOT_FOUND", hint="write it, or name another with --script"
         )
