@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import time
 
 from tests.cli.conftest import Skelo
 from tests.cli.terminals import Terminal
@@ -50,6 +51,22 @@ def _pause(skelo: Skelo) -> str:
         "args": {"title": "Bees"},
     }
     return approval["id"]
+
+
+def test_an_approval_whose_time_is_up_is_not_answered_and_its_run_is_left_as_it_is(skelo: Skelo) -> None:
+    skelo.write("review.yaml", REVIEW.replace("on_deny: continue", "timeout_ms: 300"))
+    paused = skelo("run", "review.yaml", "--input", "title=Bees", "--json").document
+    (approval,) = paused["approvals"]
+    time.sleep(0.4)
+    for shown in (skelo("approvals").out, skelo("show", "last").out):
+        assert "open until" not in shown
+        assert "    expired at " in shown
+        assert f"    skelo resume {paused['runId']}   goes on as when nobody answers\n" in shown
+    late = skelo("approve", approval["id"], "--json")
+    assert (late.code, late.document["error"]["code"]) == (2, "APPROVAL_EXPIRED")
+    assert skelo("show", "last", "--json").document["status"] == "paused"
+    assert skelo("resume", "last", "--json").document["ending"] == "denied"
+    assert skelo("approvals", "--json").document == {"approvals": []}
 
 
 def test_a_pipe_stops_at_a_question_and_names_the_commands_that_answer(skelo: Skelo) -> None:
@@ -149,6 +166,13 @@ def test_a_terminal_asks_for_inputs_and_answers_by_their_schema(skelo: Skelo) ->
     assert skelo("output", "last", "text").out == "Wasps\n"
 
 
+def test_a_no_needs_a_reason(skelo: Skelo) -> None:
+    approval = _pause(skelo)
+    empty = skelo("deny", approval, "--reason", " ", "--json")
+    assert (empty.code, empty.document["error"]["code"]) == (2, "USAGE")
+    assert skelo("show", "last", "--json").document["status"] == "paused"
+
+
 def test_a_terminal_can_leave_a_question_for_later(skelo: Skelo) -> None:
     skelo.write("review.yaml", REVIEW)
     terminal = Terminal(skelo.folder, "run", "review.yaml", "--input", "title=Bees")
@@ -158,6 +182,9 @@ def test_a_terminal_can_leave_a_question_for_later(skelo: Skelo) -> None:
     resumed = Terminal(skelo.folder, "resume", "last")
     resumed.until("Your answer")
     resumed.type("deny")
+    resumed.until("Why: ")
+    resumed.type("  ")
+    resumed.until("a no needs a reason")
     resumed.until("Why: ")
     resumed.type("no bees")
     assert resumed.end() == 0

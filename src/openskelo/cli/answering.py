@@ -57,10 +57,16 @@ async def ask(lines: terminal.Lines, approval: JsonObject) -> Answer | None:
         case "happened":
             return Answer(status="modified", values=await _outputs(lines))
         case "deny" | "fail":
-            reason = await lines.ask("  Why: ")
-            return Answer(status="denied", reason=reason or None)
+            return Answer(status="denied", reason=await _reason(lines))
         case _:
             return None
+
+
+async def _reason(lines: terminal.Lines) -> str:
+    """Why somebody says no: whoever tries again is told, and the record keeps it."""
+    while not (reason := (await lines.ask("  Why: ")).strip()):
+        output.note("  a no needs a reason")
+    return reason
 
 
 async def _approve(lines: terminal.Lines, form: JsonObject, asked: JsonObject) -> Answer:

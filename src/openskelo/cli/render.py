@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import UTC, datetime
 
 from openskelo.cli import ink, members, output
 from openskelo.kernel.json import JsonObject
@@ -76,10 +76,13 @@ def question(approval: JsonObject, *, run: str = "") -> None:
     if approvers:
         names = ink.one_line(", ".join(map(str, approvers)))
         output.say(f"    {painter.paint(f'only for {names}', 'dim')}")
-    if approval.get("expiresAt"):
-        until = local_time(str(approval["expiresAt"]))
-        output.say(f"    {painter.paint(f'open until {until}', 'dim')}")
-    for command, meaning in _answers(approval):
+    expires = approval.get("expiresAt")
+    over = isinstance(expires, str) and datetime.fromisoformat(expires) <= datetime.now(UTC)
+    if expires:
+        until = f"{'expired at' if over else 'open until'} {local_time(str(expires))}"
+        output.say(f"    {painter.paint(until, 'dim')}")
+    late = [(f"skelo resume {approval.get('runId')}", "goes on as when nobody answers")]
+    for command, meaning in late if over else _answers(approval):
         output.say(f"    {command}{painter.paint(f'   {meaning}', 'dim') if meaning else ''}")
 
 

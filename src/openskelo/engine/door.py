@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import replace
+from datetime import datetime
 from typing import cast
 
 from openskelo import errors
@@ -75,6 +76,17 @@ async def check_artifacts(ports: Iterable[definition.Port], values: JsonObject, 
     if referring:
         contract = contracts.Ports(referring, "input", None)
         _demand(await contract.unkept(values, artifacts.Known(store)), "INPUT_INVALID")
+
+
+def check_in_time(approval: JsonObject, at: int) -> None:
+    """Refused APPROVAL_EXPIRED when the time of an approval, as listings show it, is up: its run is left as it is."""
+    expires = approval.get("expiresAt")
+    if isinstance(expires, str) and at >= datetime.fromisoformat(expires).timestamp() * 1000:
+        raise errors.Refused(
+            "the approval has expired",
+            code="APPROVAL_EXPIRED",
+            hint=f"`skelo resume {approval.get('runId')}` lets its run go on without an answer",
+        )
 
 
 async def answer(blobs: wiring.Blobs, run: Run, asked: OpenApproval, given: Answer, at: int) -> commands.AnswerApproval:

@@ -348,6 +348,7 @@ class Engine:
                 code="APPROVAL_NOT_FOUND",
                 hint="`skelo approvals` lists them",
             )
+        door.check_in_time(row.document, self._driver.now())
         given = door.Answer(status=status, by=by, values=values, reason=reason)
         if leave and self._driver.actor(row.run_id) is None:
             return await self._send_answer(row.run_id, approval_id, given, leave=True)

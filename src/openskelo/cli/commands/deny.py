@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 
+from openskelo import errors
 from openskelo.cli import approvalref, place
 from openskelo.kernel import commands
 from openskelo.kernel.json import JsonObject
@@ -18,6 +19,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    if not args.reason.strip():
+        raise errors.InvalidInput("a no needs a reason", code="USAGE")
     return asyncio.run(approvalref.answer(args, place.of_args(args), _values))
 
 
