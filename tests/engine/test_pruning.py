@@ -54,6 +54,21 @@ async def lines_of(store: log.Log, run_id: str) -> list[bytes]:
     return [line async for lines in store.read(run_id) for line in lines]
 
 
+@pytest.mark.parametrize("delete", [False, True])
+def test_what_would_be_freed_is_what_is_freed_then(tmp_path: Path, delete: bool) -> None:
+    async def story(engine: openskelo.Engine, run_id: str, data_dir: Path) -> None:
+        other = await finish(engine)
+        both = await pruning.measure_blobs(engine.store, [run_id, other], delete=delete)
+        promised = await pruning.measure_blobs(engine.store, [run_id], delete=delete)
+        assert promised == log.Swept(), "the other run has logged the same"
+        for one in (run_id, other):
+            await (pruning.delete if delete else pruning.prune)(engine.store, one, data_dir)
+        assert await pruning.sweep(engine.store, [run_id, other]) == both
+        assert both.blobs == 2, "what was logged, and the definition"
+
+    play(tmp_path, story)
+
+
 def test_a_pruned_run_verifies_and_keeps_its_receipts(tmp_path: Path) -> None:
     async def story(engine: openskelo.Engine, run_id: str, data_dir: Path) -> None:
         store = engine.store

@@ -14,7 +14,7 @@ from openskelo.engine import wiring
 from openskelo.frozen import frozen
 from openskelo.handlers import write_file
 from openskelo.kernel.json import JsonObject
-from openskelo.stores import log
+from openskelo.stores import blobs, log
 
 _PAGE = 500
 
@@ -65,6 +65,36 @@ async def measure(store: log.Log, run_id: str, *, delete: bool = False) -> Freed
             events += shorter != line
             size += len(line) - len(shorter)
     return Freed(run_id=run_id, events=events, bytes=size, gone=delete)
+
+
+async def measure_blobs(store: log.Log, runs: Collection[str], *, delete: bool = False) -> log.Swept:
+    """What `sweep` would remove at most after these runs were pruned (or deleted): blobs that nothing else refers to.
+
+    It may leave some of them for later: files that are younger than an hour, and what the cache of steps still holds.
+    """
+    gone: set[str] = set()
+    kept: set[str] = set()
+    last: str | None = None
+    while rows := await store.rows(limit=_PAGE, before=last):
+        last = rows[-1].run_id
+        for row in rows:
+            async for lines in store.read(row.run_id):
+                if row.run_id not in runs:
+                    kept |= blobs.named_in(lines)
+                    continue
+                gone |= blobs.named_in(lines)
+                kept |= set() if delete else blobs.named_in(map(pruned.shorten, lines))
+    sizes = [await _size(store, digest) for digest in gone - kept]
+    found = [size for size in sizes if size is not None]
+    return log.Swept(blobs=len(found), bytes=sum(found))
+
+
+async def _size(store: log.Log, digest: str) -> int | None:
+    """How large a blob is; None where there is none: other hashes look the same."""
+    try:
+        return len(await store.blob(f"sha256:{digest}"))
+    except errors.NotFound:
+        return None
 
 
 async def prune(store: log.Log, run_id: str, data_dir: Path | None = None) -> Freed:

@@ -65,9 +65,11 @@ async def _prune(args: argparse.Namespace, where: task.Project, rule: pruning.Ru
         else:
             chosen = [row.run_id for row in await pruning.choose(log, rule)]
         freed, failed = await _each(args, log, where, chosen)
-        swept = stores_log.Swept()
-        if not args.dry_run:
-            swept = await pruning.sweep(log, [run_id for run_id in chosen if run_id not in failed])
+        done = [run_id for run_id in chosen if run_id not in failed]
+        if args.dry_run:
+            swept = await pruning.measure_blobs(log, done, delete=args.delete)
+        else:
+            swept = await pruning.sweep(log, done)
             if args.compact:
                 await log.compact()
     return _say(args, freed, swept, failed)
@@ -119,8 +121,8 @@ def _say(
     verb = "delete" if args.delete else "prune"
     verb = f"would {verb}" if args.dry_run else f"{verb}d"
     events = output.count(sum(one.events for one in changed), "event")
-    blobs = "" if args.dry_run else f" and {output.count(swept.blobs, 'blob')}"
-    output.say(f"{verb} {output.count(len(changed), 'run')}: {events}{blobs}, {_size(size)}")
+    blobs = f"{'at most ' if args.dry_run and swept.blobs else ''}{output.count(swept.blobs, 'blob')}"
+    output.say(f"{verb} {output.count(len(changed), 'run')}: {events} and {blobs}, {_size(size)}")
     return exits.FAILED if failed else exits.COMPLETED
 
 
