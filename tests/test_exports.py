@@ -23,6 +23,7 @@ PROMISED = [
     "from_document",
     "load",
     "project_at",
+    "verify_file",
 ]
 
 

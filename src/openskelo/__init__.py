@@ -30,6 +30,7 @@ from openskelo.errors import (
 if TYPE_CHECKING:
     from openskelo.engine.local import Engine
     from openskelo.engine.place import project_at
+    from openskelo.engine.verify import verify_file
     from openskelo.executors.task import Project
     from openskelo.handlers.context import Context
     from openskelo.kernel.definition import Workflow
@@ -57,6 +58,7 @@ __all__ = [
     "from_document",
     "load",
     "project_at",
+    "verify_file",
 ]
 
 _WHERE = {
@@ -69,6 +71,7 @@ _WHERE = {
     "from_document": "openskelo.workflows.load",
     "load": "openskelo.workflows.load",
     "project_at": "openskelo.engine.place",
+    "verify_file": "openskelo.engine.verify",
 }
 
 

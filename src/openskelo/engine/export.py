@@ -29,6 +29,20 @@ class Exported:
     header: bundle.Header
     missing: tuple[str, ...]
 
+    def document(self) -> JsonObject:
+        """What was written as JSON."""
+        signature = self.header.signature
+        return {
+            "runId": self.header.run_id,
+            "file": str(self.path),
+            "bytes": self.bytes,
+            "events": self.header.events,
+            "blobs": self.header.blobs,
+            "head": self.header.head,
+            "publicKey": signature["publicKey"] if signature else None,
+            "missing": list(self.missing),
+        }
+
 
 @dataclass(slots=True)
 class _Survey:

@@ -31,6 +31,18 @@ def row(run: Run, before: log.RunRow | None) -> log.RunRow | None:
     )
 
 
+def run_document(listed: log.RunRow) -> JsonObject:
+    """A run as listings show it."""
+    return {
+        "runId": listed.run_id,
+        "name": listed.name,
+        "status": listed.status,
+        "ending": listed.ending,
+        "createdAt": envelope.timestamp(listed.created_at),
+        "updatedAt": envelope.timestamp(listed.updated_at),
+    }
+
+
 def approvals(run: Run, facts: Sequence[events.Event]) -> tuple[tuple[log.ApprovalRow, ...], tuple[str, ...]]:
     """The approvals that these facts opened (and left open) and closed."""
     opened: list[log.ApprovalRow] = []

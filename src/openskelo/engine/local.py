@@ -14,7 +14,7 @@ import orjson
 from openskelo import errors
 from openskelo.contract import envelope, sealed
 from openskelo.engine import actor as actors
-from openskelo.engine import document, door, driver, forking, holding, loading, mail, pinning, posting, wiring
+from openskelo.engine import document, door, driver, forking, holding, loading, mail, pinning, posting, records, wiring
 from openskelo.executors import attempt, calling, task
 from openskelo.kernel import commands, definition
 from openskelo.kernel import run as runs
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 OnText = Callable[[task.Task, str], None]
 
 
-class Engine:
+class Engine(records.Records):
     """Drives runs in this process. An async context manager; `open` gives one over a project's data dir."""
 
     def __init__(
@@ -38,8 +38,7 @@ class Engine:
         store: log.Log,
         performer: attempt.Performer,
     ) -> None:
-        self.project = project
-        self.store = store
+        super().__init__(project, store)
         self.performer = performer
         self._listeners: list[OnText] = []
         self._pins = pinning.Pins()

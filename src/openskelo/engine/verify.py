@@ -14,11 +14,12 @@ from openskelo.kernel.json import JsonObject
 from openskelo.stores import log
 
 
-def verify_file(path: Path, *, public_key: str | None = None) -> chain.Verification:
+def verify_file(path: Path | str, *, public_key: str | None = None) -> chain.Verification:
     """Verify a file with nothing else at hand; a `head.sig` beside a plain log is looked at too (InvalidInput).
 
     With a `public_key` (`ed25519:…` or PEM) the record must be signed by it.
     """
+    path = Path(path)
     public_key = None if public_key is None else signature.public_key(public_key)
     try:
         if not path.is_file():

@@ -43,6 +43,7 @@ class SqliteLog:
     """A `Log` in a data dir that is ready (`datadir.open_log` makes it so). Belongs to the thread that opened it."""
 
     def __init__(self, data_dir: Path) -> None:
+        self.data_dir = data_dir
         self._database = data_dir / "log.db"
         self._sql = statements.load()
         self._drivers = drivers.Drivers(data_dir / "drivers")

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable
 
 from openskelo.cli import exits, ink, output, parsing, place, runref
-from openskelo.engine import compare, difference
+from openskelo.engine import compare, difference, records
 from openskelo.executors import task
 
 
@@ -32,7 +32,7 @@ async def _compare(args: argparse.Namespace, where: task.Project) -> compare.Com
     async with place.reading(where) as log:
         first = await runref.resolve(log, args.run_a)
         second = await runref.resolve(log, args.run_b)
-        return await compare.compare(log, first.run_id, second.run_id)
+        return await records.Records(where, log).diff(first.run_id, second.run_id)
 
 
 def _say(found: compare.Comparison) -> None:

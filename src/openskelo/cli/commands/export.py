@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import time
-from pathlib import Path
 
 from openskelo.cli import exits, output, parsing, place, runref
-from openskelo.engine import export, signing
+from openskelo.engine import export, records
 from openskelo.executors import task
 
 
@@ -24,18 +22,7 @@ def run(args: argparse.Namespace) -> int:
     made = asyncio.run(_export(args, place.of_args(args)))
     signature = made.header.signature
     if args.json:
-        output.document(
-            {
-                "runId": made.header.run_id,
-                "file": str(made.path),
-                "bytes": made.bytes,
-                "events": made.header.events,
-                "blobs": made.header.blobs,
-                "head": made.header.head,
-                "publicKey": signature["publicKey"] if signature else None,
-                "missing": list(made.missing),
-            }
-        )
+        output.document(made.document())
         return exits.COMPLETED
     output.say(str(made.path))
     output.note(f"{output.count(made.header.events, 'event')}, {made.bytes} bytes, head {made.header.head}")
@@ -49,9 +36,6 @@ def run(args: argparse.Namespace) -> int:
 async def _export(args: argparse.Namespace, where: task.Project) -> export.Exported:
     async with place.reading(where) as log:
         row = await runref.resolve(log, args.run_id)
-        if args.sign:
-            signature = await signing.sign(log, row.run_id, where.data_dir, at=time.time_ns() // 1_000_000)
-        else:
-            signature = signing.find(where.data_dir, row.run_id)
-        path = Path(args.output or f"{row.run_id}.skelo.jsonl")
-        return await export.export(log, row.run_id, path, signature=signature, overwrite=args.force)
+        path = args.output or f"{row.run_id}.skelo.jsonl"
+        kept = records.Records(where, log)
+        return await kept.export(row.run_id, path, sign=args.sign, overwrite=args.force)

@@ -6,7 +6,7 @@ import argparse
 import asyncio
 
 from openskelo.cli import exits, members, output, parsing, place, runref
-from openskelo.contract import receipts
+from openskelo.engine import records
 from openskelo.executors import task
 from openskelo.kernel.json import JsonObject
 
@@ -20,24 +20,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    run_id, found = asyncio.run(_receipts(args, place.of_args(args)))
-    digest = receipts.digest(found)
+    found = asyncio.run(_receipts(args, place.of_args(args)))
     if args.json:
-        output.document({"runId": run_id, "digest": digest, "receipts": found})
+        output.document(found)
         return exits.COMPLETED
-    output.table(["node", "op", "visit", "attempt", "status", "ms", "output hash"], [_cells(one) for one in found])
+    rows = [_cells(one) for one in members.objects_at(found, "receipts")]
+    output.table(["node", "op", "visit", "attempt", "status", "ms", "output hash"], rows)
     output.say()
-    output.say(f"digest {digest}")
+    output.say(f"digest {found['digest']}")
     return exits.COMPLETED
 
 
-async def _receipts(args: argparse.Namespace, where: task.Project) -> tuple[str, list[JsonObject]]:
+async def _receipts(args: argparse.Namespace, where: task.Project) -> JsonObject:
     async with place.reading(where) as log:
         row = await runref.resolve(log, args.run_id)
-        found: list[JsonObject] = []
-        async for lines in log.read(row.run_id):
-            found += receipts.collect(lines)
-    return row.run_id, found
+        return await records.Records(where, log).receipts(row.run_id)
 
 
 def _cells(receipt: JsonObject) -> list[str]:

@@ -7,8 +7,8 @@ import asyncio
 import sys
 
 from openskelo.cli import exits, ink, output, parsing, place, runref
-from openskelo.engine import replay
-from openskelo.executors import attempt, task
+from openskelo.engine import records, replay
+from openskelo.executors import task
 
 _SHORT = 19
 
@@ -46,8 +46,4 @@ def _cells(step: replay.Step) -> list[str]:
 async def _replay(args: argparse.Namespace, where: task.Project) -> replay.Report:
     async with place.reading(where) as log:
         row = await runref.resolve(log, args.run_id)
-        performer = attempt.Performer(project=where, blobs=replay.Nowhere())
-        try:
-            return await replay.replay(log, row.run_id, performer)
-        finally:
-            await performer.close()
+        return await records.Records(where, log).replay(row.run_id)

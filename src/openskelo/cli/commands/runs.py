@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from openskelo import errors
 from openskelo.cli import exits, output, place
-from openskelo.contract import envelope
+from openskelo.engine import listing
 from openskelo.executors import task
 from openskelo.stores import log as stores_log
 
@@ -27,7 +27,7 @@ def run(args: argparse.Namespace) -> int:
         raise errors.InvalidInput("--limit and --offset are not negative", code="USAGE")
     rows = asyncio.run(_rows(args, place.of_args(args)))
     if args.json:
-        output.document({"runs": [_document(row) for row in rows]})
+        output.document({"runs": [listing.run_document(row) for row in rows]})
     elif not rows:
         output.note("no runs")
     else:
@@ -46,14 +46,3 @@ async def _rows(args: argparse.Namespace, where: task.Project) -> Sequence[store
         return ()
     async with place.reading(where) as log:
         return await log.rows(limit=args.limit, offset=args.offset, status=args.status)
-
-
-def _document(row: stores_log.RunRow) -> dict[str, str | None]:
-    return {
-        "runId": row.run_id,
-        "name": row.name,
-        "status": row.status,
-        "ending": row.ending,
-        "createdAt": envelope.timestamp(row.created_at),
-        "updatedAt": envelope.timestamp(row.updated_at),
-    }

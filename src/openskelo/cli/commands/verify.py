@@ -9,7 +9,7 @@ from pathlib import Path
 
 from openskelo.cli import exits, ink, output, place, runref
 from openskelo.contract import chain
-from openskelo.engine import verify
+from openskelo.engine import records, verify
 from openskelo.executors import task
 
 
@@ -52,7 +52,7 @@ def _is_file(path: Path) -> bool:
 async def _verify_run(args: argparse.Namespace, where: task.Project) -> chain.Verification:
     async with place.reading(where) as log:
         row = await runref.resolve(log, args.record)
-        return await verify.verify_run(log, row.run_id, data_dir=where.data_dir, public_key=args.public_key)
+        return await records.Records(where, log).verify(row.run_id, public_key=args.public_key)
 
 
 def _say(proved: chain.Verification) -> None:

@@ -6,10 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
-from openskelo import errors
-from openskelo.contract import receipts
-from openskelo.engine import loading, verify
-from openskelo.kernel.json import JsonObject
+from openskelo.engine import loading
 from openskelo.server import answers, explanation, models, problems
 from openskelo.server.bodies import Route
 from openskelo.server.desk import VIEWERS, Here
@@ -50,16 +47,10 @@ async def explain_run(
 @router.get("/receipts", response_model=models.Receipts, responses=problems.responses(404))
 async def list_receipts(desk: Here, run_id: RunId) -> Response:
     """The receipts of the run's attempts, in order."""
-    if await desk.engine.store.row(run_id) is None:
-        raise errors.NotFound(f"there is no run {run_id}", code="RUN_NOT_FOUND", hint="GET /api/runs lists them")
-    found: list[JsonObject] = []
-    async for lines in desk.engine.store.read(run_id):
-        found += receipts.collect(lines)
-    return answers.document({"runId": run_id, "digest": receipts.digest(found), "receipts": found})
+    return answers.document(await desk.engine.receipts(run_id))
 
 
 @router.get("/verify", response_model=models.Verification, responses=problems.responses(404))
 async def verify_run(desk: Here, run_id: RunId) -> Response:
     """Whether the run's record is whole and unaltered: its lines, its blobs, its `events.jsonl`, its signature."""
-    proved = await verify.verify_run(desk.engine.store, run_id, data_dir=desk.engine.project.data_dir)
-    return answers.document(proved.document())
+    return answers.document((await desk.engine.verify(run_id)).document())
