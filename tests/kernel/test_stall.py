@@ -47,7 +47,28 @@ def test_the_same_output_again_stops_the_retries_and_asks() -> None:
     asked = stage.log[-1]
     assert isinstance(asked, events.ApprovalRequested)
     assert asked.tool["args"] == {"node": "a", "kind": "output", **evidence}
+    assert asked.prompt == (
+        "a has failed the same way 2 times: GATE_FAILED not good\nApprove to go on trying, deny to end the run."
+    )
     assert runs.status(stage.run) == "paused"
+
+
+def test_a_long_verdict_is_shortened_in_the_question_and_whole_in_its_arguments() -> None:
+    stage = retrying()
+    long = failure("x" * 1000, code="GATE_FAILED", gate="good")
+    for _ in range(2):
+        stage.fail("a", long, output="sha256:x")
+    asked = stage.log[-1]
+    assert isinstance(asked, events.ApprovalRequested)
+    assert asked.prompt.splitlines()[0] == f"a has failed the same way 2 times: GATE_FAILED {'x' * 388}…"
+    assert asked.tool["args"] == {
+        "node": "a",
+        "kind": "output",
+        "repeats": 2,
+        "code": "GATE_FAILED",
+        "message": "x" * 1000,
+        "outputHash": "sha256:x",
+    }
 
 
 def test_the_same_verdict_on_other_outputs_stalls_by_verdict() -> None:

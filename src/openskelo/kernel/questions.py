@@ -6,6 +6,9 @@ from openskelo.kernel import commands, events, ids, receipts
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.kernel.run import InFlight, NodeState, Run
 
+#: So much of what a gate said is in the question itself; all of it is in its arguments.
+_VERDICT = 400
+
 
 def about_node(run: Run, node: NodeState, asked: commands.Ask, at: int) -> events.ApprovalRequested:
     """The question an approval node is, or the checkpoint before a node's work."""
@@ -42,11 +45,17 @@ def about_uncertain(run: Run, flight: InFlight, at: int) -> events.ApprovalReque
 
 
 def about_stall(run: Run, stalled: events.RunStalled, rule: int | None) -> events.ApprovalRequested:
-    """Whether a loop that makes no progress should go on."""
+    """Whether a loop that makes no progress should go on: what failed, how often, and why."""
     args: dict[str, Json] = {"node": stalled.node, "kind": stalled.kind, **stalled.evidence}
     if rule is not None:
         args["rule"] = rule
-    prompt = f"{stalled.node} keeps failing the same way. Approve to go on trying, deny to end the run."
+    found = stalled.evidence
+    verdict = f"{found['code']} {found['message']}"
+    short = verdict if len(verdict) <= _VERDICT else f"{verdict[:_VERDICT]}…"
+    prompt = (
+        f"{stalled.node} has failed the same way {found['repeats']} times: {short}\n"
+        "Approve to go on trying, deny to end the run."
+    )
     return _ask(run, stalled, "stalled", prompt, args, stalled.at)
 
 
