@@ -13,6 +13,7 @@ from contextlib import contextmanager
 import pytest
 
 from openskelo.kernel.json import JsonObject
+from openskelo.providers import config
 from tests.cli.conftest import SKELO, Result, Skelo, clean_environment
 from tests.cli.terminals import Terminal
 from tests.providers.servers import loopback, openai_chat
@@ -248,3 +249,25 @@ def test_an_expert_that_never_gets_it_right_is_never_run_even_with_approve(skelo
     assert done.code == 1
     assert "REF_UNKNOWN there is no variable 'twise'" in done.err
     assert _runs(skelo) == [("skelo-plan", "ok")]
+
+
+def test_what_is_asked_leaves_the_embedded_model_most_of_its_window(skelo: Skelo) -> None:
+    with _server(skelo, _say(GOOD)) as server:
+        assert _plan(skelo).code == 0
+        (asked,) = server.asked
+    letters = sum(len(message["content"]) for message in asked["messages"])
+    assert letters / 3 < config.N_CTX / 3  # a token is three letters and more
+
+
+@pytest.mark.slow
+def test_the_embedded_model_drafts_a_plan_out_of_the_box(skelo: Skelo) -> None:
+    words = [SKELO, "plan", "write a haiku about bees", "--repairs", "0", "--json"]
+    done = subprocess.run(
+        words, cwd=skelo.folder, env=clean_environment(), capture_output=True, text=True, timeout=110, check=False
+    )
+    assert done.returncode in (0, 1), done.stderr
+    found = json.loads(done.stdout)
+    assert "error" not in found
+    assert found["plan"]["steps"]
+    assert found["valid"] == (done.returncode == 0)
+    assert found["valid"] or found["problems"]

@@ -35,6 +35,27 @@ from openskelo.values import canonical
             },
             '{"a": text, "b": null (may be left out)}',
         ),
+        ({}, "anything"),
+        ({"type": "object", "description": "whatever fits"}, "{any keys} (whatever fits)"),
+        ({"anyOf": [{"type": "string"}, {"type": "null"}]}, "text or null"),
+        (
+            {"type": "object", "properties": {"a": {}, "b": {}}, "oneOf": [{"required": ["a"]}, {"required": ["b"]}]},
+            '{"a": anything (may be left out), "b": anything (may be left out)} with exactly one of a, b',
+        ),
+        (
+            {
+                "type": "object",
+                "properties": {"op": {"enum": ["add", "stop"]}, "args": {"type": "object"}},
+                "required": ["op"],
+                "allOf": [
+                    {
+                        "if": {"properties": {"op": {"const": "add"}}, "required": ["op"]},
+                        "then": {"properties": {"args": {"enum": [1]}}, "required": ["args"]},
+                    }
+                ],
+            },
+            '{"op": "add" or "stop", "args": {any keys} (may be left out)}\n- where "op" is "add": {"args": 1}\n',
+        ),
     ],
 )
 def test_a_plain_schema_is_told_in_words(schema: JsonObject, said: str) -> None:
@@ -44,11 +65,10 @@ def test_a_plain_schema_is_told_in_words(schema: JsonObject, said: str) -> None:
 @pytest.mark.parametrize(
     "schema",
     [
-        {},
         {"type": ["string", "null"]},
         {"type": "string", "format": "date"},
-        {"type": "object"},
-        {"type": "object", "properties": {"a": {"anyOf": [{"type": "string"}]}}},
+        {"type": "object", "minProperties": 2},
+        {"type": "object", "properties": {"a": {"anyOf": [{"type": "string"}], "minLength": 1}}},
         {"type": "array", "items": {"$ref": "#"}},
         {"type": "object", "properties": {"a": True}},
         {"enum": [1], "minimum": 3},

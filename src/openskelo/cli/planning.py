@@ -5,17 +5,16 @@ Every draft and every look leaves its receipt, so that it can be seen later who 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
-from openskelo.cli import members
+from openskelo.cli import members, plan_terms
+from openskelo.executors import task
 from openskelo.frozen import frozen
-from openskelo.handlers import context, op_catalog, registry
+from openskelo.handlers import context
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.providers import config
 from openskelo.workflows import load, problems
-from openskelo.workflows.plan import schema
 
 #: What the workflow is called.
 NAME = "skelo-plan"
@@ -23,7 +22,11 @@ NAME = "skelo-plan"
 CHECKER = "check-plan"
 #: So often a draft with Problems goes back, unless somebody says otherwise.
 REPAIRS = 2
+#: How long a draft may be, and one by a model on this machine, which is slow and has a small window.
 _MOST_TOKENS = 8_000
+_MOST_TOKENS_HERE = 2_000
+#: So many Problems go back at once; the rest shows when these are mended.
+_MOST_PROBLEMS = 12
 
 _TASK = """\
 Write a plan that reaches this goal:
@@ -61,11 +64,17 @@ class Drafted:
     problems: tuple[problems.Problem, ...]
 
 
-def workflow(expert: str | None, repairs: int) -> JsonObject:
+def workflow(where: task.Project, expert: str | None, repairs: int) -> JsonObject:
     """The document of the workflow: drafts and looks in turn; each but the first draft only where one was refused."""
     blocks: list[Json] = []
+    asked: dict[str, Json] = {
+        "outputs": {"plan": plan_terms.shape(where.registry)},
+        "max_tokens": _most_tokens(where.models, expert),
+    }
+    if expert is not None:
+        asked["expert"] = expert
     for number in range(repairs + 1):
-        blocks += [_draft(number, expert), _look(number)]
+        blocks += [{**_draft(number), **asked}, _look(number)]
     return {
         "name": NAME,
         "description": "A model drafts a plan, the checker looks at it, and its Problems go back.",
@@ -74,7 +83,15 @@ def workflow(expert: str | None, repairs: int) -> JsonObject:
     }
 
 
-def _draft(number: int, expert: str | None) -> JsonObject:
+def _most_tokens(models: config.Config | None, expert: str | None) -> int:
+    name = expert or (None if models is None else models.default_expert)
+    found = None if models is None else models.experts.get(name or "")
+    if models is None or found is None or models.providers[found.provider].kind != "local":
+        return _MOST_TOKENS
+    return _MOST_TOKENS_HERE
+
+
+def _draft(number: int) -> JsonObject:
     inputs: dict[str, Json] = {
         "goal": {"type": "string", "from": "inputs.goal"},
         "available": {"type": "object", "from": "inputs.available"},
@@ -83,15 +100,13 @@ def _draft(number: int, expert: str | None) -> JsonObject:
         "id": f"draft_{number + 1}",
         "mode": "ai",
         "inputs": inputs,
-        "outputs": {"plan": _plan_schema()},
         "prompt": _TASK if not number else _TASK + _AGAIN,
-        "max_tokens": _MOST_TOKENS,
     }
     if number:
         inputs["problems"] = {"type": "array", "from": f"check_{number}.problems"}
         inputs["draft"] = {"type": "object", "from": f"draft_{number}.plan"}
         found["when"] = "size(inputs.problems) > 0"
-    return found if expert is None else {**found, "expert": expert}
+    return found
 
 
 def _look(number: int) -> JsonObject:
@@ -104,21 +119,6 @@ def _look(number: int) -> JsonObject:
     }
 
 
-def _plan_schema() -> JsonObject:
-    """The published schema in one piece: what stands elsewhere in it cannot be looked up inside of an answer's."""
-    whole = schema.schema()
-    step = members.object_at(members.object_at(whole, "$defs"), "step")
-    properties = members.object_at(whole, "properties")
-    steps = {**members.object_at(properties, "steps"), "items": step}
-    own = {key: value for key, value in properties.items() if key != "$schema"}
-    return {
-        "type": "object",
-        "properties": {**own, "steps": steps},
-        "required": ["plan_id", "steps"],
-        "additionalProperties": False,
-    }
-
-
 class Looking:
     """The handler that checks a draft in its project."""
 
@@ -128,7 +128,7 @@ class Looking:
     async def __call__(self, ctx: context.Context) -> JsonObject:
         drafted = check(members.object_at(ctx.inputs, "plan"), self._root)
         wrong = [one for one in drafted.problems if one.severity == "error"]
-        return {"problems": [_told(one) for one in wrong]}
+        return {"problems": [_told(one) for one in wrong[:_MOST_PROBLEMS]]}
 
 
 def check(document: JsonObject, root: Path) -> Drafted:
@@ -154,38 +154,3 @@ def last(nodes: JsonObject, root: Path) -> Drafted | None:
     ]
     made = [draft for draft in drafts if draft]
     return check(made[-1], root) if made else None
-
-
-def available(models: config.Config | None, found: registry.Registry) -> JsonObject:
-    """What a plan in this project may use, for whoever writes one."""
-    experts = dict[str, config.ExpertConfig]() if models is None else models.experts
-    tools = {**op_catalog.TOOLS, **found.tools}
-    allowed = {name: tool for name, tool in tools.items() if registry.capability_denial(found, tool) is None}
-    return {
-        "experts": {name: _modes(one.modes) for name, one in experts.items()},
-        "tools": {name: _tool(tool) for name, tool in allowed.items()},
-        "checkers": _functions({**op_catalog.CHECKERS, **found.checkers}),
-        "transforms": _functions({**op_catalog.TRANSFORMS, **found.transforms}),
-        "contexts": [name if ":" in name else f"ctx:{name}" for name in found.contexts],
-        "modes": {name: _rule(rule) for name, rule in found.modes.items()},
-    }
-
-
-def _modes(modes: tuple[str, ...]) -> JsonObject:
-    return {"modes": list(modes)} if modes else {}
-
-
-def _tool(tool: registry.Tool) -> JsonObject:
-    about: dict[str, Json] = {"effect": tool.effect, "args": tool.args or {}}
-    if tool.description:
-        about["description"] = tool.description
-    return {**about, **_modes(tool.modes)}
-
-
-def _functions(known: Mapping[str, registry.Function]) -> JsonObject:
-    return {name: {"args": one.args or {}, "description": one.description} for name, one in known.items()}
-
-
-def _rule(rule: registry.ModeRule) -> JsonObject:
-    listed = {"experts": rule.experts, "tools": rule.tools}
-    return {name: list(names) for name, names in listed.items() if names is not None}

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 import orjson
 
 from openskelo.kernel.json import Json, JsonObject
+from openskelo.providers import cases
 from openskelo.values import canonical
 
 _SILENT = frozenset({"title", "default", "examples", "additionalProperties"})
@@ -49,6 +50,18 @@ def _sketch(schema: Json) -> str:
     options = said.pop("enum", None)
     if isinstance(options, Sequence) and not isinstance(options, str) and said.keys() <= {"type"}:
         return " or ".join(canonical.dumps(option).decode() for option in options) + aside
+    if not said and options is None:
+        return f"anything{aside}"
+    found = cases.of(said)
+    if found is not None:
+        return _cases(found) + aside
+    branches = said.get("anyOf")
+    if isinstance(branches, Sequence) and not isinstance(branches, str) and len(said) == 1:
+        return " or ".join(_sketch(one) for one in branches) + aside
+    chosen = cases.chosen(said)
+    if chosen:
+        aside = f" with exactly one of {', '.join(chosen)}{aside}"
+        said = {key: value for key, value in said.items() if key not in ("oneOf", "minProperties", "maxProperties")}
     kind = said.pop("type", None)
     if not isinstance(kind, str) or kind not in _KNOWN or not said.keys() <= _KNOWN[kind]:
         raise _Beyond
@@ -75,7 +88,20 @@ def _value(kind: str, said: JsonObject) -> str:
             return _object(said)
 
 
+def _cases(found: cases.Cases) -> str:
+    """What holds in any case, then what each case adds, a line each."""
+    key = canonical.dumps(found.key).decode()
+    added = [
+        f"\n- where {key} is {canonical.dumps(value).decode()}: {_sketch({'type': 'object', **then})}"
+        for value, then in found.then.items()
+        if isinstance(then, Mapping)
+    ]
+    return _sketch(found.always) + "".join(added) + "\n"
+
+
 def _object(said: JsonObject) -> str:
+    if "properties" not in said and "required" not in said:
+        return "{any keys}"
     properties, required = said.get("properties"), said.get("required", ())
     if not isinstance(properties, Mapping) or not isinstance(required, Sequence):
         raise _Beyond

@@ -28,7 +28,8 @@ USUAL_KEYS: Mapping[Kind, str] = {
 #: How many requests a provider is sent at once when the project does not say.
 CONCURRENCY = 4
 TIMEOUT_MS = 120_000
-N_CTX = 4096
+#: How many tokens a local model sees at once, when the project does not say and the model can.
+N_CTX = 8192
 
 
 @frozen

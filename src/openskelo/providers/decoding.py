@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.providers import merging
+from openskelo.providers import cases, merging
 
 #: How many items or free keys a value gets that may have any number of them.
 _MOST_ITEMS = 8
@@ -88,6 +88,9 @@ class _Shaper:
             return False if schema is False else self._anything(many)
         self._depth += 1
         try:
+            found = cases.of(schema)
+            if found is not None:
+                return self._widest(found.branches(), many)
             return self._shape_flat(merging.flat(schema, self._root), many)
         finally:
             self._depth -= 1
@@ -104,9 +107,24 @@ class _Shaper:
                 key = "anyOf" if "anyOf" in flat else "oneOf"
                 rest = {name: value for name, value in flat.items() if name != key}
                 parts = [merging.both(rest, one) for one in branches if one is not False]
-                return self._either([self._shape(one, many) for one in parts])
+                return self._widest(cases.choices(flat) or parts, many)
+            case _ if choices := cases.choices(flat):
+                return self._widest(choices, many)
             case _:
                 return self._of_types(flat, many)
+
+    def _widest(self, branches: Sequence[Json], many: int) -> Json:
+        """Any of the branches. A value is of one of them only: what it takes is what the widest of them takes."""
+        fixed, texts = self.fixed, self.texts
+        shaped: list[Json] = []
+        widest = (0, 0, list[tuple[int, int]]())
+        for branch in branches:
+            self.fixed, self.texts = 0, []
+            shaped.append(self._shape(branch, many))
+            slots = sum(many for _, many in self.texts)
+            widest = max(widest, (slots, self.fixed, self.texts), key=lambda one: one[0] * _SHORTEST_TEXT + one[1])
+        self.fixed, self.texts = fixed + widest[1], texts + widest[2]
+        return self._either(shaped)
 
     def _either(self, branches: Sequence[Json]) -> Json:
         left = [one for one in branches if one is not False]

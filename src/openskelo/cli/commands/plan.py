@@ -19,6 +19,7 @@ from openskelo.cli import (
     members,
     output,
     place,
+    plan_terms,
     planning,
     problems,
     runref,
@@ -118,9 +119,9 @@ async def _drafted(args: argparse.Namespace, where: task.Project, goal: str | No
 
 async def _asked(engine: local.Engine, args: argparse.Namespace, where: task.Project, goal: str) -> str:
     """A new run that writes a plan."""
-    document = planning.workflow(args.expert, args.repairs)
+    document = planning.workflow(where, args.expert, args.repairs)
     asked = load.from_document(document, root=where.root, file="<plan>")
-    given: dict[str, Json] = {"goal": goal, "available": planning.available(where.models, where.registry)}
+    given: dict[str, Json] = {"goal": goal, "available": plan_terms.available(where.models, where.registry)}
     return await engine.start(asked, given, by=identity.user())
 
 
