@@ -79,6 +79,97 @@ def test_a_pipe_stops_at_a_question_and_names_the_commands_that_answer(skelo: Sk
     assert "--reason …\n" in result.out
 
 
+def test_what_must_be_given_to_say_yes_is_not_in_brackets(skelo: Skelo) -> None:
+    skelo.write("review.yaml", REVIEW.replace("        type: object\n", "        required: [title, copies, loud]\n"))
+    result = skelo("run", "review.yaml", "--input", "title=Bees")
+    assert "[--set title=…] [--set copies=…] --set loud=…\n" in result.out
+
+
+ONCE = """\
+name: once
+blocks:
+  - id: pay
+    mode: deterministic
+    effect: once
+    inputs: {amount: integer, to: string}
+    outputs: {paid: integer}
+    deterministic:
+      handler: builtin:transform
+      config: {map: {paid: inputs.amount}}
+"""
+
+
+def test_a_question_before_an_effect_says_who_would_do_what(skelo: Skelo) -> None:
+    skelo.write("once.yaml", ONCE)
+    words = ("run", "once.yaml", "--mode", "interactive", "--input", "amount=7")
+    paused = skelo(*words, "--input", f"to=Grace {'x' * 500}")
+    shown = (
+        "    done by builtin:transform\n"
+        '    config  {"map":{"paid":"inputs.amount"}}\n'
+        "    given   amount  7\n"
+        f'            to      "Grace {"x" * 192}…\n'
+    )
+    assert paused.code == 3
+    assert f"  pay: Let pay act (builtin:transform)? It cannot be undone.\n{shown}" in paused.out
+    assert shown in skelo("approvals").out
+    terminal = Terminal(skelo.folder, *words, "--input", "to=Grace")
+    terminal.until("done by builtin:transform")
+    terminal.until("given   amount  7")
+    terminal.until('to      "Grace"')
+    terminal.until("Your answer")
+    terminal.type("approve")
+    assert terminal.end() == 0
+
+
+def test_work_that_did_happen_is_told_output_by_output(skelo: Skelo) -> None:
+    skelo.write("cut.yaml", CUT)
+    skelo.write(
+        "pay.py", 'import os\ndef handler(ctx):\n    os.kill(os.getppid(), 9)\n    __import__("time").sleep(9)\n'
+    )
+    skelo("run", "cut.yaml", "--input", "amount=7")
+    resumed = Terminal(skelo.folder, "resume", "last")
+    resumed.until("done by pay.py")
+    resumed.until("given   amount  7")
+    resumed.until("Your answer")
+    resumed.type("happened")
+    resumed.until("reference (string): ")
+    resumed.type("A-17")
+    resumed.until("fee (integer): ")
+    resumed.type("2")
+    resumed.until("note (string) [leave out]: ")
+    resumed.type("")
+    assert resumed.end() == 0
+    assert skelo("show", "last", "--json").document["outputs"] == {"reference": "A-17", "fee": 2}
+
+
+CUT = """\
+name: cut
+blocks:
+  - id: pay
+    mode: deterministic
+    effect: once
+    inputs: {amount: integer}
+    outputs: {reference: string, fee: integer, note: {type: string, required: false}}
+    deterministic: {handler: pay.py}
+"""
+
+
+def test_cut_work_without_outputs_can_have_happened(skelo: Skelo) -> None:
+    skelo.write(
+        "cut.yaml", CUT.replace("{reference: string, fee: integer, note: {type: string, required: false}}", "{}")
+    )
+    skelo.write(
+        "pay.py", 'import os\ndef handler(ctx):\n    os.kill(os.getppid(), 9)\n    __import__("time").sleep(9)\n'
+    )
+    skelo("run", "cut.yaml", "--input", "amount=7")
+    paused = skelo("resume", "last")
+    (approval,) = skelo("approvals", "last", "--json").document["approvals"]
+    assert f"    echo '{{}}' | skelo approve {approval['id']} --values -   it did happen\n" in paused.out
+    skelo.write("none.json", "{}")
+    happened = skelo("approve", approval["id"], "--values", "none.json", "--json")
+    assert (happened.code, happened.document["nodes"]["pay"]["attempts"]) == (0, 1)
+
+
 def test_outputs_are_printed_in_the_order_in_which_they_were_declared(skelo: Skelo) -> None:
     declared = "{who: ask.by, text: say.text, approved: ask.approved, always: inputs.title}"
     skelo.write("review.yaml", REVIEW.replace("{text: say.text}", declared))

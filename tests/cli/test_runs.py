@@ -267,7 +267,8 @@ def test_a_cut_effect_is_asked_about_and_its_outputs_are_read_by_their_schema(sk
     process.communicate(timeout=20)
     paused = skelo("resume", "last")
     assert paused.code == 3
-    assert "--set OUTPUT=…   it did happen\n" in paused.out
+    assert "    done by handlers/wait.py\n" in paused.out
+    assert "--set done=…   it did happen\n" in paused.out
     (approval,) = skelo("approvals", "last", "--json").document["approvals"]
     assert (approval["node"], approval["kind"]) == ("wait", "uncertain")
     assert skelo("approve", approval["id"], "--set", "done=perhaps", "--json").code == 2

@@ -239,6 +239,12 @@ def test_what_an_interactive_tool_is_given_may_be_edited(tmp_path: Path) -> None
             run_id = await engine.start(effect(), {"i": 1}, mode="INTERACTIVE", contexts=GIVEN)
             (asked,) = stage.approvals(await engine.wait(run_id))
             assert (asked["kind"], asked["args"]) == ("approval", {"in": 5})
+            assert asked["work"] == {
+                "by": "tool_call",
+                "config": {},
+                "inputs": {"in": 5},
+                "outputs": {"type": "object", "properties": {"b": {}}, "required": ["b"]},
+            }
             with pytest.raises(errors.InvalidInput) as caught:
                 await engine.answer(cast("str", asked["id"]), status="modified", values={"out": 6})
             assert caught.value.message == "do has no input out"
@@ -257,6 +263,12 @@ def test_an_effect_that_was_cut_goes_on_with_what_a_person_says_it_gave(tmp_path
             await engine.resume(run_id)
             (asked,) = stage.approvals(await engine.wait(run_id))
             assert asked["kind"] == "uncertain"
+            assert asked["work"] == {
+                "by": "tool_call",
+                "config": {},
+                "inputs": {"in": 5},
+                "outputs": {"type": "object", "properties": {"b": {}}, "required": ["b"]},
+            }
             for wrong in ({}, {"c": 1}):
                 with pytest.raises(errors.InvalidInput):
                     await engine.answer(cast("str", asked["id"]), status="modified", values=cast("JsonObject", wrong))

@@ -7,7 +7,7 @@ import sys
 from openskelo.cli import identity, ink, members, output, render, terminal
 from openskelo.frozen import frozen
 from openskelo.kernel import commands
-from openskelo.kernel.json import Json, JsonObject
+from openskelo.kernel.json import JsonObject
 
 _LATER = {"later": "leave it open and stop here"}
 _CHOICES = {
@@ -42,6 +42,8 @@ async def ask(lines: terminal.Lines, approval: JsonObject) -> Answer | None:
     output.note()
     output.note(f"{paint('?', 'yellow', 'bold')} {paint(ink.one_line(str(approval.get('node'))), 'bold')} asks:")
     output.note(f"  {render.indented(str(approval.get('prompt', '')), 2)}")
+    for line in render.work(approval, ink.Ink(sys.stderr)):
+        output.note(f"  {line}")
     form = members.object_at(approval, "form")
     choices = dict(_CHOICES.get(str(approval.get("kind")), _CHOICES["approval"]))
     if members.object_at(form, "properties"):
@@ -55,7 +57,7 @@ async def ask(lines: terminal.Lines, approval: JsonObject) -> Answer | None:
             values = await terminal.ask_form(lines, form, members.object_at(approval, "args"))
             return Answer(status="modified", values=values)
         case "happened":
-            return Answer(status="modified", values=await _outputs(lines))
+            return Answer(status="modified", values=await _outputs(lines, approval))
         case "deny" | "fail":
             return Answer(status="denied", reason=await _reason(lines))
         case _:
@@ -76,8 +78,6 @@ async def _approve(lines: terminal.Lines, form: JsonObject, asked: JsonObject) -
     return Answer(status="modified", values=await terminal.ask_form(lines, form, asked))
 
 
-async def _outputs(lines: terminal.Lines) -> JsonObject:
-    """The outputs of work that did happen; the engine checks them against the node's contract."""
-    schema: dict[str, Json] = {"type": "object", "description": "What it gave back, as one JSON object"}
-    value = await terminal.ask_value(lines, "outputs", schema, default=None, required=True)
-    return members.as_object(value)
+async def _outputs(lines: terminal.Lines, approval: JsonObject) -> JsonObject:
+    """The outputs of work that did happen, one after the other; the engine checks them against the node's contract."""
+    return await terminal.ask_form(lines, members.object_at(members.object_at(approval, "work"), "outputs"), {})

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 
 from openskelo.cli import ink, members, output
-from openskelo.kernel.json import JsonObject
+from openskelo.kernel.json import Json, JsonObject
 
+#: So many columns of a value are shown beside a question.
+_VALUE = 200
 _BUDGET = {
     "steps": "steps",
     "tokens": "tokens",
@@ -72,6 +74,8 @@ def question(approval: JsonObject, *, run: str = "") -> None:
     whose = painter.paint(f" ({ink.one_line(run)})", "dim") if run else ""
     node = painter.paint(ink.one_line(str(approval.get("node"))), "bold")
     output.say(f"  {node}{whose}: {indented(str(approval.get('prompt', '')))}")
+    for line in work(approval, painter):
+        output.say(f"    {line}")
     approvers = members.list_at(approval, "approvers")
     if approvers:
         names = ink.one_line(", ".join(map(str, approvers)))
@@ -86,21 +90,48 @@ def question(approval: JsonObject, *, run: str = "") -> None:
         output.say(f"    {command}{painter.paint(f'   {meaning}', 'dim') if meaning else ''}")
 
 
+def work(approval: JsonObject, painter: ink.Ink) -> list[str]:
+    """What exactly an answer would let happen: who does it, and what it is given; nothing for other questions."""
+    about = members.object_at(approval, "work")
+    if not about:
+        return []
+    given = about.get("inputs", approval.get("args"))
+    values: dict[str, Json] = dict(given) if isinstance(given, Mapping) else {"": given}
+    if "item" in about:
+        values["item"] = about["item"]
+    size = max(map(ink.width, values), default=0)
+    config = members.object_at(about, "config")
+    lines = [f"{painter.paint('done by', 'dim')} {ink.one_line(str(about.get('by')))}"]
+    lines += [f"{painter.paint('config ', 'dim')} {output.compact(config, _VALUE)}"] if config else []
+    for number, (name, value) in enumerate(values.items()):
+        head = painter.paint("given  " if not number else "       ", "dim")
+        lines.append(f"{head} {ink.pad(ink.one_line(name), size)}  {output.compact(value, _VALUE)}".rstrip())
+    return lines
+
+
 def _answers(approval: JsonObject) -> list[tuple[str, str]]:
     """The commands that answer an approval, with their meaning where it is not plain."""
     approve, deny = f"skelo approve {approval['id']}", f"skelo deny {approval['id']} --reason …"
     match approval.get("kind"):
         case "uncertain":
-            return [
-                (approve, "do it again"),
-                (f"{approve} --set OUTPUT=…", "it did happen"),
-                (deny, "count it as failed"),
-            ]
+            values = _settings(members.object_at(members.object_at(approval, "work"), "outputs"), {})
+            happened = f"{approve} {values}" if values else f"echo '{{}}' | {approve} --values -"
+            return [(approve, "do it again"), (happened, "it did happen"), (deny, "count it as failed")]
         case "stalled":
             return [(approve, "go on trying"), (deny, "end the run")]
         case _:
-            properties = members.object_at(members.object_at(approval, "form"), "properties")
-            return [(" ".join([approve, *(f"[--set {name}=…]" for name in properties)]), ""), (deny, "")]
+            values = _settings(members.object_at(approval, "form"), members.object_at(approval, "args"))
+            return [(f"{approve} {values}".rstrip(), ""), (deny, "")]
+
+
+def _settings(form: JsonObject, known: JsonObject) -> str:
+    """The options that fill a form; what need not be given, for it is optional or `known`, is in brackets."""
+    options: list[str] = []
+    for name, part in members.object_at(form, "properties").items():
+        needed = name in members.list_at(form, "required") and name not in known
+        option = f"--set {ink.one_line(name)}=…"
+        options.append(option if needed and "default" not in members.as_object(part) else f"[{option}]")
+    return " ".join(options)
 
 
 def local_time(text: str) -> str:

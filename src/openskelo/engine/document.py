@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import cast
 
 from openskelo.contract import envelope, standing
-from openskelo.engine import listing, wiring
+from openskelo.engine import listing, stakes, wiring
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.kernel.run import NodeState, Run, status
+from openskelo.kernel.run import NodeState, OpenApproval, Run, status
 
 
 async def show(blobs: wiring.Blobs, run: Run, at: int) -> JsonObject:
@@ -37,13 +37,20 @@ async def show(blobs: wiring.Blobs, run: Run, at: int) -> JsonObject:
         "outputs": await outputs(blobs, run),
         "nodes": nodes,
         "budget": standing.spending(run, at),
-        "approvals": [listing.approval_document(run, question) for question in run.approvals.values()],
+        "approvals": [await approval(blobs, run, question) for question in run.approvals.values()],
     }
     if run.parent is not None:
         document["parent"] = run.parent
     if run.error is not None:
         document["error"] = run.error
     return document
+
+
+async def approval(blobs: wiring.Blobs, run: Run, asked: OpenApproval) -> JsonObject:
+    """An open approval, with all that is known about the work that an answer would let happen."""
+    work = await stakes.whole(blobs, run, asked)
+    document = listing.approval_document(run, asked)
+    return document if work is None else {**document, "work": work}
 
 
 async def outputs(blobs: wiring.Blobs, run: Run) -> dict[str, Json]:

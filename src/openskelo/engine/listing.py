@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import cast
 
 from openskelo.contract import envelope
+from openskelo.engine import stakes
 from openskelo.kernel import events
-from openskelo.kernel.json import JsonObject
+from openskelo.kernel.json import Json, JsonObject
 from openskelo.kernel.run import OpenApproval, Run, status
 from openskelo.stores import log
 
@@ -75,7 +76,8 @@ def _approval(run: Run, asked: OpenApproval, at: int) -> log.ApprovalRow:
 def approval_document(run: Run, asked: OpenApproval) -> JsonObject:
     """An open approval as people and programs see it."""
     tool = cast("JsonObject", asked.document["tool"])
-    return {
+    work = stakes.of(run, asked)
+    document: dict[str, Json] = {
         "id": asked.id,
         "runId": run.id,
         "node": asked.node,
@@ -88,3 +90,4 @@ def approval_document(run: Run, asked: OpenApproval) -> JsonObject:
         "expiresAt": None if asked.expires_at is None else envelope.timestamp(asked.expires_at),
         "tool": tool,
     }
+    return document if work is None else {**document, "work": work}

@@ -41,7 +41,18 @@ class Records:
         """What waits for a person, in all runs or in one, the longest asked first."""
         if run_id is not None:
             await self._check(run_id)
-        return [row.document for row in await self.store.approvals(run_id)]
+        return [await self._approval(row) for row in await self.store.approvals(run_id)]
+
+    async def _approval(self, row: log.ApprovalRow) -> JsonObject:
+        """An open approval; what cut work was given is not in its line of the listing."""
+        if row.document.get("kind") != "uncertain":
+            return row.document
+        from openskelo.engine import loading, stakes  # noqa: PLC0415  few effects are uncertain
+
+        run = (await loading.load(self.store, row.run_id)).run
+        asked = run.approvals.get(row.approval_id)
+        work = None if asked is None else await stakes.whole(self.store, run, asked)
+        return row.document if work is None else {**row.document, "work": work}
 
     async def receipts(self, run_id: str) -> JsonObject:
         """The receipts of a run's attempts in their order, and the `digest` of its work as a whole.

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Protocol, cast
 
 from openskelo import errors
-from openskelo.engine import wiring
+from openskelo.engine import stakes, wiring
 from openskelo.kernel import codec, commands, definition, outcome
 from openskelo.kernel.apply import asks
 from openskelo.kernel.json import Json, JsonObject
@@ -147,8 +147,11 @@ async def _cached(memory: Memory, run: Run, node: definition.Node, values: JsonO
 
 async def _ask(memory: Memory, run: Run, node: definition.Node, scope: JsonObject, at: int) -> commands.Ask:
     """The question, rendered, with a digest over exactly what is asked and until when."""
-    approval = node.approval or definition.Approval(prompt=f"Let {node.key} act? It cannot be undone.")
-    prompt = template.compile(approval.prompt, dict.fromkeys(scope)).render(scope)
+    approval = node.approval or definition.Approval(prompt="")
+    if node.approval is None:
+        prompt = f"Let {node.key} act ({stakes.doer(node)})? It cannot be undone."
+    else:
+        prompt = template.compile(approval.prompt, dict.fromkeys(scope)).render(scope)
     values = scope["inputs"]
     if node.step is not None:
         values = _asked_by(node.step, cast("JsonObject", values))

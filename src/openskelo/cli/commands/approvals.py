@@ -7,8 +7,9 @@ import asyncio
 from collections.abc import Mapping, Sequence
 
 from openskelo.cli import exits, output, place, render, runref
+from openskelo.engine import records
 from openskelo.executors import task
-from openskelo.stores import log as stores_log
+from openskelo.kernel.json import JsonObject
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -16,25 +17,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    rows, names = asyncio.run(_rows(args, place.of_args(args)))
+    found, names = asyncio.run(_open(args, place.of_args(args)))
     if args.json:
-        output.document({"approvals": [row.document for row in rows]})
-    elif not rows:
+        output.document({"approvals": found})
+    elif not found:
         output.note("nothing waits for a person")
     else:
-        for row in rows:
-            render.question(row.document, run=f"{names[row.run_id]}, run {row.run_id[:8]}")
+        for asked in found:
+            run_id = str(asked["runId"])
+            render.question(asked, run=f"{names[run_id]}, run {run_id[:8]}")
     return exits.COMPLETED
 
 
-async def _rows(
-    args: argparse.Namespace, where: task.Project
-) -> tuple[Sequence[stores_log.ApprovalRow], Mapping[str, str]]:
+async def _open(args: argparse.Namespace, where: task.Project) -> tuple[Sequence[JsonObject], Mapping[str, str]]:
     """The open approvals, and the names of their runs."""
     if args.run_id is None and not place.has_runs(where):
         return (), {}
     async with place.reading(where) as log:
         run_id = (await runref.resolve(log, args.run_id)).run_id if args.run_id else None
-        rows = await log.approvals(run_id)
-        runs = {row.run_id: await log.row(row.run_id) for row in rows}
-        return rows, {key: row.name if row else "" for key, row in runs.items()}
+        found = await records.Records(where, log).approvals(run_id)
+        runs = {str(asked["runId"]): await log.row(str(asked["runId"])) for asked in found}
+        return found, {key: row.name if row else "" for key, row in runs.items()}

@@ -29,4 +29,4 @@ def run(args: argparse.Namespace) -> int:
 
 def _values(args: argparse.Namespace, schemas: approvalref.Schemas) -> tuple[commands.Answer, JsonObject | None]:
     values = {**(inputs.from_file(args.values) if args.values else {}), **inputs.from_pairs(args.set, schemas)}
-    return ("modified", values) if values else ("approved", None)
+    return ("modified", values) if args.values or args.set else ("approved", None)

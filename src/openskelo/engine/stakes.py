@@ -1,0 +1,64 @@
+"""What an answer would let happen: the work that a question is about, who does it, what it is given and gives back."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from openskelo.engine import wiring
+from openskelo.kernel import definition
+from openskelo.kernel.flows import plan
+from openskelo.kernel.json import Json, JsonObject
+from openskelo.kernel.run import OpenApproval, Run
+
+
+def doer(node: definition.Node) -> str:
+    """Who does a node's work: its handler, the tool of a step, or a model."""
+    if node.step is not None:
+        return str(node.step.args.get("tool_id") or node.step.args.get("expert_id") or node.step.op)
+    return node.handler or ("a model" if node.mode == "ai" else node.mode)
+
+
+def of(run: Run, asked: OpenApproval) -> JsonObject | None:
+    """Who would do the work, with which `config`, and the schema of the `outputs` that it owes.
+
+    None for a question that is about no work: what a person is asked for its own sake (an approval block, `ask_human`)
+    says itself what it is about, and what a stalled loop does has been done already.
+    """
+    node = run.workflow.nodes[asked.node]
+    if node.mode == "approval" or asked.kind not in ("approval", "uncertain"):
+        return None
+    return {
+        "by": doer(node),
+        "config": {name: value for name, value in node.config.items() if name != "pinned"},
+        "outputs": _outputs(node),
+    }
+
+
+def _outputs(node: definition.Node) -> JsonObject:
+    """What the work owes, as a schema: the values of the ports, or what a step saves."""
+    properties: dict[str, Json] = {port.name: port.schema for port in node.outputs}
+    required: list[Json] = [port.name for port in node.outputs if port.required]
+    if node.step is not None:
+        required = list(plan.outputs(node.step, None))
+        properties = {str(name): {} for name in required}
+    return {"type": "object", "properties": properties, "required": required}
+
+
+async def whole(blobs: wiring.Blobs, run: Run, asked: OpenApproval) -> JsonObject | None:
+    """As `of`, with the `inputs` of the work and, of a foreach, its `item`."""
+    found = of(run, asked)
+    if found is None:
+        return None
+    state = run.nodes[asked.node]
+    about: dict[str, Json] = {**found, "inputs": await _inputs(blobs, run, asked)}
+    if asked.item is not None and state.items is not None:
+        about["item"] = cast("list[Json]", await wiring.load(blobs, state.items))[asked.item]
+    return about
+
+
+async def _inputs(blobs: wiring.Blobs, run: Run, asked: OpenApproval) -> Json:
+    """What the work would be given: before it starts, exactly what the answer is bound to; else what it was given."""
+    if asked.kind == "uncertain":
+        return await wiring.inputs(blobs, run, run.workflow.nodes[asked.node])
+    tool = cast("JsonObject", asked.document["tool"])
+    return await wiring.load(blobs, cast("JsonObject", tool["stored"])) if "stored" in tool else tool["args"]
