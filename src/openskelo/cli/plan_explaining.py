@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from openskelo.cli import describe, explaining, ink, members, output, totals
 from openskelo.engine import outlook
@@ -38,10 +40,8 @@ def draw(workflow: definition.Workflow, painter: ink.Ink, columns: int) -> list[
     lines: list[str] = []
     order = list(workflow.nodes)
     size = min(28, max(map(len, order), default=0))
-    for number, (key, node) in enumerate(workflow.nodes.items()):
-        step = node.step
-        if step is None:
-            continue
+    for number, (key, step) in enumerate(_as_written(workflow).items()):
+        node = workflow.nodes[key]
         head = f"  {_MARKS.get(step.op, '●')} {painter.badge(node.mode)} {painter.paint(ink.pad(key, size), 'bold')}"
         told = ", ".join(_words(node, step))
         ways = "  ".join(_ways(step, order, number))
@@ -51,6 +51,28 @@ def draw(workflow: definition.Workflow, painter: ink.Ink, columns: int) -> list[
             falls = order[number + 1] in (step.next, step.otherwise, step.then)
             lines.append(painter.paint("  │", "dim") if falls else "")
     return lines
+
+
+def _as_written(workflow: definition.Workflow) -> dict[str, definition.Step]:
+    """The steps with the ways that the text has: one with a retry of itself right behind it is entered through that
+    retry, and in the text it comes first and leads there."""
+    steps = flow.of(workflow).steps
+    behind = {after: key for key, after in itertools.pairwise(steps) if steps[after].target == key}
+
+    def place(way: str | None) -> str | None:
+        return None if way is None else behind.get(way, way)
+
+    written = {
+        key: replace(
+            step,
+            next=place(step.next),
+            then=place(step.then),
+            otherwise=place(step.otherwise),
+            on_denied=place(step.on_denied),
+        )
+        for key, step in steps.items()
+    }
+    return written | {key: replace(written[key], next=after) for after, key in behind.items()}
 
 
 def _words(node: definition.Node, step: definition.Step) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import cast
@@ -27,11 +28,33 @@ def nodes(
 ) -> dict[str, definition.Node]:
     """The nodes, each with the step after it; jumps lead to steps that are there. `inputs` are those of the plan."""
     drafts = {key: _with_task(draft) if "task" in inputs else draft for key, draft in drafts.items()}
-    following = dict(zip(drafts, [*list(drafts)[1:], None], strict=True))
-    return {key: _node(draft, following[key], around) for key, draft in drafts.items()}
+    through = _guarded(drafts)
+    following = {
+        key: None if after is None else through.get(after, after)
+        for key, after in zip(drafts, [*list(drafts)[1:], None], strict=True)
+    }
+    following |= {key: following[guard] for key, guard in through.items()}
+    return {key: _node(draft, following[key], through, around) for key, draft in drafts.items()}
 
 
-def _node(draft: step.Draft, following: str | None, around: reach.Reach) -> definition.Node:
+def entry(drafts: Mapping[str, step.Draft]) -> str:
+    """Where a run begins: at the first step, or at the retry right behind it."""
+    first = next(iter(drafts))
+    return _guarded(drafts).get(first, first)
+
+
+def _guarded(drafts: Mapping[str, step.Draft]) -> dict[str, str]:
+    """Every step that has a retry of itself right behind it, with that retry: whatever leads to the step leads to the
+    retry, which tries it and goes on after both. So an error of the step is the retry's to deal with, and a step that
+    has succeeded is not done again."""
+    return {
+        key: after
+        for key, after in itertools.pairwise(drafts)
+        if drafts[after].op == "retry" and drafts[after].text("step_id") == key
+    }
+
+
+def _node(draft: step.Draft, following: str | None, through: Mapping[str, str], around: reach.Reach) -> definition.Node:
     tool = reach.tool_of(draft, around) if draft.op == "tool_call" else None
     return definition.Node(
         key=draft.id,
@@ -45,7 +68,7 @@ def _node(draft: step.Draft, following: str | None, around: reach.Reach) -> defi
         repairs=_repairs(draft),
         effect=_effect(draft, tool, around),
         reserve=_reserve(draft, tool),
-        step=_step(draft, following),
+        step=_step(draft, following, through),
     )
 
 
@@ -72,18 +95,22 @@ def _reserve(draft: step.Draft, tool: registry.Tool | None) -> definition.Amount
     return definition.Amount(tokens=tokens, tool_nanousd=0 if tool is None else tool.cost_nanousd)
 
 
-def _step(draft: step.Draft, following: str | None) -> definition.Step:
+def _step(draft: step.Draft, following: str | None, through: Mapping[str, str]) -> definition.Step:
+    def jump(name: str) -> str | None:
+        told = draft.text(name)
+        return None if told is None else through.get(told, told)
+
     op = draft.op
     after = None if op in ops.SILENT else following
     return definition.Step(
         op=op,
         args=draft.args,
         save_as=draft.save_as,
-        next=(draft.text("resume") or after) if op == "ask_human" else after,
-        then=draft.text("then") if op == "branch" else None,
-        otherwise=(draft.text("else") or following) if op == "branch" else None,
+        next=(jump("resume") or after) if op == "ask_human" else after,
+        then=jump("then") if op == "branch" else None,
+        otherwise=(jump("else") or following) if op == "branch" else None,
         target=draft.text("step_id") if op == "retry" else None,
-        on_denied=draft.text("on_denied"),
+        on_denied=jump("on_denied"),
         ending=cast("events.Ending", draft.text("status")) if op == "emit" else None,
         max_visits=draft.max_visits,
     )

@@ -91,12 +91,23 @@ def _ways(text: Text, ways: flow.Flow, limits: definition.Limits) -> None:
         elif key in entered and draft.op not in ("emit", "ask_human") and ways.may_end(key):
             message = f"the plan can end after {key!r} without an emit or an ask_human"
             draft.place.problem("NO_ENDING", message, hint="end it with an emit")
+        if draft.op == "retry" and key in entered:
+            _repeats(draft, ways)
     if limits.max_steps is None:
         for group in flow.unbounded(ways):
             last = max(group, key=list(text.drafts).index)
             message = f"nothing bounds this loop: {_shown(tuple(sorted(group, key=list(text.drafts).index)))}"
             hint = "give a step on it `max_visits`, or the plan budgets.max_steps"
             text.drafts[last].place.problem("LOOP_UNBOUNDED", message, hint=hint)
+
+
+def _repeats(draft: step.Draft, ways: flow.Flow) -> None:
+    """Warn of a retry after which its step is done once more, although it has succeeded by then."""
+    own = ways.steps[draft.id]
+    after = None if own.next is None else ways.steps[own.next]
+    if after is not None and own.target in (own.next, after.target):
+        message = f"{draft.id!r} tries {own.target!r}, and then the run goes on with {own.target!r}: it is done twice"
+        draft.at("step_id").warn("RETRY_REPEATS", message, hint="put the retry right behind its step")
 
 
 def _types(text: Text) -> None:

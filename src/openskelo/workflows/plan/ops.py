@@ -165,7 +165,7 @@ _BRANCH = Op(
 )
 
 _RETRY = Op(
-    about="tries a step again until it succeeds (and its check holds), and goes on after the retry",
+    about="tries a step until it succeeds (and its check holds), and goes on after the retry",
     args={
         "step_id": _step("the step that is tried: route_expert, tool_call, verify or transform", required=True),
         "max_retries": _plain("how many tries there are", {"type": "integer", "minimum": 1, "maximum": 20}, 1),

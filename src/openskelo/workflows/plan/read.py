@@ -65,7 +65,7 @@ def read(place: cursor.Cursor, setting: Setting) -> definition.Workflow | None:
         inputs=tuple(_port(name, value) for name, value in known.inputs.items()),
         limits=_limits(budget, around),
         plan=definition.Plan(
-            entry=next(iter(drafts)),
+            entry=build.entry(drafts),
             mode=around.mode,
             variables=known.variables,
             outputs=outputs.written,
