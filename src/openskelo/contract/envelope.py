@@ -59,17 +59,14 @@ def seal(chain: Chain, event: events.Event) -> bytes:
         f'{chain.begin}{seq:012x}",{node}"prev":"{prev}",{chain.middle}{seq},'
         f'"ts":"{_second(at // 1000)}.{at % 1000:03d}Z",{_TAILS[type(event)]}'
     )
-    chain.head = digest = _link(prev, "{" + envelope, _sha256(data).hexdigest())
+    linked = f"{prev}\n{{{envelope}\n{_sha256(data).hexdigest()}"  # as `link` has it
+    chain.head = digest = _sha256(linked.encode()).hexdigest()
     return b'{"data":' + data + f',"hash":"{digest}",{envelope}'.encode()
-
-
-def _link(prev: str, envelope: str, data_hash: str) -> str:
-    return _sha256(f"{prev}\n{envelope}\n{data_hash}".encode()).hexdigest()
 
 
 def link(prev: str, envelope: bytes, data_hash: str) -> str:
     """The hash that a line adds to the chain; `envelope` is the line's canonical form without `data` and `hash`."""
-    return _link(prev, envelope.decode(), data_hash)
+    return _sha256(f"{prev}\n{envelope.decode()}\n{data_hash}".encode()).hexdigest()
 
 
 def open_line(line: bytes) -> tuple[JsonObject, events.Event]:

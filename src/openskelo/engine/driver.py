@@ -211,15 +211,15 @@ class Driver:
             self._alarm = loop.call_at(ring_at, self._mail.set)
 
     async def _turn(self) -> None:
+        """Let each run that has mail take its turn, and make all their turns durable at once."""
         dirty, self._dirty = self._dirty, {}
         if len(dirty) < MANY:
             await self._advance(dirty.values())
-        else:
-            with garbage.uncollected():
-                await self._advance(dirty.values())
+            return
+        with garbage.uncollected():
+            await self._advance(dirty.values())
 
     async def _advance(self, dirty: Iterable[actors.Actor]) -> None:
-        """Let each run take its turn, and make all turns durable at once."""
         turns: list[actors.Turn] = []
         for actor in dirty:
             try:
@@ -323,46 +323,35 @@ class Driver:
         rest_at = time.monotonic() + RELAY_SECONDS
         errand = self._errands.take()
         while errand is not None:
-            letter = await self._perform(errand, task)
-            spoiled = contextvars.copy_context() != context
-            if letter is None or spoiled or self._at_work or self._stopped or self.between_turns.taken:
-                if letter is not None:
-                    self.send(errand.actor, letter)
+            letter = None
+            try:
+                if not errand.over:
+                    errand.task = task
+                    letter = await reporting.perform(self._store, self._performer, errand, self.now)
+            except errors.StoreError as error:  # what it came to cannot be kept: to the log it was cut
+                async with self.between_turns:
+                    await self._drop(errand.actor, error)
+            except Exception as error:  # a defect of ours must not leave callers waiting for ever
+                self._give_up(error)
+                raise
+            finally:
+                self._at_work -= 1
+                errand.end()
+            clean = contextvars.copy_context() == context
+            if letter is None:
                 errand = None
-            else:
+            elif clean and not (self._at_work or self._stopped or self.between_turns.taken):
                 self._deliver(errand.actor, letter)
                 errand = await self._take_turn()
-            if spoiled:
-                self._errands.call()
+            else:
+                self.send(errand.actor, letter)
+                errand = None
+            if not clean:
                 return
             if time.monotonic() >= rest_at:  # work that never waits must not keep others waiting
-                if errand is not None:
-                    self._errands.add(errand)
-                    return
                 await asyncio.sleep(0)
                 rest_at = time.monotonic() + RELAY_SECONDS
             errand = errand or self._errands.take()
-
-    async def _perform(self, errand: errands.Errand, task: asyncio.Task[None]) -> actors.Letter | None:
-        """The report of an attempt; None when there is none to be sent, as it was stopped or cannot be kept."""
-        actor, flight = errand.actor, errand.flight
-        if errand.over:
-            self._at_work -= 1
-            return None
-        errand.task = task
-        try:
-            return await reporting.perform(self._store, self._performer, actor, flight, self.now)
-        except errors.StoreError as error:  # what it came to cannot be kept: to the log it was cut
-            async with self.between_turns:
-                await self._drop(actor, error)
-            return None
-        except Exception as error:  # a defect of ours must not leave callers waiting for ever
-            self._give_up(error)
-            raise
-        finally:
-            self._at_work -= 1
-            errand.end()
-            actor.work.pop((flight.node, flight.visit, flight.slot), None)
 
     async def _take_turn(self) -> errands.Errand | None:
         """Take the turn, which is free, in a working task; it goes on with the first attempt that the turn starts."""

@@ -40,6 +40,7 @@ class Errand:
         """It is over, whatever it came to."""
         self.over = True
         self.task = None
+        self.actor.work.pop((self.flight.node, self.flight.visit, self.flight.slot), None)
         if self._ended is not None and not self._ended.done():
             self._ended.set_result(None)
 

@@ -6,21 +6,22 @@ from collections.abc import Callable, Mapping
 
 from openskelo import errors
 from openskelo.engine import actor as actors
-from openskelo.engine import resolve, wiring
+from openskelo.engine import errands, resolve, wiring
 from openskelo.executors import attempt, task
 from openskelo.frozen import maker
 from openskelo.kernel import commands, outcome
 from openskelo.kernel.json import JsonObject
-from openskelo.kernel.run import InFlight, Run
+from openskelo.kernel.run import Run
 
 _report = maker(commands.ReportAttempt)
 _NOTHING: Mapping[str, JsonObject] = {}
 
 
 async def perform(
-    blobs: wiring.Blobs, performer: attempt.Performer, actor: actors.Actor, flight: InFlight, now: Callable[[], int]
+    blobs: wiring.Blobs, performer: attempt.Performer, errand: errands.Errand, now: Callable[[], int]
 ) -> actors.Letter:
     """Perform the attempt (StoreError when what it came to cannot be kept)."""
+    actor, flight = errand.actor, errand.flight
     cached = _NOTHING
     try:
         given = await wiring.make_task(blobs, actor.run, flight, actor.visits)

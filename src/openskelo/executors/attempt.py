@@ -196,17 +196,15 @@ class Performer:
         node = of.node
         inputs = of.inputs
         try:
-            taken = intake.take(of)
+            intake.take(one)
         except errors.InvalidInput as error:
             raise _contract("INPUT_CONTRACT", [error.message], retryable=False) from error
-        one.inputs_hash = taken.hash
         prepared = self._prepared.get(id(node)) or self._prepare(node)
-        problems = taken.problems(prepared.inputs, self._project)
+        problems = intake.problems(of, prepared.inputs, self._project)
         if prepared.inputs.artifacts and self._known is not None:
             problems = problems or await prepared.inputs.unkept(inputs, self._known)
         if problems:
             raise _contract("INPUT_CONTRACT", problems, retryable=False)
-        one.inputs = taken.own()
         if node.pre_gates:
             await self._pass(node.pre_gates, node.pre_composition, self._look(one, inputs), one)
         started = time.perf_counter()

@@ -7,66 +7,57 @@ not cost the square of their number.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from types import NoneType
 
 import orjson
 
-from openskelo.executors import ports, task
-from openskelo.frozen import maker
+from openskelo.executors import job, ports, task
 from openskelo.handlers import place
-from openskelo.kernel.json import Json, JsonObject
+from openskelo.kernel.json import Json
 from openskelo.values import canonical
 
 #: What cannot be changed, and needs no copy.
 _PLAIN = (str, int, float, NoneType)
 
 
-@dataclass(slots=True)
-class Intake:
-    """The inputs of one attempt: their hash, and their canonical bytes unless it is an item's, which shares them."""
+def take(one: job.Job) -> None:
+    """Give the job the hash of its task's inputs and a copy of them (InvalidInput when they are no JSON).
 
-    task: task.Task
-    hash: str
-    data: bytes = b""
-    shared: task.Shared | None = None
-
-    def problems(self, contract: ports.Ports, where: place.Place) -> tuple[str, ...]:
-        """Every way in which the inputs break the contract."""
-        of, shared = self.task, self.shared
-        if shared is None or not shared.checked:
-            found = contract.problems(of.inputs, where)
-            if shared is not None:
-                shared.checked = not found
-            return found
-        name = _item_name(of)
-        return contract.problems_of(name, of.item, where) if name in of.inputs else ()
-
-    def own(self) -> JsonObject:
-        """A copy for the work: what it does to it concerns nobody else."""
-        if self.shared is None:
-            return orjson.loads(self.data)
-        values = {name: copy() for name, copy in self.shared.copies.items()}
-        name = _item_name(self.task)
-        if name in self.task.inputs:
-            values[name] = _copier(self.task.item)()
-        return values
-
-
-_intake = maker(Intake)
-
-
-def take(of: task.Task) -> Intake:
-    """The task's inputs (InvalidInput when they are no JSON)."""
+    What the work does to its copy concerns nobody else.
+    """
+    of = one.task
     if of.item_index is None:
         data = canonical.dumps(of.inputs)
-        return _intake(of, canonical.digest_bytes(data), data)
+        one.inputs_hash = canonical.digest_bytes(data)
+        one.inputs = orjson.loads(data)
+        return
     shared = of.shared or task.Shared(of.inputs, (of.item,))
     if not shared.hash:
         shared.hash = canonical.digest(shared.inputs)
         shared.copies = {name: _copier(value) for name, value in shared.inputs.items()}
-    digest = canonical.digest({"inputs": shared.hash, "item": of.item})
-    return _intake(of, digest, shared=shared)
+    one.inputs_hash = canonical.digest({"inputs": shared.hash, "item": of.item})
+    copies = {key: copy() for key, copy in shared.copies.items()}
+    name = _item_name(of)
+    if name in of.inputs:
+        copies[name] = _copier(of.item)()
+    one.inputs = copies
+
+
+def problems(of: task.Task, contract: ports.Ports, where: place.Place) -> tuple[str, ...]:
+    """Every way in which the task's inputs break the contract."""
+    shared = of.shared
+    if of.item_index is None or shared is None:
+        return contract.problems(of.inputs, where)
+    if shared.checked:
+        name = _item_name(of)
+        return contract.problems_of(name, of.item, where) if name in of.inputs else ()
+    found = contract.problems(of.inputs, where)
+    shared.checked = not found
+    return found
+
+
+def _item_name(of: task.Task) -> str:
+    return "" if of.node.foreach is None else of.node.foreach.name
 
 
 def _copier(value: Json) -> Callable[[], Json]:
@@ -79,7 +70,3 @@ def _copier(value: Json) -> Callable[[], Json]:
         return value.copy
     data = canonical.dumps(value)
     return lambda: orjson.loads(data)
-
-
-def _item_name(of: task.Task) -> str:
-    return "" if of.node.foreach is None else of.node.foreach.name

@@ -112,6 +112,8 @@ def _admit_dict(value: dict[object, object], room: int) -> Json:
         # The common leaves are settled here: a call for each of them would cost more than all the rest.
         if kind is bool or item is None or (kind is str and cast(str, item).isascii()):
             continue
+        if kind is int and -MAX_INTEGER <= cast(int, item) <= MAX_INTEGER:
+            continue
         admitted = _admit(item, room - 1)
         if admitted is not item:
             changed[key] = admitted

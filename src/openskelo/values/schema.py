@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol, cast
 
 import orjson
@@ -64,6 +64,11 @@ class Schema:
     digest: str
     _validator: _Validator
     _recursions: int
+
+    @property
+    def holds(self) -> Callable[[Json], bool]:
+        """What says whether a value keeps the schema, and no more. For values in plain lists and dicts."""
+        return self._validator.is_valid
 
     def check(self, value: Json) -> tuple[Violation, ...]:
         """Every way in which `value` breaks the schema, at most 20; empty when it holds.
