@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import time
+
+import pytest
 
 from tests.cli.conftest import Skelo
 from tests.cli.terminals import Terminal
@@ -168,6 +171,37 @@ def test_cut_work_without_outputs_can_have_happened(skelo: Skelo) -> None:
     skelo.write("none.json", "{}")
     happened = skelo("approve", approval["id"], "--values", "none.json", "--json")
     assert (happened.code, happened.document["nodes"]["pay"]["attempts"]) == (0, 1)
+
+
+LONG = """\
+name: long
+inputs: {text: string, numbers: "integer[]"}
+blocks:
+  - id: pass
+    mode: deterministic
+    inputs: {text: {type: string, from: inputs.text}, numbers: {type: "integer[]", from: inputs.numbers}}
+    outputs: {text: string, numbers: "integer[]"}
+    deterministic: {handler: builtin:pass}
+"""
+
+
+@pytest.mark.parametrize("command", ["run", "show"])
+def test_a_terminal_shows_the_beginning_of_large_outputs_and_says_how_to_get_all(skelo: Skelo, command: str) -> None:
+    skelo.write("long.yaml", LONG)
+    lines = "".join(f"line {number}\n" for number in range(100))
+    skelo.write("in.json", json.dumps({"text": lines, "numbers": [7] * 2000}))
+    whole = skelo("run", "long.yaml", "--inputs", "in.json")
+    assert ("line 99\n" in whole.out, "[" + "7," * 1999 + "7]" in whole.out) == (True, True)  # nothing is cut in a pipe
+    words = ("run", "long.yaml", "--inputs", "in.json") if command == "run" else ("show", "last")
+    terminal = Terminal(skelo.folder, *words)
+    assert terminal.end() == 0
+    run_id = skelo("show", "last", "--json").document["runId"]
+    seen = terminal.seen.replace("\r\n", "\n")
+    assert ("line 39\n" in seen, "line 40\n" in seen) == (True, False)
+    assert f"… {len(lines) - 310} more characters; all of it: skelo output {run_id} text\n" in seen
+    assert "[" + "7," * 999 + "7\n" in seen
+    assert f"… 2001 more characters; all of it: skelo output {run_id} numbers\n" in seen
+    assert skelo("output", "last", "text").out == lines + "\n"
 
 
 def test_outputs_are_printed_in_the_order_in_which_they_were_declared(skelo: Skelo) -> None:

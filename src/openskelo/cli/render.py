@@ -9,6 +9,9 @@ from datetime import UTC, datetime
 from openskelo.cli import ink, members, output
 from openskelo.kernel.json import Json, JsonObject
 
+#: So much of an output is shown on a terminal.
+_CHARACTERS = 2000
+_LINES = 40
 #: So many columns of a value are shown beside a question.
 _VALUE = 200
 _BUDGET = {
@@ -163,8 +166,19 @@ def _outputs(document: JsonObject, painter: ink.Ink) -> None:
     output.say()
     size = max(map(len, outputs))
     for name, value in outputs.items():
-        text = indented(value, size + 4) if isinstance(value, str) else output.compact(value)
-        output.say(f"  {painter.paint(ink.pad(name, size), 'bold')}  {text}")
+        text, rest = _beginning(value if isinstance(value, str) else output.compact(value))
+        output.say(f"  {painter.paint(ink.pad(name, size), 'bold')}  {indented(text, size + 4)}")
+        if rest:
+            whole = f"… {rest} more characters; all of it: skelo output {document['runId']} {ink.one_line(name)}"
+            output.say(f"  {' ' * size}  {painter.paint(whole, 'dim')}")
+
+
+def _beginning(text: str) -> tuple[str, int]:
+    """As much of a value as a person wants on a terminal, and how many characters are left out; in a pipe none are."""
+    if not sys.stdout.isatty():
+        return text, 0
+    cut = "".join(text[:_CHARACTERS].splitlines(keepends=True)[:_LINES])
+    return cut, len(text) - len(cut)
 
 
 def _nodes(nodes: JsonObject) -> None:
@@ -175,7 +189,7 @@ def _nodes(nodes: JsonObject) -> None:
             str(node.get("outcome") or node.get("status")),
             str(node.get("visits", "")),
             str(node.get("attempts", "")),
-            output.compact(node["outputs"]) if node.get("outputs") is not None else "",
+            _beginning(output.compact(node["outputs"]))[0] if node.get("outputs") is not None else "",
         ]
         for key, node in ((key, members.as_object(value)) for key, value in nodes.items())
     ]
