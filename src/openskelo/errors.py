@@ -7,6 +7,7 @@ OpenSkeloError              anything below; has a stable `code`, a message and p
 ├── NotFound                no such run, node, approval, artifact
 ├── AttemptFailed           work that did not succeed: what executors raise, and the kernel rules on
 │   ├── Denied              work that was not allowed and has not been done: by a plan's mode, or a capability
+│   ├── Escalated           work that is a person's from here on: the run ends as escalated
 │   └── Unusable            a model's answer that came and is none; lives in `providers.seam`, as it holds the answer
 ├── StoreError              the data dir cannot do what was asked
 │   ├── Conflict            somebody else appended first
@@ -99,6 +100,15 @@ class Denied(AttemptFailed):
     """Work that the plan's mode or the project's rules do not allow; it has not been done."""
 
     default_code = "CAPABILITY_DENIED"
+
+    def __init__(self, message: str, *, code: str | None = None, hint: str | None = None) -> None:
+        super().__init__(message, code=code, hint=hint, retryable=False)
+
+
+class Escalated(AttemptFailed):
+    """Work that is a person's from here on."""
+
+    default_code = "ESCALATED"
 
     def __init__(self, message: str, *, code: str | None = None, hint: str | None = None) -> None:
         super().__init__(message, code=code, hint=hint, retryable=False)

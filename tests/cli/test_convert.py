@@ -85,7 +85,6 @@ def test_blocks_as_a_plan_give_the_same(skelo: Skelo) -> None:
     ("step", "text", "changed"),
     [
         ("no", "then: done, else: end", "then: even, else: end"),
-        ("end", 'result_ref: "var:said", audit_refs: ["var:v", "var:size"]', "status: escalated"),
         ("look", "args: {path: note.txt}}", "args: {path: note.txt}, on_denied: done}"),
     ],
 )
@@ -173,13 +172,6 @@ def test_experts_and_questions_give_the_same_both_ways(
     if told is not None:
         skelo.write("script.yaml", json.dumps({"tests": [denied]}))
         assert skelo("test", "blocks.json", "--script", "script.yaml").code == 0
-
-
-def test_a_question_that_ends_the_run_stays_a_plans_own(skelo: Skelo) -> None:
-    skelo.write("ask.yaml", "plan_id: p\nsteps:\n  - {id: ask, op: ask_human, args: {request: {message: Why?}}}\n")
-    done = skelo("convert", "ask.yaml", "--to", "blocks")
-    assert done.code == 2
-    assert "ask.yaml:3:5: NOT_CONVERTIBLE ask: blocks cannot end a run as escalated" in done.err
 
 
 MODES = """\

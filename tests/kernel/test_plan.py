@@ -260,6 +260,18 @@ def test_a_block_that_is_not_allowed_to_work_ends_the_run_as_denied() -> None:
     assert stage.ends() == ("denied", "MODE_DENIED")
 
 
+@pytest.mark.parametrize("tries", [1, 3])
+def test_a_block_whose_work_is_a_persons_ends_the_run_as_escalated(tries: int) -> None:
+    stage = Stage(flow(work("a", retry=definition.Retry(max_attempts=tries)), work("b", "a")))
+    stage.create()
+    handed_over = failure("a person's", "ESCALATED", retryable=False, escalated=True)
+    assert stage.fail("a", handed_over) == [
+        "attempt.failed a 1.1 fail",
+        "run.ending escalated ESCALATED",
+        "run.ended escalated ESCALATED",
+    ]
+
+
 def test_a_denial_leads_on_where_the_step_says_so_and_leaves_its_reason() -> None:
     stage = begun(
         retry("r", "a", 3, next="never"),

@@ -202,7 +202,7 @@ class Performer:
         prepared = self._prepared.get(id(node)) or self._prepare(node)
         problems = intake.problems(of, prepared.inputs, self._project)
         if prepared.inputs.artifacts and self._known is not None:
-            problems = problems or await prepared.inputs.unkept(inputs, self._known)
+            problems = problems or await prepared.inputs.unkept(inputs, self._known, of.run_id)
         if problems:
             raise _contract("INPUT_CONTRACT", problems, retryable=False)
         if node.pre_gates:
@@ -212,7 +212,7 @@ class Performer:
         outputs, data = self._admit_outputs(returned, prepared.outputs.defaults, one)
         problems = prepared.outputs.problems(outputs, self._project)
         if prepared.outputs.artifacts and self._known is not None:
-            problems = problems or await prepared.outputs.unkept(outputs, self._known)
+            problems = problems or await prepared.outputs.unkept(outputs, self._known, of.run_id)
         if problems:
             raise _contract("OUTPUT_CONTRACT", problems, retryable=True)
         if node.post_gates:
@@ -375,6 +375,7 @@ def _failure(error: errors.OpenSkeloError, retryable: bool, retry_after_ms: int 
         retryable=retryable,
         retry_after_ms=retry_after_ms,
         denied=isinstance(error, errors.Denied),
+        escalated=isinstance(error, errors.Escalated),
     )
 
 

@@ -16,8 +16,7 @@ _TEXT: JsonObject = {"type": "string", "minLength": 1}
 _FLAG: JsonObject = {"type": "boolean"}
 _COUNT: JsonObject = {"type": "integer", "minimum": 1}
 _TEXTS: JsonObject = {"type": "object", "additionalProperties": {"type": "string"}}
-#: What a block may emit: of the endings of a plan it knows all but `escalated`.
-_EMITTED: JsonObject = {"properties": {"status": {"enum": ["ok", "failed", "denied"]}}}
+_EMITTED: JsonObject = {"properties": {"status": {"enum": ["ok", "failed", "denied", "escalated"]}}}
 
 
 def _object(properties: JsonObject, **more: Json) -> JsonObject:

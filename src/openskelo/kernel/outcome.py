@@ -18,6 +18,7 @@ class Failure:
 
     `repairable`: the work produced something, and told what is wrong with it, may well mend it at once.
     `denied`: the work was not allowed (by the plan's mode, a capability, a spend cap) and has not been done.
+    `escalated`: the work is a person's from here on; the run ends so.
     """
 
     code: str
@@ -27,6 +28,7 @@ class Failure:
     retry_after_ms: int | None = None
     gate: str | None = None
     denied: bool = False
+    escalated: bool = False
 
 
 @frozen

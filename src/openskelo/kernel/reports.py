@@ -93,6 +93,8 @@ def _failed(run: Run, report: commands.ReportAttempt, failure: outcome.Failure) 
     slot = node.slots[report.item or 0]
     if failure.denied:
         return (_denied(run, report, failure),)
+    if failure.escalated:
+        return (replace(_attempt_failed(run, report, _error(failure, None), way="fail"), ending="escalated"),)
     if failure.repairable and slot.repairs < shape.repairs:
         error = _error(failure, report.outcome.output_hash)
         return (_attempt_failed(run, report, error, way="repair"),)

@@ -23,14 +23,21 @@ def _plan(chance: Random) -> dict[str, Any]:
     count = chance.randint(4, 11)
     ids = [f"s{index}" for index in range(count)]
     steps: list[dict[str, Any]] = [_step(chance, ids, index) for index in range(count - 1)]
-    steps.append(_emit(chance, ids[-1]))
+    steps.append(_emit(chance, ids[-1]) if chance.random() < 0.7 else _asking(ids[-1], "a"))
     variables = {name: {"ok": chance.random() < 0.5, "n": 0} for name in NAMES}
-    return {"plan_id": "chance", "inputs": {"i": True}, "variables": variables, "steps": steps}
+    outputs = {"result_ref": "var:a.n", "all_refs": ["var:e", "var:b-c.ok"]}
+    return {"plan_id": "chance", "inputs": {"i": True}, "variables": variables, "steps": steps, "outputs": outputs}
+
+
+def _asking(key: str, name: str) -> dict[str, Any]:
+    request = {"message": "Well?", "details": {"seen": f"var:{name}.ok"}}
+    args = {"request": request, "answer": {"ok": "boolean", "n": "integer?"}}
+    return {"id": key, "op": "ask_human", "args": args, "save_as": "e"}
 
 
 def _emit(chance: Random, key: str) -> dict[str, Any]:
     refs = [f"var:{name}{chance.choice(['', '.n', '.no', '[2]'])}" for name in chance.sample(NAMES, 3)]
-    status = chance.choice(["ok", "ok", "failed", "denied"])
+    status = chance.choice(["ok", "ok", "failed", "denied", "escalated"])
     return {"id": key, "op": "emit", "args": {"result_ref": refs[0], "audit_refs": refs[1:], "status": status}}
 
 
@@ -48,9 +55,7 @@ def _step(chance: Random, ids: list[str], index: int) -> dict[str, Any]:
                 return {**saved, "op": "verify", "args": args}
             return {**saved, "op": "transform", "args": {"fn": "pick", "from_ref": f"var:{name}", "keys": ["ok"]}}
         case "ask":
-            form = {"ok": "boolean", "n": "integer?"}
-            request = {"message": "Well?", "details": {"seen": f"var:{name}.ok"}}
-            return {**saved, "op": "ask_human", "args": {"request": request, "answer": form}}
+            return {**_asking(key, name), **saved}
         case "branch":
             cond = {"ok": f"var:{name}.ok"} if chance.random() < 0.6 else {"expr": f"var.{name}.ok != var.{other}.ok"}
             jumps = {"then": chance.choice(later), "else": chance.choice(later)}

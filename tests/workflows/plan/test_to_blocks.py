@@ -181,16 +181,29 @@ def test_a_tool_stays_in_the_mode_of_its_plan(tmp_path: Path) -> None:
     assert (denied["ending"], denied["error"]["code"]) == ("denied", "MODE_DENIED")
 
 
-def test_a_block_that_emits_another_ending_than_blocks_know_is_a_problem(tmp_path: Path) -> None:
-    config = {"op": "emit", "args": {"status": "escalated"}}
-    block: JsonObject = {"id": "end", "mode": "deterministic", "outputs": {"value": "object"}}
-    deterministic: JsonObject = {"handler": "builtin:step", "config": config}
-    with pytest.raises(errors.InvalidWorkflow) as caught:
-        openskelo.from_document({"name": "ends", "blocks": [{**block, "deterministic": deterministic}]}, root=tmp_path)
-    assert [problem.code for problem in caught.value.problems] == ["CONFIG_INVALID"]
+def test_a_question_that_ends_the_plan_gives_what_the_plan_names(tmp_path: Path) -> None:
+    """Other names than those of an emit, the answer among them; the run of the other way gives those of the emit."""
+    text = """\
+plan_id: p
+inputs: {ok: false}
+variables: {seen: [1]}
+steps:
+  - {id: b, op: branch, args: {cond: {ok: "input:ok"}, then: end, else: ask}}
+  - {id: end, op: emit, args: {result_ref: "input:ok", status: escalated}}
+  - {id: ask, op: ask_human, args: {request: {message: Why?}}, save_as: seen}
+outputs: {why_ref: "var:seen.answer", all_refs: ["var:seen", "input:ok", "var:seen[3]"], audit_refs: []}
+"""
+    pair = converting.converted(tmp_path, text)
+    said = [testing.Reply(status="modified", values={"answer": "so"})]
+    named: JsonObject = {"why": "so", "all": [{"answer": "so"}, False, None], "audit": []}
+    emitted: JsonObject = {"result": True, "audit": []}
+    for ok, outputs in ((True, emitted), (False, named)):
+        plan = pair.ends(converting.Played(inputs={"ok": ok}, people={"ask": said}))
+        blocks = pair.ends(converting.Played(inputs={"input_ok": ok}, people={"ask_asked": said}), other=True)
+        assert [(one["ending"], one["outputs"]) for one in (plan, blocks)] == [("escalated", outputs)] * 2
 
 
-#: The plan of the specification; its last question is followed by an emit, as blocks cannot end a run as escalated.
+#: The plan of the specification with an emit after its last question, and as printed.
 SEED = seed.PLAN.replace(
     """\
     }
@@ -206,17 +219,19 @@ SEED = seed.PLAN.replace(
 
 
 @pytest.mark.parametrize(
-    ("verdicts", "ending", "outputs"),
+    ("verdicts", "outputs"),
     [
-        ([True], "ok", {"result": "a patch", "audit": [{"ok": True}]}),
-        ([False, True], "ok", {"result": "another", "audit": [{"ok": True}]}),
-        ([False, False], "failed", {"result": "a patch", "audit": [{"ok": False}, {"ok": False}]}),
+        ([True], {"result": "a patch", "audit": [{"ok": True}]}),
+        ([False, True], {"result": "another", "audit": [{"ok": True}]}),
+        ([False, False], {"result": "a patch", "audit": [{"ok": False}, {"ok": False}]}),
     ],
 )
+@pytest.mark.parametrize(("text", "handed_over"), [(SEED, "failed"), (seed.PLAN, "escalated")])
 def test_the_plan_of_the_specification_comes_to_the_same_on_every_way(
-    verdicts: list[bool], ending: str, outputs: JsonObject, tmp_path: Path
+    verdicts: list[bool], outputs: JsonObject, text: str, handed_over: str, tmp_path: Path
 ) -> None:
-    pair = converting.converted(seed.project(tmp_path), SEED, seed.PROJECT)
+    pair = converting.converted(seed.project(tmp_path), text, seed.PROJECT)
+    ending = "ok" if any(verdicts) else handed_over
     said = [testing.Reply(status="modified", values={"answer": "futures.py"})]
     texts = {"s2": ["a patch"], "s5": ["another"]}
     results = {key: [{"ok": ok}] for key, ok in zip(("s3", "s6"), verdicts, strict=False)}
@@ -237,4 +252,4 @@ def test_the_plan_of_the_specification_comes_to_the_same_on_every_way(
         ("completed" if ending == "ok" else "failed", ending, outputs)
     ] * 2
     asked = [one["nodes"]["s12" if index == 0 else "s12_asked"]["outcome"] for index, one in enumerate(found)]
-    assert asked == (["succeeded"] * 2 if ending == "failed" else [None, "skipped"])
+    assert asked == (["succeeded"] * 2 if ending != "ok" else [None, "skipped"])

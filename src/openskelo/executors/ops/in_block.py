@@ -65,5 +65,7 @@ def _end(key: str, emitted: Json) -> None:
     message = f"{key} ends the run as {status}"
     if status == "denied":
         raise errors.Denied(message, code="EMITTED")
+    if status == "escalated":
+        raise errors.Escalated(message)
     if status != "ok":
         raise errors.AttemptFailed(message, code="EMITTED", retryable=False)

@@ -1,8 +1,8 @@
 """A plan without jumps back as a file of blocks: refs become edges, branches become `when`.
 
 Blocks keep the order of the steps, so that effects happen one after the other as in the plan. A variable that several
-steps set has its last value by that order. What an emit gives is put together last; one with another status than ok is
-followed by a block that ends the run so.
+steps set has its last value by that order. What the run gives is put together last, of what an emit says, or of the
+plan's `outputs` where a question ends it; any other ending than ok is a block after that.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.values import plan_expression, refs
 from openskelo.workflows import approvals, source
-from openskelo.workflows.plan import block_text, conditions, convert, flow
+from openskelo.workflows.plan import block_ends, block_text, conditions, convert, flow
 
 #: The one output of a block that was a step.
 VALUE = "value"
@@ -24,8 +24,6 @@ _STEP = "builtin:step"
 _TRANSFORM = "builtin:transform"
 #: So many answers of one question may be left out: what is said about each doubles the expression.
 _MOST_OPTIONAL = 4
-#: How a block may end a run, beside well.
-_ENDINGS = ("failed", "denied")
 
 
 def convert_plan(workflow: definition.Workflow, text: source.Source) -> convert.Converted:
@@ -78,36 +76,47 @@ class _Writer:
     def document(self, blocks: list[Json]) -> JsonObject:
         """The whole file."""
         emits = [key for key in self.order if self._ways.steps[key].op == "emit"]
-        ports: dict[str, Json] = {block_text.word(key): {"from": f"{key}.{VALUE}", "required": False} for key in emits}
-        chosen = {part: _last(ports, part) for part in ("result", "audit")}
-        outputs: JsonObject = dict.fromkeys(chosen, "json")
-        end = self._name("the_end")
-        last = block_text.deterministic(end, ports, outputs, _TRANSFORM, {"map": chosen})
+        last = [key for key in self.order if self._ways.steps[key].op == "ask_human" and not self._ways.exits(key)]
+        given = [block for key in last for block in self._given(key)]
+        sides = [(key, block_ends.EMITTED) for key in emits]
+        sides += [(self._name(key, "given"), block_ends.picks(self._plan.outputs)) for key in last]
+        ends, outputs = block_ends.blocks(
+            sides, lambda number: self._name(f"the_end{number if number > 1 else ''}"), self._after()
+        )
+        after = [str(block["id"]) for block in ends]
         inputs: dict[str, Json] = {
             block_text.port(f"input:{port.name}"): block_text.declared(port) for port in self._workflow.inputs
         }
         inputs |= {block_text.port(name): {} for name in self._plan.contexts}
-        used = json.dumps(blocks)
+        used = json.dumps([*blocks, *given])
         start = [] if self._start is None else [block_text.deterministic(self._start, {}, {}, "builtin:pass", {})]
+        ending = [self._ending(key, after) for key in (*emits, *last) if self._ways.steps[key].ending != "ok"]
         found: dict[str, Json] = {
             "name": self._workflow.name,
             "description": self._workflow.description,
             "inputs": {name: rules for name, rules in inputs.items() if f'"inputs.{name}"' in used},
-            "blocks": [*start, *blocks, last, *(self._ending(key, end) for key in emits if self._ends(key))],
-            "outputs": {part: f"{end}.{part}" for part in chosen},
+            "blocks": [*start, *blocks, *given, *ends, *ending],
+            "outputs": outputs,
         }
         budget = block_text.budget(self._workflow.limits)
         return {**found, "budgets": budget} if budget else found
 
-    def _ends(self, key: str) -> bool:
-        return self._ways.steps[key].ending in _ENDINGS
+    def _given(self, key: str) -> list[Json]:
+        """The block that reads the plan's `outputs` where the question `key` ends it, as the evidence of an emit."""
+        ports = _Ports(inputs={"reached": {"from": f"{key}.{VALUE}"}}, own={"reached"})
+        args: JsonObject = {"audit_refs": block_ends.refs(self._plan.outputs)}
+        found = [ref for _, ref in refs.find("emit", args) if self._may_be_set(key, ref, after=True)]
+        roots = {ref.root: self._read(key, ref.root, ports, required=False, after=True) for ref in found}
+        config: JsonObject = {"op": "emit", "args": args, "refs": roots}
+        block = block_text.deterministic(self._name(key, "given"), ports.inputs, {VALUE: "object"}, _STEP, config)
+        return [*ports.beside, {**block, "effect": "pure"}]
 
-    def _ending(self, key: str, end: str) -> JsonObject:
-        """The block that ends the run as the emit `key` says, once there are its outputs."""
-        inputs: JsonObject = {"emitted": {"from": f"{key}.{VALUE}"}}
-        config: JsonObject = {"op": "emit", "args": {"status": self._ways.steps[key].ending}}
+    def _ending(self, key: str, after: list[str]) -> JsonObject:
+        """The block that ends the run as the step `key` does, once there are its outputs."""
+        inputs: JsonObject = {"ended": {"from": f"{key}.{VALUE}"}}
+        config: JsonObject = {"op": "emit", "args": {"status": self._ways.steps[key].ending or "escalated"}}
         block = block_text.deterministic(self._name(key, "ends"), inputs, {VALUE: "object"}, _STEP, config)
-        return {**block, "effect": "pure", "after": [end]}
+        return {**block, "effect": "pure", **block_text.ordered(None, after)}
 
     def _name(self, key: str, suffix: str = "") -> str:
         """The id of a block that no step has: the same for the same words."""
@@ -172,8 +181,6 @@ class _Writer:
     def _question(self, key: str, node: definition.Node, step: definition.Step, ports: _Ports) -> JsonObject:
         """An approval, and the block of the step itself, which makes one value of what it gives."""
         asked = cast("definition.Approval", node.approval)
-        if step.next is None:
-            raise convert.Stuck(key, "blocks cannot end a run as escalated")
         fields = list(cast("JsonObject", asked.form.get("properties") or {}))
         given, beside = self._shown(key, cast("JsonObject", step.args["request"]))
         if own := sorted(approvals.VERDICT.keys() & set(fields)):
@@ -269,17 +276,15 @@ class _Writer:
         return block
 
     def _emit(self, key: str, step: definition.Step, ports: _Ports) -> JsonObject:
-        if step.ending not in ("ok", *_ENDINGS):
-            raise convert.Stuck(key, f"blocks cannot end a run as {step.ending}")
         args = {name: value for name, value in step.args.items() if name != "status"}
         found = [ref for _, ref in refs.find("emit", args) if self._may_be_set(key, ref)]
         named = {ref.root: self._read(key, ref.root, ports, required=False) for ref in found}
         config: JsonObject = {"op": "emit", "args": args, "refs": named}
         return {**block_text.deterministic(key, {}, {VALUE: "object"}, _STEP, config), "effect": "pure"}
 
-    def _may_be_set(self, key: str, ref: refs.Ref) -> bool:
+    def _may_be_set(self, key: str, ref: refs.Ref, *, after: bool = False) -> bool:
         """Whether a step before `key` may have set what a ref reads; what none has is null in an emit."""
-        earlier = (one for one in self.order if self._place[one] < self._place[key])
+        earlier = (one for one in self.order if self._place[one] < self._place[key] + after)
         return (
             ref.kind != "var"
             or ref.name in self._plan.variables
@@ -326,7 +331,7 @@ class _Writer:
         port = self._read(key, ref.root, ports)
         return f"inputs.{port}" + "".join(block_text.member(part) for part in ref.path)
 
-    def _read(self, key: str, root: str, ports: _Ports, *, required: bool = True) -> str:
+    def _read(self, key: str, root: str, ports: _Ports, *, required: bool = True, after: bool = False) -> str:
         """The input port of the block `key` that has the value of `root`."""
         port = block_text.port(root)
         self._claim(key, port, root, ports)
@@ -334,7 +339,7 @@ class _Writer:
             return port
         source = f"inputs.{port}"
         if root.startswith("var:"):
-            source = self._variable(key, root.removeprefix("var:"), ports)
+            source = self._variable(key, root.removeprefix("var:"), ports, after=after)
         ports.inputs[port] = {"from": source} if required else {"from": source, "required": False}
         return port
 
@@ -343,9 +348,10 @@ class _Writer:
         if (other := self._roots.setdefault(port, root)) != root or port in ports.own:
             raise convert.Stuck(key, f"{root} and {'its own' if other == root else other} would be one port, {port!r}")
 
-    def _variable(self, key: str, name: str, ports: _Ports) -> str:
+    def _variable(self, key: str, name: str, ports: _Ports, *, after: bool) -> str:
         """Where the value of a variable comes from at a step: its only writer, or a block that takes the last one."""
-        before = [one for one in self.order if self._place[one] < self._place[self._standing(key)]]
+        end = self._place[self._standing(key)] + after
+        before = [one for one in self.order if self._place[one] < end]
         writers = [one for one in before if name in self._written(one)]
         if len(writers) == 1 and name not in self._plan.variables:
             return f"{writers[0]}.{VALUE}"
@@ -357,7 +363,7 @@ class _Writer:
             port = block_text.word(one)
             text = f"has(inputs.{port}) ? inputs.{port} : ({text})"
             inputs[port] = {"from": f"{one}.{VALUE}", "required": False}
-        made = self._name(self._standing(key), block_text.word(name))
+        made = self._name(self._standing(key), f"{block_text.word(name)}{'_then' if after else ''}")
         block = block_text.deterministic(made, inputs, {VALUE: "json"}, _TRANSFORM, {"map": {VALUE: text}})
         if self._first is not None:
             block = {**block, "after": [self._first]}
@@ -376,14 +382,6 @@ class _Writer:
         step = self._ways.steps[key]
         target = None if step.target is None else self._ways.steps[step.target].save_as
         return frozenset(name for name in (step.save_as, target) if name is not None)
-
-
-def _last(ports: Iterable[str], part: str) -> str:
-    """A part of what the last of several emits gives, in CEL; null where none has."""
-    text = "null"
-    for port in ports:
-        text = f"has(inputs.{port}) ? inputs.{port}.{part} : ({text})"
-    return text
 
 
 def _roots(key: str, names: Mapping[str, Iterable[str] | None]) -> list[str]:
