@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import uuid
 from pathlib import Path
+
+import pytest
 
 from tests.cli.conftest import Skelo
 
@@ -137,6 +140,20 @@ def test_explain_as_json_lists_layers_blocks_edges_and_totals(skelo: Skelo) -> N
     assert document["history"] is None
 
 
+def test_a_dry_run_looks_for_artifacts(skelo: Skelo) -> None:
+    transform = "{handler: builtin:transform, config: {map: {n: '1'}}}"
+    skelo.write(
+        "art.yaml",
+        "blocks: [{id: a, mode: deterministic, inputs: {x: artifact?}, outputs: {n: integer},\n"
+        f"  deterministic: {transform}}}]\ninputs: {{x: artifact?}}\n",
+    )
+    assert skelo("run", "art.yaml", "-q").code == 0
+    named = ("--input", f"x=artifact://{uuid.UUID(int=0)}")
+    for extra in ((), ("--dry-run",)):
+        result = skelo("run", "art.yaml", *named, *extra)
+        assert (result.code, result.err) == (2, "error: INPUT_INVALID input 'x': there is no such artifact\n")
+
+
 def test_a_dry_run_checks_the_inputs_and_starts_nothing(skelo: Skelo) -> None:
     skelo.write("good.yaml", GOOD)
     assert skelo("run", "good.yaml", "--dry-run", "--json").document["error"]["code"] == "INPUT_MISSING"
@@ -198,3 +215,31 @@ def test_doctor_finds_a_healthy_set_up_healthy_and_a_broken_project_broken(skelo
     skelo.write("skelo.yaml", "nmae: x\n")
     bad = skelo("doctor", "--json")
     assert (bad.code, bad.document["checks"][-1]["state"]) == (1, "fail")
+
+
+@pytest.mark.parametrize(
+    ("server", "state", "detail", "hint"),
+    [
+        ("command: [sh, -c, x]", "ok", "sh, for add", None),
+        ("command: [./server.sh], folder: here", "ok", "./server.sh, for add", None),
+        (
+            "command: [no-such-program]",
+            "warn",
+            "no-such-program, for add: there is no such program",
+            "install it, or mend `command` in skelo.yaml",
+        ),
+        (
+            "url: 'http://127.0.0.1:1/', headers: {a: '${env:NOT_SET_ANYWHERE}'}",
+            "warn",
+            "http://127.0.0.1:1/, for add: the environment variable NOT_SET_ANYWHERE is not set",
+            "set NOT_SET_ANYWHERE before starting skelo",
+        ),
+    ],
+)
+def test_doctor_says_what_an_mcp_server_needs(
+    skelo: Skelo, server: str, state: str, detail: str, hint: str | None
+) -> None:
+    skelo.write("here/server.sh", "#!/bin/sh\n").chmod(0o755)
+    skelo.write("skelo.yaml", f"mcp: {{sums: {{{server}}}}}\ntools: {{add: {{mcp: sums}}}}\n")
+    checks = skelo("doctor", "--json").document["checks"]
+    assert {"name": "mcp sums", "state": state, "detail": detail, "hint": hint} in checks

@@ -152,6 +152,36 @@ def test_a_server_that_dies_is_named_with_its_last_words_and_replaced(tmp_path: 
     assert (error.code, error.hint, error.retryable) == ("MCP_FAILED", "about to die", True)
 
 
+@pytest.mark.slow
+def test_what_is_no_message_is_quoted_in_the_failure_and_shown_nowhere_else(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    async def work(servers: mcp_servers.Servers) -> errors.AttemptFailed:
+        with pytest.raises(errors.AttemptFailed) as raised:
+            await servers.call("demo", "add", {}, timeout_ms=8000)
+        return raised.value
+
+    chatty = registry.McpServer(name="demo", command=("sh", "-c", "echo welcome to sums; exec sleep 60"))
+    error = with_servers(tmp_path, work, chatty)
+    assert (error.code, error.message, error.hint) == (
+        "TIMEOUT",
+        "the MCP server 'demo' was not ready in time; it wrote 'welcome to sums' to its standard output, "
+        "which is no MCP message",
+        "let it write to standard error whatever is no message",
+    )
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.slow
+def test_a_banner_before_the_first_message_does_no_harm(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    async def work(servers: mcp_servers.Servers) -> Json:
+        return await servers.call("demo", "add", {"a": 2, "b": 2}, timeout_ms=30_000)
+
+    command = ("sh", "-c", 'echo welcome; exec "$@"', "sh", sys.executable, PROGRAM)
+    assert with_servers(tmp_path, work, registry.McpServer(name="demo", command=command)) == {"result": 4}
+    assert capfd.readouterr() == ("", "")
+
+
 def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
     async def work(servers: mcp_servers.Servers) -> errors.AttemptFailed:
         with pytest.raises(errors.AttemptFailed) as raised:

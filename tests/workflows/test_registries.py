@@ -140,6 +140,8 @@ def test_a_context_serves_its_own_name_or_both(tmp_path: Path) -> None:
         ("ADDRESS_INVALID", "mcp: {a: {url: ‸'ftp://x'}}\n"),
         ("ADDRESS_INVALID", "mcp: {a: {url: ‸'http://me:secret@x'}}\n"),
         ("EMPTY", "mcp: {a: {command: ‸[]}}\n"),
+        ("TYPE", "mcp: {a: {command: ‸python server.py}}\n"),
+        ("TYPE", "mcp: {a: {command: ‸''}}\n"),
         ("CONFLICT", "mcp: {a: {command: [b], ‸headers: {}}}\n"),
         ("TYPE", "mcp: {a: {command: [b], env: {A: ‸1}}}\n"),
     ],

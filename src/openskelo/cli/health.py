@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import fcntl
 import importlib
+import importlib.util
 import os
 import shutil
 import sqlite3
@@ -22,7 +23,7 @@ from openskelo.cli import output, place
 from openskelo.contract import webhook
 from openskelo.executors import task
 from openskelo.frozen import frozen
-from openskelo.handlers import secret
+from openskelo.handlers import registry, secret
 from openskelo.providers import catalog, config
 from openskelo.stores import deliveries
 
@@ -37,6 +38,7 @@ PARTS = {
     "rich": "the live view",
     "cryptography": "signatures",
 }
+_MCP_EXTRA = "pip install 'openskelo[mcp]'"
 _LOW_SPACE = 200 * 1024 * 1024
 
 
@@ -62,6 +64,7 @@ def examine(args: argparse.Namespace) -> list[Finding]:
     checks: tuple[Callable[[task.Project], Finding], ...] = (_data_dir, _space, _locks, _sync, _secrets, _runs)
     findings += _providers(where)
     findings += _webhooks(where)
+    findings += [_server(where, server) for server in where.registry.mcp.values()]
     for check in checks:
         try:
             findings.append(check(where))
@@ -230,6 +233,32 @@ def _webhook(where: task.Project, hook: webhook.Webhook, owed: deliveries.Backlo
     if owed.error:
         detail += f"; last: {owed.error}"
     return Finding(name=name, state="warn", detail=detail, hint=hint)
+
+
+def _server(where: task.Project, server: registry.McpServer) -> Finding:
+    """Whether an MCP server has what it needs: the extra, its program, its secrets. It is not started."""
+    name = f"mcp {server.name}"
+    uses = [tool.name for tool in where.registry.tools.values() if (tool.kind, tool.target) == ("mcp", server.name)]
+    detail = (server.url or server.command[0]) + (f", for {', '.join(uses)}" if uses else "")
+    if importlib.util.find_spec("mcp") is None:
+        return Finding(name=name, state="warn", detail=f"{detail}: MCP is not installed", hint=_MCP_EXTRA)
+    try:
+        for text in (*server.env.values(), *server.headers.values()):
+            secret.resolve(text, where.secrets)
+    except errors.AttemptFailed as error:
+        return Finding(name=name, state="warn", detail=f"{detail}: {error.message}", hint=error.hint)
+    if server.command and not _is_there(where, server):
+        hint = "install it, or mend `command` in skelo.yaml"
+        return Finding(name=name, state="warn", detail=f"{detail}: there is no such program", hint=hint)
+    return Finding(name=name, state="ok", detail=detail)
+
+
+def _is_there(where: task.Project, server: registry.McpServer) -> bool:
+    """Whether its program is found as the system would: by PATH, or from the server's folder when it is a path."""
+    program = server.command[0]
+    if os.sep in program:
+        return shutil.which(where.root / server.folder / program) is not None
+    return shutil.which(program, path=server.env.get("PATH")) is not None
 
 
 def _runs(where: task.Project) -> Finding:

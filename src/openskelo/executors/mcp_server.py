@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
 import sys
 import tempfile
@@ -11,7 +12,7 @@ from collections.abc import AsyncGenerator, Mapping
 from typing import TYPE_CHECKING, TextIO, cast
 
 from openskelo import errors
-from openskelo.executors import calling, process, task
+from openskelo.executors import calling, limit, process, task
 from openskelo.handlers import place, registry, secret
 from openskelo.kernel.json import JsonObject
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 _MOST_PAGES = 100
 _TAIL = 500
+_MOST_STRAY = 200
 #: How long a server may take to end when it is told to, before nobody waits for it any more.
 _END_SECONDS = 8.0
 
@@ -35,6 +37,8 @@ class Connection:
         self._project = project
         # Lives as long as the server.
         self._noise = cast("TextIO", tempfile.TemporaryFile("w+", encoding="utf-8"))  # noqa: SIM115
+        #: What it wrote first to its standard output that is no message.
+        self._stray: str | None = None
         self._stop = asyncio.Event()
         self._ready: asyncio.Future[tuple[Client, Mapping[str, JsonObject]]] = (
             asyncio.get_running_loop().create_future()
@@ -42,9 +46,29 @@ class Connection:
         # Whatever the SDK opens has to be closed by the task that opened it: this one, and nobody's attempt.
         self._keeper = asyncio.create_task(self._keep(), name=f"mcp-{server.name}")
 
-    async def ready(self) -> tuple[Client, Mapping[str, JsonObject]]:
-        """The client and the listed tools, once connected; AttemptFailed MCP_FAILED, EXTRA_MISSING, SECRET_MISSING."""
-        return await asyncio.shield(self._ready)
+    async def ready(self, latest: float | None) -> tuple[Client, Mapping[str, JsonObject]]:
+        """The client and the listed tools, once connected; AttemptFailed MCP_FAILED, EXTRA_MISSING, SECRET_MISSING,
+        and TIMEOUT after the server's own limit, or at `latest` by the loop's clock."""
+        left = self.server.timeout_ms
+        if latest is not None:
+            left = min(left, max(0, int((latest - asyncio.get_running_loop().time()) * 1000)))
+        try:
+            return await limit.within(left, asyncio.shield(self._ready))
+        except errors.AttemptFailed as error:
+            if error.code == "TIMEOUT":
+                late = f"the MCP server {self.server.name!r} was not ready in time"
+                error = errors.AttemptFailed(late, code="TIMEOUT", hint=self.noise() or None)
+            raise self._explained(error) from None
+
+    def _explained(self, error: errors.AttemptFailed) -> errors.AttemptFailed:
+        """A failure to connect, with what the server wrote where only messages belong, if it did."""
+        if self._stray is None:
+            return error
+        return errors.AttemptFailed(
+            f"{error.message}; it wrote {self._stray!r} to its standard output, which is no MCP message",
+            code=error.code,
+            hint="let it write to standard error whatever is no message",
+        )
 
     @property
     def is_lost(self) -> bool:
@@ -101,8 +125,10 @@ class Connection:
                 retryable=False,
             ) from error
         server = self.server
+        _quiet()
         if server.command:
-            async with mcp.Client(programs.stdio_client(self._program(), self._noise)) as client:
+            transport = programs.stdio_client(self._program(), self._noise)
+            async with mcp.Client(transport, message_handler=self._hear) as client:
                 yield client
             return
         import httpx2  # noqa: PLC0415 -- comes with the extra
@@ -114,6 +140,14 @@ class Connection:
             transport = streamable_http.streamable_http_client(server.url or "", http_client=connections)
             async with mcp.Client(transport) as client:
                 yield client
+
+    async def _hear(self, message: object) -> None:
+        """What the SDK could not read comes here as the error about it, which has the line."""
+        from pydantic import ValidationError  # noqa: PLC0415 -- the SDK has loaded it
+
+        if isinstance(message, ValidationError) and self._stray is None:
+            line = str(message.errors(include_url=False, include_context=False)[0]["input"]).strip()
+            self._stray = line if len(line) <= _MOST_STRAY else f"{line[:_MOST_STRAY]}…"
 
     def _program(self) -> stdio.StdioServerParameters:
         from mcp.client import stdio  # noqa: PLC0415 -- an extra, and heavy
@@ -130,6 +164,14 @@ class Connection:
             cwd=folder,
             encoding_error_handler="replace",
         )
+
+
+def _quiet() -> None:
+    """The SDK logs what it cannot read with a traceback, for a terminal to show; here it is part of the failure."""
+    logger = logging.getLogger("mcp")
+    if logger.propagate:
+        logger.propagate = False
+        logger.addHandler(logging.NullHandler())
 
 
 async def _listed(client: Client) -> Mapping[str, JsonObject]:

@@ -31,10 +31,12 @@ class Servers:
         AttemptFailed: MCP_UNKNOWN, MCP_FAILED, EXTRA_MISSING, TOOL_UNKNOWN, ARGS_INVALID, TOOL_FAILED, TIMEOUT. A call
         that is cancelled or takes too long costs the server its connection, and a program its life.
         """
+        # A little before the call's time is over: then the failure says that the server was not ready, and why.
+        latest = None if timeout_ms is None else asyncio.get_running_loop().time() + timeout_ms * 0.0009
         connection = self._connection(server)
         try:
             async with connection.turn:
-                return await limit.within(timeout_ms, self._call(connection, tool, args))
+                return await limit.within(timeout_ms, self._call(connection, tool, args, latest))
         except (asyncio.CancelledError, errors.AttemptFailed) as error:
             if not isinstance(error, errors.AttemptFailed) or error.code in ("TIMEOUT", "MCP_FAILED"):
                 self._let_go(connection)
@@ -68,9 +70,9 @@ class Servers:
             self._ending.add(ending)
             ending.add_done_callback(self._ending.discard)
 
-    async def _call(self, connection: mcp_server.Connection, tool: str, args: JsonObject) -> Json:
+    async def _call(self, connection: mcp_server.Connection, tool: str, args: JsonObject, latest: float | None) -> Json:
         name = connection.server.name
-        client, listed = await limit.within(connection.server.timeout_ms, connection.ready())
+        client, listed = await connection.ready(latest)
         if tool not in listed:
             raise errors.AttemptFailed(
                 f"the MCP server {name!r} has no tool {tool!r}",

@@ -219,8 +219,12 @@ def _server(name: str, entry: cursor.Cursor) -> registry.McpServer | None:
     if url is not None and not _is_address(url.text(blank=False)):
         url.problem("ADDRESS_INVALID", "`url` must be an http or https address without a name or password")
         return None
+    program = fields.get("command")
+    if program is not None and isinstance(program.value, str):
+        program.wrong_type("a list: the program, then each of its arguments", hint=_as_list(program.value))
+        return None
     command = fields.texts("command")
-    if (program := fields.get("command")) is not None and not command:
+    if program is not None and not command:
         program.problem("EMPTY", "`command` is empty")
         return None
     return registry.McpServer(
@@ -232,6 +236,12 @@ def _server(name: str, entry: cursor.Cursor) -> registry.McpServer | None:
         folder=fields.text("folder", "."),
         timeout_ms=fields.integer("timeout_ms", registry.TOOL_TIMEOUT_MS, 1, _LONGEST_MS),
     )
+
+
+def _as_list(command: str) -> str | None:
+    """How a command that was written as a text looks as a list; None where that would be a guess."""
+    plain = not set(command) & set("\"'\\$`&|;<>(){}[]#,:")
+    return f"[{', '.join(command.split())}]" if plain and command.strip() else None
 
 
 def _is_address(text: str | None) -> bool:
