@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import cast
 
+import orjson
 import pytest
 
 import openskelo
@@ -59,6 +60,42 @@ def test_the_run_waits_for_a_person_and_goes_on(tmp_path: Path) -> None:
             assert refusal.value.code == "APPROVAL_CLOSED"
             with pytest.raises(openskelo.NotFound):
                 await engine.answer(run_id, status="approved", by="ann")
+
+    stage.play(story)
+
+
+def test_an_artifact_that_a_person_names_is_one_that_a_run_has_kept(tmp_path: Path) -> None:
+    async def leave(ctx: openskelo.Context) -> dict[str, Json]:
+        ctx.log("something")
+        return {"text": "draft"}
+
+    asking = stage.workflow(
+        stage.block("leave", outputs=TEXT),
+        {
+            "id": "pick",
+            "mode": "approval",
+            "inputs": {"text": {"type": "string", "from": "leave.text"}},
+            "outputs": {"picture": "artifact"},
+            "approval": {"prompt": "Which?", "form": {"picture": "string"}},
+        },
+    )
+
+    async def story() -> None:
+        async with stage.engine(tmp_path, leave=leave) as engine:
+            run_id = await engine.start(asking)
+            asked = cast("str", stage.approvals(await engine.wait(run_id))[0]["id"])
+            for picture in ("cat.png", f"artifact://{run_id}", f"artifact://{run_id}/leave:log"):
+                with pytest.raises(openskelo.InvalidInput) as caught:
+                    await engine.answer(asked, status="modified", values={"picture": picture}, by="ann")
+                assert (caught.value.code, caught.value.message) == (
+                    "APPROVAL_INVALID",
+                    "value 'picture': there is no such artifact",
+                )
+            lines = [line async for chunk in engine.store.read(run_id) for line in chunk]
+            (kept,) = [line for line in lines if b'"artifact.created"' in line]
+            picture = f"artifact://{orjson.loads(kept)['data']['artifact']['id']}"
+            await engine.answer(asked, status="modified", values={"picture": picture}, by="ann")
+            assert (await engine.wait(run_id))["outputs"] == {"picture": picture}
 
     stage.play(story)
 

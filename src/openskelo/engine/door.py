@@ -78,6 +78,16 @@ async def check_artifacts(ports: Iterable[definition.Port], values: JsonObject, 
         _demand(await contract.unkept(values, artifacts.Known(store)), "INPUT_INVALID")
 
 
+async def _check_answered(blobs: wiring.Blobs, run: Run, ports: Iterable[definition.Port], values: JsonObject) -> None:
+    """InvalidInput when what a person gives for a node breaks its ports, or names artifacts that no run has kept."""
+    listed = tuple(ports)
+    _demand(_violations(listed, values), "APPROVAL_INVALID")
+    referring = [port for port in listed if port.kind == "artifact"]
+    if referring and isinstance(blobs, artifacts.Runs):
+        contract = contracts.Ports(referring, "value", None)
+        _demand(await contract.unkept(values, artifacts.Known(blobs), run.id), "APPROVAL_INVALID")
+
+
 def check_in_time(approval: JsonObject, at: int) -> None:
     """Refused APPROVAL_EXPIRED when the time of an approval, as listings show it, is up: its run is left as it is."""
     expires = approval.get("expiresAt")
@@ -148,7 +158,7 @@ async def _answer_block(
     offered = {**inputs, **filled, **decision}
     outputs = {port.name: offered[port.name] for port in node.outputs if port.name in offered}
     if status != "denied":
-        _demand(_violations(node.outputs, outputs), "APPROVAL_INVALID")
+        await _check_answered(blobs, run, node.outputs, outputs)
     plain = replace(_plain(asked, given, at), status=status)
     return replace(
         await _modified(blobs, run, asked, plain, filled) if status == "modified" else plain,
@@ -222,7 +232,7 @@ async def _answer_checkpoint(
     known = {port.name for port in node.inputs} if node.step is None else set(inputs)
     unknown = sorted(set(values) - known)
     _demand((f"{node.key} has no input {name}" for name in unknown), "APPROVAL_INVALID")
-    _demand(_violations(node.inputs, edited), "APPROVAL_INVALID")
+    await _check_answered(blobs, run, node.inputs, edited)
     return await _modified(blobs, run, asked, plain, edited)
 
 
@@ -241,7 +251,7 @@ async def _answer_uncertain(
     _demand((f"{node.key} has no output {name}" for name in unknown), "APPROVAL_INVALID")
     missing = [name for name, needed in required.items() if needed and name not in values]
     _demand((f"missing output {name}" for name in missing), "APPROVAL_INVALID")
-    _demand(_violations(node.outputs, values), "APPROVAL_INVALID")
+    await _check_answered(blobs, run, node.outputs, values)
     return replace(
         await _modified(blobs, run, asked, plain, values),
         outputs=await wiring.store(blobs, values),

@@ -33,24 +33,33 @@ class Known:
         self._runs = runs
         self._found: set[str] = set()
 
-    async def has(self, reference: str) -> bool:
-        """Whether some run of the store has kept the artifact."""
-        if reference not in self._found and await find(self._runs, reference) is not None:
+    async def has(self, reference: str, first: str | None = None) -> bool:
+        """Whether some run of the store has kept the artifact; the run `first` is looked at before others."""
+        if reference not in self._found and await find(self._runs, reference, first) is not None:
             self._found.add(reference)
         return reference in self._found
 
 
-async def find(runs: Runs, reference: str) -> str | None:
-    """The hash of the newest artifact that `reference` names; None when there is none."""
+async def find(runs: Runs, reference: str, first: str | None = None) -> str | None:
+    """The hash of the newest artifact that `reference` names; None when there is none. `first`: as of `Known.has`."""
     run_id, slash, key = reference.removeprefix(SCHEME).partition("/")
-    for run in [run_id] if slash else [row.run_id for row in await runs.rows(limit=_RUNS)]:
-        found: str | None = None
-        async for node, artifact in _of_run(runs, run):
-            if (key or run_id) in (artifact.get("id"), f"{node}:{artifact.get('name')}"):
-                found = str(artifact.get("hash"))
+    if slash:
+        return await _find_in(runs, run_id, key)
+    found = None if first is None else await _find_in(runs, first, run_id)
+    for row in () if found is not None else await runs.rows(limit=_RUNS):
+        found = await _find_in(runs, row.run_id, run_id)
         if found is not None:
-            return found
-    return None
+            break
+    return found
+
+
+async def _find_in(runs: Runs, run_id: str, key: str) -> str | None:
+    """The hash of a run's newest artifact that is called so: by its id, or `NODE:NAME`."""
+    found: str | None = None
+    async for node, artifact in _of_run(runs, run_id):
+        if key in (artifact.get("id"), f"{node}:{artifact.get('name')}"):
+            found = str(artifact.get("hash"))
+    return found
 
 
 async def _of_run(runs: Runs, run_id: str) -> AsyncIterator[tuple[Json, JsonObject]]:

@@ -78,13 +78,13 @@ class Ports:
             )
         return ()
 
-    async def unkept(self, values: JsonObject, known: artifacts.Known) -> list[str]:
-        """What is wrong with `values` that keep the contract, but name artifacts that nobody has kept."""
+    async def unkept(self, values: JsonObject, known: artifacts.Known, run_id: str | None = None) -> list[str]:
+        """What is wrong with `values` (of a node of `run_id`) that keep the contract, but name artifacts nobody has."""
         named = [(name, values.get(name)) for name in self.artifacts]
         return [
             f"{self._word} {name!r}: there is no such artifact"
             for name, value in named
-            if isinstance(value, str) and not await known.has(value)
+            if isinstance(value, str) and not (_ARTIFACT.fullmatch(value) and await known.has(value, run_id))
         ]
 
     def problems_of(self, name: str, value: Json, where: place.Place) -> tuple[str, ...]:

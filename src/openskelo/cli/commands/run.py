@@ -9,7 +9,7 @@ from openskelo.cli import drive, exits, identity, inputs, output, place, termina
 from openskelo.engine import door, local
 from openskelo.executors import task
 from openskelo.kernel import definition
-from openskelo.kernel.json import Json
+from openskelo.kernel.json import Json, JsonObject
 from openskelo.workflows import load
 
 
@@ -93,9 +93,16 @@ def _dry(args: argparse.Namespace, where: task.Project, workflow: definition.Wor
     from openskelo.cli import explaining  # noqa: PLC0415 - for a dry run only
     from openskelo.engine import outlook  # noqa: PLC0415 - for a dry run only
 
-    door.run_inputs(workflow, given, where)
+    values = door.run_inputs(workflow, given, where)
+    if any(port.kind == "artifact" and port.name in values for port in workflow.inputs):
+        asyncio.run(_check_artifacts(where, workflow, values))
     explaining.show(workflow, outlook.basis(workflow, where, None, items=10), as_json=args.json)
     if not args.json:
         output.say()
         output.say("dry run: the workflow and its inputs are valid, nothing was started")
     return exits.COMPLETED
+
+
+async def _check_artifacts(where: task.Project, workflow: definition.Workflow, values: JsonObject) -> None:
+    async with place.reading(where) as log:
+        await door.check_artifacts(workflow.inputs, values, log)
