@@ -18,18 +18,18 @@ def two(limits: definition.Limits, reserve: definition.Amount) -> Stage:
 
 
 CASES = [
-    ("max_tokens", LIMITS(max_tokens=100), AMOUNT(tokens=60), "; 60 used and the next attempt needs 60"),
+    ("max_tokens", LIMITS(max_tokens=100), AMOUNT(tokens=60), "100; 60 used and the next attempt needs 60"),
     (
         "max_cost_usd",
         LIMITS(max_cost_nanousd=100),
         AMOUNT(cost_nanousd=60),
-        " nano-dollars; 60 used and the next attempt needs 60",
+        "0.0000001 USD; 0.00000006 used and the next attempt needs 0.00000006",
     ),
     (
         "max_tool_spend_usd",
         LIMITS(max_tool_nanousd=100),
         AMOUNT(tool_nanousd=60),
-        " nano-dollars; 60 used and the next attempt needs 60",
+        "0.0000001 USD; 0.00000006 used and the next attempt needs 0.00000006",
     ),
 ]
 
@@ -68,7 +68,7 @@ def test_what_can_never_fit_ends_the_run_with_evidence(
     ]
     assert stage.run.error == {
         "code": "BUDGET_EXCEEDED",
-        "message": f"{name} is 100{told}",
+        "message": f"{name} is {told}",
         "limit": name,
         "allowed": 100,
         "used": 60,
@@ -87,7 +87,18 @@ def test_what_was_really_used_beyond_the_limit_ends_the_run(
     assert stage.ends() == ("budget_exceeded", "BUDGET_EXCEEDED")
     assert stage.run.error is not None
     assert (stage.run.error["limit"], stage.run.error["used"]) == (name, 101)
-    assert str(stage.run.error["message"]).endswith("; 101 used")
+    assert str(stage.run.error["message"]).endswith("101 used")
+
+
+def test_money_is_told_in_the_dollars_that_the_author_wrote() -> None:
+    limits, half = LIMITS(max_tool_nanousd=1_200_000_000), AMOUNT(tool_nanousd=500_000_000)
+    stage = two(limits, half)
+    stage.create()
+    stage.succeed("a", metrics=used("max_tool_spend_usd", 1_000_000_000))
+    assert stage.ends() == ("budget_exceeded", "BUDGET_EXCEEDED")
+    assert stage.run.error is not None
+    assert stage.run.error["message"] == "max_tool_spend_usd is 1.2 USD; 1 used and the next attempt needs 0.5"
+    assert (stage.run.error["allowed"], stage.run.error["used"]) == (1_200_000_000, 1_000_000_000)
 
 
 def test_steps_are_counted_and_the_last_one_allowed_may_be_taken() -> None:

@@ -58,7 +58,15 @@ def wall_deadline(run: Run) -> int | None:
 
 
 def _evidence(name: str, limit: int, used: int, wanted: int) -> JsonObject:
-    unit = {"max_cost_usd": "nano-dollars", "max_tool_spend_usd": "nano-dollars", "max_wall_ms": "ms"}.get(name, "")
-    asked = f" and the next attempt needs {wanted}" if wanted else ""
-    message = f"{name} is {limit} {unit}".rstrip() + f"; {used} used{asked}"
+    """Exact amounts for programs (money in nano-dollars), and a message in the unit that the author wrote."""
+    unit = " USD" if name.endswith("_usd") else " ms" if name.endswith("_ms") else ""
+    allowed, taken, asked = (_dollars(amount) if unit == " USD" else str(amount) for amount in (limit, used, wanted))
+    needs = f" and the next attempt needs {asked}" if wanted else ""
+    message = f"{name} is {allowed}{unit}; {taken} used{needs}"
     return {"code": "BUDGET_EXCEEDED", "message": message, "limit": name, "allowed": limit, "used": used}
+
+
+def _dollars(nano: int) -> str:
+    """All of its digits, and no more."""
+    whole, rest = divmod(nano, 10**9)
+    return f"{whole}.{rest:09d}".rstrip("0").rstrip(".") if rest else str(whole)
