@@ -55,8 +55,9 @@ def test_pairs_win_over_the_file(tmp_path: Path) -> None:
         ("=v", "USAGE"),
         ("k=not json", "INPUT_INVALID"),
         ("k=NaN", "INPUT_INVALID"),
-        ("k=99999999999999999999", "INPUT_INVALID"),
-        ("k=" + "[" * 100 + "]" * 100, "INPUT_INVALID"),
+        ("k=99999999999999999999", "NUMBER_RANGE"),
+        ("k=9007199254740993", "NUMBER_RANGE"),
+        ("k=" + "[" * 100 + "]" * 100, "TOO_DEEP"),
         ("k=@/no/such/file", "FILE_UNREADABLE"),
         ("k=@\0", "FILE_UNREADABLE"),
     ],
@@ -65,6 +66,39 @@ def test_a_bad_pair_has_a_code(pair: str, code: str) -> None:
     with pytest.raises(errors.InvalidInput) as caught:
         inputs.from_pairs([pair], {"k": {"type": "integer"}})
     assert caught.value.code == code
+
+
+def test_a_number_that_readers_disagree_on_is_refused_with_advice() -> None:
+    with pytest.raises(errors.InvalidInput) as caught:
+        inputs.from_pairs(["k=[9007199254740993]"], {"k": {"type": "array", "items": {"type": "integer"}}})
+    assert (caught.value.code, caught.value.hint) == ("NUMBER_RANGE", "use a string")
+    assert caught.value.message.startswith("k: a number is beyond 2**53")
+
+
+@pytest.mark.parametrize("text", ["[1,", '{"a": 1', '"open', "1e400", "-1.", "01", " [", '{"a" 1}'])
+def test_where_any_json_fits_a_broken_document_is_no_text(text: str) -> None:
+    with pytest.raises(errors.InvalidInput) as caught:
+        inputs.from_pairs([f"k={text}"], {"k": {}})
+    assert (caught.value.code, caught.value.hint) == ("INPUT_INVALID", "k wants any JSON, written as JSON")
+
+
+@pytest.mark.parametrize("text", ["2026-11-16", "-v", "10 Downing Street", "a [1,", "", "-", "1e400 stars"])
+def test_where_any_json_fits_a_text_needs_no_quotes(text: str) -> None:
+    assert inputs.from_pairs([f"k={text}"], {"k": {}}) == {"k": text}
+
+
+def test_where_a_string_may_be_meant_what_is_not_json_is_one() -> None:
+    assert inputs.from_pairs(["k=[1,"], {"k": {"type": ["string", "array"]}}) == {"k": "[1,"}
+
+
+@pytest.mark.parametrize("text", ['{"a": 1, "a": 2}', '[{"b": {"a": 1, "c": 2, "a": 1}}]'])
+def test_a_key_that_stands_twice_is_refused(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "inputs.json"
+    file.write_text(f'{{"k": {text}}}')
+    for read in (lambda: inputs.from_pairs([f"k={text}"], {"k": {}}), lambda: inputs.from_file(str(file))):
+        with pytest.raises(errors.InvalidInput, match="the key 'a' stands twice in one object") as caught:
+            read()
+        assert caught.value.code == "DUPLICATE_KEY"
 
 
 def test_the_same_name_twice_is_refused() -> None:

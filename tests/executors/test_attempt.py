@@ -146,12 +146,24 @@ def test_a_port_schema_with_references_of_its_own_is_checked_alone(tmp_path: Pat
     )
 
 
-@pytest.mark.parametrize("returned", [None, 3, "text", [1], {"twice": {1, 2}}, {"twice": 2**60}, {1: 2}])
+@pytest.mark.parametrize("returned", [None, 3, "text", [1], {"twice": {1, 2}}, {1: 2}])
 def test_what_is_not_a_dict_of_json_is_refused(tmp_path: Path, returned: object) -> None:
     async def wrong(ctx: context.Context) -> object:
         return returned
 
     assert workshop.code_of(attempted(tmp_path, wrong).outcome) == "HANDLER_RETURN"
+
+
+def test_a_number_that_readers_disagree_on_is_refused_with_advice(tmp_path: Path) -> None:
+    async def large(ctx: context.Context) -> object:
+        return {"twice": 2**60}
+
+    failure = attempted(tmp_path, large).outcome.failure
+    assert failure == outcome.Failure(
+        code="NUMBER_RANGE",
+        message="the outputs are not JSON: a number is beyond 2**53, where readers of JSON disagree on its value"
+        " (use a string)",
+    )
 
 
 def test_an_exception_fails_the_attempt_and_its_traceback_is_kept(tmp_path: Path) -> None:

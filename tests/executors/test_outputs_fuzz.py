@@ -16,7 +16,15 @@ from openskelo.kernel import definition, outcome
 from openskelo.values import canonical
 from tests.executors import workshop
 
-CODES = {None, "HANDLER_RETURN", "OUTPUT_CONTRACT", "HANDLER_RAISED", "HANDLER_EXITED", "POST_GATE_FAILED"}
+CODES = {
+    None,
+    "HANDLER_RETURN",
+    "NUMBER_RANGE",
+    "OUTPUT_CONTRACT",
+    "HANDLER_RAISED",
+    "HANDLER_EXITED",
+    "POST_GATE_FAILED",
+}
 
 leaves = (
     st.none()

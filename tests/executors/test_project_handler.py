@@ -114,6 +114,7 @@ def test_the_worker_stays_warm_between_calls(tmp_path: Path) -> None:
         ("return [1]", "HANDLER_RETURN", "the handler returned list, not a dict of outputs"),
         ("return None", "HANDLER_RETURN", "the handler returned NoneType, not a dict of outputs"),
         ("return {'y': {1}}", "HANDLER_RETURN", "the outputs are not JSON: a value of type set is not JSON"),
+        ("return {'y': 2**60}", "NUMBER_RANGE", "the outputs are not JSON: a number is beyond 2**53, where readers of"),
         ("return {'y': float('nan')}", "HANDLER_RETURN", "the outputs are not JSON: NaN and infinity are not JSON"),
         ("return {'z': 1}", "OUTPUT_CONTRACT", "output 'y' is required and missing; output 'z' is not declared"),
         (f"return {{'y': {'[' * 70}{']' * 70}}}", "HANDLER_RETURN", "the outputs are not JSON: the value nests"),

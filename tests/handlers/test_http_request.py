@@ -205,6 +205,7 @@ def test_private_headers_stay_with_their_origin(
         ("/gzip", {}, "HTTP_FAILED"),
         ("/broken", {}, "HTTP_FAILED"),
         ("/badjson", {}, "HTTP_BODY_INVALID"),
+        ("/largenumber", {}, "NUMBER_RANGE"),
         ("/redirect/302?to=file:///etc/passwd", {}, "HTTP_URL_INVALID"),
         ("/redirect/302?to=http://[", {}, "HTTP_FAILED"),
         ("/x", {"headers": {"Host": "elsewhere"}}, "DET_CONFIG_INVALID"),

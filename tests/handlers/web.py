@@ -106,6 +106,8 @@ def _respond(handler: BaseHTTPRequestHandler) -> None:
             _send(handler, 200, b'{"b": 1.0, "a": [true]}', {"content-type": "application/json; charset=utf-8"})
         case ["badjson"]:
             _send(handler, 200, b"{", {"content-type": "application/json"})
+        case ["largenumber"]:
+            _send(handler, 200, b'{"id": 9007199254740993}', {"content-type": "application/json"})
         case ["status", number]:
             _send(handler, int(number), b"told so", {"retry-after": "7"})
         case ["refuse"]:

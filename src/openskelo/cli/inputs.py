@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -10,6 +11,9 @@ from openskelo import errors
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.values import canonical
+
+#: How objects, lists and strings begin, and what is nothing but a number.
+_LIKE_JSON = re.compile(r"""\s*([{\["]|-?\d[\d.]*([eE][+-]?\d*)?\s*$)""")
 
 
 def of_run(ports: Iterable[definition.Port], pairs: Iterable[str], file: str | None) -> dict[str, Json]:
@@ -22,7 +26,7 @@ def of_run(ports: Iterable[definition.Port], pairs: Iterable[str], file: str | N
 def from_file(file: str) -> dict[str, Json]:
     """The JSON object in `file`; `-` is standard input."""
     text = sys.stdin.buffer.read() if file == "-" else _read(Path(file))
-    value = canonical.loads(text)
+    value = _loads(text)
     if not isinstance(value, Mapping):
         raise errors.InvalidInput(
             f"{file} holds {kind_of(value)}, not an object", code="INPUT_INVALID", hint='write {"name": value, …}'
@@ -56,13 +60,36 @@ def parse(name: str, text: str, schema: JsonObject) -> Json:
     if wants_text(schema):
         return canonical.admit(text)
     try:
-        return canonical.loads(text)
+        return _loads(text)
     except errors.InvalidInput as error:
-        if error.code == "JSON_INVALID" and _takes_text(schema):
+        if error.code != "JSON_INVALID":
+            raise errors.InvalidInput(f"{name}: {error.message}", code=error.code, hint=error.hint) from error
+        if _takes_text(text, schema):
             return canonical.admit(text)
         raise errors.InvalidInput(
             f"{name}: {error.message}", code="INPUT_INVALID", hint=f"{name} wants {describe(schema)}, written as JSON"
         ) from error
+
+
+def _loads(text: str | bytes) -> Json:
+    """The JSON value in `text`; InvalidInput DUPLICATE_KEY where orjson would take the last of two silently."""
+    value = canonical.loads(text)
+    plain = text.decode() if isinstance(text, bytes) else text
+    if "{" in plain:
+        import json  # noqa: PLC0415 - most values hold no objects
+
+        json.loads(plain, object_pairs_hook=_keys_once)
+    return value
+
+
+def _keys_once(pairs: list[tuple[str, object]]) -> None:
+    seen: set[str] = set()
+    for key, _ in pairs:
+        if key in seen:
+            raise errors.InvalidInput(
+                f"the key {key!r} stands twice in one object", code="DUPLICATE_KEY", hint="keep one of them"
+            )
+        seen.add(key)
 
 
 def wants_text(schema: JsonObject) -> bool:
@@ -117,9 +144,12 @@ def _value(name: str, text: str, schema: JsonObject) -> Json:
         raise errors.InvalidInput(f"{name}: {text[1:]} is not UTF-8 text", code="INPUT_INVALID") from error
 
 
-def _takes_text(schema: JsonObject) -> bool:
+def _takes_text(text: str, schema: JsonObject) -> bool:
+    """Whether what is not JSON is meant as a text: where any JSON fits, what begins like JSON is a broken document."""
     wanted = schema.get("type")
-    return wanted is None or (isinstance(wanted, list | tuple) and "string" in wanted)
+    if wanted is None:
+        return not _LIKE_JSON.match(text)
+    return isinstance(wanted, list | tuple) and "string" in wanted
 
 
 def _read(path: Path) -> bytes:

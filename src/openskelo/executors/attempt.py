@@ -286,7 +286,7 @@ class Performer:
         try:
             data = canonical.dumps(canonical.admit({**defaults, **given} if defaults else given))
         except errors.InvalidInput as error:
-            raise errors.AttemptFailed(f"the outputs are not JSON: {error.message}", code="HANDLER_RETURN") from error
+            raise canonical.failed(error, "the outputs are not JSON", code="HANDLER_RETURN") from error
         if len(data) > MAX_OUTPUT_BYTES:
             raise errors.AttemptFailed(
                 f"the outputs take {len(data)} bytes, more than {MAX_OUTPUT_BYTES}",

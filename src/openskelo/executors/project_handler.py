@@ -102,7 +102,7 @@ class ProjectHandlers:
         try:
             return canonical.loads(finished.stdout)
         except errors.InvalidInput as error:
-            raise errors.AttemptFailed(f"its output is not JSON: {error.message}", code="HANDLER_RETURN") from error
+            raise canonical.failed(error, "its output is not JSON", code="HANDLER_RETURN") from error
 
 
 def _values(ctx: context.Context) -> dict[str, object]:

@@ -84,7 +84,7 @@ def _outputs(returned: object) -> bytes:
     try:
         data = canonical.dumps(canonical.admit(returned))
     except errors.InvalidInput as error:
-        raise errors.AttemptFailed(f"the outputs are not JSON: {error.message}", code="HANDLER_RETURN") from error
+        raise canonical.failed(error, "the outputs are not JSON", code="HANDLER_RETURN") from error
     if len(data) > frames.MAX_BYTES:
         raise errors.AttemptFailed(
             f"the outputs take {len(data)} bytes, more than {frames.MAX_BYTES}", code="HANDLER_RETURN", retryable=False

@@ -179,9 +179,8 @@ def _body(answered: exchange.Answered) -> Json:
         try:
             return canonical.loads(answered.body)
         except errors.InvalidInput as error:
-            raise errors.AttemptFailed(
-                f"the server's answer is not the JSON it says it is: {error.message}", code="HTTP_BODY_INVALID"
-            ) from error
+            what = "the server's answer is not the JSON it says it is"
+            raise canonical.failed(error, what, code="HTTP_BODY_INVALID") from error
     return answered.body.decode("utf-8", "replace")
 
 

@@ -81,6 +81,12 @@ def admit(value: object) -> Json:
     return _admit(value, MAX_DEPTH)
 
 
+def failed(error: errors.InvalidInput, what: str, *, code: str, retryable: bool = True) -> errors.AttemptFailed:
+    """The failure of work that gave a value which `admit` or `loads` refuses; numbers out of range keep their code."""
+    own = error.code if error.code == "NUMBER_RANGE" else code
+    return errors.AttemptFailed(f"{what}: {error.message}", code=own, hint=error.hint, retryable=retryable)
+
+
 def _admit(value: object, room: int) -> Json:
     kind = type(value)
     if kind is str:

@@ -75,7 +75,7 @@ def _admitted(tool: registry.Tool, returned: object) -> Json:
     try:
         value = canonical.admit(returned)
     except errors.InvalidInput as error:
-        raise _not_promised(tool, error.message) from error
+        raise canonical.failed(error, f"what {tool.name!r} gave back is not usable", code="TOOL_RETURN") from error
     found = () if tool.returns is None else schema.compile(tool.returns).check(value)
     if found:
         raise _not_promised(tool, "; ".join(f"{one.path or '/'}: {one.message}" for one in found))

@@ -51,6 +51,5 @@ def _admitted(name: str, returned: object) -> Json:
     try:
         return canonical.admit(returned)
     except errors.InvalidInput as error:
-        raise errors.AttemptFailed(
-            f"the transform {name!r} returned what is not JSON: {error.message}", code="HANDLER_RETURN", retryable=False
-        ) from error
+        what = f"the transform {name!r} returned what is not JSON"
+        raise canonical.failed(error, what, code="HANDLER_RETURN", retryable=False) from error
