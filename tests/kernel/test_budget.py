@@ -92,7 +92,7 @@ def test_what_was_really_used_beyond_the_limit_ends_the_run(
 
 def test_money_is_told_in_the_dollars_that_the_author_wrote() -> None:
     limits, half = LIMITS(max_tool_nanousd=1_200_000_000), AMOUNT(tool_nanousd=500_000_000)
-    stage = two(limits, half)
+    stage = Stage(flow(work("a"), work("b", "a", reserve=half), limits=limits))
     stage.create()
     stage.succeed("a", metrics=used("max_tool_spend_usd", 1_000_000_000))
     assert stage.ends() == ("budget_exceeded", "BUDGET_EXCEEDED")
