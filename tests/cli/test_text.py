@@ -86,6 +86,11 @@ def test_the_graph_braces_what_may_run_side_by_side_and_shows_the_ways_back() ->
         ("attempt.started", {"attempt": 2, "item": 3}, "started item 3 (attempt 2)"),
         (
             "attempt.failed",
+            {"attempt": 1, "error": {"code": "MODE_DENIED", "message": "not now"}, "next": "go", "goto": "done"},
+            "failed: MODE_DENIED not now; goes to done",
+        ),
+        (
+            "attempt.failed",
             {"attempt": 1, "error": {"code": "TIMEOUT", "message": "too\nslow"}, "next": "retry"},
             "failed: TIMEOUT too slow; will try again",
         ),

@@ -136,6 +136,7 @@ def _attempt(kind: str, data: JsonObject) -> str:
                 "bounce": "goes back",
                 "ask": "asks a person",
                 "fail": "gives up",
+                "go": f"goes to {ink.one_line(str(data.get('goto')))}",
             }
             return f"failed{item}{again}: {error_text(data)}; {following.get(str(data.get('next')), '')}"
         case "attempt.interrupted":
