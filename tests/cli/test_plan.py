@@ -121,6 +121,14 @@ def test_after_the_last_repair_nothing_is_written(skelo: Skelo) -> None:
     assert list(skelo.folder.glob("*.plan.json")) == []
 
 
+def test_what_is_wrong_with_the_last_draft_is_shown_by_its_path_in_the_plan(skelo: Skelo) -> None:
+    with _server(skelo, _say(WRONG)):
+        done = _plan(skelo, "--repairs", "0")
+    assert done.code == 1
+    (line,) = [line for line in done.err.splitlines() if " REF_UNKNOWN " in line]
+    assert line.startswith("/steps/")
+
+
 def test_with_approve_the_plan_is_run(skelo: Skelo) -> None:
     with _server(skelo, _say(GOOD)):
         done = _plan(skelo, "--approve", "--out", "mine.json", "--json")

@@ -89,6 +89,19 @@ def test_every_mistake_is_found_at_its_place(file: str, cases: dict[str, tuple[s
     assert found == wanted
 
 
+@pytest.mark.parametrize(
+    ("text", "message", "hint"),
+    [
+        ("a:\n\tb: 1\n", "a tab, where YAML wants spaces", "indent with spaces"),
+        ("a:\n  - b: 1\n\tc: 2\n", "a tab, where YAML wants spaces", "indent with spaces"),
+        ("a: @x\n", "'@' cannot begin a value here", "quote the text"),
+    ],
+)
+def test_the_character_that_is_in_the_way_is_named(text: str, message: str, hint: str) -> None:
+    found = _stopped(text.encode(), "f.yaml")
+    assert (found.code, found.message, found.hint) == ("YAML_INVALID", message, hint)
+
+
 def test_bytes_that_are_not_utf8_are_found_at_their_place() -> None:
     found = _stopped(b"a: 1\nb: \xff\n", "f.yaml")
     assert (found.code, found.line, found.column) == ("NOT_UTF8", 2, 4)

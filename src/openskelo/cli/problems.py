@@ -22,10 +22,10 @@ def show(problems: Sequence[errors.ProblemLike], *, as_json: bool) -> None:
     output.note(count(found))
 
 
-def line(problem: Problem) -> None:
-    """One Problem on stderr, its hint under it."""
+def line(problem: Problem, *, in_file: bool = True) -> None:
+    """One Problem on stderr, its hint behind it; that of a document which is in no file is at a path."""
     paint = ink.Ink(sys.stderr).paint
-    place = f"{problem.file}:{problem.line}:{problem.column}:"
+    place = f"{problem.file}:{problem.line}:{problem.column}:" if in_file else f"{problem.path or '/'}:"
     colour = "yellow" if problem.severity == "warning" else "red"
     word = "warning " if problem.severity == "warning" else ""
     hint = f" ({ink.one_line(problem.hint)})" if problem.hint else ""

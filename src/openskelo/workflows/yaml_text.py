@@ -73,15 +73,25 @@ def read(text: str) -> Built:
         for event in _events(text):
             _take(state, event)
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        place = (1, 1) if mark is None else (mark.line + 1, mark.column + 1)
-        reasons = [reason for reason in (error.context, error.problem) if reason]
-        raise Trouble("YAML_INVALID", ", ".join(reasons) or "this is not YAML", place) from None
+        raise _invalid(error, text) from None
     except yaml.YAMLError as error:
         raise Trouble("YAML_INVALID", str(error).splitlines()[0], (1, 1)) from None
     if state.result is None:
         raise Trouble("EMPTY", "the file is empty", (1, 1))
     return state.result
+
+
+def _invalid(error: yaml.MarkedYAMLError, text: str) -> Trouble:
+    """What is wrong, and where; the parser's words do not say which character it stumbles over."""
+    mark = error.problem_mark or error.context_mark
+    place = (1, 1) if mark is None else (mark.line + 1, mark.column + 1)
+    found = "" if mark is None else "".join(text.split("\n")[mark.line : mark.line + 1])[mark.column : mark.column + 1]
+    if found == "\t":
+        return Trouble("YAML_INVALID", "a tab, where YAML wants spaces", place, "indent with spaces")
+    reasons = ", ".join(reason for reason in (error.context, error.problem) if reason)
+    if found and "cannot start any token" in reasons:
+        return Trouble("YAML_INVALID", f"{found!r} cannot begin a value here", place, "quote the text")
+    return Trouble("YAML_INVALID", reasons or "this is not YAML", place)
 
 
 def _events(text: str) -> Iterator[object]:

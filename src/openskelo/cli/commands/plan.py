@@ -153,7 +153,7 @@ def _refused(args: argparse.Namespace, run_id: str, ended: JsonObject, drafted: 
         output.document({**_document(run_id, drafted, None), **({"error": error} if error else {})})
         return exits.FAILED
     for problem in () if drafted is None else drafted.problems:
-        problems.line(problem)
+        problems.line(problem, in_file=False)
     why = f"{error['code']} {error['message']}" if error else "no draft was without problems"
     output.note(f"no plan came of it: {why}; the drafts are kept: skelo show {run_id}")
     return exits.FAILED
