@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from openskelo.errors import Refused
-from openskelo.kernel import commands, definition, pending
+from openskelo.kernel import commands, definition, outcome, pending
 from openskelo.kernel import run as runs
 from tests.kernel.stage import Stage, failure, flow, work
 
@@ -80,6 +80,18 @@ def test_what_was_never_told_is_not_told_by_a_later_bounce() -> None:
     stage.fail("in", failure("not calm", code="GATE_FAILED", gate="calm"))
     stage.succeed("in")
     assert stage.run.nodes["draft"].slots[0].feedback is None
+
+
+def test_a_run_that_ends_first_does_not_go_back() -> None:
+    back = rule("a")
+    stage = Stage(flow(work("a", bounces=(back,)), limits=definition.Limits(max_tokens=10)))
+    stage.create()
+    assert stage.fail("a", BAD, metrics=outcome.Metrics(tokens_in=11)) == [
+        "attempt.failed a 1.1 bounce",
+        "run.ending budget_exceeded BUDGET_EXCEEDED",
+        "run.ended budget_exceeded BUDGET_EXCEEDED",
+    ]
+    assert stage.run.bouncing is None
 
 
 def test_feedback_can_be_left_out() -> None:

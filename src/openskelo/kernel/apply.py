@@ -121,6 +121,7 @@ def _run_changed(
             run.paused = None
         case events.RunEnding():
             run.ending, run.error = event.ending, event.error
+            run.bouncing = None  # what was to be entered anew will not be
             if run.live is not None:
                 run.unfinished = 0
         case events.RunEnded():
