@@ -23,8 +23,8 @@ from openskelo.stores import log
 
 #: How soon commands of other processes are noticed.
 POLL_SECONDS = 0.05
-#: How far the copies of the log (events.jsonl) may lag behind it.
-FLUSH_SECONDS = 0.5
+#: How far the copies of the log (events.jsonl) may lag behind it, beside the time until that is noticed.
+FLUSH_SECONDS = 0.4
 #: How many runs that have ended are kept in memory, for those who ask how they ended.
 REMEMBERED = 16
 #: How long one task goes from attempt to attempt before others get their turn.
@@ -51,7 +51,7 @@ class Driver:
         self._following: errands.Errand | None = None  # with which it will
         self._timers = timers.Timers()
         self._unflushed = False
-        self._flush_at = 0.0
+        self._flush_at: float | None = None
         self._flushing: asyncio.Task[None] | None = None
         self.between_turns = turnstile.Turnstile()  # held while memory is ahead of the log
         self._mail = asyncio.Event()
@@ -385,9 +385,10 @@ class Driver:
         """Listen, and let copies of the log catch up; where there is no room for it, the next look tries again."""
         with contextlib.suppress(errors.StoreError):
             await self._listen()
-        if self._unflushed and now >= self._flush_at and (self._flushing is None or self._flushing.done()):
-            self._unflushed = False
-            self._flush_at = now + FLUSH_SECONDS
+        if self._flush_at is None:
+            self._flush_at = now + FLUSH_SECONDS if self._unflushed else None
+        elif now >= self._flush_at and (self._flushing is None or self._flushing.done()):
+            self._unflushed, self._flush_at = False, None
             self._flushing = asyncio.create_task(self._flush())
 
     async def _flush(self) -> None:
