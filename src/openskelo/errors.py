@@ -9,6 +9,7 @@ OpenSkeloError              anything below; has a stable `code`, a message and p
 │   ├── Denied              work that was not allowed and has not been done: by a plan's mode, or a capability
 │   ├── Escalated           work that is a person's from here on: the run ends as escalated
 │   └── Unusable            a model's answer that came and is none; lives in `providers.seam`, as it holds the answer
+│       └── Broken          one that broke off, and may be tried again
 ├── StoreError              the data dir cannot do what was asked
 │   ├── Conflict            somebody else appended first
 │   ├── StoreFull           no space left; nothing was lost

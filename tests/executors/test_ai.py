@@ -11,7 +11,7 @@ import orjson
 import pytest
 
 from openskelo import errors
-from openskelo.executors import attempt, prompt
+from openskelo.executors import attempt, journal, prompt
 from openskelo.kernel import definition, outcome
 from openskelo.kernel.json import Json
 from openskelo.providers import scripted, seam
@@ -345,3 +345,27 @@ def test_secrets_are_masked_in_everything_kept(tmp_path: Path, monkeypatch: pyte
     assert "hunter2" in provider.asked[0].messages[1].text
     assert "hunter2" not in repr(found)
     assert "<data>[secret]</data>" in texts(found)["prompt.full.txt"]
+
+
+class _Slow:
+    """A provider that begins to answer, and never ends."""
+
+    async def complete(self, request: seam.Request, on_text: seam.OnText) -> seam.Answer:
+        on_text('{"text": "be')
+        await asyncio.sleep(60)
+        raise AssertionError("nobody stopped it")
+
+
+@pytest.mark.parametrize("reserve", [definition.NOTHING, definition.Amount(tokens=5000, cost_nanousd=77)])
+def test_an_answer_that_is_stopped_is_charged_what_was_reserved_for_it(
+    tmp_path: Path, reserve: definition.Amount
+) -> None:
+    found = asked_of(tmp_path, _Slow(), node(timeout_ms=100, reserve=reserve))
+    said = found.outcome
+    assert said.failure is not None
+    assert said.failure.code == "TIMEOUT"
+    metrics = said.metrics
+    asked = metrics.tokens_in
+    assert asked > 100
+    assert (metrics.tokens_out, metrics.cost_nanousd) == ((4, 0) if reserve.tokens == 0 else (5000 - asked, 77))
+    assert texts(found)[journal.PARTIAL] == '{"text": "be'

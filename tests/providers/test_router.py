@@ -161,8 +161,44 @@ def test_an_expert_that_cannot_answer_hands_over(act: loopback.Act) -> None:
     second = loopback.Loopback(openai_chat.OpenAI(), [loopback.Say(text=TEXT)])
     with first.running(), second.running():
         (answer,) = ask(two(first, second), request())
-    assert (answer.served_by, answer.text, answer.usage.tokens_in) == ("two", TEXT, 11)
+    lost = act == loopback.Cut()  # then it was asked, and had begun to answer
+    assert (answer.served_by, answer.text, answer.usage.tokens_in > 11) == ("two", TEXT, lost)
     assert (len(first.asked), len(second.asked)) == (1, 1)
+
+
+def test_what_broke_off_is_charged_by_what_was_asked_and_heard() -> None:
+    heard: list[str] = []
+    asked = request()
+    with loopback.Loopback(openai_chat.OpenAI(), [loopback.Cut(), loopback.Fail(status=500)]).running() as server:
+        models = config.Config(
+            providers={"a": remote("a", server)},
+            experts={
+                "one": config.ExpertConfig(name="one", provider="a", fallbacks=("two",)),
+                "two": config.ExpertConfig(name="two", provider="a"),
+            },
+            default_expert="one",
+        )
+
+        async def work() -> seam.Answer:
+            one = router.Router(models, root=Path(), environment={"KEY": loopback.KEY})
+            try:
+                return await one.complete(asked, heard.append)
+            finally:
+                await one.close()
+
+        with pytest.raises(seam.Broken) as raised:
+            asyncio.run(work())
+    took = seam.estimated(asked, "".join(heard))
+    assert (took.tokens_in, took.tokens_out > 0) == (-(-sum(len(m.text) for m in asked.messages) // 3), True)
+    error = raised.value
+    assert (error.code, error.retryable, error.answer.usage) == ("PROVIDER_UNAVAILABLE", True, took)
+    assert error.answer.cost_nanousd == took.tokens_in * 1000 + took.tokens_out * 2000
+
+
+def test_what_never_began_is_free() -> None:
+    with loopback.Loopback(openai_chat.OpenAI(), [loopback.Fail(status=500)] * 2).running() as server:
+        error = failing(two(server, server), request())
+    assert (error.code, isinstance(error, seam.Unusable)) == ("PROVIDER_UNAVAILABLE", False)
 
 
 def test_what_a_refusal_took_is_counted_with_the_answer() -> None:

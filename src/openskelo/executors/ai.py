@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 
 from openskelo import errors
@@ -60,7 +61,11 @@ async def ask(
         answered = await provider.complete(asked, hear)
     except seam.Unusable as unusable:
         answer.count(one.spent, unusable.answer)
-        one.answer = unusable.answer.text
+        if not isinstance(unusable, seam.Broken):
+            one.answer = unusable.answer.text
+        raise
+    except asyncio.CancelledError:
+        answer.count_reserved(one, ways[0].request)
         raise
     answer.count(one.spent, answered)
     one.answer = answered.text

@@ -62,3 +62,12 @@ def count(spent: job.Spent, answered: seam.Answer) -> None:
     spent.tokens_in += answered.usage.tokens_in
     spent.tokens_out += answered.usage.tokens_out
     spent.cost_nanousd += answered.cost_nanousd
+
+
+def count_reserved(one: job.Job, asked: seam.Request) -> None:
+    """Add what an answer may have taken that was stopped before anybody could say: what its node has reserved for it,
+    or an estimate where it has reserved nothing."""
+    held, usage = one.task.node.reserve, seam.estimated(asked, "".join(one.heard))
+    one.spent.tokens_in += usage.tokens_in
+    one.spent.tokens_out += max(usage.tokens_out, held.tokens - usage.tokens_in)
+    one.spent.cost_nanousd += held.cost_nanousd

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from decimal import ROUND_HALF_UP, Decimal
 
+from openskelo import errors
 from openskelo.providers import config, seam
 
 #: The names of our kinds in the public list.
@@ -50,7 +51,7 @@ def _nano(usd: Decimal) -> int:
 
 
 class Priced:
-    """A provider whose answers say what they cost, those that cannot be used included."""
+    """A provider whose answers say what they cost, those that cannot be used or broke off included."""
 
     def __init__(self, provider: seam.Provider, settings: config.ProviderConfig) -> None:
         self._provider = provider
@@ -62,11 +63,30 @@ class Priced:
             await self._provider.close()
 
     async def complete(self, request: seam.Request, on_text: seam.OnText) -> seam.Answer:
+        heard: list[str] = []
+
+        def hear(text: str) -> None:
+            heard.append(text)
+            on_text(text)
+
         try:
-            return self._priced(await self._provider.complete(request, on_text), request)
+            return self._priced(await self._provider.complete(request, hear), request)
         except seam.Unusable as error:
             error.answer = self._priced(error.answer, request)
             raise
+        except errors.AttemptFailed as error:
+            if not heard and error.code != "PROVIDER_TIMEOUT":
+                raise  # it never began: nobody pays for that
+            raise seam.Broken(error, self._priced(self._partial(request, "".join(heard)), request)) from None
+
+    def _partial(self, request: seam.Request, heard: str) -> seam.Answer:
+        model = request.parameters.get("model")
+        return seam.Answer(
+            text=heard,
+            usage=seam.estimated(request, heard),
+            model=model if isinstance(model, str) else self._settings.model or "",
+            finish_reason="error",
+        )
 
     def _priced(self, answer: seam.Answer, request: seam.Request) -> seam.Answer:
         found = cost(self._settings, answer.model, answer.usage)

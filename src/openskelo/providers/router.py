@@ -46,6 +46,8 @@ class Router:
                 if number == len(ways) or not _hands_over(error):
                     if isinstance(error, seam.Unusable):
                         error.answer = _sum(error.answer, lost)
+                    elif lost:
+                        raise seam.Broken(error, _sum(seam.Answer(text=""), lost)) from error
                     raise
                 if isinstance(error, seam.Unusable):
                     lost.append(error.answer)

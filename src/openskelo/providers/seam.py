@@ -108,6 +108,25 @@ def plan(provider: Provider, request: Request) -> tuple[Planned, ...]:
 class Unusable(errors.AttemptFailed):
     """An answer came and was paid for, but is none: refused, or cut at its limit. `answer` is what was received."""
 
-    def __init__(self, message: str, *, code: str, hint: str, answer: Answer) -> None:
+    def __init__(self, message: str, *, code: str, hint: str | None, answer: Answer) -> None:
         super().__init__(message, code=code, hint=hint, retryable=False)
         self.answer = answer
+
+
+class Broken(Unusable):
+    """An answer that broke off, or a failure after others: as `failed` says, and with what it took, as far as known."""
+
+    def __init__(self, failed: errors.AttemptFailed, answer: Answer) -> None:
+        super().__init__(failed.message, code=failed.code, hint=failed.hint, answer=answer)
+        self.retryable = failed.retryable
+        self.retry_after_ms = failed.retry_after_ms
+
+
+#: A token has about four letters of English; counting three keeps estimates on the safe side.
+LETTERS_A_TOKEN = 3
+
+
+def estimated(request: Request, heard: str) -> Usage:
+    """What an answer took of which the provider has not said it: by the letters of what was asked and heard."""
+    asked = sum(len(message.text) for message in request.messages)
+    return Usage(tokens_in=-(-asked // LETTERS_A_TOKEN), tokens_out=-(-len(heard) // LETTERS_A_TOKEN))

@@ -14,8 +14,6 @@ from openskelo.kernel.json import JsonObject
 from openskelo.providers import config, experts, prices, seam
 from openskelo.values import canonical
 
-#: A token has about four letters of English; counting three keeps the estimate on the safe side.
-_LETTERS_A_TOKEN = 3
 #: What is around every prompt: instructions, fences, headings.
 _AROUND = 600
 #: How long a value may be whose schema does not say.
@@ -97,7 +95,7 @@ def _add(total: _Sum, question: Question, models: config.Config, *, priced: bool
     for way in question.ways:
         system = sum(len(message.text) for message in way.request.messages)
         tokens_out = way.request.max_tokens
-        tokens_in = -(-(question.letters + system) // _LETTERS_A_TOKEN)
+        tokens_in = -(-(question.letters + system) // seam.LETTERS_A_TOKEN)
         if question.repeats:
             tokens_in += tokens_out or 0
         called = way.expert or way.provider
