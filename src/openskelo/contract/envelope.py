@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
 from hashlib import sha256 as _sha256
-from typing import cast
+from typing import Any
 
 import orjson
 
@@ -71,10 +71,9 @@ def link(prev: str, envelope: bytes, data_hash: str) -> str:
 
 def open_line(line: bytes) -> tuple[JsonObject, events.Event]:
     """The envelope and the event of a stored line that is trusted (our own log); `chain` checks those that are not."""
-    envelope = cast("JsonObject", orjson.loads(line))
-    data = cast("JsonObject", envelope["data"])
-    event = event_data.decode(cast("str", envelope["type"]), data, milliseconds(cast("str", envelope["ts"])))
-    return envelope, event
+    envelope: Any = orjson.loads(line)
+    ts = envelope["ts"]
+    return envelope, event_data.decode(envelope["type"], envelope["data"], _epoch(ts[:19]) + int(ts[20:23]))
 
 
 def event_id(run_id: str, seq: int) -> str:

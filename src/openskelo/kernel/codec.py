@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, cast
 
 from openskelo import errors
-from openskelo.frozen import frozen
+from openskelo.frozen import frozen, maker
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
 
@@ -236,13 +237,19 @@ def _record(kind: type[_Value], forms: Mapping[str, _Form]) -> _Form:
         return kind(**blank, **found) if "hash" not in found else kind(**found)
 
     def builder(value: JsonObject) -> object:
-        found: dict[str, object] = {**blank, **value}
+        found: dict[str, Any] = {**blank, **value}
         for name in value:
             if name in builders:
                 found[name] = builders[name](found[name])
-        return kind(**found)
+        return _made(kind)(**found)
 
     return _Form(encode=encoder, decode=decoder, build=builder)
+
+
+@functools.cache
+def _made(kind: Any) -> Callable[..., object]:
+    """What makes instances of a class; most classes are never read back, and need none."""
+    return maker(kind)
 
 
 def _default(field: Field[object]) -> object:

@@ -1,0 +1,111 @@
+"""Attempts find somebody who performs them, and those who perform them keep out of each other's way."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+from pathlib import Path
+from typing import Any
+
+import openskelo
+from openskelo.executors import calling
+from openskelo.kernel.json import Json, JsonObject
+
+#: Set by a handler, as a logging library would.
+SEEN: contextvars.ContextVar[str] = contextvars.ContextVar("SEEN", default="nobody")
+
+
+def foreach(width: int) -> openskelo.Workflow:
+    document: JsonObject = {
+        "name": "errands",
+        "inputs": {"n": "array"},
+        "defaults": {"concurrency": width},
+        "blocks": [
+            {
+                "id": "each",
+                "mode": "deterministic",
+                "foreach": {"items": "run.inputs.n", "as": "item", "concurrency": width},
+                "inputs": {"item": {"type": "integer"}},
+                "outputs": {"item": "json"},
+                "deterministic": {"handler": "local:work"},
+            }
+        ],
+    }
+    return openskelo.from_document(document)
+
+
+async def outputs(folder: Path, width: int, work: calling.Handler) -> list[Json]:
+    project = openskelo.Project(root=folder, data_dir=folder / "data")
+    async with await openskelo.Engine.open(project, handlers={"work": work}) as engine:
+        run_id = await engine.start(foreach(width), {"n": list(range(width))})
+        document = await asyncio.wait_for(engine.wait(run_id), 30)
+    assert document["ending"] == "ok", document
+    nodes: Any = document["nodes"]
+    return nodes["each"]["outputs"]["item"]
+
+
+def test_what_one_attempt_sets_in_its_context_no_other_sees(tmp_path: Path) -> None:
+    async def work(ctx: openskelo.Context) -> JsonObject:
+        seen = SEEN.get()
+        SEEN.set(str(ctx.item))
+        return {"item": seen}
+
+    assert asyncio.run(outputs(tmp_path, 20, work)) == ["nobody"] * 20
+
+
+def test_attempts_that_wait_for_each_other_are_all_under_way(tmp_path: Path) -> None:
+    """The first cannot end before the last has begun, and neither waits for a task that the other holds."""
+    width = 50
+
+    async def main() -> list[Json]:
+        begun = 0
+        all_begun = asyncio.Event()
+
+        async def work(ctx: openskelo.Context) -> JsonObject:
+            nonlocal begun
+            begun += 1
+            if begun == width:
+                all_begun.set()
+            await all_begun.wait()
+            return {"item": ctx.item}
+
+        return await outputs(tmp_path, width, work)
+
+    assert asyncio.run(main()) == list(range(width))
+
+
+def test_attempts_that_never_wait_share_a_task(tmp_path: Path) -> None:
+    async def main() -> set[int]:
+        tasks: set[int] = set()
+
+        async def work(ctx: openskelo.Context) -> JsonObject:
+            tasks.add(id(asyncio.current_task()))
+            return {"item": ctx.item}
+
+        await outputs(tmp_path, 100, work)
+        return tasks
+
+    assert len(asyncio.run(main())) < 50
+
+
+def test_work_that_is_cancelled_before_anybody_has_begun_it_is_not_done(tmp_path: Path) -> None:
+    """One handler cancels its run while others, started by the same turn, still wait for a task."""
+
+    async def main() -> tuple[list[Json], str]:
+        done: list[Json] = []
+        project = openskelo.Project(root=tmp_path, data_dir=tmp_path / "data")
+
+        async def work(ctx: openskelo.Context) -> JsonObject:
+            if ctx.item == 0:
+                await engine.cancel(ctx.run_id, by="itself", reason="enough")
+            done.append(ctx.item)
+            return {"item": ctx.item}
+
+        async with await openskelo.Engine.open(project, handlers={"work": work}) as engine:
+            run_id = await engine.start(foreach(3), {"n": [0, 1, 2]})
+            document = await asyncio.wait_for(engine.wait(run_id), 30)
+            return done, str(document["ending"])
+
+    done, ending = asyncio.run(main())
+    assert ending == "cancelled"
+    assert 0 not in done
