@@ -123,6 +123,14 @@ def test_a_step_that_is_done_again_after_its_retry_is_a_doubt(steps: list[dict[s
     assert doubt.message.endswith("and then the run goes on with 'a': it is done twice")
 
 
+def test_a_value_that_is_read_too_early_is_read_by_the_step_and_not_by_its_retry() -> None:
+    early = check("b", save_as="b") | {"args": {"checker_id": "equals", "input_ref": "var:c", "expected": 1}}
+    _, found = load.check_document(plan(check("a"), early, retry("rb", "b"), check("z", save_as="c"), emit()))
+    (wrong,) = [one for one in found if one.severity == "error"]
+    assert (wrong.code, wrong.path) == ("REF_UNSET", "/steps/1/args/input_ref")
+    assert wrong.message == "var:c may not be set when 'b' reads it on the way a → rb → b"
+
+
 def _by_chance(chance: Random) -> dict[str, Any]:
     """Checks with and without a retry behind them, retries elsewhere, and jumps onwards to any of them."""
     count = chance.randint(3, 9)

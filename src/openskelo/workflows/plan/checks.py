@@ -74,8 +74,10 @@ def paths(text: Text, workflow: definition.Workflow) -> None:
     _types(text)
     uses = {key: draft.uses for key, draft in text.drafts.items()}
     for found in defined.check(ways, uses, frozenset(text.variables)):
-        way = f" on the way {_shown(found.path)}" if found.path else ""
-        message = f"{found.use.ref} may not be set when {found.key!r} reads it{way}"
+        tried = ways.steps[found.key].target  # what a retry reads is read by what it tries
+        path = (*found.path, tried) if found.path and tried is not None else found.path
+        way = f" on the way {_shown(path)}" if path else ""
+        message = f"{found.use.ref} may not be set when {(tried or found.key)!r} reads it{way}"
         found.use.place.problem("REF_UNSET", message, hint="give it a first value in `variables`, or branch before")
     for draft, use in taint.check(ways, text.drafts, text.around):
         message = f"{use.ref} is what an expert said, unchecked, and {draft.text('tool_id')!r} acts on it"
