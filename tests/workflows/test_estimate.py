@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
+
 from openskelo.kernel.json import Json
 from openskelo.workflows import estimate, load
 from openskelo.workflows.estimate import Quantity, Range
+from tests.workflows import marking
 
 
 def _report(*blocks: Json, items: int = 10, history: estimate.History | None = None) -> estimate.Report:
@@ -126,3 +131,27 @@ def test_what_cannot_be_counted_is_noted() -> None:
         "waits for a person without end: b",
         "gates that ask a model are not counted: a",
     )
+
+
+@pytest.mark.parametrize(("limit", "warned"), [(1, True), (2, False)])
+def test_a_bound_that_the_best_run_exceeds_is_a_warning(tmp_path: Path, limit: int, warned: bool) -> None:
+    text, expected = marking.expected(
+        "BUDGET_TOO_SMALL",
+        f"""\
+name: small
+budgets: {{max_steps: ‸{limit}}}
+inputs: {{maybe: boolean}}
+blocks:
+  - {{id: a, mode: deterministic, outputs: {{x: integer}}, deterministic: {{handler: local:a}}}}
+  - {{id: b, mode: deterministic, outputs: {{x: integer}}, deterministic: {{handler: local:b}}}}
+  - id: c
+    mode: deterministic
+    when: inputs.maybe
+    inputs: {{maybe: {{type: boolean, from: inputs.maybe}}}}
+    outputs: {{x: integer}}
+    deterministic: {{handler: local:c}}
+outputs: {{x: a.x}}
+""",
+    )
+    found = marking.check(text, tmp_path)
+    assert (marking.errors(found), marking.warnings(found)) == ([], expected if warned else [])

@@ -102,7 +102,19 @@ def _check(
 
         fixed = pins.fix(workflow, settings.models, cursor.Cursor(read.value, (), report))
         workflow = blocks.sealed(fixed)
+    if workflow is not None and workflow.limits.max_steps is not None:
+        _warn_of_steps(workflow, workflow.limits.max_steps, report)
     return None if report.failed else workflow, report.problems()
+
+
+def _warn_of_steps(workflow: definition.Workflow, limit: int, report: problems.Report) -> None:
+    """A run that cannot end well can be known before it begins."""
+    from openskelo.workflows import estimate  # noqa: PLC0415 - few files bound their steps
+
+    least = estimate.estimate(workflow).total.minimum.steps
+    if least > limit:
+        message = f"max_steps = {limit} is never enough: without a retry it takes {least} steps"
+        report.warn(("budgets", "max_steps"), "BUDGET_TOO_SMALL", message, hint=f"allow at least {least}")
 
 
 def _plan(
