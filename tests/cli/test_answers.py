@@ -326,3 +326,25 @@ def test_an_answer_from_another_process_reaches_a_run_that_waits_at_a_terminal(s
     assert "the process that drives the run goes on with it" in answered.err
     assert terminal.end() == 0
     assert skelo("output", "last", "text").out == "Bees\n"
+
+
+def test_what_happens_while_somebody_thinks_is_not_written_into_the_question(skelo: Skelo) -> None:
+    skelo.write("review.yaml", REVIEW.replace("on_deny: continue", "timeout_ms: 700"))
+    terminal = Terminal(skelo.folder, "run", "review.yaml", "--input", "title=Bees")
+    terminal.until("Your answer (")
+    assert terminal.end() == 1
+    seen = terminal.seen.replace("\r\n", "\n")
+    question = seen[seen.index("Your answer (") :].partition("\n")[0]
+    assert question.endswith("edit, later): ")
+    assert "\nask failed: APPROVAL_DENIED expired; gives up" in seen
+
+
+def test_a_question_that_is_no_longer_asked_is_not_shown_as_open(skelo: Skelo) -> None:
+    skelo.write("review.yaml", REVIEW)
+    terminal = Terminal(skelo.folder, "run", "review.yaml", "--input", "title=Bees")
+    terminal.until("Your answer (")
+    assert skelo("cancel", "last").code == 0
+    assert terminal.end() == 130
+    after = terminal.seen.replace("\r\n", "\n").partition("Your answer (")[2]
+    assert "no longer asked" in after
+    assert [line for line in after.splitlines() if line.startswith(("? HUMAN", "?  HUMAN"))] == []

@@ -48,6 +48,7 @@ class Live:
         self._rows = {key: _row(members.as_object(node)) for key, node in nodes.items()}
         self._console = console.Console(file=sys.stderr, highlight=False)
         self._started = time.monotonic()
+        self._held: list[text.Text] | None = None  # what was to be said while somebody is asked something
         self._live = self._open()
 
     def show(self, envelope: JsonObject) -> None:
@@ -66,11 +67,11 @@ class Live:
         ):
             words = view.sentence(envelope)
             node = f"{ink.one_line(str(data.get('node')))} " if data.get("node") else ""
-            self._console.print(text.Text(f"{node}{words}", style="yellow"))
+            self._say(text.Text(f"{node}{words}", style="yellow"))
 
     def log(self, node: str, lines: Sequence[str]) -> None:
         for line in lines:
-            self._console.print(text.Text(f"{ink.one_line(node)} | {ink.clean(line)}", style="dim"))
+            self._say(text.Text(f"{ink.one_line(node)} | {ink.clean(line)}", style="dim"))
 
     def hear(self, node: str, text: str) -> None:
         row = self._rows.get(node)
@@ -79,12 +80,27 @@ class Live:
 
     def pause(self) -> None:
         self._live.stop()
+        self._held = []
 
     def go_on(self) -> None:
+        self._release()
         self._live = self._open()
 
     def close(self) -> None:
         self._live.stop()
+        self._release()
+
+    def _say(self, line: text.Text) -> None:
+        """Print a line above the table; not while somebody is typing an answer."""
+        if self._held is None:
+            self._console.print(line)
+        else:
+            self._held.append(line)
+
+    def _release(self) -> None:
+        held, self._held = self._held, None
+        for line in held or ():
+            self._console.print(line)
 
     def __rich__(self) -> console.Group:
         shown, hidden = self._fitting()
@@ -173,6 +189,8 @@ def _note(row: _Row, kind: str, data: JsonObject) -> None:
         case "approval.resolved":
             status = members.text_at(members.object_at(data, "resolution"), "status")
             _settle(row, "waiting", f"{status} by {ink.one_line(str(data.get('by')))}")
+        case "approval.withdrawn":
+            _settle(row, "waiting", "no longer asked")
         case "node.finished" | "node.kept":
             _settle(row, "done", "kept" if kind == "node.kept" else "")
         case "node.skipped":
