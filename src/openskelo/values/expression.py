@@ -119,6 +119,8 @@ class Expression:
         return cast("dict[str, object]", admitted)
 
     def _as_json(self, kind: str, plain: object) -> Json:
+        if kind in ("BOOL", "NULL"):
+            return cast("bool | None", plain)
         what, hint = kind.lower(), "wrap it in string(...)"
         if kind not in ("BYTES", "TIMESTAMP", "DURATION", "TYPE"):
             try:

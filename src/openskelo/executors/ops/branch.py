@@ -38,7 +38,7 @@ def _holds(cond: Json) -> bool:
 def evaluate(given: JsonObject) -> Json:
     """The value of an expression as a step is given it: its `text`, and the `scope` of what it names."""
     text, scope = given.get("text"), given.get("scope")
-    if not isinstance(text, str) or not isinstance(scope, Mapping):
+    if not isinstance(text, str) or not isinstance(scope, dict):
         raise errors.AttemptFailed("an expression lacks its text or its scope", code="COND_INVALID", retryable=False)
     return plan_expression.compile(text).evaluate(scope)
 

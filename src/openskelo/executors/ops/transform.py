@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from openskelo import errors
 from openskelo.executors import job, transforms, work
 from openskelo.executors.ops import branch, given
@@ -21,7 +19,7 @@ def make(step: definition.Step, means: work.Means) -> steps.Op:
 
 async def _expression(one: job.Job) -> Json:
     found = one.inputs["expr"]
-    assert isinstance(found, Mapping)  # noqa: S101  the engine has put its scope beside it
+    assert isinstance(found, dict)  # noqa: S101  the engine has put its scope beside it
     return branch.evaluate(found)
 
 

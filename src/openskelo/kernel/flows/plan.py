@@ -6,7 +6,7 @@ The first half rules (it may look at anything and changes nothing), the second h
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import cast
+from typing import Any, cast
 
 from openskelo.kernel import commands, definition, events, outcome, places, receipts
 from openskelo.kernel.json import Json, JsonObject, Stored
@@ -27,7 +27,8 @@ def value(outputs: Json) -> Json:
 
 
 def _step(run: Run, key: str) -> definition.Step:
-    return cast("definition.Step", run.workflow.nodes[key].step)  # every node of a plan is one
+    step: Any = run.workflow.nodes[key].step  # every node of a plan is one
+    return step
 
 
 # -- ruling -----------------------------------------------------------------------------------------------------------
