@@ -61,16 +61,24 @@ def examine(args: argparse.Namespace) -> list[Finding]:
         details = "; ".join(str(problem) for problem in error.problems)
         return [*findings, Finding(name="project", state="fail", detail=details, hint="mend skelo.yaml")]
     findings.append(_project(where))
-    checks: tuple[Callable[[task.Project], Finding], ...] = (_data_dir, _space, _locks, _sync, _secrets, _runs)
     findings += _providers(where)
     findings += _webhooks(where)
     findings += [_server(where, server) for server in where.registry.mcp.values()]
-    for check in checks:
+    checks: dict[str, Callable[[task.Project], Finding]] = {
+        "data dir": _data_dir,
+        "disk space": _space,
+        "file locks": _locks,
+        "durable write": _sync,
+        "secrets": _secrets,
+        "runs": _runs,
+    }
+    for name, check in checks.items():
         try:
             findings.append(check(where))
-        except (OSError, errors.OpenSkeloError) as error:
-            name = check.__name__.strip("_").replace("_", " ")
-            findings.append(Finding(name=name, state="fail", detail=str(error)))
+        except OSError as error:
+            findings.append(Finding(name=name, state="fail", detail=error.strerror or str(error)))
+        except errors.OpenSkeloError as error:
+            findings.append(Finding(name=name, state="fail", detail=error.message, hint=error.hint))
     return findings
 
 
@@ -114,7 +122,11 @@ def _project(where: task.Project) -> Finding:
 def _data_dir(where: task.Project) -> Finding:
     if place.has_runs(where):
         version = (where.data_dir / "version").read_text().strip()
-        return Finding(name="data dir", state="ok", detail=f"{where.data_dir} (version {version})")
+        detail = f"{where.data_dir} (version {version})"
+        if os.access(where.data_dir, os.W_OK | os.X_OK):
+            return Finding(name="data dir", state="ok", detail=detail)
+        hint = "what is in it can be looked at; to run something, give another --data-dir"
+        return Finding(name="data dir", state="fail", detail=f"{detail} cannot be written", hint=hint)
     parent = _nearest(where.data_dir)
     if os.access(parent, os.W_OK | os.X_OK):
         return Finding(name="data dir", state="ok", detail=f"{where.data_dir} will be made by the first run")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 from openskelo import errors
@@ -65,8 +65,8 @@ def has_runs(project: task.Project) -> bool:
 
 @asynccontextmanager
 async def reading(project: task.Project) -> AsyncGenerator[stores_log.Log]:
-    """The log of a data dir that exists already; NotFound when nothing was ever run here."""
-    log = open_log(project)
+    """The log of a data dir that exists already, to look at; NotFound when nothing was ever run here."""
+    log = _opened(project, datadir.look)
     try:
         yield log
     finally:
@@ -74,20 +74,32 @@ async def reading(project: task.Project) -> AsyncGenerator[stores_log.Log]:
 
 
 def open_log(project: task.Project) -> stores_log.Log:
-    """As `reading`; whoever calls this closes it."""
+    """As `reading`, to be written, too; whoever calls this closes it."""
+    return _opened(project, datadir.open_log)
+
+
+def make_log(project: task.Project, *, timed: bool = False) -> stores_log.Log:
+    """The log of a data dir, made if it is missing; InvalidInput when there can be none in that place."""
+    with _named():
+        return datadir.open_log(project.data_dir, timed=timed)
+
+
+def _opened(project: task.Project, how: Callable[[Path], stores_log.Log]) -> stores_log.Log:
     if not datadir.exists(project.data_dir):
         raise errors.NotFound(
             f"no runs are kept in {project.data_dir}",
             code="RUN_NOT_FOUND",
             hint="run something first, or give --data-dir",
         )
-    return make_log(project)
+    with _named():
+        return how(project.data_dir)
 
 
-def make_log(project: task.Project, *, timed: bool = False) -> stores_log.Log:
-    """The log of a data dir, made if it is missing; InvalidInput when there can be none in that place."""
+@contextmanager
+def _named() -> Generator[None]:
+    """What keeps a log from being opened is the caller's to mend, unless it is about the data dir itself."""
     try:
-        return datadir.open_log(project.data_dir, timed=timed)
+        yield
     except (errors.StoreVersion, errors.Corrupt, errors.StoreFull):
         raise
     except errors.StoreError as error:

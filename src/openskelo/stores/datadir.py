@@ -37,6 +37,18 @@ def open_log(data_dir: Path, *, timed: bool = False) -> sqlite.SqliteLog:
     return timing.TimedLog(data_dir)
 
 
+def look(data_dir: Path) -> sqlite.SqliteLog:
+    """The log of a data dir that is there, to be read; one that cannot be written is left as it is, too."""
+    try:
+        return open_log(data_dir)
+    except errors.StoreError as error:
+        if error.code != "STORE_READONLY" or _version(data_dir) != VERSION:
+            raise
+    from openskelo.stores import readonly  # noqa: PLC0415  few need it
+
+    return readonly.ReadonlyLog(data_dir)
+
+
 def exists(data_dir: Path) -> bool:
     """Whether there is a data dir at all, of whatever version."""
     return _version(data_dir) is not None

@@ -46,7 +46,7 @@ class Drivers:
         if self._held is not None and name == self._held[0]:
             return True
         try:
-            descriptor = os.open(self._path(name), os.O_RDWR | os.O_CLOEXEC)
+            descriptor = os.open(self._path(name), os.O_RDONLY | os.O_CLOEXEC)
         except FileNotFoundError:
             return False
         except OSError as error:

@@ -53,12 +53,15 @@ class SqliteLog:
         self._commits = 0
         self._flushing = asyncio.Lock()
         with _faults():
-            self._connection = connect(self._database)
+            self._connection = self._connected()
             self._execute = self._connection.execute
             self._version = self._data_version()
         self._appender = appender.Appender(self._connection, self._sql)
         self._pruner = pruner.Pruner(self._connection, self._sql)
         self._repair_mirrors()
+
+    def _connected(self) -> sqlite3.Connection:
+        return connect(self._database)
 
     async def append(self, batch: Sequence[log.Append]) -> None:
         """Commit every Append of the batch at once, durably, or nothing of it (Conflict, StoreFull, StoreError)."""
