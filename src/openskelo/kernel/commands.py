@@ -142,6 +142,8 @@ class Recover:
 
 @frozen
 class PauseRun:
+    """Start nothing new until the run is resumed; what is under way ends."""
+
     at: int
     by: str
     reason: str = "operator"
@@ -149,6 +151,8 @@ class PauseRun:
 
 @frozen
 class ResumeRun:
+    """Go on with a paused run."""
+
     at: int
     by: str
 
@@ -165,6 +169,8 @@ class ChangeMode:
 
 @frozen
 class CancelRun:
+    """End the run; what is under way is stopped."""
+
     at: int
     by: str
     reason: str | None = None
@@ -213,6 +219,8 @@ class AddEdge:
 
 @frozen
 class RemoveEdge:
+    """Hand nothing on along an edge of a live graph any more."""
+
     at: int
     by: str
     id: str
