@@ -371,3 +371,30 @@ def handler(ctx):
     assert shown.startswith(skelo("show", "last").out)
     assert "\ntalk visit 1 item 0 attempt 1:\n  a \\u001b[1m1\n" in shown
     assert shown.endswith("\ntalk visit 1 item 1 attempt 2:\n  b \\u001b[1m2\n")
+
+
+@pytest.mark.parametrize("mended_by", [("resume", "last"), ("doctor",)], ids=lambda words: words[0])
+def test_the_events_file_of_an_ended_run_that_was_lost_is_written_anew(
+    skelo: Skelo, mended_by: tuple[str, ...]
+) -> None:
+    skelo.write("chain.yaml", CHAIN)
+    assert skelo("run", "chain.yaml", "--input", "n=1").code == 0
+    (path,) = (skelo.folder / ".skelo" / "runs").glob("*/events.jsonl")
+    whole = path.read_bytes()
+    path.unlink()
+    lost = skelo("verify", "last", "--json")
+    assert (lost.code, [one["code"] for one in lost.document["problems"]]) == (1, ["FILE_DIFFERS"])
+    assert skelo(*mended_by).code == 0
+    assert path.read_bytes() == whole
+    assert skelo("verify", "last").code == 0
+
+
+def test_the_events_file_of_an_ended_run_that_was_cut_is_completed_by_resume(skelo: Skelo) -> None:
+    skelo.write("chain.yaml", CHAIN)
+    assert skelo("run", "chain.yaml", "--input", "n=1").code == 0
+    (path,) = (skelo.folder / ".skelo" / "runs").glob("*/events.jsonl")
+    whole = path.read_bytes()
+    path.write_bytes(whole[:700])
+    assert skelo("verify", "last").code == 1
+    assert skelo("resume", "last").code == 0
+    assert (path.read_bytes(), skelo("verify", "last").code) == (whole, 0)

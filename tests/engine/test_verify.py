@@ -140,7 +140,7 @@ def test_the_events_file_of_an_ended_run_must_be_there(tmp_path: Path) -> None:
         (problem,) = (await verify.verify_run(engine.store, run_id, data_dir=data_dir)).problems
         assert (problem.code, problem.message) == (
             "FILE_DIFFERS",
-            f"events.jsonl is missing or empty: `skelo events {run_id} --json` prints all of it",
+            f"events.jsonl is missing or empty: `skelo resume {run_id}` writes it anew",
         )
 
     play(tmp_path, proof)

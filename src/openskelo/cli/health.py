@@ -71,6 +71,7 @@ def examine(args: argparse.Namespace) -> list[Finding]:
         "durable write": _sync,
         "secrets": _secrets,
         "runs": _runs,
+        "events.jsonl": _copies,
     }
     for name, check in checks.items():
         try:
@@ -286,6 +287,26 @@ async def _undriven(where: task.Project) -> list[str]:
     async with place.reading(where) as log:
         rows = await log.rows(status="running", limit=1000)
         return [row.run_id for row in rows if not await log.driver_alive(row.run_id)]
+
+
+def _copies(where: task.Project) -> Finding:
+    """Whether every run that ended has its file; those that have none (of a restored data dir) are written."""
+    written = asyncio.run(_written(where)) if place.has_runs(where) else 0
+    detail = f"{written} were missing and have been written" if written else "every ended run has its own"
+    return Finding(name="events.jsonl", state="ok", detail=detail)
+
+
+async def _written(where: task.Project) -> int:
+    written = 0
+    async with place.reading(where) as log:
+        rows = await log.rows(limit=1000)
+        while rows:
+            for row in rows:
+                if row.ending is not None and not (where.data_dir / "runs" / row.run_id / "events.jsonl").exists():
+                    place.write_copy(log, row.run_id)
+                    written += 1
+            rows = await log.rows(limit=1000, before=rows[-1].run_id)
+    return written
 
 
 def _nearest(path: Path) -> Path:

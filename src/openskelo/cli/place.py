@@ -10,7 +10,7 @@ from pathlib import Path
 from openskelo import errors
 from openskelo.engine import place as engine_place
 from openskelo.executors import task
-from openskelo.stores import datadir
+from openskelo.stores import datadir, sqlite
 from openskelo.stores import log as stores_log
 
 #: What follows a workflow's name in that of its test script.
@@ -76,6 +76,12 @@ async def reading(project: task.Project) -> AsyncGenerator[stores_log.Log]:
 def open_log(project: task.Project) -> stores_log.Log:
     """As `reading`, to be written, too; whoever calls this closes it."""
     return _opened(project, datadir.open_log)
+
+
+def write_copy(log: stores_log.Log, run_id: str) -> None:
+    """Make the `events.jsonl` of a run that nobody drives exactly what the log holds, where the log has such files."""
+    if isinstance(log, sqlite.SqliteLog):
+        log.repair(run_id)
 
 
 def make_log(project: task.Project, *, timed: bool = False) -> stores_log.Log:

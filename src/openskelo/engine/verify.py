@@ -131,7 +131,7 @@ async def _check_mirror(store: log.Log, verifier: chain.Verifier, run_id: str, p
         cut = (
             f"events.jsonl ends at byte {offset}, before the log does" if offset else "events.jsonl is missing or empty"
         )
-        verifier.report_whole(sealed.Fault("FILE_DIFFERS", f"{cut}: `skelo events {run_id} --json` prints all of it"))
+        verifier.report_whole(sealed.Fault("FILE_DIFFERS", f"{cut}: `skelo resume {run_id}` writes it anew"))
 
 
 def _signature(path: Path) -> tuple[JsonObject | None, sealed.Fault | None]:

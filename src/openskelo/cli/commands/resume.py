@@ -23,6 +23,7 @@ async def _resume(args: argparse.Namespace, where: task.Project) -> int:
     async with drive.engine_at(where) as engine:
         row = await runref.resolve(engine.store, args.run_id)
         if row.ending is not None:
+            place.write_copy(engine.store, row.run_id)  # a power loss or a hand may have shortened it since
             return _already_ended(args, await engine.show(row.run_id))
         seen = await drive.head(engine, row.run_id)
         await engine.resume(row.run_id, by=identity.user())
