@@ -10,7 +10,7 @@ from openskelo import errors
 from openskelo.cli import exits, output, place
 from openskelo.kernel.json import JsonObject
 from openskelo.workflows import load, source
-from openskelo.workflows.plan import convert, from_blocks, to_blocks
+from openskelo.workflows.convert import from_blocks, result, to_blocks
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
     checked, wrong = load.check_document(converted.document, root=where.root, file="<converted>")
     if checked is None:
         raise errors.InvalidWorkflow([one for one in wrong if one.severity == "error"])
-    if others := convert.other_experts(workflow, checked, text).problems:
+    if others := result.other_experts(workflow, checked, text).problems:
         raise errors.InvalidWorkflow(others)
     if args.out is None:
         output.document(converted.document)

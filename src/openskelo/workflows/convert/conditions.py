@@ -7,7 +7,8 @@ from typing import TypeAlias
 
 from openskelo.kernel import definition
 from openskelo.values import plan_expression, refs
-from openskelo.workflows.plan import convert, flow
+from openskelo.workflows.convert import result
+from openskelo.workflows.plan import flow
 
 #: A condition (`ref var:v1.ok` or `expr …`, or `kept s4` for what that branch has come to), and what it has to be.
 Literal: TypeAlias = tuple[str, bool]
@@ -30,7 +31,7 @@ def of(ways: flow.Flow, order: Sequence[str], kept: Set[str]) -> dict[str, froze
                 more = {term | {literal} if literal else term for term in found[key]}
                 found[target] = _simple(found[target] | more)
                 if len(found[target]) > _MOST:
-                    raise convert.Stuck(target, "too many ways lead here to be said in one condition")
+                    raise result.Stuck(target, "too many ways lead here to be said in one condition")
     return found
 
 
@@ -54,7 +55,7 @@ def condition(key: str, step: definition.Step) -> tuple[str, bool | None]:
     if isinstance(value, bool):
         return "", value
     if not isinstance(cond, Mapping) or not isinstance(value, str):
-        raise convert.Stuck(key, "its condition is none")
+        raise result.Stuck(key, "its condition is none")
     return (f"expr {value}", None) if "expr" in cond else (f"ref {refs.parse(value)}", None)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.workflows.plan import block_text
+from openskelo.workflows.convert import block_text
 
 #: What an emit gives: each output, and where it stands in the value of the emit's block.
 EMITTED: Mapping[str, str] = {"result": "AT.result", "audit": "AT.audit"}

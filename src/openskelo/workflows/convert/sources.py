@@ -9,7 +9,7 @@ from openskelo.frozen import frozen
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.values import refs, template
-from openskelo.workflows.plan import block_text, convert
+from openskelo.workflows.convert import block_text, result
 
 #: The handler of a block that was a step: its one output is the step's whole value.
 STEP = "builtin:step"
@@ -71,7 +71,7 @@ class Sources:
         return refs.Ref(kind="var", name=self.variable(step), path=path)
 
     def port(self, node: definition.Node, name: str, side: Side = "inputs") -> Found:
-        """The value of a block's port (convert.Stuck where a plan has none)."""
+        """The value of a block's port (result.Stuck where a plan has none)."""
         if side == "outputs":
             return self._output(node, name)
         binding = node.bindings.get(name)
@@ -80,12 +80,12 @@ class Sources:
         for port in node.inputs:
             if port.name == name and port.has_default:
                 return Constant(value=port.default)
-        raise convert.Stuck(node.key, f"nothing is bound to its input {name!r}")
+        raise result.Stuck(node.key, f"nothing is bound to its input {name!r}")
 
     def bound(self, where: str, binding: definition.Binding) -> Found:
         """The value that a binding of the block `where` brings."""
         if binding.transform is not None:
-            raise convert.Stuck(where, f"the edge that brings {binding.port!r} to it has a transform")
+            raise result.Stuck(where, f"the edge that brings {binding.port!r} to it has a transform")
         if not binding.node:
             return refs.Ref(kind="input", name=binding.port)
         return self._output(self.workflow.nodes[binding.node], binding.port)
@@ -96,7 +96,7 @@ class Sources:
         if node.handler == STEP:
             return self.saved(self.step(node))
         if any(port.name == name and not port.required and not port.has_default for port in node.outputs):
-            raise convert.Stuck(node.key, f"its output {name!r} may be missing, and something reads it")
+            raise result.Stuck(node.key, f"its output {name!r} may be missing, and something reads it")
         return self.saved(self.step(node), name)
 
     def _answer(self, node: definition.Node, name: str) -> Found:
@@ -109,7 +109,7 @@ class Sources:
             return self.saved(self.step(node), name)
         if name in node.bindings and name not in fields:
             return self.port(node, name)
-        raise convert.Stuck(node.key, f"its output {name!r} is no answer that has to be given, and something reads it")
+        raise result.Stuck(node.key, f"its output {name!r} is no answer that has to be given, and something reads it")
 
     def object(self, node: definition.Node, names: Iterable[str], side: Side = "inputs") -> str:
         """An object of ports in CEL."""
@@ -123,10 +123,10 @@ class Sources:
             if root not in ("inputs", "outputs", "run"):
                 return None
             if root == "run" or name is None:
-                raise convert.Stuck(node.key, f"an expression of it reads {root!r} as a whole, which a plan has not")
+                raise result.Stuck(node.key, f"an expression of it reads {root!r} as a whole, which a plan has not")
             return cel(self.port(node, name, root))
 
-        return convert.renamed(text, name_of)
+        return result.renamed(text, name_of)
 
 
 def cel(found: Found) -> str:

@@ -12,7 +12,7 @@ import openskelo
 from openskelo import testing
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.workflows import load, source
-from openskelo.workflows.plan import convert, from_blocks, to_blocks
+from openskelo.workflows.convert import from_blocks, result, to_blocks
 
 PROJECT = """\
 providers: {tape: {kind: recorded}}
@@ -78,7 +78,7 @@ def refused(folder: Path, text: str) -> list[str]:
     return [problem.message for problem in result.problems]
 
 
-def _convert(folder: Path, text: str) -> tuple[openskelo.Workflow, convert.Converted]:
+def _convert(folder: Path, text: str) -> tuple[openskelo.Workflow, result.Converted]:
     path = folder / "written.yaml"
     path.write_text(text)
     workflow = openskelo.load(path, root=folder)

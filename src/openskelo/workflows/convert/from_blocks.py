@@ -15,7 +15,8 @@ from openskelo.kernel.flows import dag
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.values import refs
 from openskelo.workflows import source
-from openskelo.workflows.plan import asking_steps, block_text, convert, gate_steps, ops, sources
+from openskelo.workflows.convert import asking_steps, block_text, gate_steps, result, sources
+from openskelo.workflows.plan import ops
 
 _MOST_TRIES = 20
 #: What an input of a plan takes beside its value.
@@ -29,16 +30,16 @@ _KINDS: Mapping[type, tuple[str, ...]] = {
 }
 
 
-def convert_blocks(workflow: definition.Workflow, text: source.Source) -> convert.Converted:
+def convert_blocks(workflow: definition.Workflow, text: source.Source) -> result.Converted:
     """The plan of a workflow that was read from `text`; a Problem for each block that no step can express."""
     writer = _Writer(workflow)
-    found: list[convert.Stuck] = []
+    found: list[result.Stuck] = []
     for attempt in (writer.check, *(lambda key=key: writer.block(key) for key in _order(workflow)), writer.end):
         try:
             attempt()
-        except convert.Stuck as stuck:
+        except result.Stuck as stuck:
             found.append(stuck)
-    return convert.refused(text, "blocks", found) if found else convert.Converted(document=writer.document())
+    return result.refused(text, "blocks", found) if found else result.Converted(document=writer.document())
 
 
 def _order(workflow: definition.Workflow) -> list[str]:
@@ -83,14 +84,14 @@ class _Writer:
         """What belongs to no block: the inputs of a plan have values, and their types are checked first."""
         for port in self._workflow.inputs:
             if not port.required and not port.has_default:
-                raise convert.Stuck("inputs", f"{port.name!r} may be left out, and an input of a plan may not")
+                raise result.Stuck("inputs", f"{port.name!r} may be left out, and an input of a plan may not")
             if port.has_default and port.schema.get("type") not in _KINDS.get(type(port.default), ()):
                 what = f"{port.name!r} has a default of one type and takes others"
-                raise convert.Stuck("inputs", f"{what}, which an input of a plan does not")
+                raise result.Stuck("inputs", f"{what}, which an input of a plan does not")
             if port.name.endswith(("_ref", "_refs")):
-                raise convert.Stuck("inputs", f"in a plan a name like {port.name!r} declares contexts")
+                raise result.Stuck("inputs", f"in a plan a name like {port.name!r} declares contexts")
             if port.kind != "json":
-                raise convert.Stuck("inputs", f"{port.name!r} is a file, and a plan takes values")
+                raise result.Stuck("inputs", f"{port.name!r} is a file, and a plan takes values")
         self._put(gate_steps.start(self._known, self._workflow.inputs))
 
     def block(self, key: str) -> None:
@@ -151,25 +152,25 @@ class _Writer:
                 text = self._known.object(node, [port.name for port in node.outputs])
                 return self._known.work(node, "transform", {"expr": text})
             case _:
-                raise convert.Stuck(node.key, f"no op does what {node.handler or node.mode!r} does")
+                raise result.Stuck(node.key, f"no op does what {node.handler or node.mode!r} does")
 
     def _own_step(self, node: definition.Node) -> JsonObject:
         """A block that does the work of a step is that step; its one output is the step's value."""
         op, args = str(node.config["op"]), cast("JsonObject", node.config["args"])
         ports = cast("Mapping[str, str]", node.config.get("refs") or {})
         if op == "emit":
-            raise convert.Stuck(node.key, "it emits, and in a plan nothing follows that")
+            raise result.Stuck(node.key, "it emits, and in a plan nothing follows that")
 
         def value_of(ref: refs.Ref) -> Json:
             found = self._known.port(node, ports.get(ref.root, ref.name))
             if isinstance(found, sources.Constant):
-                raise convert.Stuck(node.key, f"{ref} stands for a value that no step has saved")
+                raise result.Stuck(node.key, f"{ref} stands for a value that no step has saved")
             return str(refs.Ref(kind=found.kind, name=found.name, path=(*found.path, *ref.path)))
 
         told = dict(refs.replace(op, cast("JsonObject", _literals_kept(args)), value_of))
         for name in ops.CONSTANT & args.keys() if op != "tool_call" else ():
             if any(refs.find(op, {name: args[name]})):
-                raise convert.Stuck(node.key, f"its {name!r} comes from a block, and a step has it as written")
+                raise result.Stuck(node.key, f"its {name!r} comes from a block, and a step has it as written")
             told[name] = block_text.literal(args[name])
         return self._known.work(node, op, told)
 
@@ -197,12 +198,12 @@ class _Writer:
             if root != "inputs":
                 return None
             if name is None:
-                raise convert.Stuck(node.key, "a text of it reads all of its inputs")
+                raise result.Stuck(node.key, "a text of it reads all of its inputs")
             values[name] = sources.argument(self._known.port(node, name))
             return f"values.{name}"
 
         written = [
-            f"{{{{ {convert.renamed(piece, name_of)} }}}}" if is_expression else piece.replace("{{", "\\{{")
+            f"{{{{ {result.renamed(piece, name_of)} }}}}" if is_expression else piece.replace("{{", "\\{{")
             for piece, is_expression in sources.pieces(text)
         ]
         return {"fn": "template", "template": "".join(written), "values": values}
@@ -215,7 +216,7 @@ class _Writer:
         for other in self._workflow.nodes.values():
             reaches = other.mode == "ai" or (other.handler == sources.STEP and other.config["op"] == "tool_call")
             if reaches and other.config.get("mode") != own:
-                raise convert.Stuck(node.key, f"it is held to the mode {own!r}, which would hold {other.key!r} too")
+                raise result.Stuck(node.key, f"it is held to the mode {own!r}, which would hold {other.key!r} too")
 
 
 def _has_mode(node: definition.Node) -> bool:
@@ -234,7 +235,7 @@ def _check(node: definition.Node) -> None:
     }
     for what, there in told.items():
         if there:
-            raise convert.Stuck(node.key, f"it has {what}, which a step cannot say")
+            raise result.Stuck(node.key, f"it has {what}, which a step cannot say")
 
 
 def _retry(node: definition.Node) -> JsonObject | None:
@@ -243,14 +244,14 @@ def _retry(node: definition.Node) -> JsonObject | None:
     if retry.max_attempts == 1:
         return None
     if retry.max_attempts > _MOST_TRIES:
-        raise convert.Stuck(node.key, f"it is tried more than {_MOST_TRIES} times")
+        raise result.Stuck(node.key, f"it is tried more than {_MOST_TRIES} times")
     if 0 < retry.stall_after < retry.max_attempts:
         many = f"after {retry.stall_after} equal failures it asks a person"
-        raise convert.Stuck(node.key, f"{many}, and a retry does not (retry.stall_after: 0 would say so)")
+        raise result.Stuck(node.key, f"{many}, and a retry does not (retry.stall_after: 0 would say so)")
     if node.post_gates and not _tries_a_check(node):
-        raise convert.Stuck(node.key, "what its gates refuse is tried again with their verdicts, and a retry has none")
+        raise result.Stuck(node.key, "what its gates refuse is tried again with their verdicts, and a retry has none")
     if node.handler == sources.STEP and not node.post_gates and gate_steps.contract(node) is not None:
-        raise convert.Stuck(node.key, "what breaks the type of its output is tried again, and a retry sees no types")
+        raise result.Stuck(node.key, "what breaks the type of its output is tried again, and a retry sees no types")
     return {
         "max_retries": retry.max_attempts,
         "backoff": retry.backoff,

@@ -12,7 +12,7 @@ from typing import cast
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.values import refs, template
-from openskelo.workflows.plan import convert, sources
+from openskelo.workflows.convert import result, sources
 
 _MODEL = ("temperature", "top_p", "seed", "system")
 _BRACKETS = "A name in brackets stands for the data of that name below."
@@ -26,7 +26,7 @@ def expert(known: sources.Sources, node: definition.Node) -> tuple[list[Json], J
     args |= asked
     for port in node.outputs:
         if port.has_default or port.kind != "json":
-            raise convert.Stuck(node.key, f"its output {port.name!r} has a default, or is a file")
+            raise result.Stuck(node.key, f"its output {port.name!r} has a default, or is a file")
     args["output_schema"] = {
         "type": "object",
         "properties": {port.name: port.schema for port in node.outputs},
@@ -46,14 +46,14 @@ def _expert(node: definition.Node) -> str:
     pinned = node.config.get("pinned")
     held: JsonObject = pinned if isinstance(pinned, Mapping) else {}
     if held.get("files"):
-        raise convert.Stuck(node.key, "its prompt is in the files of a folder (block_dir)")
+        raise result.Stuck(node.key, "its prompt is in the files of a folder (block_dir)")
     if own := [key for key in ("provider", "model", "model_params") if key in node.config]:
-        raise convert.Stuck(node.key, f"it has its own {own[0]!r}, and a step names an expert (declare one)")
+        raise result.Stuck(node.key, f"it has its own {own[0]!r}, and a step names an expert (declare one)")
     experts = held.get("experts")
     first = experts[0] if isinstance(experts, list) and experts else None
     name = node.config.get("expert") or (first.get("expert") if isinstance(first, Mapping) else None)
     if not isinstance(name, str):
-        raise convert.Stuck(node.key, "it names no expert")
+        raise result.Stuck(node.key, "it names no expert")
     return name
 
 
@@ -137,12 +137,12 @@ def question(known: sources.Sources, node: definition.Node) -> JsonObject:
     """The step of an approval; what it was shown are the details of the request."""
     asked = cast("definition.Approval", node.approval)
     if asked.on_deny != "end" or asked.on_timeout != "deny":
-        raise convert.Stuck(node.key, "a plan ends when a question is denied or nobody answers")
+        raise result.Stuck(node.key, "a plan ends when a question is denied or nobody answers")
     shown: dict[str, Json] = {
         port.name: sources.argument(known.port(node, port.name)) for port in node.inputs if _is_given(node, port)
     }
     if twice := sorted(shown.keys() & cast("JsonObject", asked.form.get("properties") or {}).keys()):
-        raise convert.Stuck(node.key, f"its input {twice[0]!r} is also an answer, which a question does not suggest")
+        raise result.Stuck(node.key, f"its input {twice[0]!r} is also an answer, which a question does not suggest")
     request: dict[str, Json] = {"message": _message(node, asked.prompt)}
     args: dict[str, Json] = {
         "request": {**request, "details": shown} if shown else request,
@@ -160,6 +160,6 @@ def _message(node: definition.Node, text: str) -> str:
     written: list[str] = []
     for piece, is_expression in sources.pieces(text):
         if is_expression and not (piece.startswith("inputs.") and refs.parse(piece.replace("inputs.", "var:", 1))):
-            raise convert.Stuck(node.key, f"its prompt computes `{piece}`, and a question's message is fixed")
+            raise result.Stuck(node.key, f"its prompt computes `{piece}`, and a question's message is fixed")
         written.append(f"[{piece.removeprefix('inputs.')}]" if is_expression else piece)
     return "".join(written)

@@ -10,7 +10,8 @@ import pytest
 import openskelo
 from openskelo import errors, testing
 from openskelo.kernel.json import JsonObject
-from tests.workflows.plan import converting, seed
+from tests.workflows.convert import converting
+from tests.workflows.plan import seed
 
 #: Endings that are not ok, names that CEL cannot write, an emit that reads into a list, and details around a ref.
 ENDINGS = """\

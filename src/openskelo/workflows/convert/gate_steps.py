@@ -12,7 +12,7 @@ from typing import TypeAlias
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.values import expression, refs
-from openskelo.workflows.plan import convert, sources
+from openskelo.workflows.convert import result, sources
 
 #: What is no blank: all that `str.strip` leaves, in RE2.
 _NO_BLANK = r"[^\t-\r\x1c-\x20\x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}]"
@@ -168,7 +168,7 @@ class _Side:
                 sign = "!=" if params.get("mode") == "not_equal" else "=="
                 return f"{self._cel(params['left'])} {sign} {self._cel(params['right'])}"
             case _:
-                raise convert.Stuck(self._node.key, f"its gate {gate.name!r} is of type {gate.type!r}: no checker is")
+                raise result.Stuck(self._node.key, f"its gate {gate.name!r} is of type {gate.type!r}: no checker is")
 
     def _found(self, name: Json) -> sources.Found:
         """The value of a port: an output where there is one of that name, else an input."""

@@ -1,4 +1,4 @@
-"""What both ways of converting share: things that cannot be expressed are Problems that name their place."""
+"""What converting comes to: the document in the other form, or Problems that name what that form cannot say."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ import pytest
 
 from openskelo import errors, testing
 from openskelo.kernel.json import Json, JsonObject
-from tests.workflows.plan import converting
+from tests.workflows.convert import converting
 
 
 def _same(pair: converting.Pair, played: converting.Played, ending: str, outputs: JsonObject | None = None) -> None:

@@ -16,7 +16,8 @@ from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.values import plan_expression, refs
 from openskelo.workflows import approvals, source
-from openskelo.workflows.plan import block_ends, block_text, conditions, convert, flow
+from openskelo.workflows.convert import block_ends, block_text, conditions, result
+from openskelo.workflows.plan import flow
 
 #: The one output of a block that was a step.
 VALUE = "value"
@@ -26,22 +27,22 @@ _TRANSFORM = "builtin:transform"
 _MOST_OPTIONAL = 4
 
 
-def convert_plan(workflow: definition.Workflow, text: source.Source) -> convert.Converted:
+def convert_plan(workflow: definition.Workflow, text: source.Source) -> result.Converted:
     """The blocks of a plan that was read from `text`; a Problem for each step that they cannot express."""
-    found: list[convert.Stuck] = []
+    found: list[result.Stuck] = []
     blocks: list[Json] = []
     try:
         writer = _Writer(workflow)
-    except convert.Stuck as stuck:
-        return convert.refused(text, "steps", [stuck])
+    except result.Stuck as stuck:
+        return result.refused(text, "steps", [stuck])
     for key in writer.order:
         try:
             blocks += writer.blocks(key)
-        except convert.Stuck as stuck:
+        except result.Stuck as stuck:
             found.append(stuck)
     if found:
-        return convert.refused(text, "steps", found)
-    return convert.Converted(document=writer.document(blocks))
+        return result.refused(text, "steps", found)
+    return result.Converted(document=writer.document(blocks))
 
 
 @dataclass(slots=True)
@@ -129,7 +130,7 @@ class _Writer:
         return self._names[asked]
 
     def blocks(self, key: str) -> list[Json]:
-        """The blocks that a step becomes; convert.Stuck when it cannot."""
+        """The blocks that a step becomes; result.Stuck when it cannot."""
         step, node = self._ways.steps[key], self._workflow.nodes[key]
         self._check(key, step)
         if step.op == "branch" and key not in self._kept:
@@ -145,9 +146,9 @@ class _Writer:
     def _check(self, key: str, step: definition.Step) -> None:
         back = [target for target in self._ways.exits(key) if self._place[target] <= self._place[key]]
         if back:
-            raise convert.Stuck(key, f"it jumps back to {back[0]!r}, and blocks do not")
+            raise result.Stuck(key, f"it jumps back to {back[0]!r}, and blocks do not")
         if step.on_denied is not None:
-            raise convert.Stuck(key, "blocks have no way for what is denied")
+            raise result.Stuck(key, "blocks have no way for what is denied")
 
     def _changes(self, key: str) -> bool:
         """Whether what a branch looks at may change later: its own finding is kept then."""
@@ -184,10 +185,10 @@ class _Writer:
         fields = list(cast("JsonObject", asked.form.get("properties") or {}))
         given, beside = self._shown(key, cast("JsonObject", step.args["request"]))
         if own := sorted(approvals.VERDICT.keys() & set(fields)):
-            raise convert.Stuck(key, f"{own[0]!r} is what an approval itself says")
+            raise result.Stuck(key, f"{own[0]!r} is what an approval itself says")
         when = None if beside else self._when(key, given)
         if twice := sorted(given.inputs.keys() & set(fields)):
-            raise convert.Stuck(key, f"an approval would suggest its input {twice[0]!r} as an answer")
+            raise result.Stuck(key, f"an approval would suggest its input {twice[0]!r} as an answer")
         rules: dict[str, Json] = {"prompt": asked.prompt, "form": asked.form, "on_deny": "end"}
         if asked.approvers:
             rules["approvers"] = list[Json](asked.approvers)
@@ -198,7 +199,7 @@ class _Writer:
         needed = asked.form.get("required")
         optional = [one for one in fields if one not in (needed if isinstance(needed, list) else ())]
         if len(optional) > _MOST_OPTIONAL:
-            raise convert.Stuck(key, "too many of its answers may be left out")
+            raise result.Stuck(key, "too many of its answers may be left out")
         ports.inputs["approved"] = {"from": f"{name}.approved"}
         for one in fields:
             ports.inputs[one] = {"from": f"{name}.{one}", **({"required": False} if one in optional else {})}
@@ -325,7 +326,7 @@ class _Writer:
         def name_of(root: str, name: str | None) -> str | None:
             return f"inputs.{block_text.port(f'{root}:{name}')}" if root in names else None
 
-        return convert.renamed(text, name_of)
+        return result.renamed(text, name_of)
 
     def _path(self, key: str, ref: refs.Ref, ports: _Ports) -> str:
         port = self._read(key, ref.root, ports)
@@ -346,7 +347,7 @@ class _Writer:
     def _claim(self, key: str, port: str, root: str, ports: _Ports) -> None:
         """Make sure that a port stands for one thing."""
         if (other := self._roots.setdefault(port, root)) != root or port in ports.own:
-            raise convert.Stuck(key, f"{root} and {'its own' if other == root else other} would be one port, {port!r}")
+            raise result.Stuck(key, f"{root} and {'its own' if other == root else other} would be one port, {port!r}")
 
     def _variable(self, key: str, name: str, ports: _Ports, *, after: bool) -> str:
         """Where the value of a variable comes from at a step: its only writer, or a block that takes the last one."""
@@ -356,7 +357,7 @@ class _Writer:
         if len(writers) == 1 and name not in self._plan.variables:
             return f"{writers[0]}.{VALUE}"
         if not writers and name not in self._plan.variables:
-            raise convert.Stuck(key, f"nothing sets var:{name} before it")
+            raise result.Stuck(key, f"nothing sets var:{name} before it")
         text = block_text.constant(self._plan.variables.get(name))
         inputs: dict[str, Json] = {}
         for one in writers:
@@ -388,6 +389,6 @@ def _roots(key: str, names: Mapping[str, Iterable[str] | None]) -> list[str]:
     found: list[str] = []
     for root, known in names.items():
         if known is None:
-            raise convert.Stuck(key, f"its expression may read anything of {root!r}")
+            raise result.Stuck(key, f"its expression may read anything of {root!r}")
         found += [f"{root}:{name}" for name in sorted(known)]
     return found

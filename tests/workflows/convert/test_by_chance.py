@@ -11,7 +11,7 @@ import pytest
 
 from openskelo import testing
 from openskelo.workflows import load
-from tests.workflows.plan import converting
+from tests.workflows.convert import converting
 
 NAMES = ("a", "b-c", "d", "e")
 PLANS = 200
