@@ -184,6 +184,22 @@ def test_what_an_imported_module_prints_is_kept_too(tmp_path: Path, capfd: pytes
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.parametrize("begin", [SYNC, ASYNC])
+def test_what_a_handler_writes_to_a_standard_stream_or_logs_is_kept_too(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, begin: str
+) -> None:
+    monkeypatch.setenv("TOKEN", "swordfish99")
+    body = (
+        "sys.stdout.write(ctx.secret('T') + '\\n')\n    sys.stderr.writelines(['b', '\\n'])\n"
+        "    logging.lastResort.emit(logging.makeLogRecord({'msg': ctx.secret('T')}))\n    return {'y': 1}\n"
+    )
+    before = sys.stdout, sys.stderr
+    found = perform(tmp_path, "import logging, sys\n" + begin + body, secrets={"T": "${env:TOKEN}"})
+    assert workshop.log_of(found) == "[secret]\nb\n[secret]\n"
+    assert capfd.readouterr() == ("", "")
+    assert (sys.stdout, sys.stderr) == before
+
+
 def test_what_is_printed_to_a_file_goes_there(tmp_path: Path) -> None:
     body = "import io\n    to = io.StringIO()\n    print('x', file=to)\n    return {'y': to.getvalue()}\n"
     found = perform(tmp_path, ASYNC + body)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextvars
 import io
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from typing import IO
 
@@ -35,14 +35,57 @@ class _Page:
 _page: contextvars.ContextVar[_Page | None] = contextvars.ContextVar("skelo_page", default=None)
 
 
+class _Through:
+    """A standard stream while handlers run: what they write goes to their page, and everybody else's to the stream."""
+
+    def __init__(self, stream: IO[str]) -> None:
+        self.stream = stream
+        self.users = 0
+
+    def write(self, text: str) -> int:
+        page = _page.get()
+        if page is None:
+            return self.stream.write(text)
+        page.write(text)
+        return len(text)
+
+    def writelines(self, texts: Iterable[str]) -> None:
+        for text in texts:
+            self.write(text)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.stream, name)
+
+
 @contextmanager
 def into(lines: list[str]) -> Generator[None]:
-    """Prints within this block, and within tasks that it starts, are lines of `lines`."""
+    """What is printed, or written to a standard stream, within this block and tasks that it starts, is in `lines`."""
     token = _page.set(_Page(lines))
+    _take_streams()
     try:
         yield
     finally:
+        _give_streams_back()
         _page.reset(token)
+
+
+def _take_streams() -> None:
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if not isinstance(stream, _Through):
+            stream = _Through(stream)
+            setattr(sys, name, stream)
+        stream.users += 1
+
+
+def _give_streams_back() -> None:
+    """The last handler to end puts back what was there, unless somebody else has put another in its place."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if isinstance(stream, _Through):
+            stream.users -= 1
+            if not stream.users:
+                setattr(sys, name, stream.stream)
 
 
 def say(
