@@ -14,7 +14,7 @@ CHECKPOINT_PAGES = 1000
 _FRAME = PAGE + 24
 _BYTES = 32 + _FRAME * (CHECKPOINT_PAGES + 64)
 #: Room is made in steps, each after so many commits of one process: a short run does not pay for a long one.
-STEPS = {24: 512 * 1024, 96: _BYTES}
+STEPS = {2: 512 * 1024, 60: _BYTES}
 
 
 def reserve(connection: sqlite3.Connection, database: Path, size: int) -> None:
