@@ -426,7 +426,7 @@ def test_cancelling_kills_the_process_and_its_children(tmp_path: Path, kind: str
 
 
 @pytest.mark.parametrize("kind", ["python", "executable"])
-def test_a_process_dies_with_an_engine_that_is_killed(tmp_path: Path, kind: str) -> None:
+def test_a_process_and_what_it_started_die_with_an_engine_that_is_killed(tmp_path: Path, kind: str) -> None:
     hanging(tmp_path, kind)
     handler = "handlers/it.py" if kind == "python" else "hang.sh"
     script = (
@@ -441,9 +441,7 @@ def test_a_process_dies_with_an_engine_that_is_killed(tmp_path: Path, kind: str)
     finally:
         engine.kill()
         engine.wait()
-    assert until(lambda: not alive(process))
-    if alive(child):  # a grandchild of a killed engine is nobody's any more
-        os.kill(child, signal.SIGKILL)
+    assert until(lambda: not any(alive(pid) for pid in (process, child)))
 
 
 PROGRAM = """#!{python}

@@ -54,6 +54,7 @@ class Worker:
             ) from error
         finally:
             theirs.close()
+        self._guard = mortal.Guard(self._process)
         ours.setblocking(False)
         self._socket = ours
         self._unpacker = frames.Unpacker()
@@ -106,6 +107,7 @@ class Worker:
         """Kill it and everything it started."""
         if self.alive or self._process.returncode is None:
             self._lose()
+            self._guard.dismiss()
             mortal.end(self._process)
 
     def discard(self) -> None:

@@ -32,6 +32,34 @@ def bound_to(parent: int) -> Callable[[], None] | None:
     return bind
 
 
+class Guard:
+    """Kills the group of a child should this process be killed: what the child has started is bound to nobody.
+
+    A shell that reads a pipe until its other end, which only we hold, is gone. `dismiss` it when the child has ended.
+    """
+
+    _SCRIPT = 'read -r _; kill -s KILL -- "-$1"'
+
+    def __init__(self, child: subprocess.Popen[bytes]) -> None:
+        self._shell: subprocess.Popen[bytes] | None = None
+        with contextlib.suppress(OSError):  # no shell here, or no process left: then only the child itself is bound
+            self._shell = subprocess.Popen(  # noqa: S603 -- our own words
+                ["/bin/sh", "-c", self._SCRIPT, "guard", str(child.pid)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+
+    def dismiss(self) -> None:
+        """Watch no longer; harmless when it was dismissed before."""
+        if self._shell is not None and self._shell.stdin is not None:
+            self._shell.kill()
+            self._shell.wait()
+            self._shell.stdin.close()
+            self._shell = None
+
+
 def end(child: subprocess.Popen[bytes]) -> None:
     """Kill the child's whole group and take its status; harmless when it has ended already.
 

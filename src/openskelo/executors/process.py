@@ -61,9 +61,11 @@ async def run(program: Program) -> Finished:
             start_new_session=True,
             preexec_fn=mortal.bound_to(os.getpid()),  # noqa: PLW1509 -- makes two system calls, takes no lock
         )
+        guard = mortal.Guard(child)
         try:
             await _ended(child, stdout, stderr, program.max_bytes)
         finally:
+            guard.dismiss()
             mortal.end(child)
         return Finished(
             status=child.returncode,
