@@ -6,16 +6,18 @@ that the hash of a step's inputs is the hash of all that it saw.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from typing import cast
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, TypeVar, cast
 
 from openskelo import errors
 from openskelo.engine import wiring
 from openskelo.kernel import definition
 from openskelo.kernel.flows import plan
-from openskelo.kernel.json import Json, JsonObject
+from openskelo.kernel.json import Json, JsonObject, Stored
 from openskelo.kernel.run import Course, Run
 from openskelo.values import plan_expression, refs
+
+_Found = TypeVar("_Found")
 
 
 async def materialise(blobs: wiring.Blobs, run: Run, node: definition.Node) -> dict[str, Json]:
@@ -24,14 +26,7 @@ async def materialise(blobs: wiring.Blobs, run: Run, node: definition.Node) -> d
     if edited is not None:
         return {**cast("JsonObject", await wiring.load(blobs, edited))}
     step = cast("definition.Step", node.step)
-    known = _Known(blobs, run)
-    args = {**await known.put(step.op, step.args, lenient=step.op == "emit")}
-    if step.op == "transform" and isinstance(text := args.get("expr"), str):
-        args["expr"] = await known.given(text)
-    elif step.op == "branch" and isinstance(cond := args.get("cond"), Mapping):
-        text = cond.get("expr")
-        args["cond"] = {**cond, "expr": await known.given(text)} if isinstance(text, str) else cond
-    return args
+    return await _loading(blobs, run, lambda known: known.arguments(step))
 
 
 async def outputs(blobs: wiring.Blobs, run: Run) -> dict[str, Json]:
@@ -41,30 +36,57 @@ async def outputs(blobs: wiring.Blobs, run: Run) -> dict[str, Json]:
         emitted = cast("JsonObject", plan.value(await wiring.load(blobs, course.emitted)))
         return {"result": emitted.get("result"), "audit": emitted.get("audit")}
     declared = cast("definition.Plan", run.workflow.plan).outputs
-    values = await _Known(blobs, run).put("outputs", declared, lenient=True)
+    values = await _loading(blobs, run, lambda known: known.put("outputs", declared, lenient=True))
     return {name.removesuffix("_refs").removesuffix("_ref"): value for name, value in values.items()}
 
 
-class _Known:
-    """What a run of a plan knows by now, loaded as it is asked for."""
+async def _loading(blobs: wiring.Blobs, run: Run, find: Callable[[_Known], _Found]) -> _Found:
+    """What `find` gives, once all that it needs is loaded; mostly the events themselves hold it, and nothing has to."""
+    known = _Known(run)
+    while True:
+        try:
+            return find(known)
+        except _NotLoaded as missing:
+            known.loaded[cast("str", missing.blob["blob"])] = await wiring.load(blobs, missing.blob)
 
-    def __init__(self, blobs: wiring.Blobs, run: Run) -> None:
-        self._blobs = blobs
+
+class _NotLoaded(Exception):
+    """A value is asked for that is in a blob."""
+
+    def __init__(self, blob: Stored) -> None:
+        super().__init__()
+        self.blob = blob
+
+
+class _Known:
+    """What a run of a plan knows by now; _NotLoaded where a blob has to be `loaded` (by its name) first."""
+
+    __slots__ = ("_course", "_run", "loaded")
+
+    def __init__(self, run: Run) -> None:
         self._run = run
         self._course = cast("Course", run.course)
-        self._loaded: dict[str, JsonObject] = {}
-        if "value" in run.inputs:
-            self._loaded["input"] = cast("JsonObject", run.inputs["value"])
+        self.loaded: dict[str, Json] = {}
 
-    async def put(self, op: str, args: JsonObject, *, lenient: bool) -> JsonObject:
+    def arguments(self, step: definition.Step) -> dict[str, Json]:
+        """The arguments of a step."""
+        op = step.op
+        args = self.put(op, step.args, lenient=op == "emit")
+        if op == "transform":
+            text = args.get("expr")
+            if isinstance(text, str):
+                args["expr"] = self._given(text)
+        elif op == "branch" and isinstance(cond := args.get("cond"), Mapping):
+            text = cond.get("expr")
+            args["cond"] = {**cond, "expr": self._given(text)} if isinstance(text, str) else cond
+        return args
+
+    def put(self, op: str, args: JsonObject, *, lenient: bool) -> dict[str, Json]:
         """`args` with values for refs; those that lead nowhere are null if `lenient`, else AttemptFailed."""
-        roots: dict[str, JsonObject] = {}
-        for _, ref in refs.find(op, args):
-            roots[ref.root] = await self._of(ref.kind, (ref.name,))
 
         def value_of(ref: refs.Ref) -> Json:
             try:
-                return refs.follow(roots[ref.root], (ref.name, *ref.path))
+                return refs.follow(self._of(ref.kind, (ref.name,)), (ref.name, *ref.path))
             except refs.Unset:
                 if lenient:
                     return None
@@ -72,34 +94,30 @@ class _Known:
                     f"{ref} is read, and nothing has set it", code="REF_UNSET", retryable=False
                 ) from None
 
-        return refs.replace(op, args, value_of)
+        return {**refs.replace(op, args, value_of)}
 
-    async def given(self, text: str) -> JsonObject:
+    def _given(self, text: str) -> JsonObject:
         """An expression with what it names."""
         names = plan_expression.compile(text).names
-        return {"text": text, "scope": {root: await self._of(root, wanted) for root, wanted in names.items()}}
+        return {"text": text, "scope": {root: self._of(root, wanted) for root, wanted in names.items()}}
 
-    async def _of(self, root: str, wanted: Collection[str] | None) -> JsonObject:
+    def _of(self, root: str, wanted: Collection[str] | None) -> JsonObject:
         """What is known of the `wanted` names (None: of all) that belong to a root."""
         if root == "var":
             variables = self._course.variables
             found = variables if wanted is None else [name for name in wanted if name in variables]
-            values: dict[str, Json] = {}
-            for name in found:
-                stored = variables[name]
-                held = stored["value"] if "value" in stored else await wiring.load(self._blobs, stored)
-                values[name] = plan.value(held)
-            return values
+            return {name: plan.value(self._held(variables[name])) for name in found}
         if root == "input":
-            known = self._loaded.get("input") or await self._load("input")
-            return known if wanted is None else {name: known[name] for name in wanted if name in known}
-        contexts = await self._load("contexts")
-        own = {name.partition(":")[2]: value for name, value in contexts.items() if name.startswith(f"{root}:")}
-        return own if wanted is None else {name: own[name] for name in wanted if name in own}
+            known = self._held(self._run.inputs)
+        else:
+            contexts: JsonObject = {} if self._course.contexts is None else self._held(self._course.contexts)
+            known = {name.partition(":")[2]: value for name, value in contexts.items() if name.startswith(f"{root}:")}
+        return known if wanted is None else {name: known[name] for name in wanted if name in known}
 
-    async def _load(self, what: str) -> JsonObject:
-        found = self._loaded.get(what)
-        if found is None:
-            stored = self._run.inputs if what == "input" else self._course.contexts
-            found = self._loaded[what] = cast("JsonObject", await wiring.load(self._blobs, stored) or {})
-        return found
+    def _held(self, stored: Stored) -> Any:
+        if "value" in stored:
+            return stored["value"]
+        name = cast("str", stored["blob"])
+        if name not in self.loaded:
+            raise _NotLoaded(stored)
+        return self.loaded[name]

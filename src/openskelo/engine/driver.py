@@ -29,7 +29,7 @@ FLUSH_SECONDS = 0.4
 REMEMBERED = 16
 #: How long one task goes from attempt to attempt before others get their turn.
 RELAY_SECONDS = 0.005
-#: So many runs that take their turn together make enough to keep the collector away.
+#: So many letters that are taken in one turn make enough to keep the collector away.
 MANY = 16
 
 
@@ -213,7 +213,7 @@ class Driver:
     async def _turn(self) -> None:
         """Let each run that has mail take its turn, and make all their turns durable at once."""
         dirty, self._dirty = self._dirty, {}
-        if len(dirty) < MANY:
+        if sum([len(actor.mailbox) for actor in dirty.values()]) < MANY:
             await self._advance(dirty.values())
             return
         with garbage.uncollected():

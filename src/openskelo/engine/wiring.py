@@ -156,8 +156,7 @@ async def make_task(blobs: Blobs, run: Run, flight: InFlight, visits: Visits) ->
     if flight.item is not None and node.foreach is not None:
         shared = await _shared(blobs, run, node, visits)
         item = shared.items[flight.item]
-        declared = any(port.name == node.foreach.name for port in node.inputs)
-        values = {**shared.inputs, node.foreach.name: item} if declared else shared.inputs
+        values = {**shared.inputs, node.foreach.name: item} if shared.takes_item else shared.inputs
     else:
         values = _at_hand(run, node, _NOTHING) if run.is_dag and state.inputs is None and run.parent is None else None
         if values is None:
@@ -187,7 +186,9 @@ async def _shared(blobs: Blobs, run: Run, node: definition.Node, visits: Visits)
     found = visits.get((node.key, state.visit))
     if found is None:
         items = cast("list[Json]", await load(blobs, state.items))
-        found = task.Shared(await inputs(blobs, run, node), items)
+        name = "" if node.foreach is None else node.foreach.name
+        takes_item = any(port.name == name for port in node.inputs)
+        found = task.Shared(await inputs(blobs, run, node), items, takes_item)
         if len(visits) >= _MOST_VISITS:
             del visits[next(iter(visits))]
         visits[node.key, state.visit] = found

@@ -39,10 +39,14 @@ class Project:
 
 @dataclass(slots=True)
 class Shared:
-    """What the items of one visit have in common: found out for the first of them, and used for all."""
+    """What the items of one visit have in common: found out for the first of them, and used for all.
+
+    `takes_item`: the item is one of the inputs of its work.
+    """
 
     inputs: JsonObject
     items: Sequence[Json]
+    takes_item: bool = True
     hash: str = ""
     copies: Mapping[str, Callable[[], Json]] = field(default_factory=fresh.a_dict)
     checked: bool = False
