@@ -107,18 +107,13 @@ async def _source(blobs: Blobs, run: Run, key: str) -> JsonObject:
 async def inputs(blobs: Blobs, run: Run, node: definition.Node) -> dict[str, Json]:
     """The node's inputs as this visit sees them: transforms, edited approvals and a fork's changes applied."""
     if not run.is_dag:
-        return await _given(blobs, run, node)
+        return await _materialise(is_plan=node.step is not None)(blobs, run, node)
     values = await bound(blobs, run, node)
     override = run.nodes[node.key].inputs
     if override is not None:
         values.update(cast("JsonObject", await load(blobs, override)))
     values.update(forked(run, node.key))
     return values
-
-
-async def _given(blobs: Blobs, run: Run, node: definition.Node) -> dict[str, Json]:
-    """What a step of a plan, or a turn of a live graph, is given."""
-    return await _materialise(is_plan=node.step is not None)(blobs, run, node)
 
 
 @functools.cache
@@ -158,7 +153,11 @@ async def make_task(blobs: Blobs, run: Run, flight: InFlight, visits: Visits) ->
         item = shared.items[flight.item]
         values = {**shared.inputs, node.foreach.name: item} if shared.takes_item else shared.inputs
     else:
-        values = _at_hand(run, node, _NOTHING) if run.is_dag and state.inputs is None and run.parent is None else None
+        values = None
+        if not run.is_dag:
+            values = await _materialise(is_plan=node.step is not None)(blobs, run, node)
+        elif state.inputs is None and run.parent is None:
+            values = _at_hand(run, node, _NOTHING)
         if values is None:
             values = await inputs(blobs, run, node)
     run_inputs: Any = run.inputs["value"] if "value" in run.inputs else await load(blobs, run.inputs)

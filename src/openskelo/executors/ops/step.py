@@ -7,8 +7,9 @@ place of every ref; it gives the step's value, raises AttemptFailed (Denied when
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Awaitable, Callable
-from typing import TypeAlias, assert_never
+from typing import Literal, TypeAlias, assert_never
 
 from openskelo import errors
 from openskelo.executors import job, limit, work
@@ -17,6 +18,7 @@ from openskelo.kernel.flows import plan
 from openskelo.kernel.json import Json
 
 Op: TypeAlias = Callable[[job.Job], Awaitable[Json]]
+Performed: TypeAlias = Literal["branch", "retry", "emit", "transform", "verify", "tool_call", "route_expert"]
 
 
 def resolve(node: definition.Node, step: definition.Step, means: work.Means) -> job.Work:
@@ -33,40 +35,44 @@ def resolve(node: definition.Node, step: definition.Step, means: work.Means) -> 
 
 def make(node: definition.Node, step: definition.Step, means: work.Means) -> Op:
     """The op of a step, which gives its value for a job whose inputs are the step's arguments."""
-    match step.op:
-        case "branch":
-            from openskelo.executors.ops import branch  # noqa: PLC0415 -- each op is loaded when first used
+    if step.op == "ask_human":
+        raise errors.AttemptFailed(
+            "a question is answered by a person, not performed", code="NOT_PERFORMED", retryable=False
+        )
+    return _load(step.op)(node, step, means)
 
-            return branch.make(step)
+
+@functools.cache
+def _load(op: Performed) -> Callable[[definition.Node, definition.Step, work.Means], Op]:
+    """What makes an op of this name; each is loaded when first used."""
+    match op:
+        case "branch":
+            from openskelo.executors.ops import branch  # noqa: PLC0415
+
+            return lambda _, step, __: branch.make(step)
         case "retry":
             from openskelo.executors.ops import retry  # noqa: PLC0415
 
-            return retry.make(step)
+            return lambda _, step, __: retry.make(step)
         case "emit":
             from openskelo.executors.ops import emit  # noqa: PLC0415
 
-            return emit.make(step)
+            return lambda _, step, __: emit.make(step)
         case "transform":
             from openskelo.executors.ops import transform  # noqa: PLC0415
 
-            return transform.make(step, means)
+            return lambda _, step, means: transform.make(step, means)
         case "verify":
             from openskelo.executors.ops import verify  # noqa: PLC0415
 
-            return verify.make(means)
+            return lambda _, __, means: verify.make(means)
         case "tool_call":
             from openskelo.executors.ops import tool_call  # noqa: PLC0415
 
-            return tool_call.make(means)
+            return lambda _, __, means: tool_call.make(means)
         case "route_expert":
             from openskelo.executors.ops import route_expert  # noqa: PLC0415
 
-            return route_expert.make(node, means)
-        case "ask_human":
-            raise _not_performed("a question is answered by a person, not performed")
+            return lambda node, _, means: route_expert.make(node, means)
         case _:
-            assert_never(step.op)
-
-
-def _not_performed(message: str) -> errors.AttemptFailed:
-    return errors.AttemptFailed(message, code="NOT_PERFORMED", retryable=False)
+            assert_never(op)

@@ -47,9 +47,9 @@ def retry(run: Run, course: Course, key: str) -> definition.Retry:
     return run.workflow.nodes[key if course.trying is None else course.trying].retry
 
 
-def verdict(run: Run, course: Course, report: commands.ReportAttempt) -> outcome.Failure | None:
-    """A check that does not hold is a failed try of the retry under which it runs; by itself it is a value."""
-    if course.trying is None or report.outcome.holds is not False or _step(run, report.node).op != "verify":
+def verdict(run: Run, report: commands.ReportAttempt) -> outcome.Failure | None:
+    """The failed try that a check which does not hold is for the retry under which it runs; alone it is a value."""
+    if report.outcome.holds is not False or _step(run, report.node).op != "verify":
         return None
     return outcome.Failure(code="VERIFY_FAILED", message=f"the check of {report.node} does not hold")
 
