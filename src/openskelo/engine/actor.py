@@ -71,8 +71,8 @@ class Actor:
         self.asked_for = 0.0  # when somebody last wanted this run to be in memory, by the loop's clock
         self.failure: errors.OpenSkeloError | None = None
         self._taken: list[Letter] = []  # the letters of the turn that is being taken
-        self._moved: asyncio.Future[None] | None = None
-        self._settled: asyncio.Future[None] | None = None
+        self._until_moved: list[asyncio.Future[None]] = []  # those who wait for it
+        self._until_settled: list[asyncio.Future[None]] = []
 
     async def take_turn(self, resolve: Resolve, leave: Leave) -> Turn | None:
         """Decide and apply every letter in memory; None when there is nothing to make durable.
@@ -166,22 +166,18 @@ class Actor:
 
     def tell(self) -> None:
         """Wake those who wait for the run to move, and those who wait for it to settle if it has."""
-        if self._moved is not None:
-            self._moved = _wake(self._moved)
-        if self._settled is not None and (self.failure is not None or self.is_settled()):
-            self._settled = _wake(self._settled)
+        if self._until_moved:
+            _wake(self._until_moved)
+        if self._until_settled and (self.failure is not None or self.is_settled()):
+            _wake(self._until_settled)
 
     async def move(self) -> None:
         """Wait until something of this run has become durable, or it was dropped."""
-        if self._moved is None:
-            self._moved = asyncio.get_running_loop().create_future()
-        await asyncio.shield(self._moved)
+        await _woken(self._until_moved)
 
     async def settle(self) -> None:
         """Wait until the run has settled, or was dropped; it may have moved on since."""
-        if self._settled is None:
-            self._settled = asyncio.get_running_loop().create_future()
-        await asyncio.shield(self._settled)
+        await _woken(self._until_settled)
 
     def give_up(self, error: errors.OpenSkeloError) -> None:
         """The run leaves memory: stop its work, tell everybody who waits. Its log is what it was."""
@@ -195,9 +191,22 @@ class Actor:
         self.tell()
 
 
-def _wake(waited: asyncio.Future[None]) -> None:
-    if not waited.done():
-        waited.set_result(None)
+async def _woken(waiting: list[asyncio.Future[None]]) -> None:
+    waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    waiting.append(waiter)
+    try:
+        await waiter
+    except asyncio.CancelledError:
+        if waiter in waiting:
+            waiting.remove(waiter)
+        raise
+
+
+def _wake(waiting: list[asyncio.Future[None]]) -> None:
+    for waiter in waiting:
+        if not waiter.done():  # else it is about to give up waiting
+            waiter.set_result(None)
+    waiting.clear()
 
 
 def send_back(letter: Letter, error: errors.OpenSkeloError) -> None:

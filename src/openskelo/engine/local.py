@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, cast
 
@@ -122,7 +121,7 @@ class Engine(records.Records):
             surroundings = await known.read(self.store, self.project, workflow, contexts or {})
         command = commands.CreateRun(
             at=self._driver.now(),
-            definition="",
+            definition=self._pins.of(workflow).name,
             inputs=await wiring.store(self.store, values),
             by=by,
             mode=mode,
@@ -154,7 +153,7 @@ class Engine(records.Records):
         actor = actors.Actor(runs.new(run_id, workflow, pin.shape), envelope.Chain(run_id=run_id), None)
         self._driver.adopt(actor)
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        letter = actors.Letter(command=replace(command, definition=pin.name), blobs=blobs, done=done)
+        letter = actors.new_letter(command=command, blobs=blobs, done=done)
         self._driver.send(actor, letter)
         await done
         return run_id
@@ -179,7 +178,7 @@ class Engine(records.Records):
         self.check_means(plan.workflow.nodes.values())
         command = commands.CreateRun(
             at=self._driver.now(),
-            definition="",
+            definition=self._pins.of(plan.workflow).name,
             inputs=plan.inputs,
             by=by,
             mode=parent.mode,

@@ -36,7 +36,9 @@ def check(nodes: Sequence[definition.Node], performer: attempt.Performer) -> Non
 
 def _check_models(nodes: Sequence[definition.Node], performer: attempt.Performer) -> None:
     questions = tuple(_questions(nodes))
-    provider = performer.provider() if questions else None
+    if not questions:
+        return
+    provider = performer.provider()
     router = provider if isinstance(provider, _Router) else None
     asked: set[bytes] = set()
     for key, parameters in questions:

@@ -122,10 +122,10 @@ def folded(text: str) -> str:
 
 def join(lines: Sequence[bytes]) -> bytes:
     """The lines with a line end between any two; a line that has one inside is refused (InvalidInput)."""
-    joined = b"\n".join(lines)
-    if any([_LINE_END in line for line in lines]):  # a list is made faster than a generator
-        raise errors.InvalidInput("a line of the log contains a line end", code="LINE_INVALID")
-    return joined
+    for line in lines:
+        if _LINE_END in line:
+            raise errors.InvalidInput("a line of the log contains a line end", code="LINE_INVALID")
+    return b"\n".join(lines)
 
 
 def conflict(append: Append, seq: int) -> errors.Conflict:
