@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from openskelo import errors
 from openskelo.contract import envelope
-from openskelo.engine import errands, listing, wiring
+from openskelo.engine import errands, garbage, listing, wiring
 from openskelo.executors import attempt
 from openskelo.frozen import maker
 from openskelo.kernel import commands, events, fresh, pending, reports
@@ -107,10 +107,11 @@ class Actor:
     async def _resolve_all(self, resolve: Resolve, at: int) -> list[events.Event]:
         """Give every node that waits for its values what it waits for, until none does or the run ends over one."""
         facts: list[events.Event] = []
-        while owed := pending.resolutions(self.run):
-            for key in owed:
-                if key in self.run.resolving and self.run.ending is None:
-                    facts += step(self.run, await resolve(self.run, key, at))
+        with garbage.uncollected():  # a foreach may start a thousand attempts
+            while owed := pending.resolutions(self.run):
+                for key in owed:
+                    if key in self.run.resolving and self.run.ending is None:
+                        facts += step(self.run, await resolve(self.run, key, at))
         return facts
 
     def _with_leavings(

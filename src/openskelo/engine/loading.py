@@ -44,16 +44,22 @@ async def load(store: log.Log, run_id: str) -> Loaded:
 
 
 def _fold(run: runs.Run, lines: Sequence[bytes], after: int) -> None:
-    for seq, line in enumerate(lines, start=after + 1):
-        event = _event(run.id, seq, line)
-        try:
+    seq = after
+    event: events.Event | None = None
+    try:
+        for line in lines:
+            seq += 1
+            event = None
+            event = envelope.open_line(line)[1]
             apply(run, event)
-        except (LookupError, ValueError, TypeError, AttributeError, AssertionError) as error:
-            # One that the run as it is cannot have had is damage that happens to be readable.
-            raise errors.Corrupt(
-                f"event {seq} of run {run.id} does not follow from those before: {error!r}",
-                hint=f"`skelo verify {run.id}` says more",
-            ) from error
+    except (LookupError, ValueError, TypeError, AttributeError, AssertionError) as error:
+        if event is None:
+            raise unreadable(run.id, seq, lines[seq - after - 1], error) from error
+        # One that the run as it is cannot have had is damage that happens to be readable.
+        raise errors.Corrupt(
+            f"event {seq} of run {run.id} does not follow from those before: {error!r}",
+            hint=f"`skelo verify {run.id}` says more",
+        ) from error
 
 
 def _event(run_id: str, seq: int, line: bytes) -> events.Event:

@@ -76,12 +76,17 @@ class Expression:
     _tree: cel_ast.Node
     _metered: bool
     _program: _Program
+    _path: tuple[str, ...] | None = None
 
     def evaluate(self, values: Mapping[str, Json]) -> Json:
         """The result as admitted JSON; `AttemptFailed` EXPR_FAILED or EXPR_RESULT says why there is none.
 
         Only the variables that the expression names are looked at; more may be given.
         """
+        if self._path is not None:
+            found = _look_up(values, self._path)
+            if _is_plain(found, self.returns):
+                return cast("Json", found)
         data = {name: found for name, path in self._names if (found := _look_up(values, path)) is not _MISSING}
         data = self._within_bounds(data)
         try:
@@ -175,6 +180,7 @@ def _compile(text: str, types: _Types, shapes: _Shapes) -> Expression:
         _tree=tree,
         _metered=cel_cost.may_multiply(tree),
         _program=environment.deserialize(cel_ranges.bounded(serialised)),
+        _path=_path(tree),
     )
 
 
@@ -295,6 +301,31 @@ def _returns(signature: str) -> str:
             return "int"
         case _:
             return "dyn"
+
+
+def _path(tree: cel_ast.Node) -> tuple[str, ...] | None:
+    """The way to a value, if the expression is nothing but that, as conditions often are; else None."""
+    match tree:
+        case cel_ast.Name(name=name):
+            return tuple(name.split("."))
+        case cel_ast.Field(operand=operand, field=field, test=False):
+            before = _path(operand)
+            return None if before is None else (*before, field)
+        case _:
+            return None
+
+
+def _is_plain(found: object, returns: str) -> bool:
+    """Whether what lies at the end of a way is what the library would give for it, and needs no more looking at."""
+    kind = type(found)
+    if kind is bool:
+        return returns in ("dyn", "bool")
+    if kind is int:
+        return returns in ("dyn", "int") and abs(cast("int", found)) <= canonical.MAX_INTEGER
+    if kind is str:
+        text = cast("str", found)
+        return returns in ("dyn", "string") and text.isascii() and "\0" not in text
+    return False
 
 
 def _look_up(values: Mapping[str, Json], path: tuple[str, ...]) -> object:
