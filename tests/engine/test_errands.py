@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import openskelo
+from openskelo import errors
 from openskelo.executors import calling
 from openskelo.kernel.json import Json, JsonObject
+from openskelo.stores import memory
 
 #: Set by a handler, as a logging library would.
 SEEN: contextvars.ContextVar[str] = contextvars.ContextVar("SEEN", default="nobody")
@@ -109,3 +111,34 @@ def test_work_that_is_cancelled_before_anybody_has_begun_it_is_not_done(tmp_path
     done, ending = asyncio.run(main())
     assert ending == "cancelled"
     assert 0 not in done
+
+
+class _Full(memory.MemoryLog):
+    """A store without room for large values."""
+
+    async def put_blob(self, data: bytes) -> str:
+        raise errors.StoreFull("no room")
+
+
+def test_a_run_that_is_dropped_takes_no_other_with_it(tmp_path: Path) -> None:
+    """The task whose report cannot be kept goes on with the attempts of another run, and is not stopped in them."""
+
+    async def work(ctx: openskelo.Context) -> JsonObject:
+        if ctx.item == 7:
+            return {"item": "x" * 100_000}
+        await asyncio.sleep(0.01)
+        return {"item": ctx.item}
+
+    async def main() -> tuple[str, str]:
+        project = openskelo.Project(root=tmp_path, data_dir=tmp_path / "data")
+        async with await openskelo.Engine.open(project, store=_Full(), handlers={"work": work}) as engine:
+            flow = foreach(2)
+            large, small = await asyncio.gather(engine.start(flow, {"n": [7]}), engine.start(flow, {"n": [1, 2]}))
+            dropped, kept = await asyncio.gather(
+                engine.wait(large), asyncio.wait_for(engine.wait(small), 30), return_exceptions=True
+            )
+            assert isinstance(dropped, errors.StoreFull)
+            assert isinstance(kept, dict), kept
+            return dropped.code, str(kept["ending"])
+
+    assert asyncio.run(main()) == ("STORE_FULL", "ok")

@@ -329,6 +329,7 @@ class Driver:
                     errand.task = task
                     letter = await reporting.perform(self._store, self._performer, errand, self.now)
             except errors.StoreError as error:  # what it came to cannot be kept: to the log it was cut
+                errand.end()  # before its run is dropped, which stops all that is under way: not this task
                 async with self.between_turns:
                     await self._drop(errand.actor, error)
             except Exception as error:  # a defect of ours must not leave callers waiting for ever
