@@ -49,6 +49,7 @@ class Steps:
 
     async def third(self, ctx: openskelo.Context) -> dict[str, Json]:
         self.calls.append("third")
+        ctx.log(ctx.run_id * 1600)  # more than the room that a log of some length has made ahead
         return {"n": 3}
 
     async def open(self) -> openskelo.Engine:
@@ -160,7 +161,7 @@ def test_a_run_in_the_same_engine_outlives_a_moment_without_room(disk: disks.Dis
         steps = Steps(disk)
         async with await steps.open() as engine:
             steps.go.clear()
-            started = [await engine.start(flow()) for _ in range(8)]
+            started = [await engine.start(flow()) for _ in range(12)]
             steps.go.set()
             waited = await asyncio.gather(*map(engine.wait, started), return_exceptions=True)
             stopped = [error for error in waited if isinstance(error, errors.StoreError)]
