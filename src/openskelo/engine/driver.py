@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import contextvars
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import cast
 
 from openskelo import errors
@@ -31,6 +31,7 @@ REMEMBERED = 16
 RELAY_SECONDS = 0.005
 #: So many letters that are taken in one turn make enough to keep the collector away.
 MANY = 16
+_AS_EVER = contextlib.nullcontext()
 
 
 class Driver:
@@ -213,26 +214,21 @@ class Driver:
     async def _turn(self) -> None:
         """Let each run that has mail take its turn, and make all their turns durable at once."""
         dirty, self._dirty = self._dirty, {}
-        if sum([len(actor.mailbox) for actor in dirty.values()]) < MANY:
-            await self._advance(dirty.values())
-            return
-        with garbage.uncollected():
-            await self._advance(dirty.values())
-
-    async def _advance(self, dirty: Iterable[actors.Actor]) -> None:
-        turns: list[actors.Turn] = []
-        for actor in dirty:
-            try:
-                turn = await actor.take_turn(self._resolve, self._leave)
-            except errors.StoreError as error:
-                await self._drop(actor, error)
-                continue
-            if turn is None:
-                self._settle(actor)
-            else:
-                turns.append(turn)
-        if turns:
-            await self._commit(turns)
+        many = sum([len(actor.mailbox) for actor in dirty.values()]) >= MANY
+        with garbage.uncollected() if many else _AS_EVER:
+            turns: list[actors.Turn] = []
+            for actor in dirty.values():
+                try:
+                    turn = await actor.take_turn(self._resolve, self._leave)
+                except errors.StoreError as error:
+                    await self._drop(actor, error)
+                    continue
+                if turn is None:
+                    self._settle(actor)
+                else:
+                    turns.append(turn)
+            if turns:
+                await self._commit(turns)
 
     async def _commit(self, turns: Sequence[actors.Turn]) -> None:
         try:

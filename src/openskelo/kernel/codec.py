@@ -149,8 +149,10 @@ def _map(form: _Form) -> _Form:
             raise _invalid("a map is missing")
         return {key: form.decode(part) for key, part in value.items()}
 
+    build = _built(form)
+
     def builder(parts: JsonObject) -> object:
-        return {key: _built(form)(part) for key, part in parts.items()}
+        return {key: build(part) for key, part in parts.items()}
 
     return _Form(encode=encoder, decode=decoder, build=builder)
 

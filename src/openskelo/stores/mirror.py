@@ -16,7 +16,7 @@ from pathlib import Path
 from openskelo.stores import faults
 
 #: A run's lines are written once there are so many bytes of them, and everybody's once the whole buffer is so large.
-RUN_BYTES = 64 * 1024
+RUN_BYTES = 256 * 1024
 ALL_BYTES = 8 * 1024 * 1024
 
 #: So many files are written at once; a thread for more of them costs less than they do.
