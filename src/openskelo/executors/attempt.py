@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
+from operator import attrgetter
 from typing import TYPE_CHECKING, Protocol, cast
 
 import orjson
@@ -83,6 +84,8 @@ _attempted = maker(Attempted)
 _outcome = maker(outcome.Outcome)
 _metrics = maker(outcome.Metrics)
 _prepared = maker(_Prepared)
+#: What a port promises; its description promises nothing.
+_declared = attrgetter("name", "schema", "kind", "required", "has_default", "default")
 
 
 class Performer:
@@ -269,8 +272,7 @@ class Performer:
 
     def _compile(self, declared: Sequence[definition.Port], word: str, *, anywhere: bool = False) -> ports.Ports:
         """The contract of these ports; nodes that declare the same share one."""
-        each = [(p.name, p.schema, p.kind, p.required, p.has_default, p.default) for p in declared]
-        key = orjson.dumps((word, anywhere, each))
+        key = orjson.dumps((word, anywhere, *map(_declared, declared)))
         found = self._contracts.get(key)
         if found is None:
             found = ports.Ports(declared, word, None if anywhere else place.readable_roots(self._project))
