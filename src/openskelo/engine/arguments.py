@@ -6,8 +6,8 @@ that the hash of a step's inputs is the hash of all that it saw.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from typing import Any, TypeVar, cast
+from collections.abc import Collection, Mapping
+from typing import Any, cast
 
 from openskelo import errors
 from openskelo.engine import wiring
@@ -17,8 +17,6 @@ from openskelo.kernel.json import Json, JsonObject, Stored
 from openskelo.kernel.run import Course, Run
 from openskelo.values import plan_expression, refs
 
-_Found = TypeVar("_Found")
-
 
 async def materialise(blobs: wiring.Blobs, run: Run, node: definition.Node) -> dict[str, Json]:
     """The arguments of the step as this visit sees them (AttemptFailed REF_UNSET where a ref leads nowhere)."""
@@ -26,7 +24,12 @@ async def materialise(blobs: wiring.Blobs, run: Run, node: definition.Node) -> d
     if edited is not None:
         return {**cast("JsonObject", await wiring.load(blobs, edited))}
     step = cast("definition.Step", node.step)
-    return await _loading(blobs, run, lambda known: known.arguments(step))
+    known = _Known(run)
+    while True:
+        try:
+            return known.arguments(step)
+        except _NotLoaded as missing:
+            await known.load(blobs, missing)
 
 
 async def outputs(blobs: wiring.Blobs, run: Run) -> dict[str, Json]:
@@ -36,18 +39,14 @@ async def outputs(blobs: wiring.Blobs, run: Run) -> dict[str, Json]:
         emitted = cast("JsonObject", plan.value(await wiring.load(blobs, course.emitted)))
         return {"result": emitted.get("result"), "audit": emitted.get("audit")}
     declared = cast("definition.Plan", run.workflow.plan).outputs
-    values = await _loading(blobs, run, lambda known: known.put("outputs", declared, lenient=True))
-    return {name.removesuffix("_refs").removesuffix("_ref"): value for name, value in values.items()}
-
-
-async def _loading(blobs: wiring.Blobs, run: Run, find: Callable[[_Known], _Found]) -> _Found:
-    """What `find` gives, once all that it needs is loaded; mostly the events themselves hold it, and nothing has to."""
     known = _Known(run)
     while True:
         try:
-            return find(known)
+            values = known.put("outputs", declared, lenient=True)
         except _NotLoaded as missing:
-            known.loaded[cast("str", missing.blob["blob"])] = await wiring.load(blobs, missing.blob)
+            await known.load(blobs, missing)
+        else:
+            return {name.removesuffix("_refs").removesuffix("_ref"): value for name, value in values.items()}
 
 
 class _NotLoaded(Exception):
@@ -59,14 +58,18 @@ class _NotLoaded(Exception):
 
 
 class _Known:
-    """What a run of a plan knows by now; _NotLoaded where a blob has to be `loaded` (by its name) first."""
+    """What a run of a plan knows by now, mostly from the events themselves; _NotLoaded asks for a blob to be loaded."""
 
-    __slots__ = ("_course", "_run", "loaded")
+    __slots__ = ("_course", "_loaded", "_run")
 
     def __init__(self, run: Run) -> None:
         self._run = run
         self._course = cast("Course", run.course)
-        self.loaded: dict[str, Json] = {}
+        self._loaded: dict[str, Json] = {}
+
+    async def load(self, blobs: wiring.Blobs, missing: _NotLoaded) -> None:
+        """Load what was missing; then it can be asked for again."""
+        self._loaded[cast("str", missing.blob["blob"])] = await wiring.load(blobs, missing.blob)
 
     def arguments(self, step: definition.Step) -> dict[str, Json]:
         """The arguments of a step."""
@@ -118,6 +121,6 @@ class _Known:
         if "value" in stored:
             return stored["value"]
         name = cast("str", stored["blob"])
-        if name not in self.loaded:
+        if name not in self._loaded:
             raise _NotLoaded(stored)
-        return self.loaded[name]
+        return self._loaded[name]

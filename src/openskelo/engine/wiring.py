@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, TypeAlias, cast
 
 import orjson
 
@@ -107,7 +107,7 @@ async def _source(blobs: Blobs, run: Run, key: str) -> JsonObject:
 async def inputs(blobs: Blobs, run: Run, node: definition.Node) -> dict[str, Json]:
     """The node's inputs as this visit sees them: transforms, edited approvals and a fork's changes applied."""
     if not run.is_dag:
-        return await _materialise(is_plan=node.step is not None)(blobs, run, node)
+        return await (_turns() if node.step is None else _arguments())(blobs, run, node)
     values = await bound(blobs, run, node)
     override = run.nodes[node.key].inputs
     if override is not None:
@@ -116,13 +116,19 @@ async def inputs(blobs: Blobs, run: Run, node: definition.Node) -> dict[str, Jso
     return values
 
 
-@functools.cache
-def _materialise(*, is_plan: bool) -> Callable[[Blobs, Run, definition.Node], Awaitable[dict[str, Json]]]:
-    """What gives a step of a plan, or a turn of a live graph, its inputs; loaded when first needed."""
-    if is_plan:
-        from openskelo.engine import arguments  # noqa: PLC0415  only plans have steps
+_Materialise: TypeAlias = Callable[[Blobs, Run, definition.Node], Awaitable[dict[str, Json]]]
 
-        return arguments.materialise
+
+@functools.cache
+def _arguments() -> _Materialise:
+    """What gives a step of a plan its inputs; loaded when first needed, as is what gives them to a turn."""
+    from openskelo.engine import arguments  # noqa: PLC0415  only plans have steps
+
+    return arguments.materialise
+
+
+@functools.cache
+def _turns() -> _Materialise:
     from openskelo.engine import turns  # noqa: PLC0415  only live graphs have turns
 
     return turns.materialise
@@ -155,7 +161,7 @@ async def make_task(blobs: Blobs, run: Run, flight: InFlight, visits: Visits) ->
     else:
         values = None
         if not run.is_dag:
-            values = await _materialise(is_plan=node.step is not None)(blobs, run, node)
+            values = await (_turns() if node.step is None else _arguments())(blobs, run, node)
         elif state.inputs is None and run.parent is None:
             values = _at_hand(run, node, _NOTHING)
         if values is None:

@@ -238,6 +238,9 @@ def _record(kind: type[_Value], forms: Mapping[str, _Form]) -> _Form:
             raise _invalid(f"a {kind.__name__} has other keys") from None
         return kind(**blank, **found) if "hash" not in found else kind(**found)
 
+    def plain_builder(value: dict[str, Any]) -> object:
+        return _made(kind)(**value)
+
     def builder(value: JsonObject) -> object:
         found: dict[str, Any] = {**blank, **value}
         for name in value:
@@ -245,7 +248,7 @@ def _record(kind: type[_Value], forms: Mapping[str, _Form]) -> _Form:
                 found[name] = builders[name](found[name])
         return _made(kind)(**found)
 
-    return _Form(encode=encoder, decode=decoder, build=builder)
+    return _Form(encode=encoder, decode=decoder, build=builder if builders or blank else plain_builder)
 
 
 @functools.cache
