@@ -83,7 +83,7 @@ def _succeeded(run: Run, report: commands.ReportAttempt) -> events.AttemptSuccee
         receipt=_receipt(run, report, "succeeded"),
         verdicts=result.verdicts or None,
         spent=_spent(result.metrics),
-        goto=None if run.course is None else plan.goto(run, report),
+        goto=None if run.course is None or result.holds is None else plan.goto(run, report),
     )
 
 

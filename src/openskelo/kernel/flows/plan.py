@@ -67,7 +67,7 @@ def told_denial(run: Run, report: commands.ReportAttempt, failure: outcome.Failu
 
 def refusal(run: Run, node: NodeState, at: int) -> events.NodeFailed | None:
     """The failure of a step that has been entered once too often, or None."""
-    limit = _step(run, node.key).max_visits
+    limit = None if node.visit <= 1 else _step(run, node.key).max_visits
     if limit is None or node.visit <= limit:
         return None
     error: JsonObject = {"code": "LOOP_LIMIT", "message": f"{node.key} may be entered {limit} times, and no more"}
@@ -120,7 +120,7 @@ def enter(run: Run, key: str, at: int) -> None:
         node.running = node.done_slots = 0
         node.granted = False
     places.enter(run, node, at)
-    limit = _step(run, key).max_visits
+    limit = None if node.visit <= 1 else _step(run, key).max_visits
     if limit is not None and node.visit > limit:
         run.resolving.pop(key, None)
         node.status = "ready"
