@@ -169,7 +169,8 @@ class Actor:
         """Wake those who wait for the run to move, and those who wait for it to settle if it has."""
         if self._until_moved:
             _wake(self._until_moved)
-        if self._until_settled and (self.failure is not None or self.is_settled()):
+        under_way = self.run.in_flight and self.failure is None
+        if self._until_settled and not under_way and (self.failure is not None or self.is_settled()):
             _wake(self._until_settled)
 
     async def move(self) -> None:

@@ -277,7 +277,8 @@ class Driver:
                 case _:
                     pass
         for letter in turn.letters:
-            actors.acknowledge(letter)
+            if letter.done is not None:
+                actors.acknowledge(letter)
         self._settle(actor)
         actor.tell()
 

@@ -15,6 +15,8 @@ from openskelo.stores import log
 
 def row(run: Run, before: log.RunRow | None) -> log.RunRow | None:
     """The run's new row, or None while the old one still says the same."""
+    if run.in_flight and before is not None and before.status == "running" and not run.ended:
+        return None
     now = status(run)
     ending = run.ending if run.ended else None
     if before is not None and before.status == now and before.ending == ending:

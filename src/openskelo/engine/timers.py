@@ -20,7 +20,10 @@ class Timers:
 
     def set(self, actor: actors.Actor) -> None:
         """Remember when the run, as it is now, wants to be woken."""
-        wake_at = pending.wake_at(actor.run)
+        run = actor.run
+        if actor.wake_at is None and not (run.timers or run.expiries or run.limited):
+            return  # as most: nothing waits for a moment
+        wake_at = pending.wake_at(run)
         if wake_at is not None and wake_at != actor.wake_at:
             heapq.heappush(self._heap, (wake_at, actor.run.id))
         actor.wake_at = wake_at

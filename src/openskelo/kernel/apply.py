@@ -78,7 +78,7 @@ def apply(run: Run, event: events.Event) -> None:
 def _keep_time(run: Run, at: int) -> None:
     """Wall time runs while the run is busy, and stands still while only a person can move it."""
     run.updated_at = at
-    if is_busy(run):
+    if run.in_flight or is_busy(run):
         if run.active_since is None:
             run.active_since = at
     elif run.active_since is not None:
