@@ -90,7 +90,7 @@ REVIEW: dict[str, Json] = {
             "outputs": {"file_path": "string", "bytes_written": "integer"},
             "deterministic": {
                 "handler": "builtin:write-file",
-                "config": {"content_from": "text", "default_path_template": "out/{timestamp}.md"},
+                "config": {"content_from": "text", "default_path_template": "out/{run_id}.md"},
             },
         },
     ],
