@@ -56,7 +56,11 @@ def receiving() -> Generator[Receiver]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["content-length"]))
+            size = int(self.headers["content-length"])
+            body = self.rfile.read(size)
+            if len(body) < size:  # its sender was killed in the middle of it: nothing was told
+                self.close_connection = True
+                return
             answer = receiver.answers.pop(0) if receiver.answers else receiver.usual
             receiver.got.append(Got(headers={name.lower(): value for name, value in self.headers.items()}, body=body))
             if isinstance(answer, float):

@@ -69,8 +69,13 @@ def test_rows_are_gone_through_and_opened_by_keyboard(site: Site, page: Page) ->
     site.ended(second)
     page.goto(f"{site.url}/?workflow=each")
     expect(page.locator("tbody tr").nth(1)).to_be_visible()
-    page.keyboard.press("j")
-    expect(page.locator("tr[aria-current]")).to_contain_text(second[:8])
+    current = page.locator("tr[aria-current]")
+    for _ in range(20):  # rows are there a moment before the page listens to keys
+        page.keyboard.press("j")
+        page.wait_for_timeout(250)
+        if current.count():
+            break
+    expect(current).to_contain_text(second[:8])
     page.keyboard.press("j")
     page.keyboard.press("k")
     page.keyboard.press("o")
