@@ -15,7 +15,7 @@ from typing import cast
 
 from openskelo import errors
 from openskelo.engine import actor as actors
-from openskelo.engine import errands, garbage, mail, reporting, resolve, timers, turnstile, wiring
+from openskelo.engine import copies, errands, garbage, mail, reporting, resolve, timers, turnstile, wiring
 from openskelo.executors import attempt
 from openskelo.kernel import commands, events, pending
 from openskelo.kernel.run import Run
@@ -23,8 +23,6 @@ from openskelo.stores import log
 
 #: How soon commands of other processes are noticed.
 POLL_SECONDS = 0.05
-#: How far the copies of the log (events.jsonl) may lag behind it, beside the time until that is noticed.
-FLUSH_SECONDS = 0.4
 #: How many runs that have ended are kept in memory, for those who ask how they ended.
 REMEMBERED = 16
 #: How long one task goes from attempt to attempt before others get their turn.
@@ -51,9 +49,7 @@ class Driver:
         self._relaying = False  # whoever takes the turn has finished an attempt and can go on with another
         self._following: errands.Errand | None = None  # with which it will
         self._timers = timers.Timers()
-        self._unflushed = False
-        self._flush_at: float | None = None
-        self._flushing: asyncio.Task[None] | None = None
+        self._copies = copies.Copies(store)
         self.between_turns = turnstile.Turnstile()  # held while memory is ahead of the log
         self._mail = asyncio.Event()
         self._foreign = asyncio.Event()
@@ -78,8 +74,7 @@ class Driver:
             work = tuple(self._errands.tasks) if self._loop is None else (self._loop, *self._errands.tasks)
             for task in work:
                 task.cancel()
-        if self._flushing is not None:
-            await self._flushing
+        await self._copies.settle()
         if self._alarm is not None:
             self._alarm.cancel()
         await asyncio.gather(*work, return_exceptions=True)
@@ -261,7 +256,7 @@ class Driver:
         actor = turn.actor
         run = actor.run
         actor.durable = actor.chain.seq
-        self._unflushed = True
+        self._copies.behind = True
         for fact in turn.facts:
             match fact:
                 case events.AttemptStarted():
@@ -383,17 +378,7 @@ class Driver:
         """Listen, and let copies of the log catch up; where there is no room for it, the next look tries again."""
         with contextlib.suppress(errors.StoreError):
             await self._listen()
-        if self._flush_at is None:
-            self._flush_at = now + FLUSH_SECONDS if self._unflushed else None
-        elif now >= self._flush_at and (self._flushing is None or self._flushing.done()):
-            self._unflushed, self._flush_at = False, None
-            self._flushing = asyncio.create_task(self._flush())
-
-    async def _flush(self) -> None:
-        try:
-            await self._store.flush()
-        except errors.StoreError:  # the log has every line; closing the store says so if there is no room then
-            self._unflushed = True
+        self._copies.catch_up(now)
 
     async def _listen(self) -> None:
         """Take in what other processes have posted, and tell those who follow runs driven elsewhere."""

@@ -104,10 +104,14 @@ async def _source(blobs: Blobs, run: Run, key: str) -> JsonObject:
     return cast("JsonObject", await load(blobs, run.inputs))
 
 
-async def inputs(blobs: Blobs, run: Run, node: definition.Node) -> dict[str, Json]:
+def inputs(blobs: Blobs, run: Run, node: definition.Node) -> Awaitable[dict[str, Json]]:
     """The node's inputs as this visit sees them: transforms, edited approvals and a fork's changes applied."""
-    if not run.is_dag:
-        return await (_turns() if node.step is None else _arguments())(blobs, run, node)
+    if run.is_dag:
+        return _changed(blobs, run, node)
+    return (_turns() if node.step is None else _arguments())(blobs, run, node)
+
+
+async def _changed(blobs: Blobs, run: Run, node: definition.Node) -> dict[str, Json]:
     values = await bound(blobs, run, node)
     override = run.nodes[node.key].inputs
     if override is not None:
@@ -159,11 +163,8 @@ async def make_task(blobs: Blobs, run: Run, flight: InFlight, visits: Visits) ->
         item = shared.items[flight.item]
         values = {**shared.inputs, node.foreach.name: item} if shared.takes_item else shared.inputs
     else:
-        values = None
-        if not run.is_dag:
-            values = await (_turns() if node.step is None else _arguments())(blobs, run, node)
-        elif state.inputs is None and run.parent is None:
-            values = _at_hand(run, node, _NOTHING)
+        as_bound = run.is_dag and state.inputs is None and run.parent is None
+        values = _at_hand(run, node, _NOTHING) if as_bound else None
         if values is None:
             values = await inputs(blobs, run, node)
     run_inputs: Any = run.inputs["value"] if "value" in run.inputs else await load(blobs, run.inputs)
