@@ -15,6 +15,7 @@ import pytest
 from playwright import sync_api
 
 from tests.web import site as sites
+from tests.web import studio
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 _WAIT_MS = 15_000
@@ -40,6 +41,22 @@ def browser() -> Generator[sync_api.Browser]:
 def site(tmp_path_factory: pytest.TempPathFactory) -> Generator[sites.Site]:
     """A server over a project of its own, for all tests of a module."""
     made = sites.make(tmp_path_factory.mktemp("site"))
+    made.start()
+    yield made
+    made.stop()
+
+
+@pytest.fixture(scope="module")
+def model() -> Generator[studio.Model]:
+    """The model that the newsroom asks: a server that says what a test tells it to."""
+    with studio.model() as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def newsroom(model: studio.Model, tmp_path_factory: pytest.TempPathFactory) -> Generator[sites.Site]:
+    """A server over the project with every kind of node, for all tests of a module."""
+    made = studio.make(tmp_path_factory.mktemp("newsroom"), model)
     made.start()
     yield made
     made.stop()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
@@ -17,17 +16,8 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def model() -> Generator[studio.Model]:
-    with studio.model() as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def site(model: studio.Model, tmp_path_factory: pytest.TempPathFactory) -> Generator[Site]:
-    made = studio.make(tmp_path_factory.mktemp("newsroom"), model)
-    made.start()
-    yield made
-    made.stop()
+def site(newsroom: Site) -> Site:
+    return newsroom
 
 
 def card(page: Page, key: str) -> Locator:
