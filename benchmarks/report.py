@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 Verdict = Literal["pass", "FAIL", "info", "not measured"]
@@ -39,7 +38,7 @@ class Figure:
 
 def unjudged(figure: Figure) -> Figure:
     """The figure without its bar, for measurements that are too short to judge."""
-    return dataclasses.replace(figure, bar=None, stretch=None)
+    return replace(figure, bar=None, stretch=None)
 
 
 def missed(figures: Sequence[Figure]) -> bool:

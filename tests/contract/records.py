@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import orjson
 
 from openskelo.contract import envelope, pinned
+from openskelo.frozen import replace
 from openskelo.kernel import codec, commands, decide, definition, events, outcome, run
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.values import canonical

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable
 from typing import Any, cast
 
@@ -12,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openskelo.contract import chain
+from openskelo.frozen import replace
 from openskelo.kernel import events
 from openskelo.values import canonical
 from tests.contract import records
@@ -194,7 +194,7 @@ def changing(name: str, value: object, kind: type[events.Event], at: int) -> rec
 
     def forge(told: list[events.Event]) -> Iterable[events.Event]:
         assert isinstance(told[at], kind)
-        told[at] = dataclasses.replace(cast("Any", told[at]), **{name: value})
+        told[at] = replace(cast("Any", told[at]), **{name: value})
         return told
 
     return forge
@@ -261,7 +261,7 @@ def test_a_changed_receipt_is_found(key: str) -> None:
         event = cast("events.AttemptSucceeded", told[index])
         was = event.receipt[key]
         changed = was + 1 if isinstance(was, int) else canonical.digest(key)
-        told[index] = dataclasses.replace(event, receipt={**event.receipt, key: changed})
+        told[index] = replace(event, receipt={**event.receipt, key: changed})
         return told
 
     found = chain.verify_lines(records.forged(ENDED.lines, forge), workflow=ENDED.workflow)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any, cast
 
 import pytest
 
+from openskelo import frozen
 from openskelo.contract import fields
+from openskelo.frozen import replace
 from openskelo.kernel import events
 from tests.contract import records
 
@@ -16,7 +17,7 @@ TOLD = records.events_of(records.ended().lines)
 
 def test_every_field_of_every_event_type_can_be_checked() -> None:
     for cls in events.TYPES.values():
-        wrong = cast("Any", cls)(**{field.name: object() for field in dataclasses.fields(cls)})
+        wrong = cast("Any", cls)(**{field.name: object() for field in frozen.fields(cls)})
         assert fields.fault(wrong) is not None, cls
 
 
@@ -29,7 +30,7 @@ def test_true_events_have_no_fault() -> None:
     [("at", True), ("mode", "auto"), ("inputs", {"value": 1, "blob": 2}), ("by", None), ("parent", [])],
 )
 def test_a_wrong_value_is_named(name: str, value: object) -> None:
-    changed = dataclasses.replace(cast("Any", TOLD[0]), **{name: value})
+    changed = replace(cast("Any", TOLD[0]), **{name: value})
     said = fields.fault(changed)
     assert said is not None
     assert said.startswith(f"`{name}` is not ")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from random import Random
 from typing import Any, cast
@@ -11,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from openskelo.contract import chain, pruned, receipts
+from openskelo.frozen import replace
 from openskelo.kernel import definition, events
 from openskelo.kernel import receipts as kernel_receipts
 from openskelo.values import canonical
@@ -22,7 +22,7 @@ from tests.kernel.play import Play
 def history(seed: int, kind: Callable[[Random], definition.Workflow] = chances.workflow) -> Play:
     """A run that was played to its end, in a world with some trouble."""
     chance = Random(seed)
-    shape = dataclasses.replace(kind(chance), hash=canonical.digest(seed))
+    shape = replace(kind(chance), hash=canonical.digest(seed))
     play = Play(chance, shape)
     play.create()
     while not play.run.ended:
@@ -41,10 +41,10 @@ def honest(log: list[events.Event]) -> list[events.Event]:
         if isinstance(event, events.ApprovalRequested):
             asked[event.approval_id] = event.digest
         if isinstance(event, events.ApprovalResolved) and event.resolution["status"] != "modified":
-            told.append(dataclasses.replace(event, digest=asked[event.approval_id]))
+            told.append(replace(event, digest=asked[event.approval_id]))
             continue
         if isinstance(event, events.RunEnded) and event.receipt_head is not None:
-            told.append(dataclasses.replace(event, receipt_head=prev))
+            told.append(replace(event, receipt_head=prev))
             continue
         receipt = receipts.of(event)
         if receipt is None:
@@ -59,7 +59,7 @@ def honest(log: list[events.Event]) -> list[events.Event]:
             "prev": prev,
         }
         prev = kernel_receipts.digest(real)
-        told.append(dataclasses.replace(cast("Any", event), receipt=real))
+        told.append(replace(cast("Any", event), receipt=real))
     return told
 
 
@@ -117,5 +117,5 @@ def test_a_plan_that_went_another_way_than_its_steps_lead_does_not_verify(seed: 
     index = data.draw(st.sampled_from(jumps))
     jump = cast("Any", told[index])
     step = data.draw(st.sampled_from([*play.workflow.nodes, "elsewhere", None]))
-    told[index] = dataclasses.replace(jump, goto=step)
+    told[index] = replace(jump, goto=step)
     assert chain.verify_lines(stage.sealed(told), workflow=play.workflow).intact == (step == jump.goto)

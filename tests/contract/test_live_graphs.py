@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any, cast
 
 import pytest
@@ -12,6 +11,7 @@ from hypothesis import strategies as st
 from openskelo.contract import chain, naming, patching, references
 from openskelo.contract.fold import Fold
 from openskelo.contract.projection import Projection
+from openskelo.frozen import replace
 from openskelo.kernel import codec, commands, definition, events, graph_events
 from openskelo.values import canonical
 from tests.contract import wired
@@ -55,7 +55,7 @@ def test_what_is_told_keeps_to_the_published_schemas(seed: int) -> None:
 @given(SEEDS)
 def test_every_live_graph_verifies(seed: int) -> None:
     play = live_play.play(seed)
-    shape = dataclasses.replace(play.workflow, hash=canonical.digest("live"))
+    shape = replace(play.workflow, hash=canonical.digest("live"))
     log = [_of(fact, shape.hash) for fact in play.log]
     found = chain.verify_lines(stage.sealed(honest(log)), workflow=shape)
     assert [problem for problem in found.problems if problem.code != "DEFINITION_MISSING"] == []
@@ -64,11 +64,11 @@ def test_every_live_graph_verifies(seed: int) -> None:
 def _of(fact: events.Event, name: str) -> events.Event:
     """The fact as one of a run that pins another hash."""
     if isinstance(fact, events.RunCreated):
-        return dataclasses.replace(fact, workflow_hash=name)
+        return replace(fact, workflow_hash=name)
     receipt = getattr(fact, "receipt", None)
     if receipt is None:
         return fact
-    return dataclasses.replace(cast("Any", fact), receipt={**receipt, "workflow_hash": name})
+    return replace(cast("Any", fact), receipt={**receipt, "workflow_hash": name})
 
 
 def told(live: Room) -> list[dict[str, Any]]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from openskelo.contract import chain
+from openskelo.frozen import replace
 from openskelo.kernel import definition, events, outcome
 from openskelo.kernel import receipts as kernel_receipts
 from openskelo.values import canonical
@@ -27,7 +27,7 @@ def told() -> tuple[definition.Workflow, list[events.Event]]:
         "end": definition.Step(op="emit", args={}),
     }
     nodes = [definition.Node(key=key, mode="deterministic", step=step) for key, step in steps.items()]
-    workflow = dataclasses.replace(stage.flow(*nodes, name="plan"), plan=definition.Plan(entry="fork"))
+    workflow = replace(stage.flow(*nodes, name="plan"), plan=definition.Plan(entry="fork"))
     played = stage.Stage(workflow)
     played.create(kept={})
     succeed(played, "fork", {"output": {"holds": True, "goto": "call"}}, holds=True)
@@ -56,9 +56,9 @@ def verified(forge: Callable[[dict[str, Any]], None] | None = None) -> tuple[str
         if receipt is not None:
             receipt = {**receipt, "prev": prev}
             prev = kernel_receipts.digest(receipt)
-            changed.append(dataclasses.replace(event, receipt=receipt))
+            changed.append(replace(event, receipt=receipt))
         elif isinstance(event, events.RunEnded):
-            changed.append(dataclasses.replace(event, receipt_head=prev))
+            changed.append(replace(event, receipt_head=prev))
         else:
             changed.append(event)
     found = chain.verify_lines(stage.sealed(changed), workflow=workflow)
@@ -71,14 +71,14 @@ def test_the_honest_record_verifies() -> None:
 
 def changing(name: str, **fields: Any) -> Callable[[dict[str, Any]], None]:
     def forge(named: dict[str, Any]) -> None:
-        named[name] = dataclasses.replace(named[name], **fields)
+        named[name] = replace(named[name], **fields)
 
     return forge
 
 
 def saying(name: str, **fields: Any) -> Callable[[dict[str, Any]], None]:
     def forge(named: dict[str, Any]) -> None:
-        named[name] = dataclasses.replace(named[name], receipt={**named[name].receipt, **fields})
+        named[name] = replace(named[name], receipt={**named[name].receipt, **fields})
 
     return forge
 

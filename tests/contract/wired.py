@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from functools import lru_cache
 from pathlib import Path
 from random import Random
@@ -12,6 +11,7 @@ import jsonschema_rs
 import orjson
 
 from openskelo import contract
+from openskelo.frozen import replace
 from openskelo.kernel import commands, definition, events, ids, outcome
 from openskelo.kernel import run as runs
 from openskelo.kernel.json import Json, JsonObject
@@ -33,15 +33,15 @@ def dressed(chance: Random, workflow: definition.Workflow) -> definition.Workflo
 
     def dress(node: definition.Node) -> definition.Node:
         if node.step is not None:
-            step = dataclasses.replace(node.step, args={**node.step.args, **_NAMED.get(node.step.op, {})})
-            return dataclasses.replace(node, step=step)
+            step = replace(node.step, args={**node.step.args, **_NAMED.get(node.step.op, {})})
+            return replace(node, step=step)
         phase = chance.choice([None, None, "verify", "docs_sync", "DOCS-SYNC", "other", 3])
         more: dict[str, Any] = {} if phase is None else {"metadata": {"phase": phase}}
         if node.mode == "deterministic":
             more |= chance.choice([{"mode": "ai"}, {"handler": "builtin:pass", "config": {"a": 1}}, {}])
-        return dataclasses.replace(node, **more)
+        return replace(node, **more)
 
-    return dataclasses.replace(workflow, nodes={key: dress(node) for key, node in workflow.nodes.items()})
+    return replace(workflow, nodes={key: dress(node) for key, node in workflow.nodes.items()})
 
 
 class Wired(Play):
@@ -61,7 +61,7 @@ class Wired(Play):
             value: dict[str, Json] = {"out": chance.choice(_TEXTS)}
             large: JsonObject = {"blob": canonical.digest(value), "bytes": 40_000}
             more["outputs"] = large if chance.random() < 0.1 else {"value": value}
-        return dataclasses.replace(report, outcome=dataclasses.replace(report.outcome, **more))
+        return replace(report, outcome=replace(report.outcome, **more))
 
 
 def history(seed: int, trouble: float = 0.15) -> Play:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import re
 import subprocess
 import sys
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import openskelo
+from openskelo import frozen
 from openskelo.contract import receipts
 from openskelo.kernel import events
 from openskelo.kernel.json import JsonObject
@@ -25,11 +25,11 @@ def _wire(name: str) -> str:
 
 @pytest.mark.parametrize("name", events.TYPES)
 def test_event_page_lists_the_fields_of_a_type(name: str) -> None:
-    fields = [field for field in dataclasses.fields(events.TYPES[name]) if field.name != "at"]
+    fields = [field for field in frozen.fields(events.TYPES[name]) if field.name != "at"]
     section = page.sections(page.text("events.md"))[name]
     marked = re.findall(r"^\| `(\w+)` \| [^|]* \? \|", section, flags=re.MULTILINE)
     assert page.rows(section) == [_wire(field.name) for field in fields]
-    assert marked == [_wire(field.name) for field in fields if field.default is None]
+    assert marked == [_wire(field.name) for field in fields if not field.required and field.default is None]
 
 
 def test_event_page_has_no_other_types() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -15,6 +14,7 @@ import openskelo
 from openskelo import errors
 from openskelo.engine import verify
 from openskelo.executors import task
+from openskelo.frozen import replace
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.providers import config, recorded, scripted, seam
 from openskelo.stores import memory
@@ -29,7 +29,7 @@ async def engine(
 ) -> AsyncGenerator[openskelo.Engine]:
     """An engine over `root` that asks `provider`; every run that it leaves behind must verify."""
     project = openskelo.Project(root=root, data_dir=root / ".skelo")
-    project = dataclasses.replace(project, **more)  # pyright: ignore[reportArgumentType] -- tests spell out fields
+    project = replace(project, **more)  # pyright: ignore[reportArgumentType] -- tests spell out fields
     async with await openskelo.Engine.open(project, store=store, provider=provider) as opened:
         yield opened
         for row in await opened.store.rows():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import dataclasses
 import time
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 
 from openskelo import errors
 from openskelo.executors import attempt, calling, limit
+from openskelo.frozen import replace
 from openskelo.handlers import context
 from openskelo.kernel import definition, outcome
 from openskelo.kernel.json import Json
@@ -27,7 +27,7 @@ def local_node(**changes: object) -> definition.Node:
         inputs=(workshop.port("n", "integer"),),
         outputs=(workshop.port("twice", "integer"),),
     )
-    return dataclasses.replace(plain, **changes)  # pyright: ignore[reportArgumentType] -- tests spell out fields
+    return replace(plain, **changes)  # pyright: ignore[reportArgumentType] -- tests spell out fields
 
 
 def attempted(root: Path, handler: calling.Handler, inputs: dict[str, Json] | None = None, **changes: object):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from openskelo.executors import attempt, calling, task
+from openskelo.frozen import replace
 from openskelo.kernel import definition, outcome
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.providers import seam
@@ -43,7 +43,7 @@ def port(name: str, kind: str = "", **more: Json) -> definition.Port:
 
 def project(root: Path, **changes: Any) -> task.Project:
     real = root.resolve()
-    return dataclasses.replace(task.Project(root=real, data_dir=real / ".skelo"), **changes)
+    return replace(task.Project(root=real, data_dir=real / ".skelo"), **changes)
 
 
 def task_of(node: definition.Node, inputs: JsonObject, **changes: Any) -> task.Task:
@@ -58,7 +58,7 @@ def task_of(node: definition.Node, inputs: JsonObject, **changes: Any) -> task.T
         now=NOW,
         idempotency_key="key-1",
     )
-    return dataclasses.replace(plain, **changes)
+    return replace(plain, **changes)
 
 
 def perform(

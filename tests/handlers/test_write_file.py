@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import stat
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from openskelo.executors import task
+from openskelo.frozen import replace
 from openskelo.kernel import definition, outcome
 from openskelo.kernel.json import Json, JsonObject
 from tests.executors import workshop
@@ -85,9 +85,7 @@ def test_other_json_is_written_indented(tmp_path: Path) -> None:
 
 
 def test_only_declared_outputs_are_given(tmp_path: Path) -> None:
-    node = dataclasses.replace(
-        writer(default_path_template="x.txt"), outputs=(workshop.port("bytes_written", "integer"),)
-    )
+    node = replace(writer(default_path_template="x.txt"), outputs=(workshop.port("bytes_written", "integer"),))
     found = workshop.outcome_of(workshop.project(tmp_path), workshop.task_of(node, {"text": "abc"}))
     assert found.outputs == {"value": {"bytes_written": 3}}
 
@@ -167,7 +165,7 @@ def test_every_way_to_fail_has_its_code(
 
 
 def test_without_content_from_the_config_is_invalid(tmp_path: Path) -> None:
-    node = dataclasses.replace(writer(), config={"default_path_template": "x.txt"})
+    node = replace(writer(), config={"default_path_template": "x.txt"})
     found = workshop.outcome_of(workshop.project(tmp_path), workshop.task_of(node, {"text": "x"}))
     assert workshop.code_of(found) == "DET_CONFIG_INVALID"
 

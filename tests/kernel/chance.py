@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from random import Random
 from typing import Any
 
+from openskelo.frozen import replace
 from openskelo.kernel import definition
 from tests.kernel.stage import flow, work
 
@@ -77,9 +77,9 @@ def _with_bounces(chance: Random, nodes: dict[str, definition.Node], key: str) -
             )
     shape = nodes[key]
     if shape.approval is not None and rules and chance.random() < 0.7:
-        approval = dataclasses.replace(shape.approval, on_deny="bounce", bounce=rules[0])
-        shape = dataclasses.replace(shape, approval=approval)
-    return shape if shape.mode == "approval" else dataclasses.replace(shape, bounces=tuple(rules))
+        approval = replace(shape.approval, on_deny="bounce", bounce=rules[0])
+        shape = replace(shape, approval=approval)
+    return shape if shape.mode == "approval" else replace(shape, bounces=tuple(rules))
 
 
 def _reached(nodes: dict[str, definition.Node], key: str, *, upward: bool) -> set[str]:
@@ -122,7 +122,7 @@ def plan(chance: Random) -> definition.Workflow:
         ops[keys[0]], targets = "verify", keys[:1]
     nodes = [_step_node(chance, key, ops[key], keys, targets) for key in keys]
     found = flow(*nodes, limits=_limits(chance), name="plan")
-    return dataclasses.replace(found, plan=definition.Plan(entry=keys[0], variables={"a": 1}))
+    return replace(found, plan=definition.Plan(entry=keys[0], variables={"a": 1}))
 
 
 def _step_node(chance: Random, key: str, op: definition.Op, keys: list[str], targets: list[str]) -> definition.Node:

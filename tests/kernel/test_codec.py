@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
-from typing import cast
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
 
 import hypothesis
 import pytest
 from hypothesis import strategies as st
 
 from openskelo import errors
+from openskelo.frozen import replace
 from openskelo.kernel import codec
 from openskelo.kernel.definition import (
     Amount,
@@ -30,6 +31,13 @@ from openskelo.kernel.definition import (
 )
 from openskelo.kernel.json import Json, JsonObject
 
+_Made = TypeVar("_Made")
+
+
+def _made(cls: Callable[..., _Made], **parts: st.SearchStrategy[Any]) -> st.SearchStrategy[_Made]:
+    return st.fixed_dictionaries(parts).map(lambda found: cls(**found))
+
+
 _names = st.text(min_size=1, max_size=5)
 _texts = st.text(max_size=8)
 _counts = st.integers(min_value=0, max_value=2**53)
@@ -41,7 +49,7 @@ _json = st.recursive(
 )
 _objects = st.dictionaries(_names, _json, max_size=2)
 _compositions = st.sampled_from(["all", "any"])
-_ports = st.builds(
+_ports = _made(
     Port,
     name=_names,
     schema=_objects,
@@ -51,9 +59,9 @@ _ports = st.builds(
     default=_json,
     description=_texts,
 )
-_bindings = st.builds(Binding, node=_texts, port=_names, transform=st.none() | _texts)
-_gates = st.builds(Gate, name=_names, type=_names, params=_objects, error=_texts)
-_bounces = st.builds(
+_bindings = _made(Binding, node=_texts, port=_names, transform=st.none() | _texts)
+_gates = _made(Gate, name=_names, type=_names, params=_objects, error=_texts)
+_bounces = _made(
     Bounce,
     when_gate=_names,
     route_to=_names,
@@ -61,7 +69,7 @@ _bounces = st.builds(
     feedback=st.booleans(),
     reset=st.lists(_names, max_size=2).map(tuple),
 )
-_approvals = st.builds(
+_approvals = _made(
     Approval,
     prompt=_texts,
     approvers=st.lists(_names, max_size=2).map(tuple),
@@ -77,7 +85,7 @@ def _some(one: st.SearchStrategy[object]) -> st.SearchStrategy[tuple[object, ...
     return st.lists(one, max_size=2).map(tuple)
 
 
-_steps = st.builds(
+_steps = _made(
     Step,
     op=st.sampled_from(["route_expert", "tool_call", "verify", "transform", "branch", "retry", "ask_human", "emit"]),
     args=_objects,
@@ -90,7 +98,7 @@ _steps = st.builds(
     ending=st.none() | st.sampled_from(["ok", "failed", "denied", "escalated"]),
     max_visits=st.none() | _counts,
 )
-_plans = st.builds(
+_plans = _made(
     Plan,
     entry=_names,
     mode=st.sampled_from(["normal", "degraded", "offline"]),
@@ -98,7 +106,7 @@ _plans = st.builds(
     outputs=_objects,
     contexts=_some(_names),
 )
-_nodes = st.builds(
+_nodes = _made(
     Node,
     key=_names,
     mode=st.sampled_from(["ai", "deterministic", "approval", "dag"]),
@@ -109,7 +117,7 @@ _nodes = st.builds(
     bindings=st.dictionaries(_names, _bindings, max_size=2),
     after=_some(_names),
     when=st.none() | _texts,
-    foreach=st.none() | st.builds(Foreach, items=_texts, name=_names, concurrency=_counts),
+    foreach=st.none() | _made(Foreach, items=_texts, name=_names, concurrency=_counts),
     handler=st.none() | _texts,
     config=_objects,
     pre_gates=_some(_gates),
@@ -117,7 +125,7 @@ _nodes = st.builds(
     pre_composition=_compositions,
     post_composition=_compositions,
     approval=st.none() | _approvals,
-    retry=st.builds(
+    retry=_made(
         Retry,
         max_attempts=_counts,
         backoff=st.sampled_from(["none", "linear", "exponential"]),
@@ -130,13 +138,13 @@ _nodes = st.builds(
     effect=st.sampled_from(["pure", "idempotent", "once"]),
     repeatable=st.booleans(),
     cache=st.booleans(),
-    reserve=st.builds(Amount, steps=_counts, tokens=_counts, cost_nanousd=_counts, tool_nanousd=_counts),
-    estimate=st.none() | st.builds(Estimate, tokens=_counts, cost_usd=_amounts, duration_sec=_amounts),
+    reserve=_made(Amount, steps=_counts, tokens=_counts, cost_nanousd=_counts, tool_nanousd=_counts),
+    estimate=st.none() | _made(Estimate, tokens=_counts, cost_usd=_amounts, duration_sec=_amounts),
     metadata=_objects,
     step=st.none() | _steps,
 )
 _limits = st.none() | _counts
-_workflows = st.builds(
+_workflows = _made(
     Workflow,
     name=_names,
     hash=_texts,
@@ -146,7 +154,7 @@ _workflows = st.builds(
     ),
     inputs=_some(_ports),
     outputs=st.dictionaries(_names, _bindings, max_size=2),
-    limits=st.builds(
+    limits=_made(
         Limits,
         max_steps=_limits,
         max_tokens=_limits,

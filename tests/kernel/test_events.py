@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import typing
 
 import pytest
 
+from openskelo.frozen import replace
 from openskelo.kernel import event_data, events
 
 
@@ -18,7 +18,7 @@ def test_every_kind_of_event_has_one_stored_name() -> None:
 def test_what_is_not_there_is_not_stored() -> None:
     started = events.AttemptStarted(at=1, node="a", visit=1, attempt=1)
     assert event_data.encode(started) == {"node": "a", "visit": 1, "attempt": 1}
-    item = dataclasses.replace(started, item=0)
+    item = replace(started, item=0)
     assert event_data.encode(item) == {"node": "a", "visit": 1, "attempt": 1, "item": 0}
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
 
 from openskelo.errors import Refused
+from openskelo.frozen import replace
 from openskelo.kernel import commands, definition, events, outcome, receipts
 from openskelo.kernel import run as runs
 from openskelo.values import canonical
@@ -128,7 +127,7 @@ def test_a_join_whose_sources_were_all_skipped_is_skipped() -> None:
 
 def test_a_port_with_a_default_does_not_need_its_source() -> None:
     port = definition.Port(name="a", schema={}, has_default=True, default=1)
-    join = dataclasses.replace(work("c", "a", "b"), inputs=(port, definition.Port(name="b", schema={})))
+    join = replace(work("c", "a", "b"), inputs=(port, definition.Port(name="b", schema={})))
     stage = Stage(flow(work("a", when="x"), work("b"), join))
     stage.create()
     stage.resolve("a", skip=True)
@@ -143,7 +142,7 @@ def test_a_dead_node_is_not_asked_for_its_values() -> None:
 
 def test_transforms_and_caches_are_resolved_before_the_work() -> None:
     bound = definition.Binding(node="a", port="out", transform="value + 1")
-    stage = Stage(flow(work("a"), dataclasses.replace(work("b", "a"), bindings={"a": bound})))
+    stage = Stage(flow(work("a"), replace(work("b", "a"), bindings={"a": bound})))
     stage.create()
     assert stage.succeed("a") == ["attempt.succeeded a 1.1"]
     assert runs.status(stage.run) == "running"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import pytest
 
 from openskelo.errors import Refused
+from openskelo.frozen import replace
 from openskelo.kernel import commands, definition, events, outcome, receipts
 from openskelo.kernel.flows import plan
 from openskelo.kernel.json import JsonObject
@@ -34,7 +34,7 @@ def retry(key: str, target: str, tries: int, **more: Any) -> definition.Node:
 def planned(*nodes: definition.Node, limits: definition.Limits | None = None, **more: Any) -> definition.Workflow:
     """A plan of these steps, which begins with the first."""
     found = definition.Plan(entry=nodes[0].key, **more)
-    return dataclasses.replace(flow(*nodes, limits=limits, name="plan"), plan=found)
+    return replace(flow(*nodes, limits=limits, name="plan"), plan=found)
 
 
 def begun(*nodes: definition.Node, **more: Any) -> Stage:

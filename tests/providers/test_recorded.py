@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 from pathlib import Path
 
 import pytest
 
 from openskelo import errors
+from openskelo.frozen import replace
 from openskelo.providers import config, recorded, router, scripted, seam
 from tests.providers.servers import loopback, openai_chat
 
@@ -34,20 +34,20 @@ def test_what_was_recorded_is_given_back_exactly_and_costs_nothing(tmp_path: Pat
     first = ask(recorded.Recorded(tmp_path / "kept", model))
     again = ask(recorded.Recorded(tmp_path / "kept"))
     assert first == (ANSWER, [ANSWER.text])
-    assert again == (dataclasses.replace(ANSWER, cost_nanousd=0), [ANSWER.text])
+    assert again == (replace(ANSWER, cost_nanousd=0), [ANSWER.text])
     assert len(model.asked) == 1
     assert [path.name for path in (tmp_path / "kept").iterdir()] == [f"{recorded.digest(REQUEST)}.json"]
 
 
 def test_who_asks_does_not_matter_but_what_is_asked_does() -> None:
-    same = dataclasses.replace(REQUEST, node="other", parameters={"temperature": 0.5, "expert": "x", "provider": "y"})
+    same = replace(REQUEST, node="other", parameters={"temperature": 0.5, "expert": "x", "provider": "y"})
     assert recorded.digest(same) == recorded.digest(REQUEST)
     others = [
-        dataclasses.replace(REQUEST, messages=(seam.Message(role="user", text="Wasps."),)),
-        dataclasses.replace(REQUEST, messages=(seam.Message(role="system", text="Bees."),)),
-        dataclasses.replace(REQUEST, schema=None),
-        dataclasses.replace(REQUEST, parameters={"temperature": 0.6}),
-        dataclasses.replace(REQUEST, max_tokens=10),
+        replace(REQUEST, messages=(seam.Message(role="user", text="Wasps."),)),
+        replace(REQUEST, messages=(seam.Message(role="system", text="Bees."),)),
+        replace(REQUEST, schema=None),
+        replace(REQUEST, parameters={"temperature": 0.6}),
+        replace(REQUEST, max_tokens=10),
     ]
     assert len({recorded.digest(one) for one in [REQUEST, *others]}) == 6
 
@@ -107,5 +107,5 @@ def test_a_project_records_from_one_of_its_providers(tmp_path: Path) -> None:
 
         first, second = asyncio.run(twice())
     assert first.cost_nanousd == 16_000
-    assert second == dataclasses.replace(first, cost_nanousd=0)
+    assert second == replace(first, cost_nanousd=0)
     assert len(server.asked) == 1

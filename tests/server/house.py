@@ -7,7 +7,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Coroutine, Generator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -16,6 +16,7 @@ import yaml
 
 import openskelo
 from openskelo.engine import local
+from openskelo.frozen import replace
 from openskelo.kernel.json import Json
 from openskelo.server import app, serving, settings, tokens
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Generator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import schemathesis.checks
 from hypothesis import errors
 from hypothesis import strategies as st
 
+from openskelo.frozen import replace
 from openskelo.server import settings
 from tests.server import house
 

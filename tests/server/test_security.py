@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Generator
-from dataclasses import replace
 from pathlib import Path
 
 import httpx
@@ -13,6 +12,7 @@ from websockets import exceptions
 from websockets.sync import client as websockets
 
 from openskelo import errors
+from openskelo.frozen import replace
 from openskelo.server import guard, headers, settings, tokens
 from tests.server import conftest, house
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
 import pytest
 
 from openskelo import errors
+from openskelo.frozen import replace
 from openskelo.kernel import codec
 from openskelo.kernel.definition import (
     Amount,

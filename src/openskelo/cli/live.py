@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from rich import console, table, text
 from rich.live import Live as RichLive
 
 from openskelo.cli import ink, members, output, view
+from openskelo.frozen import mutable
 from openskelo.kernel.json import JsonObject
 
 #: How much of what a model says is kept for the screen.
@@ -27,7 +27,7 @@ _STATES = {
 }
 
 
-@dataclass(slots=True)
+@mutable
 class _Row:
     mode: str
     state: str = "waiting"

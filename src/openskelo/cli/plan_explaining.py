@@ -6,10 +6,10 @@ import itertools
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 from openskelo.cli import describe, explaining, ink, members, output, totals
 from openskelo.engine import outlook
+from openskelo.frozen import replace
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json
 from openskelo.workflows.plan import flow

@@ -13,11 +13,10 @@ tests:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from pathlib import Path
 
 from openskelo import errors, testing
-from openskelo.frozen import frozen
+from openskelo.frozen import field, frozen
 from openskelo.kernel import commands, definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.workflows import cursor, source, suggest

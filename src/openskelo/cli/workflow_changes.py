@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import fields
 
 from openskelo.cli import ink, output
+from openskelo.frozen import as_dict
 from openskelo.kernel import definition
 
 
@@ -27,4 +27,5 @@ def note(before: definition.Workflow, after: definition.Workflow) -> None:
 
 
 def _changed(before: definition.Node, after: definition.Node) -> list[str]:
-    return [one.name for one in fields(before) if getattr(before, one.name) != getattr(after, one.name)]
+    then = as_dict(before)
+    return [name for name, now in as_dict(after).items() if then[name] != now]

@@ -13,14 +13,13 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import cast
 
 import orjson
 
 from openskelo import errors
 from openskelo.contract import chain, fields, pinned, references, sealed, signature
-from openskelo.frozen import frozen
+from openskelo.frozen import frozen, replace
 from openskelo.kernel import events
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.values import canonical

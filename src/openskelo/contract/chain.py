@@ -7,11 +7,10 @@ events are also checked for sense: their fields, their receipts, their order, an
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Literal, cast
 
 from openskelo.contract import envelope, fold, receipts, sealed, signature, story
-from openskelo.frozen import frozen
+from openskelo.frozen import frozen, replace
 from openskelo.kernel import definition, events
 from openskelo.kernel import receipts as kernel_receipts
 from openskelo.kernel.json import Json, JsonObject

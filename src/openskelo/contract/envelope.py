@@ -8,7 +8,6 @@ canonical bytes, so that data can be pruned (`dataHash` in its place) and the ch
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
 from hashlib import sha256 as _sha256
@@ -16,7 +15,7 @@ from typing import Any
 
 import orjson
 
-from openskelo.kernel import event_data, events, fresh, ids
+from openskelo.kernel import event_data, events, ids
 from openskelo.kernel.json import JsonObject
 from openskelo.values import canonical
 
@@ -24,23 +23,20 @@ from openskelo.values import canonical
 GENESIS = "0" * 64
 
 
-@dataclass(slots=True)
 class Chain:
     """The end of a run's log as its driver knows it: the next line continues from here."""
 
-    run_id: str
-    seq: int = 0
-    head: str = GENESIS
-    node_ids: dict[str, str] = field(default_factory=fresh.a_dict)
-    begin: str = field(init=False)
-    middle: str = field(init=False)
-    space: bytes = field(init=False)
+    __slots__ = ("begin", "head", "middle", "node_ids", "run_id", "seq", "space")
 
-    def __post_init__(self) -> None:
-        """What is the same in the envelopes of all events: up to the event's place in its id, and before its `seq`."""
-        self.begin = f'"id":"{event_id(self.run_id, 0)[:-12]}'
-        self.middle = f'"runId":"{self.run_id}","seq":'
-        self.space = ids.space(self.run_id)
+    def __init__(self, run_id: str, seq: int = 0, head: str = GENESIS) -> None:
+        self.run_id = run_id
+        self.seq = seq
+        self.head = head
+        self.node_ids: dict[str, str] = {}
+        # What is the same in the envelopes of all events: up to the event's place in its id, and before its `seq`.
+        self.begin = f'"id":"{event_id(run_id, 0)[:-12]}'
+        self.middle = f'"runId":"{run_id}","seq":'
+        self.space = ids.space(run_id)
 
 
 #: The end of every envelope of a type.

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
-from dataclasses import fields
 from functools import cache
 from typing import TypeAlias, cast, get_args
 
+from openskelo.frozen import fields
 from openskelo.kernel import events
 
 Check: TypeAlias = Callable[[object], bool]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import cast
 
 from openskelo import errors
+from openskelo.frozen import replace
 from openskelo.kernel import codec, definition
 from openskelo.kernel.json import JsonObject
 from openskelo.values import canonical

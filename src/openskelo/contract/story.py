@@ -6,10 +6,9 @@ No outcome without a start, no second outcome, no answer to a question nobody as
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from openskelo.frozen import frozen
+from openskelo.frozen import field, frozen, mutable
 from openskelo.kernel import events, ids
 
 Place: TypeAlias = tuple[str, int, int]  # node key, visit, slot
@@ -34,7 +33,7 @@ class _Answer:
     status: Literal["approved", "denied", "modified"]
 
 
-@dataclass(slots=True)
+@mutable
 class Story:
     """What is under way after the events told so far. `tell` gives why the next one is impossible, or None."""
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
+from openskelo.frozen import field, mutable
 from openskelo.kernel import events, fresh
 from openskelo.kernel.json import Json, JsonObject
 
@@ -13,7 +13,7 @@ MOST_MADE = 50
 _MOST_SAID = 200
 
 
-@dataclass(slots=True)
+@mutable
 class Usage:
     """What models have used, by the receipts."""
 
@@ -39,7 +39,7 @@ class Usage:
         }
 
 
-@dataclass(slots=True)
+@mutable
 class Trace:
     """One node's. `tools` are the calls that were proposed or started and are not completed, by slot."""
 

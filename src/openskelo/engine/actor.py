@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from openskelo import errors
 from openskelo.contract import envelope
 from openskelo.engine import errands, garbage, listing, wiring
 from openskelo.executors import attempt
-from openskelo.frozen import maker
+from openskelo.frozen import field, mutable, replace
 from openskelo.kernel import commands, events, fresh, pending, reports
 from openskelo.kernel.apply import apply
 from openskelo.kernel.decide import step
@@ -28,7 +27,7 @@ Cut: TypeAlias = events.AttemptCancelled | events.AttemptInterrupted
 _CUTS = (events.AttemptCancelled, events.AttemptInterrupted)
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable
 class Letter:
     """A command on its way to the run, with what must be committed beside its facts."""
 
@@ -39,7 +38,7 @@ class Letter:
     done: asyncio.Future[None] | None = None
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable
 class Turn:
     """What one round of letters came to: the append that makes it durable, and what to do once it is."""
 
@@ -47,11 +46,6 @@ class Turn:
     append: log.Append
     facts: list[events.Event]
     letters: list[Letter]
-
-
-new_letter = maker(Letter)
-_turn = maker(Turn)
-_append = maker(log.Append)
 
 
 class Actor:
@@ -102,7 +96,7 @@ class Actor:
         blobs: dict[str, bytes] = {}
         if (self.work or self.left) and any(isinstance(fact, _CUTS) for fact in facts):
             facts = self._with_leavings(facts, leave, blobs)
-        return _turn(actor=self, append=self._append(facts, letters, blobs), facts=facts, letters=letters)
+        return Turn(actor=self, append=self._append(facts, letters, blobs), facts=facts, letters=letters)
 
     async def _resolve_all(self, resolve: Resolve, at: int) -> list[events.Event]:
         """Give every node that waits for its values what it waits for, until none does or the run ends over one."""
@@ -149,7 +143,7 @@ class Actor:
         row = listing.row(self.run, self.row)
         opened, closed = listing.approvals(self.run, facts)
         self.row = row or self.row
-        return _append(
+        return log.Append(
             run_id=self.run.id,
             expected_seq=expected,
             lines=lines,

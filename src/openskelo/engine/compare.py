@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import cast
 
 from openskelo.contract import receipts
 from openskelo.engine import difference, unfolding, wiring
-from openskelo.frozen import frozen
+from openskelo.frozen import field, frozen, mutable
 from openskelo.kernel import budget, codec
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.kernel.run import Run, status
@@ -150,7 +149,7 @@ class Comparison:
         }
 
 
-@dataclass(slots=True)
+@mutable
 class _Side:
     """A run folded for comparison, with what each node used."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import replace
 from datetime import datetime
 from typing import cast
 
@@ -11,7 +10,7 @@ from openskelo import errors
 from openskelo.engine import resolve, wiring
 from openskelo.executors import artifacts
 from openskelo.executors import ports as contracts
-from openskelo.frozen import frozen
+from openskelo.frozen import frozen, replace
 from openskelo.handlers import place
 from openskelo.kernel import commands, definition
 from openskelo.kernel.flows import plan

@@ -6,7 +6,6 @@ import os
 import uuid
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -14,7 +13,7 @@ import orjson
 
 from openskelo import errors
 from openskelo.contract import bundle, envelope, references
-from openskelo.frozen import frozen
+from openskelo.frozen import field, frozen, mutable
 from openskelo.kernel import events
 from openskelo.kernel.json import JsonObject
 from openskelo.stores import log
@@ -44,7 +43,7 @@ class Exported:
         }
 
 
-@dataclass(slots=True)
+@mutable
 class _Survey:
     """What must go into the file, found by reading the log once."""
 

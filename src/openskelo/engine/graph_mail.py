@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import Any, cast
 
+from openskelo.frozen import as_dict
 from openskelo.kernel import codec, commands
 from openskelo.kernel.decide import decide
 from openskelo.kernel.json import Json, JsonObject
@@ -25,9 +25,8 @@ _NAMED = {order.__name__: order for order in _ORDERS}
 def body(run: Run, command: commands.GraphCommand) -> JsonObject:
     """The order as it is posted (Refused when the run as it is would refuse it); whoever takes it says when."""
     decide(run, command)
-    said: dict[str, Json] = {
-        field.name: cast("Json", getattr(command, field.name)) for field in fields(command) if field.name != "at"
-    }
+    said: dict[str, Json] = as_dict(command)
+    del said["at"]
     if isinstance(command, commands.AddNode | commands.ChangeNode):
         said["node"] = codec.encode_node(command.node)
     return {"type": "graph", "order": type(command).__name__, "said": said}

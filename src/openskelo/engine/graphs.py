@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from typing import Literal, Protocol, TypeAlias, cast
 
 from openskelo import errors
 from openskelo.contract import naming
 from openskelo.engine import wiring
 from openskelo.executors import task
-from openskelo.frozen import frozen
+from openskelo.frozen import frozen, replace
 from openskelo.kernel import codec, commands, definition, inbox
 from openskelo.kernel.json import JsonObject
 from openskelo.kernel.run import Run

@@ -153,7 +153,7 @@ class Engine(records.Records):
         actor = actors.Actor(runs.new(run_id, workflow, pin.shape), envelope.Chain(run_id=run_id), None)
         self._driver.adopt(actor)
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        letter = actors.new_letter(command=command, blobs=blobs, done=done)
+        letter = actors.Letter(command=command, blobs=blobs, done=done)
         self._driver.send(actor, letter)
         await done
         return run_id

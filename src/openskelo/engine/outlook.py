@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping
-from dataclasses import field
 
 from openskelo import errors
 from openskelo.engine import past
 from openskelo.executors import task
-from openskelo.frozen import frozen
+from openskelo.frozen import field, frozen
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json
 from openskelo.workflows import asking, estimate, outline

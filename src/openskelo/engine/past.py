@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import cast
 
 import orjson
 
-from openskelo.frozen import frozen
+from openskelo.frozen import field, frozen, mutable
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.stores import log
 from openskelo.workflows import estimate
@@ -44,7 +43,7 @@ class Past:
         }
 
 
-@dataclass(slots=True)
+@mutable
 class _Spent:
     """Amounts added up, and of how many."""
 

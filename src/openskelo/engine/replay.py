@@ -6,14 +6,13 @@ Nothing outside is touched: no gate, no model, no effect. What an attempt saw is
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field, replace
 from typing import Literal, Protocol, cast
 
 from openskelo import errors
 from openskelo.contract import receipts
 from openskelo.engine import unfolding, wiring
 from openskelo.executors import attempt, task
-from openskelo.frozen import frozen
+from openskelo.frozen import field, frozen, replace
 from openskelo.kernel import definition, events
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.kernel.run import Run

@@ -8,12 +8,10 @@ from openskelo import errors
 from openskelo.engine import actor as actors
 from openskelo.engine import errands, resolve, wiring
 from openskelo.executors import attempt, task
-from openskelo.frozen import maker
 from openskelo.kernel import commands, outcome
 from openskelo.kernel.json import JsonObject
 from openskelo.kernel.run import Run
 
-_report = maker(commands.ReportAttempt)
 _NOTHING: Mapping[str, JsonObject] = {}
 
 
@@ -36,7 +34,7 @@ async def perform(
         attempted = await performer.perform(given)
         if given.node.cache:
             cached = cache_entry(actor.run, given, attempted.outcome)
-    report = _report(
+    report = commands.ReportAttempt(
         at=now(),
         node=flight.node,
         visit=flight.visit,
@@ -44,7 +42,7 @@ async def perform(
         item=flight.item,
         outcome=attempted.outcome,
     )
-    return actors.new_letter(command=report, blobs=attempted.blobs, cached=cached)
+    return actors.Letter(command=report, blobs=attempted.blobs, cached=cached)
 
 
 def cache_entry(run: Run, of: task.Task, result: outcome.Outcome) -> dict[str, JsonObject]:

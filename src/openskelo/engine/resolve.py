@@ -5,11 +5,11 @@ This is work without effects, done between deciding and appending, so that it co
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Protocol, cast
 
 from openskelo import errors
 from openskelo.engine import stakes, wiring
+from openskelo.frozen import replace
 from openskelo.kernel import codec, commands, definition, outcome
 from openskelo.kernel.apply import asks
 from openskelo.kernel.json import Json, JsonObject

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 from pathlib import Path
 
 from openskelo import errors
 from openskelo.contract import bundle, chain, envelope, pinned, references, sealed, signature
 from openskelo.engine import signing
+from openskelo.frozen import replace
 from openskelo.kernel import definition, events
 from openskelo.kernel.json import JsonObject
 from openskelo.stores import log

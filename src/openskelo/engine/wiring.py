@@ -11,7 +11,6 @@ import orjson
 
 from openskelo import errors
 from openskelo.executors import task
-from openskelo.frozen import maker
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject, Stored
 from openskelo.kernel.run import InFlight, Run
@@ -149,7 +148,6 @@ def forked(run: Run, key: str) -> JsonObject:
 Visits = dict[tuple[str, int], task.Shared]
 _MOST_VISITS = 32
 _NOTHING: Mapping[str, JsonObject] = {}
-_task = maker(task.Task)
 
 
 async def make_task(blobs: Blobs, run: Run, flight: InFlight, visits: Visits) -> task.Task:
@@ -168,7 +166,7 @@ async def make_task(blobs: Blobs, run: Run, flight: InFlight, visits: Visits) ->
         if values is None:
             values = await inputs(blobs, run, node)
     run_inputs: Any = run.inputs["value"] if "value" in run.inputs else await load(blobs, run.inputs)
-    return _task(
+    return task.Task(
         run_id=run.id,
         workflow_name=run.workflow.name,
         workflow_hash=run.workflow.hash,

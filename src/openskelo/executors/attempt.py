@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Protocol, cast
 
@@ -12,7 +11,7 @@ import orjson
 
 from openskelo import errors
 from openskelo.executors import answer, artifacts, calling, gate, intake, job, journal, look, ports, task, work
-from openskelo.frozen import frozen, maker
+from openskelo.frozen import field, frozen, replace
 from openskelo.handlers import place, secret
 from openskelo.kernel import definition, fresh, outcome
 from openskelo.kernel.json import Json, JsonObject, Stored
@@ -79,11 +78,6 @@ class _Broken(Exception):
 
 
 _NOTHING_LEFT = Left(notes=(), blobs={})
-_job = maker(job.Job)
-_attempted = maker(Attempted)
-_outcome = maker(outcome.Outcome)
-_metrics = maker(outcome.Metrics)
-_prepared = maker(_Prepared)
 #: What a port promises; its description promises nothing.
 _declared = attrgetter("name", "schema", "kind", "required", "has_default", "default")
 
@@ -125,7 +119,7 @@ class Performer:
         Raises only StoreError, when the work was done and what it gave back cannot be kept: an outcome would be a guess
         then; and `asyncio.CancelledError`, after which nothing is left running.
         """
-        one = _job(task=of, inputs=of.inputs, started=time.perf_counter())
+        one = job.Job(task=of, inputs=of.inputs, started=time.perf_counter())
         key = of.idempotency_key
         self._under_way[key] = one
         try:
@@ -259,7 +253,7 @@ class Performer:
         free = node.step is not None  # what a step is given and gives is held to the contract of its op
         any_outputs = free or (node.turn is not None and not node.outputs)
         outputs = _FREE if any_outputs else self._compile(node.outputs, "output", anywhere=own)
-        prepared = _prepared(
+        prepared = _Prepared(
             node=node,
             inputs=_FREE if free else self._compile(node.inputs, "input"),
             outputs=outputs,
@@ -341,14 +335,14 @@ class Performer:
         kept: Left,
     ) -> Attempted:
         spent = one.spent
-        return _attempted(
-            outcome=_outcome(
+        return Attempted(
+            outcome=outcome.Outcome(
                 inputs_hash=one.inputs_hash,
                 outputs=stored,
                 output_hash=one.output_hash,
                 failure=failure,
                 verdicts=tuple(one.verdicts),
-                metrics=_metrics(
+                metrics=outcome.Metrics(
                     tokens_in=spent.tokens_in,
                     tokens_out=spent.tokens_out,
                     wall_ms=int((time.perf_counter() - one.started) * 1000),

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from openskelo.executors import task
-from openskelo.frozen import frozen, maker
+from openskelo.frozen import field, frozen, mutable
 from openskelo.kernel import fresh, outcome
 from openskelo.kernel.json import JsonObject
 from openskelo.values import canonical
@@ -16,7 +15,7 @@ from openskelo.values import canonical
 NOTHING = canonical.digest_bytes(b"")
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable
 class Spent:
     """What the attempt has used so far; every call to a model adds to it."""
 
@@ -36,7 +35,7 @@ class File:
     media_type: str = "text/plain"
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable
 class Job:
     """`inputs` are the work's own copy; `lines` become the attempt's log, `files` its artifacts by name.
 
@@ -48,7 +47,7 @@ class Job:
     task: task.Task
     inputs: JsonObject
     lines: list[str] = field(default_factory=fresh.a_list)
-    spent: Spent = field(default_factory=maker(Spent))
+    spent: Spent = field(default_factory=Spent)
     files: dict[str, File] = field(default_factory=fresh.a_dict)
     heard: list[str] = field(default_factory=fresh.a_list)
     answer: str | None = None

@@ -7,9 +7,8 @@ import os
 import sys
 import types
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from openskelo import errors
 from openskelo.executors import calling
@@ -19,8 +18,7 @@ Signature: TypeAlias = tuple[int, int, int]
 _PREFIX = "skelo_handler_"
 
 
-@dataclass(frozen=True, slots=True)
-class _Loaded:
+class _Loaded(NamedTuple):
     module: types.ModuleType
     files: Mapping[str, Signature]
     siblings: tuple[str, ...]

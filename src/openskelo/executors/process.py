@@ -7,13 +7,12 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Mapping
-from dataclasses import field
 from pathlib import Path
 from typing import IO
 
 from openskelo import errors
 from openskelo.executors import mortal
-from openskelo.frozen import frozen
+from openskelo.frozen import field, frozen
 
 #: The only variables of our own environment that a program sees.
 _INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TZ")

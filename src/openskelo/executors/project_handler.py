@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import fields
 from datetime import UTC, datetime
 
 import orjson
 
 from openskelo import errors
 from openskelo.executors import calling, crew, job, limit, module, mortal, printing, process, source, task
+from openskelo.frozen import as_dict
 from openskelo.handlers import context
 from openskelo.kernel.json import Json
 from openskelo.values import canonical
@@ -107,7 +107,7 @@ class ProjectHandlers:
 
 def _values(ctx: context.Context) -> dict[str, object]:
     """A context as the worker makes it again; secrets are references, as the worker has our environment."""
-    return {field.name: getattr(ctx, field.name) for field in fields(ctx) if field.name != "_lines"}
+    return {name: part for name, part in as_dict(ctx).items() if name != "_lines"}
 
 
 def _document(of: task.Task, inputs: Mapping[str, Json], config: Mapping[str, Json]) -> bytes:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from openskelo.frozen import frozen
+from openskelo.frozen import field, frozen, mutable
 from openskelo.handlers import registry as registries
 from openskelo.kernel import definition, fresh
 from openskelo.kernel.json import Json, JsonObject
@@ -37,7 +36,7 @@ class Project:
     webhooks: tuple[webhook.Webhook, ...] = ()
 
 
-@dataclass(slots=True)
+@mutable
 class Shared:
     """What the items of one visit have in common: found out for the first of them, and used for all.
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import cast
 
 from openskelo.executors import ai, answer, job, limit, prompt, work
+from openskelo.frozen import replace
 from openskelo.kernel import definition, outcome
 from openskelo.kernel.json import JsonObject
 from openskelo.providers import seam

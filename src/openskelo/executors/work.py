@@ -9,7 +9,7 @@ import orjson
 
 from openskelo import errors
 from openskelo.executors import calling, job, limit, ports, task
-from openskelo.frozen import frozen, maker
+from openskelo.frozen import frozen
 from openskelo.handlers import context, place
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
@@ -151,14 +151,11 @@ def _project(means: Means) -> job.Work:
     return work
 
 
-_context = maker(context.Context)
-
-
 def context_of(one: job.Job, means: Means) -> context.Context:
     """What the handler of this job is given."""
     of = one.task
     node = of.node
-    return _context(
+    return context.Context(
         inputs=one.inputs,
         config=own(node.config) if node.config else {},
         block_id=node.key,

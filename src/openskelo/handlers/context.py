@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 import orjson
 
+from openskelo.frozen import field, frozen
 from openskelo.handlers import secret
 from openskelo.kernel.json import Json, JsonObject
 
 
-# Not frozen: that would cost every step of a run more than all the rest of making one.
-@dataclass(slots=True, kw_only=True, eq=False, repr=False)
+@frozen
 class Context:
     """The argument of every handler: `def handler(ctx) -> dict`, sync or async.
 
@@ -35,6 +34,9 @@ class Context:
     _now: int
     _secrets: Mapping[str, str] | None = None
     _lines: list[str] = field(default_factory=list[str])
+
+    def __repr__(self) -> str:
+        return f"Context({self.block_id!r}, attempt={self.attempt})"  # the rest may hold secrets
 
     @property
     def now(self) -> datetime:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import functools
 import ssl
 from collections.abc import Mapping
-from dataclasses import field, replace
 
 import httpx
 
 from openskelo import errors
-from openskelo.frozen import frozen
+from openskelo.frozen import field, frozen, replace
 from openskelo.handlers import address
 
 _MAX_REDIRECTS = 5

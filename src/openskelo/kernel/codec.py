@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, Field, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, cast
+from typing import Any, cast
 
 from openskelo import errors
-from openskelo.frozen import frozen, maker
+from openskelo.frozen import Field, fields, frozen, replace
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
-
-if TYPE_CHECKING:
-
-    class _Record(Protocol):
-        __dataclass_fields__: ClassVar[dict[str, Field[object]]]
-
-
-_Value = TypeVar("_Value", bound="_Record")
 
 
 def encode(workflow: definition.Workflow) -> JsonObject:
@@ -31,9 +21,7 @@ def encode(workflow: definition.Workflow) -> JsonObject:
 def sealed(workflow: definition.Workflow, digest: Callable[[JsonObject], str]) -> definition.Workflow:
     """The workflow with its hash, as `digest` takes it; it keeps the form that was hashed, which pinning it needs."""
     document = encode(replace(workflow, hash=""))
-    whole = replace(workflow, hash=digest(document))
-    object.__setattr__(whole, "document", document)
-    return whole
+    return replace(workflow, hash=digest(document), document=document)
 
 
 def encode_node(node: definition.Node) -> JsonObject:
@@ -211,10 +199,10 @@ def _optional(form: _Form) -> _Form:
     )
 
 
-def _record(kind: type[_Value], forms: Mapping[str, _Form]) -> _Form:
-    """A dataclass: its fields by name, without those at their default."""
-    parts = tuple((field.name, _default(field), forms[field.name]) for field in fields(kind) if field.init)
-    needed = frozenset(name for name, default, _ in parts if default is MISSING)
+def _record(kind: type, forms: Mapping[str, _Form]) -> _Form:
+    """A class: its fields by name, without those at their default."""
+    parts = tuple((field.name, _default(field), forms[field.name]) for field in fields(kind) if field.name in forms)
+    needed = frozenset(field.name for field in fields(kind) if field.required and field.name != "hash")
     blank = {"hash": ""} if "hash" in forms else {}
     decoders = {name: form.decode for name, form in forms.items()}
     builders = {name: form.build for name, form in forms.items() if form.build is not None}
@@ -239,27 +227,19 @@ def _record(kind: type[_Value], forms: Mapping[str, _Form]) -> _Form:
         return kind(**blank, **found) if "hash" not in found else kind(**found)
 
     def plain_builder(value: dict[str, Any]) -> object:
-        return _made(kind)(**value)
+        return kind(**value)
 
     def builder(value: JsonObject) -> object:
         found: dict[str, Any] = {**blank, **value}
         for name in value:
             if name in builders:
                 found[name] = builders[name](found[name])
-        return _made(kind)(**found)
+        return kind(**found)
 
     return _Form(encode=encoder, decode=decoder, build=builder if builders or blank else plain_builder)
 
 
-@functools.cache
-def _made(kind: Any) -> Callable[..., object]:
-    """What makes instances of a class; most classes are never read back, and need none."""
-    return maker(kind)
-
-
-def _default(field: Field[object]) -> object:
-    if field.default_factory is not MISSING:
-        return field.default_factory()
+def _default(field: Field) -> object:
     return "" if field.name == "hash" else field.default
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from typing import Literal, TypeAlias
 
-from openskelo.frozen import frozen
+from openskelo.frozen import field, frozen
 from openskelo.kernel import definition, fresh
 from openskelo.kernel.json import JsonObject, Stored
 from openskelo.kernel.outcome import Failure, Outcome

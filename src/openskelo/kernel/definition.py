@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from typing import Literal
 
-from openskelo.frozen import frozen
+from openskelo.frozen import as_dict, field, frozen, replace
 from openskelo.kernel import fresh
 from openskelo.kernel.events import Ending
 from openskelo.kernel.json import Json, JsonObject
@@ -243,7 +242,7 @@ class Node:
 class Workflow:
     """A checked definition. `hash` is `sha256:` over the canonical JSON of `codec.encode(workflow)` without `hash`.
 
-    `document` is that JSON where `codec.sealed` has made it; a changed copy (`dataclasses.replace`) does not have it.
+    `document` is that JSON where `codec.sealed` has made it; a changed copy (`frozen.replace`) does not have it.
     A `live` one has no nodes: they are added, changed and removed while it runs.
     """
 
@@ -257,4 +256,10 @@ class Workflow:
     parallel: int = 64
     plan: Plan | None = None
     live: bool = False
-    document: JsonObject | None = field(default=None, init=False, compare=False, repr=False)
+    document: JsonObject | None = None
+
+    __derived__ = ("document",)
+    __hash__ = None  # pyright: ignore[reportAssignmentType] -- it holds mappings
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Workflow) and as_dict(replace(self)) == as_dict(replace(other))

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from dataclasses import fields
-from typing import Any, cast
+from typing import Any
 
-from openskelo.frozen import maker, teller
+from openskelo.frozen import fields, teller
 from openskelo.kernel.events import TYPES, Event
 from openskelo.kernel.json import Json
 
@@ -44,8 +43,7 @@ def _reader(name: str) -> tuple[Callable[..., Event], tuple[tuple[str, str], ...
     cls = TYPES[name]
     wired = [(field.name, _camel(field.name)) for field in fields(cls)]
     renamed = tuple((name, wire) for name, wire in wired if name != wire)
-    make: Callable[..., Event] = maker(cast("Any", cls))
-    return make, renamed, _TUPLES.intersection(name for name, _ in wired)
+    return cls, renamed, _TUPLES.intersection(name for name, _ in wired)
 
 
 @functools.cache

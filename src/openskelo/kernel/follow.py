@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Literal, cast
 
-from openskelo.frozen import maker
 from openskelo.kernel import budget, events, questions, record
 from openskelo.kernel.flows import dag, graph, plan
 from openskelo.kernel.json import Json, JsonObject
@@ -16,8 +15,6 @@ from openskelo.kernel.run import InFlight, NodeState, Run
 
 #: A piece of work that crashes cut this often (a handler that kills its driver, say) is not started again.
 MAX_INTERRUPTIONS = 10
-
-_started = maker(events.AttemptStarted)
 
 
 def follow(run: Run, at: int) -> events.Event | None:
@@ -82,7 +79,7 @@ def _start(run: Run, at: int) -> events.Event | None:
     if slot.interruptions >= MAX_INTERRUPTIONS:
         error: JsonObject = {"code": "INTERRUPTED_TOO_OFTEN", "message": f"{key} was cut {slot.interruptions} times"}
         return events.NodeFailed(at=at, node=key, visit=node.visit, error=error)
-    return _started(
+    return events.AttemptStarted(
         at=at,
         node=key,
         visit=node.visit,

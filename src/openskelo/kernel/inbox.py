@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
 from typing import Literal
 
-from openskelo.frozen import frozen
+from openskelo.frozen import field, frozen, mutable
 from openskelo.kernel import fresh
 from openskelo.kernel.json import Stored
 
@@ -51,7 +50,7 @@ def _session() -> deque[Exchange]:
     return deque(maxlen=REMEMBERED)
 
 
-@dataclass(slots=True)
+@mutable
 class Inbox:
     """What waits for one node, in the order it came. The first `taken` letters are those of the turn under way.
 
@@ -75,7 +74,7 @@ class Inbox:
         return any(not letter.source for letter in self.turn())
 
 
-@dataclass(slots=True)
+@mutable
 class Live:
     """Inboxes by node, edges by id, and the edges that touch each node. Keys of `gone` nodes are not used again."""
 

@@ -8,7 +8,7 @@ from typing import Any, assert_never, cast
 from openskelo.kernel import definition, events, places
 from openskelo.kernel.flows import plan, turns
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.kernel.run import AttemptId, Course, InFlight, NodeState, Run, Slot, new_flight
+from openskelo.kernel.run import AttemptId, Course, InFlight, NodeState, Run, Slot
 from openskelo.kernel.stall import NO_STREAK
 
 
@@ -33,7 +33,7 @@ def started(run: Run, event: events.AttemptStarted) -> None:
         held.tokens += reserve.tokens
         held.cost_nanousd += reserve.cost_nanousd
         held.tool_nanousd += reserve.tool_nanousd
-    run.in_flight[event.node, event.visit, index] = new_flight(
+    run.in_flight[event.node, event.visit, index] = InFlight(
         event.node, event.visit, index, event.attempt, event.item, event.at, reserve
     )
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import Literal, TypeAlias
 
-from openskelo.frozen import frozen
+from openskelo.frozen import field, frozen
 from openskelo.kernel.json import Json, JsonObject, Stored
 
 #: Where a turn of a live graph is handed on: along the edges that leave its node, back along those it came by, or both.

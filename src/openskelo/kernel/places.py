@@ -9,7 +9,7 @@ from typing import cast
 from openskelo.kernel import definition, events
 from openskelo.kernel.flows import dag
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.kernel.run import NodeState, PendingBounce, Run, new_slot
+from openskelo.kernel.run import NodeState, PendingBounce, Run, Slot
 
 
 def needs_resolution(run: Run, node: definition.Node) -> bool:
@@ -34,7 +34,7 @@ def enter(run: Run, node: NodeState, at: int) -> None:
     """Begin a visit: the node is owed its values, or may start (or be skipped) at once."""
     node.visit += 1
     node.entered_at = at
-    node.slots = [new_slot(feedback=node.feedback)]
+    node.slots = [Slot(feedback=node.feedback)]
     node.feedback = None
     node.queue = deque((0,))
     dead = bool(run.skipped) and dag.is_dead(run.graph, run.workflow.nodes[node.key], run.skipped)
@@ -56,7 +56,7 @@ def resolved(run: Run, event: events.NodeResolved) -> None:
     if event.count is not None and node.items is None:
         node.items = event.items
         feedback = node.slots[0].feedback
-        node.slots = [new_slot(feedback=feedback) for _ in range(event.count)]
+        node.slots = [Slot(feedback=feedback) for _ in range(event.count)]
         node.queue = deque(range(event.count))
     run.resolving.pop(node.key, None)
     node.status = "asking" if node.slots and asks(run, run.workflow.nodes[node.key]) else "ready"

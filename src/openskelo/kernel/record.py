@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import Protocol
 
-from openskelo.frozen import frozen, maker
+from openskelo.frozen import field, frozen
 from openskelo.kernel import definition, receipts
 from openskelo.kernel.json import Json
 from openskelo.kernel.outcome import Metrics
@@ -43,9 +42,6 @@ class Evidence:
     inputs_hash: str = receipts.NOTHING
     output_hash: str = receipts.NOTHING
     metrics: Metrics = field(default_factory=Metrics)
-
-
-evidence = maker(Evidence)
 
 
 def receipt(run: Run, tried: Tried, evidence: Evidence, at: int) -> dict[str, Json]:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Literal, assert_never, cast
 
 from openskelo.errors import Refused
-from openskelo.frozen import maker
+from openskelo.frozen import replace
 from openskelo.kernel import commands, definition, events, outcome, questions, record, stall
 from openskelo.kernel.flows import graph, plan
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.kernel.run import InFlight, NodeState, Run, Slot
-
-_landed = maker(events.AttemptSucceeded)
 
 
 def decide(run: Run, report: commands.ReportAttempt) -> tuple[events.Event, ...]:
@@ -62,7 +59,7 @@ def _spent(metrics: outcome.Metrics) -> JsonObject | None:
 
 def _receipt(run: Run, report: commands.ReportAttempt, status: Literal["succeeded", "failed"]) -> JsonObject:
     result = report.outcome
-    evidence = record.evidence(
+    evidence = record.Evidence(
         status=status,
         inputs_hash=result.inputs_hash,
         output_hash=result.output_hash or "",
@@ -73,7 +70,7 @@ def _receipt(run: Run, report: commands.ReportAttempt, status: Literal["succeede
 
 def _succeeded(run: Run, report: commands.ReportAttempt) -> events.AttemptSucceeded:
     result = report.outcome
-    return _landed(
+    return events.AttemptSucceeded(
         at=report.at,
         node=report.node,
         visit=report.visit,

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from openskelo.frozen import maker
+from openskelo.frozen import field, mutable, replace
 from openskelo.kernel import definition, fresh, inbox
 from openskelo.kernel.events import Ending
 from openskelo.kernel.flows import dag
@@ -22,7 +21,7 @@ AttemptId = tuple[str, int, int]  # node key, visit, slot
 OWN_QUESTIONS = ("approval", "ask_human")
 
 
-@dataclass(slots=True)
+@mutable
 class Slot:
     """One piece of a node's work: the whole of it, or one item of a foreach."""
 
@@ -36,10 +35,7 @@ class Slot:
     streak: Streak = NO_STREAK
 
 
-new_slot = maker(Slot)
-
-
-@dataclass(slots=True)
+@mutable
 class NodeState:
     """One node. `slots` are empty until the node is entered; `queue` holds the slots that may start."""
 
@@ -65,7 +61,7 @@ class NodeState:
     error: JsonObject | None = None
 
 
-@dataclass(slots=True)
+@mutable
 class InFlight:
     """An attempt that was started and has no outcome yet."""
 
@@ -78,11 +74,7 @@ class InFlight:
     reserve: definition.Amount
 
 
-new_flight = maker(InFlight)
-new_node = maker(NodeState)
-
-
-@dataclass(slots=True)
+@mutable
 class OpenApproval:
     """A question that waits for a person. `kind` is its tool's name."""
 
@@ -99,7 +91,7 @@ class OpenApproval:
     rule: int | None = None
 
 
-@dataclass(slots=True)
+@mutable
 class Spending:
     """Used so far and reserved by what is in flight."""
 
@@ -110,7 +102,7 @@ class Spending:
     wall_ms: int = 0
 
 
-@dataclass(slots=True)
+@mutable
 class PendingBounce:
     """A bounce that was decided and waits for what it overtakes to be stopped."""
 
@@ -122,7 +114,7 @@ class PendingBounce:
     reset: frozenset[str]
 
 
-@dataclass(slots=True)
+@mutable
 class Course:
     """How far the run of a plan has come: its variables, each as the step that saved it has stored it.
 
@@ -136,7 +128,7 @@ class Course:
     ended: tuple[str, Ending] | None = None
 
 
-@dataclass(slots=True)
+@mutable
 class Run:
     """A run in memory. The sets (`ready`, `resolving`, `in_flight`, …) are kept by `apply`, never searched for.
 
@@ -190,17 +182,14 @@ class Run:
     is_dag: bool = True
 
 
-_run = maker(Run)
-
-
 def new(run_id: str, workflow: definition.Workflow, shape: dag.Graph | None = None) -> Run:
     """A run to which nothing has happened yet; `shape` is the workflow's graph where somebody has it already."""
     if workflow.live:  # a copy, to which nodes are added
         workflow, shape = replace(workflow, nodes=dict(workflow.nodes)), None
     shape = shape or dag.graph(workflow)
-    nodes = {key: new_node(key, len(sources)) for key, sources in shape.sources.items()}
+    nodes = {key: NodeState(key, len(sources)) for key, sources in shape.sources.items()}
     limited = workflow.limits != definition.Limits()
-    run = _run(id=run_id, workflow=workflow, graph=shape, nodes=nodes, unfinished=len(nodes), limited=limited)
+    run = Run(id=run_id, workflow=workflow, graph=shape, nodes=nodes, unfinished=len(nodes), limited=limited)
     if workflow.plan is not None:
         run.course, run.unfinished, run.is_dag = Course(), 1, False
     if workflow.live:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from typing import Literal, TypeAlias, get_args
 
-from openskelo.frozen import frozen
+from openskelo.frozen import field, frozen
 from openskelo.kernel.json import Json
 
 Kind: TypeAlias = Literal["local", "openai", "anthropic", "gemini", "ollama", "recorded"]

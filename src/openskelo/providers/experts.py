@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 
 from openskelo import errors
+from openskelo.frozen import replace
 from openskelo.kernel.json import Json
 from openskelo.providers import config, failure, pinning, seam
 

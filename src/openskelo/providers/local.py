@@ -8,10 +8,10 @@ import json
 import threading
 from collections.abc import Callable, Mapping
 from concurrent import futures
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from openskelo import errors
+from openskelo.frozen import field, mutable
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.providers import config, decoding, failure, llama, seam, weights
 
@@ -72,7 +72,7 @@ def model_file(settings: config.ProviderConfig, root: Path) -> Path | None:
     return root / Path(settings.model_path).expanduser()
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable
 class _Generation:
     """One generation under way: what is asked, who listens, and what has come so far."""
 

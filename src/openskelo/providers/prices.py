@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from decimal import ROUND_HALF_UP, Decimal
 
 from openskelo import errors
+from openskelo.frozen import replace
 from openskelo.providers import config, seam
 
 #: The names of our kinds in the public list.

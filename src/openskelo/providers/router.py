@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 from openskelo import errors
+from openskelo.frozen import replace
 from openskelo.kernel.json import Json
 from openskelo.providers import catalog, config, experts, failure, seam
 

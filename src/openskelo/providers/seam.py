@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import field
 from typing import Literal, Protocol, TypeAlias, cast, runtime_checkable
 
 from openskelo import errors
-from openskelo.frozen import frozen
+from openskelo.frozen import field, frozen
 from openskelo.kernel.json import Json, JsonObject
 
 #: Where the pieces of an answer go as they arrive.

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, TypeAlias, cast
 
 from fastapi import Depends, Request
 
 from openskelo.engine import local
+from openskelo.frozen import mutable
 from openskelo.server import contents, guard, idempotency, identity, sessions, views
 from openskelo.server import settings as server_settings
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable
 class Desk:
     """Everything of one server that a route may need."""
 

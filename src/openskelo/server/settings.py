@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import ipaddress
-from dataclasses import field
 from urllib.parse import urlsplit
 
 from openskelo import errors
-from openskelo.frozen import frozen
+from openskelo.frozen import field, frozen
 from openskelo.server import tokens
 
 _LOCAL_NAMES = frozenset({"localhost", "localhost.localdomain", "ip6-localhost"})

@@ -9,10 +9,10 @@ from __future__ import annotations
 import hashlib
 import uuid
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import cast
 
 from openskelo.contract import envelope, pruned
+from openskelo.frozen import field, mutable
 from openskelo.kernel import events
 from openskelo.kernel.json import JsonObject
 from openskelo.server import asked
@@ -20,7 +20,7 @@ from openskelo.server import asked
 Value = str | int | float | bool
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable
 class Span:
     """One span; times are milliseconds, `error` is a code. `calls` if it is about a model elsewhere."""
 

@@ -9,14 +9,13 @@ import re
 import secrets
 import time
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Literal, TypeAlias, cast, get_args
 
 import orjson
 
 from openskelo import errors
-from openskelo.frozen import frozen
+from openskelo.frozen import as_dict, frozen
 
 Role: TypeAlias = Literal["viewer", "approver", "operator"]
 #: From the least to the most; each may do what those before it may.
@@ -169,7 +168,7 @@ def _write(path: Path, tokens: Sequence[Token]) -> None:
         unfinished.unlink(missing_ok=True)
         descriptor = os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
         with os.fdopen(descriptor, "wb") as file:
-            file.write(orjson.dumps({"tokens": [asdict(one) for one in tokens]}, option=orjson.OPT_INDENT_2) + b"\n")
+            file.write(orjson.dumps({"tokens": [as_dict(one) for one in tokens]}, option=orjson.OPT_INDENT_2) + b"\n")
             file.flush()
             os.fsync(file.fileno())
         unfinished.replace(path)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
-from dataclasses import field
 from typing import Protocol
 
 from openskelo import errors
-from openskelo.frozen import frozen
+from openskelo.frozen import field, frozen
 from openskelo.kernel import fresh
 from openskelo.kernel.json import JsonObject
 

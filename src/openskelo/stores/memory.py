@@ -8,11 +8,11 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 
 import orjson
 
 from openskelo import errors
+from openskelo.frozen import field, mutable
 from openskelo.kernel.json import JsonObject
 from openskelo.stores import blobs, log
 
@@ -20,7 +20,7 @@ from openskelo.stores import blobs, log
 CHUNK = 1024
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable
 class MemoryData:
     """What is kept: the data dir of the in-memory store."""
 

@@ -7,14 +7,12 @@ would be a heavy dependency for a handful of small messages whose format is stab
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 _VARINT, _FIXED64, _BYTES = 0, 1, 2
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(NamedTuple):
     """One field of a message: its number, its wire type, and its content (an int unless it has a length)."""
 
     number: int

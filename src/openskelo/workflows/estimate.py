@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import field, replace
 from typing import assert_never
 
-from openskelo.frozen import frozen
+from openskelo.frozen import field, frozen, replace
 from openskelo.kernel import definition
 from openskelo.workflows import graph, routes, skipping
 

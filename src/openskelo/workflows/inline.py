@@ -7,9 +7,8 @@ are the inner nodes; `sub` itself gives the inner outputs and carries the gates 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
-from openskelo.frozen import frozen
+from openskelo.frozen import frozen, replace
 from openskelo.kernel import definition
 from openskelo.values import schema
 from openskelo.workflows import block, gates, ports, routes, scope, suggest

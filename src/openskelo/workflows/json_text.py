@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
 from typing import cast
 
+from openskelo.frozen import field, mutable
 from openskelo.kernel.json import Json
 from openskelo.workflows import scalars, spots, yaml_text
 
@@ -20,7 +20,7 @@ _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?\Z")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable
 class _Open:
     spot: spots.Spot
     entries: dict[str, Json] | None = None
@@ -29,7 +29,7 @@ class _Open:
     wants: str = "first"
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable
 class _State:
     text: str
     starts: list[int]

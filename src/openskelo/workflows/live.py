@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Literal, cast
 
 from openskelo import errors
-from openskelo.frozen import frozen
+from openskelo.frozen import frozen, replace
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.workflows import block, blocks, builtin, cursor, limits, load, problems, source

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import field, replace
 from itertools import islice
 from pathlib import Path
 
 from openskelo import errors
-from openskelo.frozen import frozen
+from openskelo.frozen import field, frozen, replace
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.providers import config

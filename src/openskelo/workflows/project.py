@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import field
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from openskelo import errors
-from openskelo.frozen import frozen
+from openskelo.frozen import field, frozen
 from openskelo.handlers import registry
 from openskelo.kernel.json import Json
 from openskelo.providers import config

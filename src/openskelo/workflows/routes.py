@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
-from openskelo.frozen import frozen
+from openskelo.frozen import frozen, replace
 from openskelo.kernel import definition
 from openskelo.workflows import cursor, edges, graph, suggest
 

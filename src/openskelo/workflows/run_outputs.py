@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field, replace
 
-from openskelo.frozen import frozen
+from openskelo.frozen import field, frozen, replace
 from openskelo.kernel import definition
 from openskelo.workflows import cursor, edges, ports, run_inputs, suggest
 

@@ -6,9 +6,8 @@ The length of a prompt is an estimate, because inputs are only known in a run; w
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
-from openskelo.frozen import frozen
+from openskelo.frozen import field, frozen, mutable
 from openskelo.kernel import definition
 from openskelo.kernel.json import JsonObject
 from openskelo.providers import config, experts, prices, seam
@@ -44,7 +43,7 @@ class Worst:
     unpriced: tuple[str, ...] = ()
 
 
-@dataclass(slots=True)
+@mutable
 class _Sum:
     tokens: int = 0
     cost: int = 0

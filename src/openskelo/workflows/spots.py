@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from openskelo.frozen import field, mutable
 
 Path = tuple[str | int, ...]
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable
 class Spot:
     """The place of one value; `line` and `column` count from 1.
 

@@ -7,12 +7,11 @@ Built from events and not by a composer: the depth is bounded before anything re
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import Protocol, cast
 
 import yaml
 
-from openskelo.frozen import frozen
+from openskelo.frozen import field, frozen, mutable
 from openskelo.kernel.json import Json
 from openskelo.workflows import scalars, spots
 
@@ -45,7 +44,7 @@ class _Mark(Protocol):
     index: int
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable
 class _Open:
     """A list or map whose end has not been met; `key` is the map's key that waits for its value."""
 
@@ -56,7 +55,7 @@ class _Open:
     key: tuple[str, spots.Spot] | None = None
 
 
-@dataclass(slots=True, kw_only=True)
+@mutable
 class _State:
     text: str
     stack: list[_Open] = field(default_factory=list[_Open])

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from openskelo.executors.checkers import asked
+from openskelo.frozen import field, mutable
 from openskelo.kernel import fresh
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.values import canonical
@@ -28,7 +28,7 @@ _MIN_WORDS = 3
 _SHOWN = 200
 
 
-@dataclass(slots=True)
+@mutable
 class _Found:
     """What the text was found to hold, and each way in which it is wrong."""
 

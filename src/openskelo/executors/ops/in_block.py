@@ -8,12 +8,12 @@ none: it ends the run. `mode` is that of the plan in which a tool would be calle
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import cast
 
 from openskelo import errors
 from openskelo.executors import job, limit, work
 from openskelo.executors.ops import step as steps
+from openskelo.frozen import replace
 from openskelo.handlers import catalog
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from openskelo import errors
 from openskelo.executors import ai, answer, job, prompt, work
 from openskelo.executors.ops import step as steps
+from openskelo.frozen import replace
 from openskelo.handlers import registry
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject

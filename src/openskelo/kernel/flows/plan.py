@@ -5,9 +5,9 @@ The first half rules (it may look at anything and changes nothing), the second h
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, cast
 
+from openskelo.frozen import replace
 from openskelo.kernel import commands, definition, events, outcome, places, receipts
 from openskelo.kernel.json import Json, JsonObject, Stored
 from openskelo.kernel.run import Course, NodeOutcome, NodeState, Run

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from openskelo import errors
+from openskelo.frozen import replace
 from openskelo.stores import blobs, log
 from openskelo.stores.conformance import rig
 

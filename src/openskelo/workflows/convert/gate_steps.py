@@ -6,9 +6,9 @@ What a branch refuses ends the plan as failed, as a gate that does not hold ends
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from openskelo.frozen import field, mutable
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.values import expression, refs
@@ -23,7 +23,7 @@ _TYPES = {"string": "string", "bool": "boolean", "int": "integer", "list": "arra
 _Typed: TypeAlias = Mapping[str, tuple[str, JsonObject]]
 
 
-@dataclass(slots=True)
+@mutable
 class Checks:
     """The steps that look, the last of which refuses; `refusal` is the step that ends the plan then."""
 

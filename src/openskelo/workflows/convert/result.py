@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import field
 
-from openskelo.frozen import frozen
+from openskelo.frozen import field, frozen
 from openskelo.kernel import definition
 from openskelo.kernel.json import JsonObject
 from openskelo.workflows import problems, source, spots

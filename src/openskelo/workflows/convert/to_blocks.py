@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import cast
 
+from openskelo.frozen import field, mutable
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.values import plan_expression, refs
@@ -45,7 +45,7 @@ def convert_plan(workflow: definition.Workflow, text: source.Source) -> result.C
     return result.Converted(document=writer.document(blocks))
 
 
-@dataclass(slots=True)
+@mutable
 class _Ports:
     """The inputs of one block, those of them that stand for nothing else, and the blocks that it needs beside it."""
 

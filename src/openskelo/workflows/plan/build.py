@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import replace
 from typing import cast
 
+from openskelo.frozen import replace
 from openskelo.handlers import op_catalog, registry
 from openskelo.kernel import definition, events
 from openskelo.kernel.json import Json, JsonObject

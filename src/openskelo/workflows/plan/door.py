@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from openskelo.frozen import replace
 from openskelo.kernel import definition
 from openskelo.providers import config
 from openskelo.workflows import blocks, cursor, pins, project

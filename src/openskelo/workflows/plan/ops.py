@@ -7,11 +7,10 @@ hold refs at any depth; `free` text and schemas are never looked into; a `step` 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from types import MappingProxyType
 from typing import Literal, TypeAlias, get_args
 
-from openskelo.frozen import frozen
+from openskelo.frozen import field, frozen
 from openskelo.kernel import definition, fresh
 from openskelo.kernel.json import Json, JsonObject
 

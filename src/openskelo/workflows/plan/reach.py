@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 
-from openskelo.frozen import frozen
+from openskelo.frozen import field, frozen
 from openskelo.handlers import op_catalog, registry
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject

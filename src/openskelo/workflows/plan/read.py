@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, replace
 from typing import cast
 
 from openskelo import errors
-from openskelo.frozen import frozen
+from openskelo.frozen import field, frozen, replace
 from openskelo.handlers import registry
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject

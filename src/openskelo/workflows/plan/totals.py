@@ -8,8 +8,8 @@ with all tries and repairs, and every loop as often as it may be gone round.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
+from openskelo.frozen import replace
 from openskelo.kernel import definition
 from openskelo.workflows import estimate
 from openskelo.workflows.plan import cases
