@@ -372,7 +372,6 @@ def _request(flow: openskelo.Workflow) -> seam.Request:
         attempt=1,
         inputs={},
         now=0,
-        idempotency_key="k",
     )
     schema = ports.Ports(node.outputs, "output", None).schema
     how = ai.asking(node, scripted.Scripted([]), lambda _of, _text: None, schema)

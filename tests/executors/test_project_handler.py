@@ -80,9 +80,9 @@ def test_the_context_is_complete(tmp_path: Path, begin: str) -> None:
         begin + "return {'y': [ctx.inputs, ctx.config, ctx.block_id, ctx.run_id, ctx.idempotency_key,"
         " ctx.now.isoformat(), ctx.attempt, ctx.feedback, ctx.item]}\n",
     )
-    run_id = "3f0e8f0a-0000-4000-8000-000000000001"
     now = "2023-11-14T22:13:20.123000+00:00"
-    assert found.outcome.outputs == {"value": {"y": [{"x": 2}, {"c": 1}, "it", run_id, "key-1", now, 1, None, None]}}
+    told = [{"x": 2}, {"c": 1}, "it", workshop.RUN_ID, workshop.key("it"), now, 1, None, None]
+    assert found.outcome.outputs == {"value": {"y": told}}
 
 
 def test_another_function_can_be_named(tmp_path: Path) -> None:
@@ -463,7 +463,7 @@ def test_an_executable_gets_json_and_gives_json(tmp_path: Path, monkeypatch: pyt
         "config": {"c": 1},
         "blockId": "it",
         "runId": "3f0e8f0a-0000-4000-8000-000000000001",
-        "idempotencyKey": "key-1",
+        "idempotencyKey": workshop.key("it"),
         "now": "2023-11-14T22:13:20.123Z",
         "attempt": 1,
         "feedback": None,

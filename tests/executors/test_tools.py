@@ -133,7 +133,7 @@ class TestHttp:
         assert (done.value["status"], done.value["body"]) == (200, {"ok": True})
         ((method, path, headers, body),) = seen
         assert (method, path, headers["x-own"], body) == ("POST", "/x?q={{%201%20}}", "${env:HOME}", b'{"a":1}')
-        assert headers["idempotency-key"] == "key-1"
+        assert headers["idempotency-key"] == workshop.key("s1")
 
     def test_it_has_to_be_declared_and_is_denied_without_network(self, tmp_path: Path, pages: Pages) -> None:
         base, seen = pages

@@ -10,11 +10,12 @@ from typing import Any
 
 from openskelo.executors import attempt, calling, task
 from openskelo.frozen import replace
-from openskelo.kernel import definition, outcome
+from openskelo.kernel import definition, ids, outcome
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.providers import seam
 from openskelo.values import canonical
 
+RUN_ID = "3f0e8f0a-0000-4000-8000-000000000001"
 NOW = 1_700_000_000_123  # 2023-11-14T22:13:20.123Z
 
 
@@ -48,7 +49,7 @@ def project(root: Path, **changes: Any) -> task.Project:
 
 def task_of(node: definition.Node, inputs: JsonObject, **changes: Any) -> task.Task:
     plain = task.Task(
-        run_id="3f0e8f0a-0000-4000-8000-000000000001",
+        run_id=RUN_ID,
         workflow_name="demo",
         workflow_hash="sha256:00",
         node=node,
@@ -56,9 +57,13 @@ def task_of(node: definition.Node, inputs: JsonObject, **changes: Any) -> task.T
         attempt=1,
         inputs=inputs,
         now=NOW,
-        idempotency_key="key-1",
     )
     return replace(plain, **changes)
+
+
+def key(node: str) -> str:
+    """The idempotency key of a task of a node of this name."""
+    return ids.idempotency_key(RUN_ID, node, 1, 0)
 
 
 def perform(

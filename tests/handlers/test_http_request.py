@@ -66,7 +66,7 @@ def test_a_post_carries_json_and_the_idempotency_key(tmp_path: Path, site: web.S
     request(tmp_path, {"v": {"b": 1, "a": 2}}, url=f"{site.url}/x", method="POST", json_from="v")
     (seen,) = site.seen
     assert (seen.method, seen.body) == ("POST", b'{"a":2,"b":1}')
-    assert (seen.headers["content-type"], seen.headers["idempotency-key"]) == ("application/json", "key-1")
+    assert (seen.headers["content-type"], seen.headers["idempotency-key"]) == ("application/json", workshop.key("call"))
 
 
 @pytest.mark.parametrize(

@@ -31,11 +31,11 @@ def writer(**config: Json) -> definition.Node:
 
 
 def write(where: task.Project, inputs: JsonObject, **config: Json) -> outcome.Outcome:
-    return visit(where, "key-1", inputs, **config)
+    return visit(where, 1, inputs, **config)
 
 
-def visit(where: task.Project, visit_key: str, inputs: JsonObject, **config: Json) -> outcome.Outcome:
-    return workshop.outcome_of(where, workshop.task_of(writer(**config), inputs, idempotency_key=visit_key))
+def visit(where: task.Project, number: int, inputs: JsonObject, **config: Json) -> outcome.Outcome:
+    return workshop.outcome_of(where, workshop.task_of(writer(**config), inputs, visit=number))
 
 
 def listing(folder: Path) -> list[str]:
@@ -206,7 +206,7 @@ def test_equal_bytes_of_somebody_else_still_block(tmp_path: Path) -> None:
 def test_another_visit_is_blocked_by_the_first_ones_file(tmp_path: Path) -> None:
     where = workshop.project(tmp_path)
     assert write(where, {"text": "x"}, default_path_template="x.txt").failure is None
-    found = visit(where, "key-2", {"text": "x"}, default_path_template="x.txt")
+    found = visit(where, 2, {"text": "x"}, default_path_template="x.txt")
     assert workshop.code_of(found) == "DET_OVERWRITE_BLOCKED"
 
 
@@ -227,15 +227,15 @@ def test_a_crash_at_any_call_is_healed_by_the_retry(
     where = workshop.project(tmp_path)
     for before in (True, False):
         for turn in range(4):
-            name = f"{call}-{before}-{turn}.txt"
+            name, number = f"{call}-{before}-{turn}.txt", 10 * before + turn
             pid = os.fork()
             if pid == 0:
                 _die_at(monkeypatch, call, turn, before)
-                visit(where, name, {"text": "whole"}, default_path_template=name, overwrite=overwrite)
+                visit(where, number, {"text": "whole"}, default_path_template=name, overwrite=overwrite)
                 os._exit(0)
             os.waitpid(pid, 0)
             assert not (tmp_path / name).exists() or (tmp_path / name).read_text() == "whole"
-            found = visit(where, name, {"text": "whole"}, default_path_template=name, overwrite=overwrite)
+            found = visit(where, number, {"text": "whole"}, default_path_template=name, overwrite=overwrite)
             assert found.failure is None
             assert (tmp_path / name).read_text() == "whole"
     assert [name for name in listing(tmp_path) if name.startswith(".skelo-")] == []

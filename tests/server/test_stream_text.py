@@ -165,7 +165,6 @@ def test_only_so_much_text_is_kept(tmp_path: Path) -> None:
             attempt=1,
             inputs={},
             now=0,
-            idempotency_key=run_id,
         )
         for _ in range(5):
             heard.hear(of, "x" * 100_000)

@@ -15,7 +15,7 @@ from typing import cast
 
 from openskelo import errors
 from openskelo.engine import actor as actors
-from openskelo.engine import copies, errands, garbage, mail, reporting, resolve, timers, turnstile, wiring
+from openskelo.engine import copies, errands, garbage, mail, reporting, resolve, timers, turnstile
 from openskelo.executors import attempt
 from openskelo.kernel import commands, events, pending
 from openskelo.kernel.run import Run
@@ -84,7 +84,8 @@ class Driver:
 
     def now(self) -> int:
         """The time in milliseconds; it never goes back."""
-        self._latest = max(self._latest, self._clock())
+        at = self._clock()
+        self._latest = max(self._latest, at)
         return self._latest
 
     def adopt(self, actor: actors.Actor) -> None:
@@ -290,8 +291,7 @@ class Driver:
         return await resolve.resolve(self._store, run, key, at)
 
     def _leave(self, run: Run, cut: actors.Cut) -> attempt.Left | None:
-        key = wiring.idempotency_key(run.id, cut.node, cut.visit, cut.item or 0)
-        return self._performer.left(key)
+        return self._performer.left((run.id, cut.node, cut.visit, cut.item or 0))
 
     # -- work ---------------------------------------------------------------------------------------------------------
 

@@ -9,8 +9,8 @@ from typing import Literal, Protocol, TypeAlias, cast
 
 from openskelo import errors
 from openskelo.contract import naming
-from openskelo.engine import wiring
-from openskelo.executors import task
+from openskelo.engine import means, wiring
+from openskelo.executors import attempt, task
 from openskelo.frozen import frozen, replace
 from openskelo.kernel import codec, commands, definition, inbox
 from openskelo.kernel.json import JsonObject
@@ -33,9 +33,9 @@ class Engine(Protocol):
     project: task.Project
     store: log.Log
 
-    async def order(self, run_id: str, make: Make) -> None: ...
+    performer: attempt.Performer
 
-    def check_means(self, nodes: tuple[definition.Node, ...]) -> None: ...
+    async def order(self, run_id: str, make: Make) -> None: ...
 
 
 @frozen
@@ -104,7 +104,7 @@ class Graph:
             raise errors.InvalidInput(
                 f"the node takes {size} bytes, more than {MOST_BYTES}", code="NODE_TOO_LARGE", hint="shorten its config"
             )
-        self._engine.check_means((node,))
+        means.check(means.of((node,)), self._engine.performer)
         return node
 
     async def change_node(self, key: str, change: Change, *, by: str = "python") -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from openskelo import errors
 from openskelo.engine import actor as actors
-from openskelo.engine import driver, loading, wiring
+from openskelo.engine import driver, loading, means
 from openskelo.executors import attempt
-from openskelo.kernel import commands, definition, pending
+from openskelo.kernel import commands, pending
 from openskelo.kernel import run as runs
 from openskelo.stores import log
 
@@ -23,20 +23,6 @@ class Holding:
         self._driver = drives
         self._performer = performer
         self._taking = asyncio.Lock()  # two who take the same run must end up with one actor
-
-    def check_means(self, nodes: Iterable[definition.Node]) -> None:
-        """Refuse nodes that ask a model, or a handler of this program, where there is none (InvalidInput)."""
-        asking = [
-            node
-            for node in nodes
-            if node.mode == "ai"
-            or (node.handler is not None and node.handler.startswith("local:"))
-            or any(gate.type == "llm_review" for gate in (*node.pre_gates, *node.post_gates))
-        ]
-        if asking:
-            from openskelo.engine import means  # noqa: PLC0415  most workflows ask no model
-
-            means.check(asking, self._performer)
 
     async def take(self, run_id: str, *, going_on: bool = False) -> actors.Actor | None:
         """The run's actor, claimed and recovered if need be; None for a run that has ended (NotFound, Busy).
@@ -72,7 +58,8 @@ class Holding:
             actor = await self._recall(run_id)
             if actor is not None and going_on:
                 nodes = actor.run.workflow.nodes
-                self.check_means(nodes[key] for key, node in actor.run.nodes.items() if node.status != "done")
+                left = [nodes[key] for key, node in actor.run.nodes.items() if node.status != "done"]
+                means.check(means.of(left), self._performer)
         except errors.OpenSkeloError:
             await self._store.release(run_id)
             raise
@@ -105,8 +92,7 @@ class Holding:
             if actor.run.workflow.nodes[flight.node].effect == "once":
                 await work.wait()
                 continue
-            name = wiring.idempotency_key(actor.run.id, flight.node, flight.visit, flight.slot)
-            if (left := self._performer.left(name)) is not None:
+            if (left := self._performer.left((actor.run.id, *key))) is not None:
                 actor.left[key] = left
             work.cancel()
             await work.wait()

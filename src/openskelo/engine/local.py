@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, cast
 
@@ -13,7 +13,20 @@ import orjson
 from openskelo import errors
 from openskelo.contract import envelope, sealed
 from openskelo.engine import actor as actors
-from openskelo.engine import document, door, driver, forking, holding, loading, mail, pinning, posting, records, wiring
+from openskelo.engine import (
+    document,
+    door,
+    driver,
+    forking,
+    holding,
+    loading,
+    mail,
+    means,
+    pinning,
+    posting,
+    records,
+    wiring,
+)
 from openskelo.executors import attempt, calling, task
 from openskelo.kernel import commands, definition
 from openskelo.kernel import run as runs
@@ -111,7 +124,8 @@ class Engine(records.Records):
         RUN_EXISTS).
         """
         await self._check_new(run_id)
-        self.check_means(workflow.nodes.values())
+        pin = self._pins.of(workflow)
+        means.check(pin.needs, self.performer)
         values = door.run_inputs(workflow, inputs or {}, self.project)
         await door.check_artifacts(workflow.inputs, values, self.store)
         surroundings = None
@@ -121,14 +135,14 @@ class Engine(records.Records):
             surroundings = await known.read(self.store, self.project, workflow, contexts or {})
         command = commands.CreateRun(
             at=self._driver.now(),
-            definition=self._pins.of(workflow).name,
+            definition=pin.name,
             inputs=await wiring.store(self.store, values),
             by=by,
             mode=mode,
             global_mode=global_mode,
             contexts=surroundings,
         )
-        return await self._create(workflow, command, run_id)
+        return await self._create(pin, command, run_id)
 
     async def _check_new(self, run_id: str | None) -> None:
         if run_id is not None and not sealed.is_uuid(run_id):
@@ -136,21 +150,14 @@ class Engine(records.Records):
         if run_id is not None and await self.store.row(run_id) is not None:
             raise errors.Refused(f"run {run_id} exists already", code="RUN_EXISTS")
 
-    def check_means(self, nodes: Iterable[definition.Node]) -> None:
-        """Refuse nodes that ask a model, or a handler of this program, where there is none; nothing is started then."""
-        self._holding.check_means(nodes)
-
-    async def _create(
-        self, workflow: definition.Workflow, command: commands.CreateRun, run_id: str | None = None
-    ) -> str:
+    async def _create(self, pin: pinning.Pin, command: commands.CreateRun, run_id: str | None) -> str:
         run_id = run_id or str(uuid.uuid4())
-        pin = self._pins.of(workflow)
         blobs: dict[str, bytes] = {}
         if len(pin.data) <= wiring.INLINE_BYTES:
             blobs[pin.name] = pin.data
         else:
             await self.store.put_blob(pin.data)
-        actor = actors.Actor(runs.new(run_id, workflow, pin.shape), envelope.Chain(run_id=run_id), None)
+        actor = actors.Actor(runs.new(run_id, pin.workflow, pin.shape), envelope.Chain(run_id=run_id), None)
         self._driver.adopt(actor)
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         letter = actors.Letter(command=command, blobs=blobs, done=done)
@@ -175,10 +182,11 @@ class Engine(records.Records):
         await self._check_new(new_id)
         parent = (await self._read(run_id)).run
         plan = await forking.plan(self.store, parent, node, inputs or {}, workflow, self.project)
-        self.check_means(plan.workflow.nodes.values())
+        pin = self._pins.of(plan.workflow)
+        means.check(pin.needs, self.performer)
         command = commands.CreateRun(
             at=self._driver.now(),
-            definition=self._pins.of(plan.workflow).name,
+            definition=pin.name,
             inputs=plan.inputs,
             by=by,
             mode=parent.mode,
@@ -188,7 +196,7 @@ class Engine(records.Records):
             contexts=plan.contexts,
             variables=plan.variables,
         )
-        return await self._create(plan.workflow, command, new_id)
+        return await self._create(pin, command, new_id)
 
     # -- going on -----------------------------------------------------------------------------------------------------
 

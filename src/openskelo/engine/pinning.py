@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from openskelo.engine import means
 from openskelo.frozen import frozen
 from openskelo.kernel import codec, definition
 from openskelo.kernel.flows import dag
@@ -13,12 +14,13 @@ MOST = 64
 
 @frozen
 class Pin:
-    """A workflow as runs keep it: the bytes of its definition, their name, and its shape."""
+    """A workflow as runs keep it: the bytes of its definition, their name, its shape, and what it needs."""
 
     workflow: definition.Workflow
     name: str
     data: bytes
     shape: dag.Graph
+    needs: means.Needs
 
 
 class Pins:
@@ -32,7 +34,13 @@ class Pins:
         pin = self._by_identity.get(id(workflow))
         if pin is None:
             data = canonical.dumps(codec.encode(workflow))
-            pin = Pin(workflow=workflow, name=canonical.digest_bytes(data), data=data, shape=dag.graph(workflow))
+            pin = Pin(
+                workflow=workflow,
+                name=canonical.digest_bytes(data),
+                data=data,
+                shape=dag.graph(workflow),
+                needs=means.of(workflow.nodes.values()),
+            )
             if len(self._by_identity) >= MOST:
                 del self._by_identity[next(iter(self._by_identity))]
             self._by_identity[id(workflow)] = pin  # holds the workflow, so that its id stays its own

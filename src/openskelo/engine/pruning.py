@@ -10,9 +10,9 @@ import orjson
 
 from openskelo import errors
 from openskelo.contract import pruned
-from openskelo.engine import wiring
 from openskelo.frozen import frozen
 from openskelo.handlers import write_file
+from openskelo.kernel import ids
 from openskelo.kernel.json import JsonObject
 from openskelo.stores import blobs, log
 
@@ -161,7 +161,7 @@ async def _remove_markers(store: log.Log, run_id: str, data_dir: Path) -> None:
             try:
                 started = cast("JsonObject", orjson.loads(line)["data"])
                 slot = cast("int", started.get("item") or 0)
-                key = wiring.idempotency_key(run_id, cast("str", started["node"]), cast("int", started["visit"]), slot)
+                key = ids.idempotency_key(run_id, cast("str", started["node"]), cast("int", started["visit"]), slot)
             except (orjson.JSONDecodeError, KeyError, TypeError):
                 continue  # a line in which a text happens to look like it
             try:

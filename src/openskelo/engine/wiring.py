@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol, TypeAlias, cast
 
@@ -175,7 +174,6 @@ async def make_task(blobs: Blobs, run: Run, flight: InFlight, visits: Visits) ->
         attempt=flight.attempt,
         inputs=values,
         now=state.entered_at,
-        idempotency_key=idempotency_key(run.id, flight.node, flight.visit, flight.slot),
         item_index=flight.item,
         item=item,
         shared=shared,
@@ -197,12 +195,6 @@ async def _shared(blobs: Blobs, run: Run, node: definition.Node, visits: Visits)
             del visits[next(iter(visits))]
         visits[node.key, state.visit] = found
     return found
-
-
-def idempotency_key(run_id: str, node: str, visit: int, slot: int) -> str:
-    """The same for every attempt of one visit and item, so that the outside can tell a repetition."""
-    name = f"{run_id}/{node}/{visit}/{slot}"
-    return hashlib.sha256(name.encode()).hexdigest()
 
 
 def about(run: Run, run_inputs: JsonObject) -> Mapping[str, Json]:

@@ -111,7 +111,7 @@ class Performer:
         )
         self._prepared: dict[int, _Prepared] = {}
         self._contracts: dict[bytes, ports.Ports] = {}
-        self._under_way: dict[str, job.Job] = {}
+        self._under_way: dict[task.Piece, job.Job] = {}
 
     async def perform(self, of: task.Task) -> Attempted:
         """The judged outcome of one attempt.
@@ -120,8 +120,8 @@ class Performer:
         then; and `asyncio.CancelledError`, after which nothing is left running.
         """
         one = job.Job(task=of, inputs=of.inputs, started=time.perf_counter())
-        key = of.idempotency_key
-        self._under_way[key] = one
+        piece = of.piece
+        self._under_way[piece] = one
         try:
             stored = await self._produce(of, one)
             kept = await self._kept(one) if one.lines or one.files or one.heard else _NOTHING_LEFT
@@ -137,8 +137,8 @@ class Performer:
             failed = calling.raised(error, one.lines)
             return await self._failed(one, outcome.Failure(code="INTERNAL", message=failed.message))
         finally:
-            if self._under_way.get(key) is one:  # a later attempt may have begun meanwhile
-                del self._under_way[key]
+            if self._under_way.get(piece) is one:  # a later attempt may have begun meanwhile
+                del self._under_way[piece]
         return self._came_to(one, stored, kept=kept)
 
     async def close(self) -> None:
@@ -150,9 +150,9 @@ class Performer:
         if self._router is not None:
             await self._router.close()
 
-    def left(self, idempotency_key: str) -> Left | None:
+    def left(self, piece: task.Piece) -> Left | None:
         """What an attempt under way would leave if it were stopped now; None for one that is not under way."""
-        one = self._under_way.get(idempotency_key)
+        one = self._under_way.get(piece)
         if one is None:
             return None
         found = journal.artifacts(one, secret.values(self._project.secrets))

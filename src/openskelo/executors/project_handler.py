@@ -62,7 +62,7 @@ class ProjectHandlers:
             "config": of.node.config,
             "block_id": of.node.key,
             "run_id": of.run_id,
-            "idempotency_key": of.idempotency_key,
+            "_visit": of.visit,
             "_now": of.now,
             "attempt": of.attempt,
             "item": of.item,

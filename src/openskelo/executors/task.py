@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from openskelo.frozen import field, frozen, mutable
 from openskelo.handlers import registry as registries
-from openskelo.kernel import definition, fresh
+from openskelo.kernel import definition, fresh, ids
 from openskelo.kernel.json import Json, JsonObject
 
 if TYPE_CHECKING:
     from openskelo.contract import webhook
     from openskelo.providers import config
+
+
+#: A piece of a run's work: run, node, visit and slot.
+Piece: TypeAlias = tuple[str, str, int, int]
 
 
 @frozen
@@ -55,9 +59,8 @@ class Shared:
 class Task:
     """`inputs` are complete (bindings, transforms and defaults applied), `now` is the recorded start of the visit (ms).
 
-    `idempotency_key` is the same for every attempt of one visit and item. `feedback` is what the previous attempt or
-    the bounce wants this one to know. `item_index` is set in a foreach. `run_inputs` are the run's (for expressions).
-    `plan_mode` is that of the plan, which says what its steps may reach.
+    `feedback` is what the previous attempt or the bounce wants this one to know. `item_index` is set in a foreach.
+    `run_inputs` are the run's (for expressions). `plan_mode` is that of the plan, which says what its steps may reach.
     """
 
     run_id: str
@@ -68,10 +71,19 @@ class Task:
     attempt: int
     inputs: JsonObject
     now: int
-    idempotency_key: str
     item_index: int | None = None
     item: Json = None
     shared: Shared | None = None
     feedback: Json = None
     run_inputs: JsonObject = field(default_factory=fresh.a_dict)
     plan_mode: definition.PlanMode = "normal"
+
+    @property
+    def piece(self) -> Piece:
+        """What is worked on: no two attempts at it are under way at once."""
+        return self.run_id, self.node.key, self.visit, self.item_index or 0
+
+    @property
+    def idempotency_key(self) -> str:
+        """The same for every attempt at this piece of work."""
+        return ids.idempotency_key(*self.piece)

@@ -9,6 +9,7 @@ import orjson
 
 from openskelo.frozen import field, frozen
 from openskelo.handlers import secret
+from openskelo.kernel import ids
 from openskelo.kernel.json import Json, JsonObject
 
 
@@ -16,27 +17,31 @@ from openskelo.kernel.json import Json, JsonObject
 class Context:
     """The argument of every handler: `def handler(ctx) -> dict`, sync or async.
 
-    `inputs` and `config` are the handler's own copies. `idempotency_key` is the same for every attempt of one visit
-    (and item), so hand it to whatever can refuse a second time. `now` is the recorded start of the visit in UTC, so a
-    retry sees the same moment. `feedback` is what the previous attempt, or the bounce, wants this one to know.
+    `inputs` and `config` are the handler's own copies. `feedback` is what the previous attempt, or the bounce, wants
+    this one to know.
     """
 
     inputs: JsonObject
     config: JsonObject
     block_id: str
     run_id: str
-    idempotency_key: str
     attempt: int = 1
     item: Json = None
     item_index: int | None = None
     item_name: str = "item"
     feedback: Json = None
+    _visit: int
     _now: int
     _secrets: Mapping[str, str] | None = None
     _lines: list[str] = field(default_factory=list[str])
 
     def __repr__(self) -> str:
         return f"Context({self.block_id!r}, attempt={self.attempt})"  # the rest may hold secrets
+
+    @property
+    def idempotency_key(self) -> str:
+        """The same for every attempt of one visit (and item): hand it to whatever can refuse a second time."""
+        return ids.idempotency_key(self.run_id, self.block_id, self._visit, self.item_index or 0)
 
     @property
     def now(self) -> datetime:

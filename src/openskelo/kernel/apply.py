@@ -104,8 +104,11 @@ def _run_created(run: Run, event: events.RunCreated) -> None:
 
 
 def _learn_resolves(run: Run) -> None:
-    nodes = run.workflow.nodes
-    run.resolves = frozenset(key for key, node in nodes.items() if places.needs_resolution(run, node))
+    if run.mode == "AUTO" and run.live is None:
+        run.resolves = run.graph.resolving
+    else:
+        nodes = run.workflow.nodes
+        run.resolves = frozenset(key for key, node in nodes.items() if places.needs_resolution(run, node))
 
 
 def _run_changed(

@@ -20,3 +20,8 @@ def derive_in(space: bytes, name: str) -> str:
     text = hashlib.sha1(space + name.encode(), usedforsecurity=False).hexdigest()
     variant = "89ab"[int(text[16], 16) & 3]
     return f"{text[:8]}-{text[8:12]}-5{text[13:16]}-{variant}{text[17:20]}-{text[20:32]}"
+
+
+def idempotency_key(run_id: str, node: str, visit: int, slot: int) -> str:
+    """The same for every attempt of one visit and item, so that the outside can tell a repetition."""
+    return hashlib.sha256(f"{run_id}/{node}/{visit}/{slot}".encode()).hexdigest()

@@ -13,13 +13,8 @@ from openskelo.kernel.run import NodeState, PendingBounce, Run, Slot
 
 
 def needs_resolution(run: Run, node: definition.Node) -> bool:
-    """Whether a visit has expressions to evaluate, a cache to look into or a person to ask before it starts."""
-    if node.when is not None or node.foreach is not None or node.cache or asks(run, node):
-        return True
-    for binding in node.bindings.values():  # noqa: SIM110  in half the time of `any`, and every node is asked
-        if binding.transform is not None:
-            return True
-    return False
+    """Whether a visit begins with a resolution: as its shape says, or as the run's mode does."""
+    return asks(run, node) or dag.resolves(node)
 
 
 def asks(run: Run, node: definition.Node) -> bool:

@@ -29,11 +29,12 @@ class _Head:
 
 
 class Draft:
-    """A batch on its way: the heads it leads to, the rows of its lines, and the runs that begin with it."""
+    """A batch on its way: the heads it leads to, the rows of its lines, its blobs, and the runs that begin with it."""
 
-    __slots__ = ("begun", "heads", "rows")
+    __slots__ = ("begun", "blobs", "heads", "rows")
 
     def __init__(self) -> None:
+        self.blobs: dict[str, bytes] = {}
         self.heads: dict[str, _Head] = {}
         self.rows: list[tuple[int, int, int, bytes]] = []
         self.begun: set[str] = set()
@@ -77,7 +78,7 @@ class Appender:
             if append.blobs:
                 self._execute("BEGIN IMMEDIATE")
                 self._execute(self._insert_lines, row)
-                self._insert_blobs(append)
+                self._insert_blobs(append.blobs)
                 self._execute("COMMIT")
             else:
                 self._execute(self._insert_lines, row)
@@ -104,6 +105,7 @@ class Appender:
             self._write(batch, draft, driver)
             position = self._position + len(draft.rows)
             self._connection.executemany(self._insert_lines, draft.rows)
+            self._insert_blobs(draft.blobs)
             placed = self._place(position)
             self._execute("COMMIT")
         except sqlite3.Error as error:
@@ -140,7 +142,9 @@ class Appender:
                 position += 1
                 head.seq += len(append.lines)
                 draft.rows.append((position, head.number, head.seq, log.join(append.lines)))
-            if append.blobs or not _is_plain(append):
+            if append.blobs:
+                draft.blobs.update(append.blobs)  # many runs that begin together bring the same definition
+            if not _is_plain(append):
                 self._write_beside(append)
 
     def _insert_run(self, append: log.Append, driver: str) -> _Head:
@@ -168,15 +172,14 @@ class Appender:
         for approval_id in append.closed:
             execute(sql["mark_approval"], (approval_id,))
             execute(sql["close_approval"], (approval_id,))
-        self._insert_blobs(append)
         for command in append.consumed:
             if execute(sql["consume_command"], (command, append.run_id)).rowcount != 1:
                 raise log.consumed_before(append, command)
         for key, stored in append.cached.items():
             execute(sql["insert_cached"], (key, orjson.dumps(stored)))
 
-    def _insert_blobs(self, append: log.Append) -> None:
-        for name, data in append.blobs.items():
+    def _insert_blobs(self, named: Mapping[str, bytes]) -> None:
+        for name, data in named.items():
             self._execute(self._sql["insert_blob"], (bytes.fromhex(blobs.digest_of(name)), data))
 
     def _place(self, position: int) -> int:

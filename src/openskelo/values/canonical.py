@@ -6,7 +6,7 @@ import hashlib
 import math
 import re
 from collections.abc import Mapping, Sequence
-from typing import cast
+from typing import Any, cast
 
 import orjson
 
@@ -89,23 +89,23 @@ def failed(error: errors.InvalidInput, what: str, *, code: str, retryable: bool 
 
 def _admit(value: object, room: int) -> Json:
     kind = type(value)
+    known: Any = value  # its kind is looked at, and casting it would cost a call
     if kind is str:
-        text = cast(str, value)
-        return text if text.isascii() else _admit_text(text)
+        return known if known.isascii() else _admit_text(known)
     if kind is int:
-        return _admit_integer(cast(int, value))
+        return _admit_integer(known)
     if kind is bool or value is None:
-        return cast("bool | None", value)
+        return known
     if kind is dict:
-        return _admit_dict(cast("dict[object, object]", value), room)
+        return _admit_dict(known, room)
     if kind is list:
-        return _admit_list(cast("list[object]", value), room)
+        return _admit_list(known, room)
     if kind is float:
-        return _admit_float(cast(float, value))
+        return _admit_float(known)
     return _admit_other(value, room)
 
 
-def _admit_dict(value: dict[object, object], room: int) -> Json:
+def _admit_dict(value: dict[Any, object], room: int) -> Json:
     if not room:
         raise _too_deep()
     changed: dict[str, Json] = {}
@@ -115,18 +115,20 @@ def _admit_dict(value: dict[object, object], room: int) -> Json:
         if not key.isascii():
             _admit_text(key)
         kind = type(item)
+        known: Any = item
         # The common leaves are settled here: a call for each of them would cost more than all the rest.
-        if kind is bool or item is None or (kind is str and cast(str, item).isascii()):
+        if kind is bool or item is None or (kind is str and known.isascii()):
             continue
-        if kind is int and -MAX_INTEGER <= cast(int, item) <= MAX_INTEGER:
+        if kind is int and -MAX_INTEGER <= known <= MAX_INTEGER:
             continue
         admitted = _admit(item, room - 1)
         if admitted is not item:
             changed[key] = admitted
-    return cast(Json, {**value, **changed}) if changed else cast(Json, value)
+    whole: Any = {**value, **changed} if changed else value
+    return whole
 
 
-def _admit_list(value: list[object], room: int) -> Json:
+def _admit_list(value: list[Any], room: int) -> Json:
     if not room:
         raise _too_deep()
     changed: dict[int, Json] = {}
@@ -134,9 +136,7 @@ def _admit_list(value: list[object], room: int) -> Json:
         admitted = _admit(item, room - 1)
         if admitted is not item:
             changed[index] = admitted
-    if not changed:
-        return cast(Json, value)
-    return cast(Json, [changed.get(index, item) for index, item in enumerate(value)])
+    return [changed.get(index, item) for index, item in enumerate(value)] if changed else value
 
 
 def _admit_text(text: str) -> str:

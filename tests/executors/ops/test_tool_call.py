@@ -67,12 +67,12 @@ SCHEMA: Json = {"type": "object", "properties": {"q": {"type": "string"}}, "requ
 
 def test_a_function_gets_its_arguments_and_gives_any_json(tmp_path: Path) -> None:
     done = call(tmp_path, tool("echo", args=SCHEMA), {"q": "bees"})
-    assert (done.value, done.failure) == ({"got": {"q": "bees"}, "key": "key-1"}, None)
+    assert (done.value, done.failure) == ({"got": {"q": "bees"}, "key": workshop.key("s1")}, None)
 
 
 def test_what_the_project_fixed_goes_over_what_the_plan_says(tmp_path: Path) -> None:
     done = call(tmp_path, tool("echo", config={"q": "fixed"}), {"q": "plan", "n": 1})
-    assert done.value == {"got": {"q": "fixed", "n": 1}, "key": "key-1"}
+    assert done.value == {"got": {"q": "fixed", "n": 1}, "key": workshop.key("s1")}
 
 
 @pytest.mark.parametrize("args", [{}, {"q": 1}, None])
@@ -167,7 +167,7 @@ class TestSecrets:
 
     def test_what_a_plan_says_stays_text(self, tmp_path: Path) -> None:
         done = call(tmp_path, tool("echo"), {"q": "${env:TOOL_TOKEN} ${secret:TOKEN}"}, **self.SECRETS)
-        assert done.value == {"got": {"q": "${env:TOOL_TOKEN} ${secret:TOKEN}"}, "key": "key-1"}
+        assert done.value == {"got": {"q": "${env:TOOL_TOKEN} ${secret:TOKEN}"}, "key": workshop.key("s1")}
 
     def test_an_output_that_holds_one_is_refused(self, tmp_path: Path) -> None:
         assert call(tmp_path, tool("leak"), {}, **self.SECRETS).code == "SECRET_IN_OUTPUT"
