@@ -50,10 +50,9 @@ def seal(chain: Chain, event: events.Event) -> bytes:
     data = canonical.dumps(event_data.encode(event))
     key = getattr(event, "node", None)
     node = "" if key is None else chain.node_ids.get(key) or _name_node(chain, key)
-    at = event.at
     envelope = (
         f'{chain.begin}{seq:012x}",{node}"prev":"{prev}",{chain.middle}{seq},'
-        f'"ts":"{_second(at // 1000)}.{at % 1000:03d}Z",{_TAILS[type(event)]}'
+        f'"ts":"{timestamp(event.at)}",{_TAILS[type(event)]}'
     )
     linked = f"{prev}\n{{{envelope}\n{_sha256(data).hexdigest()}"  # as `link` has it
     chain.head = digest = _sha256(linked.encode()).hexdigest()
@@ -77,6 +76,7 @@ def event_id(run_id: str, seq: int) -> str:
     return f"{run_id[:14]}8{run_id[15:24]}{seq:012x}"
 
 
+@lru_cache(maxsize=256)  # the events of a turn share their moment
 def timestamp(at: int) -> str:
     """Milliseconds since the epoch as ISO-8601 UTC."""
     return f"{_second(at // 1000)}.{at % 1000:03d}Z"
