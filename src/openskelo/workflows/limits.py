@@ -94,7 +94,7 @@ def reserve(estimated: definition.Estimate | None, max_tokens: Json) -> definiti
     if isinstance(max_tokens, int) and not isinstance(max_tokens, bool):
         tokens = max(tokens, max_tokens)
     cost = 0 if estimated is None else nano(estimated.cost_usd)
-    return definition.Amount(tokens=tokens, cost_nanousd=cost)
+    return definition.Amount(tokens=tokens, cost_nanousd=cost) if tokens or cost else definition.NOTHING
 
 
 def nano(usd: float) -> int:

@@ -92,7 +92,8 @@ def _reserve(draft: step.Draft, tool: registry.Tool | None) -> definition.Amount
     """What is set aside before an attempt as far as the step itself says; prices and prompts are added later."""
     longest = draft.args.get("max_new_tokens")
     tokens = longest if isinstance(longest, int) and draft.op == "route_expert" else 0
-    return definition.Amount(tokens=tokens, tool_nanousd=0 if tool is None else tool.cost_nanousd)
+    cost = 0 if tool is None else tool.cost_nanousd
+    return definition.Amount(tokens=tokens, tool_nanousd=cost) if tokens or cost else definition.NOTHING
 
 
 def _step(draft: step.Draft, following: str | None, through: Mapping[str, str]) -> definition.Step:
