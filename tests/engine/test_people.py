@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import orjson
 import pytest
 
 import openskelo
-from openskelo.kernel.json import Json
+from openskelo.engine import posting
+from openskelo.kernel.json import Json, JsonObject
 from tests.engine import stage
 
 TEXT: dict[str, Json] = {"text": "string"}
@@ -227,6 +228,44 @@ def test_another_process_answers_while_this_one_drives(tmp_path: Path) -> None:
             events = [event async for event in elsewhere.follow(run_id)]
             assert events[-1]["type"] == "run.ended"
             assert (await driving.wait(run_id))["outputs"] == {"text": "published draft"}
+
+    stage.play(story)
+
+
+@pytest.mark.parametrize("word", ["deny", "rejected", "no", "yes", "Approved", "", None, ["denied"]])
+def test_a_word_that_is_no_answer_decides_nothing(tmp_path: Path, word: object) -> None:
+    async def story() -> None:
+        async with (
+            stage.engine(tmp_path, write=write, publish=publish) as driving,
+            stage.engine(tmp_path) as elsewhere,
+        ):
+            run_id = await driving.start(reviewed())
+            waiting = await driving.wait(run_id)
+            asked = cast("str", stage.approvals(waiting)[0]["id"])
+            for engine in (driving, elsewhere):
+                with pytest.raises(openskelo.InvalidInput) as caught:
+                    await engine.answer(asked, status=cast("Any", word), by="ann")
+                assert caught.value.code == "APPROVAL_INVALID"
+                assert caught.value.hint == "one of approved, denied, modified"
+            posted: JsonObject = {"type": "answer", "approvalId": asked, "status": cast("Json", word), "by": "ann"}
+            await posting.post(elsewhere.store, run_id, posted, take=elsewhere.take_up, elsewhere=elsewhere.elsewhere)
+            assert await driving.show(run_id) == waiting
+
+    stage.play(story)
+
+
+@pytest.mark.parametrize("values", [[1], "text", 3])
+def test_an_answer_of_values_without_names_decides_nothing(tmp_path: Path, values: object) -> None:
+    async def story() -> None:
+        async with stage.engine(tmp_path, write=write, publish=publish) as engine:
+            run_id = await engine.start(reviewed())
+            waiting = await engine.wait(run_id)
+            with pytest.raises(openskelo.InvalidInput) as caught:
+                await engine.answer(
+                    cast("str", stage.approvals(waiting)[0]["id"]), status="modified", values=cast("Any", values)
+                )
+            assert caught.value.code == "APPROVAL_INVALID"
+            assert await engine.show(run_id) == waiting
 
     stage.play(story)
 

@@ -148,6 +148,12 @@ def test_yes_without_the_nodes_outputs_is_refused() -> None:
     assert refused(block(), "p") == "APPROVAL_INVALID"
 
 
+@pytest.mark.parametrize("word", ["deny", "yes", "", None])
+def test_a_word_that_is_no_answer_is_neither_yes_nor_no(word: Any) -> None:
+    assert refused(block(), "p", word, **YES) == "APPROVAL_INVALID"
+    assert refused(checkpoint(), "a", word) == "APPROVAL_INVALID"
+
+
 def test_an_answer_counts_once() -> None:
     stage = block()
     asked = stage.asked("p")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from typing import cast
 
 from openskelo import errors
-from openskelo.engine import resolve, wiring
+from openskelo.engine import resolve, wiring, words
 from openskelo.executors import artifacts
 from openskelo.executors import ports as contracts
 from openskelo.frozen import frozen, replace
@@ -96,6 +96,15 @@ def check_in_time(approval: JsonObject, at: int) -> None:
             code="APPROVAL_EXPIRED",
             hint=f"`skelo resume {approval.get('runId')}` lets its run go on without an answer",
         )
+
+
+def said(status: object, by: str, values: object = None, reason: str | None = None) -> Answer:
+    """What a person says, from words and values that may be anything (InvalidInput APPROVAL_INVALID)."""
+    if values is not None and not isinstance(values, Mapping):
+        raise errors.InvalidInput(
+            "the values of an answer have names", code="APPROVAL_INVALID", hint='such as {"text": "Hello"}'
+        )
+    return Answer(status=words.answer(status), by=by, values=cast("JsonObject | None", values), reason=reason)
 
 
 async def answer(blobs: wiring.Blobs, run: Run, asked: OpenApproval, given: Answer, at: int) -> commands.AnswerApproval:

@@ -343,8 +343,10 @@ class Engine(records.Records):
     ) -> str:
         """Answer an open approval; gives the id of its run, which goes on (InvalidInput, Refused, NotFound).
 
+        `status` is `approved`, `denied` or `modified` (with the `values` that take the place of what was proposed).
         With `leave` it goes on in the process that drives it or stands by, and here only if there is none.
         """
+        given = door.said(status, by, values, reason)
         row = await self.store.approval(approval_id)
         if row is None and await self.store.asker(approval_id) is not None:
             raise errors.Refused("the approval is not open (any more)", code="APPROVAL_CLOSED")
@@ -355,11 +357,10 @@ class Engine(records.Records):
                 hint="`skelo approvals` lists them",
             )
         door.check_in_time(row.document, self._driver.now())
-        given = door.Answer(status=status, by=by, values=values, reason=reason)
         if leave and self._driver.actor(row.run_id) is None:
             return await self._send_answer(row.run_id, approval_id, given, leave=True)
         try:
-            actor = await self._holding.take(row.run_id, going_on=status != "denied")
+            actor = await self._holding.take(row.run_id, going_on=given.status != "denied")
         except errors.Busy:
             return await self._send_answer(row.run_id, approval_id, given)
         asked = None if actor is None else actor.run.approvals.get(approval_id)

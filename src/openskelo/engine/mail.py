@@ -62,11 +62,8 @@ async def _command(store: wiring.Blobs, actor: actors.Actor, body: JsonObject, n
             asked = actor.run.approvals.get(cast("str", body["approvalId"]))
             if asked is None:
                 raise errors.Refused("the approval is not open (any more)", code="APPROVAL_CLOSED")
-            given = door.Answer(
-                status=cast("commands.Answer", body["status"]),
-                by=cast("str", body["by"]),
-                values=cast("JsonObject | None", body.get("values")),
-                reason=cast("str | None", body.get("reason")),
+            given = door.said(
+                body["status"], cast("str", body["by"]), body.get("values"), cast("str | None", body.get("reason"))
             )
             return await door.answer(store, actor.run, asked, given, now)
         case "cancel":

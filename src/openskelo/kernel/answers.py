@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 from openskelo.errors import Refused
 from openskelo.kernel import commands, definition, events, receipts, record
 from openskelo.kernel.flows import graph
@@ -10,6 +12,7 @@ from openskelo.kernel.run import OWN_QUESTIONS, OpenApproval, Run, is_under_way
 
 #: Who answers when the time is up.
 TIMER = "timer"
+_ANSWERS = get_args(commands.Answer)
 
 
 def decide(run: Run, answer: commands.AnswerApproval) -> tuple[events.Event, ...]:
@@ -38,6 +41,8 @@ def decide(run: Run, answer: commands.AnswerApproval) -> tuple[events.Event, ...
 
 
 def _admit(run: Run, asked: OpenApproval, answer: commands.AnswerApproval) -> None:
+    if answer.status not in _ANSWERS:  # what is not a no is not a yes either
+        raise Refused(f"an answer is {', '.join(_ANSWERS)}, and nothing else", code="APPROVAL_INVALID")
     if answer.digest != asked.digest:
         raise Refused("the answer is about something else than what is asked", code="APPROVAL_DIGEST")
     expired = asked.expires_at is not None and answer.at >= asked.expires_at
