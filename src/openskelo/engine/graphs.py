@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Awaitable, Callable
-from typing import Literal, Protocol, TypeAlias, cast
+from typing import Literal, Protocol, TypeAlias, cast, get_args
 
 from openskelo import errors
 from openskelo.contract import naming
-from openskelo.engine import means, wiring
+from openskelo.engine import means, wiring, words
 from openskelo.executors import attempt, task
 from openskelo.frozen import frozen, replace
 from openskelo.kernel import codec, commands, definition, inbox
@@ -23,6 +23,7 @@ from openskelo.workflows import live
 MOST_BYTES = 64 * 1024
 _OTHER = re.compile(r"[^a-z0-9]+")
 
+EdgeType: TypeAlias = Literal["handoff", "report"]
 #: Makes the order for a run as it is now, at this time.
 Make: TypeAlias = Callable[[Run, int], Awaitable[commands.GraphCommand]]
 
@@ -72,6 +73,7 @@ class Graph:
         by: str = "python",
     ) -> str:
         """Add a node and give its key: the one given, else one made of the label."""
+        words.check(kind, get_args(live.Kind), "a kind of node")
         given = more or Change()
         chosen = ""
 
@@ -140,11 +142,12 @@ class Graph:
         target: str,
         *,
         bidirectional: bool = True,
-        type: Literal["handoff", "report"] = "handoff",  # noqa: A002  the contract's word
+        type: EdgeType = "handoff",  # noqa: A002  the contract's word
         label: str | None = None,
         by: str = "python",
     ) -> str:
         """Tie two nodes, named by their keys, and give the edge's id."""
+        words.check(type, get_args(EdgeType), "a type of edge")
         called = label or ("task" if type == "handoff" else "report")
         edge = naming.edge(self.run_id, source, target, str(canonical.admit(called)))
 

@@ -6,7 +6,7 @@ import asyncio
 import uuid
 from collections.abc import AsyncIterator, Callable, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, cast
 
 import orjson
 
@@ -26,6 +26,7 @@ from openskelo.engine import (
     posting,
     records,
     wiring,
+    words,
 )
 from openskelo.executors import attempt, calling, task
 from openskelo.kernel import commands, definition
@@ -112,8 +113,8 @@ class Engine(records.Records):
         inputs: JsonObject | None = None,
         *,
         by: str = "python",
-        mode: Literal["AUTO", "INTERACTIVE"] = "AUTO",
-        global_mode: Literal["PLANNING", "IMPLEMENTATION"] = "IMPLEMENTATION",
+        mode: words.Mode = "AUTO",
+        global_mode: words.GlobalMode = "IMPLEMENTATION",
         run_id: str | None = None,
         contexts: JsonObject | None = None,
     ) -> str:
@@ -138,8 +139,8 @@ class Engine(records.Records):
             definition=pin.name,
             inputs=await wiring.store(self.store, values),
             by=by,
-            mode=mode,
-            global_mode=global_mode,
+            mode=words.mode(mode),
+            global_mode=words.global_mode(global_mode),
             contexts=surroundings,
         )
         return await self._create(pin, command, run_id)
@@ -279,11 +280,13 @@ class Engine(records.Records):
         self,
         run_id: str,
         *,
-        mode: Literal["AUTO", "INTERACTIVE"] | None = None,
-        global_mode: Literal["PLANNING", "IMPLEMENTATION"] | None = None,
+        mode: words.Mode | None = None,
+        global_mode: words.GlobalMode | None = None,
         by: str = "python",
     ) -> None:
         """Change a run's modes, wherever it is driven; None leaves one as it is (Refused when it has ended)."""
+        mode = None if mode is None else words.mode(mode)
+        global_mode = None if global_mode is None else words.global_mode(global_mode)
         command = commands.ChangeMode(at=self._driver.now(), by=by, mode=mode, global_mode=global_mode)
         await self._order(run_id, command, mail.mode_body(by, mode, global_mode))
 

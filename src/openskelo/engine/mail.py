@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal, cast
+from typing import cast
 
 from openskelo import errors
 from openskelo.engine import actor as actors
-from openskelo.engine import door, wiring
+from openskelo.engine import door, wiring, words
 from openskelo.kernel import commands
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.stores import log
@@ -71,11 +71,12 @@ async def _command(store: wiring.Blobs, actor: actors.Actor, body: JsonObject, n
         case "pause":
             return commands.PauseRun(at=now, by=cast("str", body["by"]), reason=cast("str", body["reason"]))
         case "mode":
+            mode, global_mode = body["mode"], body["globalMode"]
             return commands.ChangeMode(
                 at=now,
                 by=cast("str", body["by"]),
-                mode=cast('Literal["AUTO", "INTERACTIVE"] | None', body["mode"]),
-                global_mode=cast('Literal["PLANNING", "IMPLEMENTATION"] | None', body["globalMode"]),
+                mode=None if mode is None else words.mode(mode),
+                global_mode=None if global_mode is None else words.global_mode(global_mode),
             )
         case "graph":
             from openskelo.engine import graph_mail  # noqa: PLC0415  few runs are live graphs

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 from openskelo import errors
+from openskelo.engine import words
 from openskelo.executors import task
 from openskelo.kernel import definition
 from openskelo.kernel.json import JsonObject
@@ -34,6 +35,8 @@ class Records:
 
         if limit < 0 or offset < 0:
             raise errors.InvalidInput("limit and offset are not negative", code="USAGE")
+        if status is not None:
+            words.check(status, get_args(Status), "a run's status")
         rows = await self.store.rows(limit=limit, offset=offset, status=status)
         return [listing.run_document(row) for row in rows]
 

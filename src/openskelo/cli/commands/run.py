@@ -6,7 +6,7 @@ import argparse
 import asyncio
 
 from openskelo.cli import drive, exits, identity, inputs, output, place, terminal
-from openskelo.engine import door, local
+from openskelo.engine import door, local, words
 from openskelo.executors import task
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
@@ -66,7 +66,7 @@ async def _run(
             workflow,
             given,
             by=identity.user(),
-            mode="INTERACTIVE" if args.mode == "interactive" else "AUTO",
+            mode=words.mode(args.mode),
             global_mode="PLANNING" if args.planning else "IMPLEMENTATION",
             contexts=contexts,
         )
