@@ -12,12 +12,10 @@ ALLOWED = {
     "__future__",
     "collections",
     "collections.abc",
-    "dataclasses",
     "functools",
     "hashlib",
     "heapq",
-    "json",
-    "json.encoder",
+    "msgspec",
     "typing",
 }
 FILES = sorted(Path(openskelo.kernel.__file__).parent.rglob("*.py"))

@@ -125,9 +125,7 @@ def _denied(run: Run, asked: OpenApproval, answer: commands.AnswerApproval) -> t
     bounce = _bounce_left(run, asked, approval)
     error = _denial(answer)
     tried = _tried(run, asked)
-    evidence = record.Evidence(
-        status="failed", inputs_hash=answer.inputs_hash, output_hash=receipts.plain_digest(error)
-    )
+    evidence = record.Evidence(status="failed", inputs_hash=answer.inputs_hash, output_hash=receipts.digest(error))
     return (
         events.AttemptFailed(
             at=answer.at,

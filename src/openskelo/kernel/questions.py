@@ -76,7 +76,7 @@ def _ask(
     run: Run, about: InFlight | events.RunStalled, kind: str, prompt: str, args: JsonObject, at: int
 ) -> events.ApprovalRequested:
     approval_id = ids.derive(run.id, f"approval/{run.asked + 1}")
-    digest = receipts.plain_digest({"workflow": run.workflow.hash, "kind": kind, "id": approval_id, "args": args})
+    digest = receipts.digest({"workflow": run.workflow.hash, "kind": kind, "id": approval_id, "args": args})
     return events.ApprovalRequested(
         at=at,
         approval_id=approval_id,

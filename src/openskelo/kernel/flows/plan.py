@@ -61,7 +61,7 @@ def told_denial(run: Run, report: commands.ReportAttempt, failure: outcome.Failu
         return None
     denial: JsonObject = {"denied": True, "code": failure.code, "message": failure.message}
     left = outputs(step, denial)
-    told = replace(report.outcome, outputs={"value": left}, output_hash=receipts.plain_digest(left))
+    told = replace(report.outcome, outputs={"value": left}, output_hash=receipts.digest(left))
     return replace(report, outcome=told)
 
 
