@@ -209,3 +209,48 @@ def test_a_fork_needs_the_files_that_it_will_read_and_no_others(tmp_path: Path) 
             assert (await engine.wait(mended))["outputs"] == {"name": "new.txt"}
 
     stage.play(story)
+
+
+WAITING = stage.workflow(
+    {"id": "ask", "mode": "approval", "approval": {"prompt": "Go on?"}},
+    stage.block("work", after=["ask"], outputs={"n": "integer"}),
+)
+
+
+def test_a_run_that_another_engine_drives_is_waited_for(tmp_path: Path) -> None:
+    may_end = asyncio.Event()
+
+    async def work(ctx: openskelo.Context) -> dict[str, Json]:
+        await may_end.wait()
+        return {"n": 1}
+
+    async def story() -> None:
+        async with stage.engine(tmp_path, work=work) as driving, stage.engine(tmp_path) as elsewhere:
+            run_id = await driving.start(WAITING)
+            paused = await elsewhere.wait(run_id)
+            assert paused == await driving.wait(run_id)
+            await elsewhere.answer(str(stage.approvals(paused)[0]["id"]), status="approved")
+            waiting = asyncio.ensure_future(elsewhere.wait(run_id))
+            assert await asyncio.wait([waiting], timeout=0.3) == (set(), {waiting})
+            may_end.set()
+            done = await waiting
+            assert (done["ending"], done["outputs"]) == ("ok", {"n": 1})
+
+    stage.play(story)
+
+
+def test_a_run_that_nobody_drives_any_more_is_not_waited_for(tmp_path: Path) -> None:
+    async def work(ctx: openskelo.Context) -> dict[str, Json]:
+        await asyncio.sleep(60)
+        return {"n": 1}
+
+    async def story() -> None:
+        async with stage.engine(tmp_path, work=work) as elsewhere:
+            async with stage.engine(tmp_path, work=work) as driving:
+                run_id = await driving.start(stage.workflow(stage.block("work", outputs={"n": "integer"})))
+                waiting = asyncio.ensure_future(elsewhere.wait(run_id))
+                assert await asyncio.wait([waiting], timeout=0.1) == (set(), {waiting})
+            for left in (await waiting, await elsewhere.wait(run_id)):
+                assert (left["status"], left["ending"]) == ("running", None)
+
+    stage.play(story)

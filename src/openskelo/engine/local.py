@@ -25,6 +25,7 @@ from openskelo.engine import (
     pinning,
     posting,
     records,
+    watching,
     wiring,
     words,
 )
@@ -236,11 +237,16 @@ class Engine(records.Records):
     async def wait(self, run_id: str) -> JsonObject:
         """Wait until the run has ended or only a person can move it; gives its document (see `show`).
 
-        StoreError when this process had to let go of the run: `resume` takes it up again.
+        It may be driven here or elsewhere. The document of a run that nobody drives is given at once, as it is:
+        `resume` takes it up. StoreError when this process had to let go of the run: the same helps.
         """
+        if self._driver.last_state(run_id) is None:
+            self._check_held(run_id)
+            await watching.until_settled(
+                self.store, run_id, elsewhere=self._driver.elsewhere, is_driving=self.is_driving
+            )
         actor = self._driver.actor(run_id)
         if actor is None:
-            self._check_held(run_id)
             return await self.show(run_id)
         while True:
             async with self._driver.between_turns:
