@@ -12,6 +12,9 @@ from openskelo.kernel.json import Json, JsonObject
 from openskelo.kernel.run import OpenApproval, Run, status
 from openskelo.stores import log
 
+#: Facts about attempts alone.
+_OF_WORK = (events.AttemptStarted, events.AttemptSucceeded)
+
 
 def row(run: Run, before: log.RunRow | None) -> log.RunRow | None:
     """The run's new row, or None while the old one still says the same."""
@@ -51,9 +54,9 @@ def approvals(run: Run, facts: Sequence[events.Event]) -> tuple[tuple[log.Approv
     opened: list[log.ApprovalRow] = []
     closed: list[str] = []
     for fact in facts:
+        if type(fact) in _OF_WORK:
+            continue  # nearly always
         match fact:
-            case events.AttemptSucceeded() | events.AttemptStarted():
-                continue  # nearly always
             case events.ApprovalRequested():
                 asked = run.approvals.get(fact.approval_id)
                 if asked is not None:
