@@ -21,7 +21,10 @@ OpenSkeloError              anything below; has a stable `code`, a message and p
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Literal, Protocol, TypeAlias
+
+#: Whether the effect of work that failed has happened: not as far as it says, nobody knows, or certainly.
+Happened: TypeAlias = Literal["no", "unknown", "yes"]
 
 
 class OpenSkeloError(Exception):
@@ -79,6 +82,8 @@ class AttemptFailed(OpenSkeloError):
     """Work that did not succeed.
 
     `retryable` False means that trying again cannot help (a wrong configuration); the kernel spends no retry on it.
+    `happened` counts where the effect of the work happens once: a person is asked about what is `unknown` (the answer
+    never came), and what has been done, `yes` (only its outputs are of no use), is not done again.
     """
 
     default_code = "FAILED"
@@ -91,10 +96,12 @@ class AttemptFailed(OpenSkeloError):
         hint: str | None = None,
         retryable: bool = True,
         retry_after_ms: int | None = None,
+        happened: Happened = "no",
     ) -> None:
         super().__init__(message, code=code, hint=hint)
         self.retryable = retryable
         self.retry_after_ms = retry_after_ms
+        self.happened: Happened = happened
 
 
 class Denied(AttemptFailed):

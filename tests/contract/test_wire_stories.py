@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from openskelo.kernel import commands, definition, outcome
 from openskelo.kernel.json import JsonObject
 from openskelo.values import canonical
 from tests.contract.shown import Shown
-from tests.kernel.stage import RUN, START, flow, work
+from tests.kernel.stage import RUN, START, Stage, failure, flow, work
 
 TOOLS = ("tool.proposed", "tool.started", "tool.completed")
 
@@ -115,10 +116,16 @@ def test_a_call_that_was_denied_is_completed_without_having_started() -> None:
     ]
 
 
-def test_a_call_whose_effect_is_uncertain_stays_open_until_it_is_made_again() -> None:
+def lose(stage: Stage) -> None:
+    """The attempt fails, and nobody knows whether its effect happened."""
+    stage.fail("a", failure("no answer", "TIMEOUT", happened="unknown"))
+
+
+@pytest.mark.parametrize("cut", [Stage.crash, lose])
+def test_a_call_whose_effect_is_uncertain_stays_open_until_it_is_made_again(cut: Callable[[Stage], object]) -> None:
     shown = Shown(handler("a", effect="once"))
     shown.told()
-    shown.stage.crash()
+    cut(shown.stage)
     assert shown.told(*TOOLS) == []
     shown.stage.answer("a")
     assert shown.told(*TOOLS) == [
@@ -132,10 +139,12 @@ def test_a_call_whose_effect_is_uncertain_stays_open_until_it_is_made_again() ->
     ]
 
 
-def test_a_call_that_a_person_says_has_happened_is_completed() -> None:
+@pytest.mark.parametrize("cut", [Stage.crash, lose])
+def test_a_call_that_a_person_says_has_happened_is_completed(cut: Callable[[Stage], object]) -> None:
     shown = Shown(handler("a", effect="once"))
-    shown.stage.crash()
     shown.told()
+    cut(shown.stage)
+    assert shown.told(*TOOLS) == []
     shown.stage.answer("a", "modified", outputs={"value": {"out": 1}})
     assert shown.told(*TOOLS) == [{"type": "tool.completed", "toolId": call("a"), "result": {"ok": True}}]
 

@@ -54,6 +54,7 @@ def node(chance: Random, key: str, needed: list[str], welcome: list[str], after:
         stall_after=chance.choice([0, 2, 3]),
     )
     more["effect"] = chance.choice(["pure", "pure", "idempotent", "once"])
+    more["repeatable"] = chance.random() < 0.5
     more["cache"] = chance.random() < 0.1
     more["reserve"] = definition.Amount(tokens=chance.randint(0, 20), cost_nanousd=chance.randint(0, 9))
     return work(key, *needed, optional=tuple(welcome), **more)

@@ -33,6 +33,7 @@ class Play:
     counted: int = 0
     since_fact: int = 0
     suspended: int = 0
+    unrepeatable: set[runs.AttemptId] = field(default_factory=set[runs.AttemptId])
     excess: dict[str, int] = field(default_factory=lambda: {"tokens": 0, "cost_nanousd": 0})
     refold: bool = False
 
@@ -52,6 +53,8 @@ class Play:
         except Refused:
             assert self.run == self.shadow
             return False
+        if isinstance(command, commands.ReportAttempt):
+            self._remember(command)
         if facts and not isinstance(command, commands.Recover):
             self.counted += self.since_fact
             self.since_fact = 0
@@ -84,6 +87,9 @@ class Play:
                 asked.node == fact.node and asked.item == fact.item for asked in self.shadow.approvals.values()
             )
             assert self.shadow.paused is None
+            assert (fact.node, fact.visit, fact.item or 0) not in self.unrepeatable, "a once effect repeated unasked"
+        if isinstance(fact, events.ApprovalResolved) and self.shadow.approvals[fact.approval_id].kind == "uncertain":
+            self.unrepeatable.discard((fact.node, fact.visit, fact.item or 0))
         if isinstance(fact, events.AttemptSucceeded | events.AttemptFailed):
             flight = self.shadow.in_flight.get((fact.node, fact.visit, fact.item or 0))
             metrics: Any = fact.receipt["metrics"]
@@ -92,6 +98,15 @@ class Play:
             for name, amount in used.items():
                 reserved = 0 if flight is None else getattr(flight.reserve, name)
                 self.excess[name] += max(0, amount - reserved)
+
+    def _remember(self, report: commands.ReportAttempt) -> None:
+        """Work that has or may have had its effect, which happens once, is not to be started again unasked."""
+        failure, shape = report.outcome.failure, self.run.workflow.nodes[report.node]
+        if failure is None or failure.happened == "no" or failure.denied:
+            return
+        if shape.effect == "once" and not shape.repeatable:
+            self.suspended += 1  # a person may let it be tried as often as they like
+            self.unrepeatable.add((report.node, report.visit, report.item or 0))
 
     def _check_standing(self) -> None:
         run, limits = self.run, self.workflow.limits
@@ -197,6 +212,7 @@ class Play:
                 retryable=chance.random() < 0.99,
                 retry_after_ms=chance.choice([None, None, 15]),
                 denied=step is not None and chance.random() < 0.4,
+                happened=chance.choice(["no", "no", "unknown", "unknown", "unknown", "yes"]),
             )
             output = chance.choice([None, "sha256:1", "sha256:1", "sha256:2"])
             result = outcome.Outcome(inputs_hash="i", output_hash=output, failure=failure, metrics=metrics)

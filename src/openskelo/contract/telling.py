@@ -107,9 +107,11 @@ def started(run: Run, event: events.AttemptStarted, calls: dict[int, str]) -> It
 
 
 def landed(event: _Landing, calls: dict[int, str]) -> Iterator[Told]:
-    """A handler is done. One that was cut while its effect may have happened is not, before a person has said so."""
+    """A handler is done. One of which nobody knows whether its effect happened is not, before a person has said so."""
     slot = event.item or 0
-    if slot not in calls or (isinstance(event, events.AttemptInterrupted) and event.uncertain):
+    if slot not in calls:
+        return
+    if isinstance(event, events.AttemptInterrupted | events.AttemptFailed) and event.uncertain:
         return
     call = calls.pop(slot)
     match event:

@@ -238,6 +238,11 @@ class Node:
     turn: Turn | None = None
 
 
+def is_once(node: Node) -> bool:
+    """Whether the node's effect must not be repeated unasked."""
+    return node.effect == "once" and not node.repeatable
+
+
 @frozen
 class Workflow:
     """A checked definition. `hash` is `sha256:` over the canonical JSON of `codec.encode(workflow)` without `hash`.

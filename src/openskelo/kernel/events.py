@@ -138,6 +138,7 @@ class AttemptFailed:
 
     A retry (at `retry_at`), a repair (at once, knowing `detail`), a bounce (by `rule`), a question, another step of
     the plan (`goto`), or the end. `outputs` are what a step of a plan leaves all the same: a verdict, or a denial.
+    `uncertain`, where it is said: it may have had its effect all the same, and must not be repeated unasked.
     """
 
     at: int
@@ -156,6 +157,7 @@ class AttemptFailed:
     ending: Ending | None = None
     goto: str | None = None
     outputs: Stored | None = None
+    uncertain: bool | None = None
 
 
 @frozen

@@ -121,7 +121,7 @@ def failed(run: Run, event: events.AttemptFailed) -> None:
     slot.attempt = event.attempt
     if event.next == "repair":
         slot.repairs += 1
-    else:
+    elif not event.uncertain:  # a person decides about that one, as after a crash
         slot.failures += 1
     slot.feedback = _feedback(event)
     _remember_verdict(node, slot, event.error)
@@ -138,6 +138,8 @@ def failed(run: Run, event: events.AttemptFailed) -> None:
             places.plan_bounce(run, node, cast("int", event.rule), slot.feedback)
         case "ask":
             slot.state = "asking"
+            if event.uncertain:
+                _doubt(run, event)
             places.offer(run, node)
         case "go":
             slot.state = "done"
@@ -147,6 +149,12 @@ def failed(run: Run, event: events.AttemptFailed) -> None:
             fail(run, node, event)
         case _:
             assert_never(event.next)
+
+
+def _doubt(run: Run, event: events.AttemptFailed) -> None:
+    """A person is owed the question whether the effect of the attempt happened."""
+    key = (event.node, event.visit, event.item or 0)
+    run.uncertain[key] = InFlight(*key, event.attempt, event.item, event.at, definition.NOTHING, event.error)
 
 
 def fail(run: Run, node: NodeState, event: events.AttemptFailed | events.NodeFailed) -> None:

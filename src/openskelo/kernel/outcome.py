@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
+from openskelo.errors import Happened
 from openskelo.frozen import field, frozen
 from openskelo.kernel.json import Json, JsonObject, Stored
 
@@ -18,6 +19,7 @@ class Failure:
     `repairable`: the work produced something, and told what is wrong with it, may well mend it at once.
     `denied`: the work was not allowed (by the plan's mode, a capability, a spend cap) and has not been done.
     `escalated`: the work is a person's from here on; the run ends so.
+    `happened`: whether the effect of the work has happened all the same; it counts where that happens once.
     """
 
     code: str
@@ -28,6 +30,7 @@ class Failure:
     gate: str | None = None
     denied: bool = False
     escalated: bool = False
+    happened: Happened = "no"
 
 
 @frozen

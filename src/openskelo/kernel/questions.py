@@ -6,7 +6,7 @@ from openskelo.kernel import commands, events, ids, receipts
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.kernel.run import InFlight, NodeState, Run
 
-#: So much of what a gate said is in the question itself; all of it is in its arguments.
+#: So much of what went wrong is in the question itself; all of it is in its arguments.
 _VERDICT = 400
 
 
@@ -33,14 +33,15 @@ def about_node(run: Run, node: NodeState, asked: commands.Ask, at: int) -> event
 
 
 def about_uncertain(run: Run, flight: InFlight, at: int) -> events.ApprovalRequested:
-    """Whether an effect that was cut by a crash happened."""
+    """Whether an effect happened that was cut by a crash, or of which its own failure does not say it."""
     args: dict[str, Json] = {"node": flight.node, "visit": flight.visit, "attempt": flight.attempt}
     if flight.item is not None:
         args["item"] = flight.item
-    prompt = (
-        f"{flight.node} was cut while its effect may have happened. "
-        "If it did, answer modified with its outputs; approve to do it again; deny to fail."
-    )
+    what = f"{flight.node} was cut while its effect may have happened."
+    if flight.error is not None:
+        args |= {"code": flight.error["code"], "message": flight.error["message"]}
+        what = f"{flight.node} failed ({_verdict(flight.error)}), and its effect may have happened all the same."
+    prompt = f"{what} If it did, answer modified with its outputs; approve to do it again; deny to fail."
     return _ask(run, flight, "uncertain", prompt, args, at)
 
 
@@ -50,10 +51,8 @@ def about_stall(run: Run, stalled: events.RunStalled, rule: int | None) -> event
     if rule is not None:
         args["rule"] = rule
     found = stalled.evidence
-    verdict = f"{found['code']} {found['message']}"
-    short = verdict if len(verdict) <= _VERDICT else f"{verdict[:_VERDICT]}…"
     prompt = (
-        f"{stalled.node} has failed the same way {found['repeats']} times: {short}\n"
+        f"{stalled.node} has failed the same way {found['repeats']} times: {_verdict(found)}\n"
         "Approve to go on trying, deny to end the run."
     )
     return _ask(run, stalled, "stalled", prompt, args, stalled.at)
@@ -64,6 +63,11 @@ def about_repetition(run: Run, stalled: events.RunStalled) -> events.ApprovalReq
     args: dict[str, Json] = {"node": stalled.node, "kind": stalled.kind, **stalled.evidence}
     prompt = f"{stalled.node} says the same again and again. Approve to hand it on, deny to stop it here."
     return _ask(run, stalled, "stalled", prompt, args, stalled.at)
+
+
+def _verdict(error: JsonObject) -> str:
+    verdict = f"{error['code']} {error['message']}"
+    return verdict if len(verdict) <= _VERDICT else f"{verdict[:_VERDICT]}…"
 
 
 def _approvers(run: Run, key: str) -> tuple[str, ...]:

@@ -92,6 +92,8 @@ def _failed(run: Run, report: commands.ReportAttempt, failure: outcome.Failure) 
         return (_denied(run, report, failure),)
     if failure.escalated:
         return (replace(_attempt_failed(run, report, _error(failure, None), way="fail"), ending="escalated"),)
+    if failure.happened != "no" and definition.is_once(shape):
+        return (_not_repeated(run, report, failure),)
     if failure.repairable and slot.repairs < shape.repairs:
         error = _error(failure, report.outcome.output_hash)
         return (_attempt_failed(run, report, error, way="repair"),)
@@ -104,6 +106,22 @@ def _failed(run: Run, report: commands.ReportAttempt, failure: outcome.Failure) 
         return _loop_or_ask(run, report, failure, streak, None)
     error = _error(failure, report.outcome.output_hash)
     return (_attempt_failed(run, report, error, way="fail"),)
+
+
+def _not_repeated(run: Run, report: commands.ReportAttempt, failure: outcome.Failure) -> events.AttemptFailed:
+    """What becomes of work whose effect happens once and has, or may have: a person is asked where nobody knows."""
+    if failure.happened == "unknown":
+        error = _error(failure, report.outcome.output_hash)
+        return replace(_attempt_failed(run, report, error, way="ask"), uncertain=True)
+    node, shape = run.nodes[report.node], run.workflow.nodes[report.node]
+    slot = node.slots[report.item or 0]
+    tries_left = failure.retryable and slot.failures + 1 < _retry(run, report.node).max_attempts
+    mends = failure.repairable and slot.repairs < shape.repairs
+    if tries_left or mends or _bounce_rule(shape, node, failure) is not None:
+        unless = "`repeatable: true`" if run.is_dag else "`effect: idempotent`"
+        why = f"{failure.message}; its effect happens once and is not repeated ({unless} would allow it)"
+        failure = replace(failure, message=why)
+    return _attempt_failed(run, report, _error(failure, report.outcome.output_hash), way="fail")
 
 
 def _retry(run: Run, key: str) -> definition.Retry:

@@ -63,7 +63,7 @@ class NodeState:
 
 @mutable
 class InFlight:
-    """An attempt that was started and has no outcome yet."""
+    """An attempt that was started and has no outcome yet, or (with the `error`) one whose effect is uncertain."""
 
     node: str
     visit: int
@@ -72,6 +72,7 @@ class InFlight:
     item: int | None
     started_at: int
     reserve: definition.Amount
+    error: JsonObject | None = None
 
 
 @mutable

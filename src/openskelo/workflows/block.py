@@ -120,13 +120,8 @@ def read(key: str, place: cursor.Cursor, setting: Setting) -> Draft:
         links=taken.links,
         untyped=taken.untyped | given.untyped,
         asked=asked,
-        once=is_once(node),
+        once=definition.is_once(node),
     )
-
-
-def is_once(node: definition.Node) -> bool:
-    """Whether a node's effect must not be repeated."""
-    return node.effect == "once" and not node.repeatable
 
 
 def _check_mode(fields: cursor.Fields, mode: str) -> None:

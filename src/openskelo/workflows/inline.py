@@ -41,7 +41,7 @@ def adopt(draft: block.Draft, inner: Inner | None, *, commands: bool) -> block.D
     )
     block.check_condition(draft.at("when"), node.inputs)
     gated = gates.read_both(node, draft.at("pre_gates"), draft.at("post_gates"), commands=commands)
-    once = any(block.is_once(part) for part in inner.workflow.nodes.values())
+    once = any(definition.is_once(part) for part in inner.workflow.nodes.values())
     taken = ports.by_name(node.inputs)
     links = {name: link for name, link in draft.links.items() if name in taken}
     return replace(draft, node=gated, once=once, links=links)
