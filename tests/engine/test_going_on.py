@@ -211,6 +211,84 @@ def test_a_fork_needs_the_files_that_it_will_read_and_no_others(tmp_path: Path) 
     stage.play(story)
 
 
+async def six(ctx: openskelo.Context) -> dict[str, Json]:
+    return {"x": 6}
+
+
+async def total(ctx: openskelo.Context) -> dict[str, Json]:
+    return {"sum": cast("int", ctx.inputs["x"]) + cast("int", ctx.inputs.get("m", 0))}
+
+
+def adding(ports: dict[str, Json], **top: Json) -> openskelo.Workflow:
+    """`a` gives 6, `c` adds to it whatever its other ports get."""
+    taken: dict[str, Json] = {"x": {"type": "integer", "from": "a.x"}, **ports}
+    return stage.workflow(
+        stage.block("a", outputs={"x": "integer"}), stage.block("c", inputs=taken, outputs={"sum": "integer"}), **top
+    )
+
+
+M: dict[str, Json] = {"m": {"type": "integer", "from": "inputs.m"}}
+
+
+def test_a_fork_gives_a_changed_workflow_the_inputs_that_it_adds(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with stage.engine(tmp_path, a=six, c=total) as engine:
+            run_id = await engine.start(adding({}))
+            await engine.wait(run_id)
+            changed = adding(M, inputs={"m": "integer"})
+            with pytest.raises(openskelo.InvalidInput) as caught:
+                await engine.fork(run_id, node="c", workflow=changed)
+            assert (caught.value.code, caught.value.hint) == ("INPUT_MISSING", "--set m=…")
+            forked = await engine.fork(run_id, node="c", workflow=changed, inputs={"m": 5})
+            document = await engine.wait(forked)
+            assert (document["outputs"], document["inputs"]) == ({"sum": 11}, {"m": 5})
+
+    stage.play(story)
+
+
+def test_a_fork_puts_right_the_inputs_that_a_changed_workflow_refuses(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with stage.engine(tmp_path, a=six, c=total) as engine:
+            run_id = await engine.start(adding(M, inputs={"m": "integer"}), {"m": 1})
+            await engine.wait(run_id)
+            changed = adding(M, inputs={"m": {"type": "integer", "minimum": 3}})
+            with pytest.raises(openskelo.InvalidInput) as caught:
+                await engine.fork(run_id, node="c", workflow=changed)
+            assert caught.value.code == "INPUT_INVALID"
+            document = await engine.wait(await engine.fork(run_id, node="c", workflow=changed, inputs={"m": 5}))
+            assert (document["outputs"], document["inputs"]) == ({"sum": 11}, {"m": 5})
+            same = await engine.wait(await engine.fork(run_id, node="c", inputs={"m": 5}))
+            assert (same["outputs"], same["inputs"]) == ({"sum": 11}, {"m": 1})
+
+    stage.play(story)
+
+
+@pytest.mark.parametrize("more", [{}, {"foreach": {"items": "[1, 2]", "as": "it"}}])
+def test_a_fork_keeps_no_outputs_that_break_the_changed_contract(tmp_path: Path, more: dict[str, Json]) -> None:
+    def two(outputs: dict[str, Json]) -> openskelo.Workflow:
+        return stage.workflow(stage.block("a", outputs=outputs, **more), stage.block("c", after=["a"]))
+
+    async def story() -> None:
+        async with stage.engine(tmp_path, a=six, c=lambda _: {}) as engine:
+            run_id = await engine.start(two({"x": "integer"}))
+            before = stage.node(await engine.wait(run_id), "a")["outputs"]
+            for outputs, why in (
+                (
+                    {"x": "string"},
+                    'a is kept, and its outputs break its contract: x: the value is not of type "string"',
+                ),
+                ({"x": "integer", "y": "string"}, "a is kept, and its outputs break its contract: missing output y"),
+            ):
+                with pytest.raises(openskelo.InvalidInput) as caught:
+                    await engine.fork(run_id, node="c", workflow=two(cast("dict[str, Json]", outputs)))
+                assert (caught.value.code, caught.value.message) == ("KEPT_INVALID", why)
+                assert caught.value.hint == "fork from a instead"
+            fork = await engine.fork(run_id, node="c", workflow=two({"x": "number"}))
+            assert stage.node(await engine.wait(fork), "a")["outputs"] == before
+
+    stage.play(story)
+
+
 WAITING = stage.workflow(
     {"id": "ask", "mode": "approval", "approval": {"prompt": "Go on?"}},
     stage.block("work", after=["ask"], outputs={"n": "integer"}),

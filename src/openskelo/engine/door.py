@@ -30,12 +30,17 @@ class Answer:
 
 
 def run_inputs(
-    workflow: definition.Workflow, given: JsonObject, where: place.Place, *, settled: Collection[str] = ()
+    workflow: definition.Workflow,
+    given: JsonObject,
+    where: place.Place,
+    *,
+    settled: Collection[str] = (),
+    option: str = "--input",
 ) -> dict[str, Json]:
     """The run's inputs, complete and valid, or InvalidInput that lists everything wrong with them.
 
     Files have to be there, inside what the project at `where` may read; only those of `settled` inputs, which nothing
-    will read again, may be gone.
+    will read again, may be gone. `option` is the one that gives an input on the command line.
     """
     ports = {port.name: port for port in workflow.inputs}
     unknown = sorted(set(given) - set(ports))
@@ -54,7 +59,7 @@ def run_inputs(
         raise errors.InvalidInput(
             f"missing input {', '.join(missing)}",
             code="INPUT_MISSING",
-            hint=" ".join(f"--input {name}=…" for name in missing),
+            hint=" ".join(f"{option} {name}=…" for name in missing),
         )
     _demand(_violations(workflow.inputs, values), "INPUT_INVALID")
     check_references(workflow.inputs, {name: value for name, value in values.items() if name not in settled}, where)
@@ -266,6 +271,13 @@ async def _answer_uncertain(
         inputs_hash=canonical.digest(await wiring.inputs(blobs, run, node)),
         output_hash=canonical.digest(values),
     )
+
+
+def breaches(ports: Iterable[definition.Port], values: JsonObject) -> list[str]:
+    """What is wrong with values that are to keep the ports' contract."""
+    listed = tuple(ports)
+    missing = [f"missing output {port.name}" for port in listed if port.required and port.name not in values]
+    return missing + _violations(listed, values)
 
 
 def _violations(ports: Iterable[definition.Port], values: JsonObject) -> list[str]:

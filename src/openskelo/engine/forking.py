@@ -16,6 +16,9 @@ from openskelo.kernel.run import Run
 from openskelo.stores import log
 from openskelo.values import schema
 
+#: What gives an input of a forked run on the command line.
+OPTION = "--set"
+
 
 @frozen
 class Plan:
@@ -37,7 +40,11 @@ async def plan(
     workflow: definition.Workflow | None,
     project: task.Project,
 ) -> Plan:
-    """Which nodes are kept and what is changed: `changes` name inputs of the node, or inputs of the run."""
+    """Which nodes are kept and what is changed: `changes` name inputs of the node, or inputs of the run.
+
+    One that names both is for the node, and for the run as well where that has no such input yet, or one that a changed
+    workflow refuses.
+    """
     if run.live is not None or (workflow is not None and workflow.live):
         raise errors.InvalidInput("a live graph is not forked", code="FORK_INVALID", hint="begin another one")
     target = workflow or run.workflow
@@ -52,21 +59,18 @@ async def plan(
 
         return await fork_plan.plan(store, run, node, changes, target, project)
     ports = {port.name: port for port in target.nodes[node].inputs}
-    on_node = {name: value for name, value in changes.items() if name in ports}
-    on_run = {name: value for name, value in changes.items() if name not in ports}
-    for name, value in on_node.items():
-        found = schema.compile(ports[name].schema).check(value)
-        if found:
-            raise errors.InvalidInput(f"{name}{found[0].path}: {found[0].message}", code="INPUT_INVALID")
-    door.check_references(ports.values(), on_node, project)
-    await door.check_artifacts(ports.values(), on_node, store)
+    on_node = await _on_node(store, ports, changes, project)
     before = cast("JsonObject", await wiring.load(store, run.inputs))
+    owed = _owed(target, before)
+    on_run = {name: value for name, value in changes.items() if name not in ports or name in owed}
     known = {port.name for port in target.inputs}
     kept = _kept(run, target, node)
     given = {**{name: before[name] for name in before if name in known}, **on_run}
-    inputs = door.run_inputs(target, given, project, settled=_unread(target, kept, node, on_node) - set(on_run))
+    settled = _unread(target, kept, node, on_node) - set(on_run)
+    inputs = door.run_inputs(target, given, project, settled=settled, option=OPTION)
     await door.check_artifacts(target.inputs, on_run, store)
     _refuse_stale(target, kept, {name for name in on_run if before.get(name) != inputs[name]})
+    await _refuse_broken(store, run, target, kept)
     parent: dict[str, Json] = {"runId": run.id, "node": node}
     if on_node:
         parent["set"] = on_node
@@ -76,6 +80,47 @@ async def plan(
         parent=parent,
         kept=kept,
     )
+
+
+async def _on_node(
+    store: log.Log, ports: Mapping[str, definition.Port], changes: JsonObject, project: task.Project
+) -> JsonObject:
+    """The changes that are for the node, which keep its contract (InvalidInput)."""
+    on_node = {name: value for name, value in changes.items() if name in ports}
+    for name, value in on_node.items():
+        found = schema.compile(ports[name].schema).check(value)
+        if found:
+            raise errors.InvalidInput(f"{name}{found[0].path}: {found[0].message}", code="INPUT_INVALID")
+    door.check_references(ports.values(), on_node, project)
+    await door.check_artifacts(ports.values(), on_node, store)
+    return on_node
+
+
+def _owed(target: definition.Workflow, before: JsonObject) -> set[str]:
+    """The inputs of a workflow that a run's do not give, or not as it takes them."""
+    return {
+        port.name
+        for port in target.inputs
+        if port.name not in before or schema.compile(port.schema).check(before[port.name])
+    }
+
+
+async def _refuse_broken(
+    store: log.Log, run: Run, target: definition.Workflow, kept: Mapping[str, commands.Kept]
+) -> None:
+    """A kept node's outputs must keep its contract, also where a changed workflow has changed that."""
+    for key, taken in kept.items():
+        ports = target.nodes[key].outputs
+        if taken.outcome == "skipped" or ports == run.workflow.nodes[key].outputs:
+            continue
+        for stored in (taken.outputs,) if taken.items is None else taken.items:
+            found = door.breaches(ports, cast("JsonObject", await wiring.load(store, stored)))
+            if found:
+                raise errors.InvalidInput(
+                    f"{key} is kept, and its outputs break its contract: {'; '.join(found)}",
+                    code="KEPT_INVALID",
+                    hint=f"fork from {key} instead",
+                )
 
 
 def _refuse_stale(workflow: definition.Workflow, kept: Mapping[str, commands.Kept], changed: set[str]) -> None:

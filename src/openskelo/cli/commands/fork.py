@@ -21,7 +21,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="K=V",
         action="append",
         default=[],
-        help="change an input of the node, else of the run; V as for `run --input` (repeatable)",
+        help="change an input of the node, else of the run; give one that --workflow adds; V as for `run --input`"
+        " (repeatable)",
     )
     parser.add_argument(
         "--workflow", metavar="FILE", help="go on with this changed workflow (the changes are shown first)"
