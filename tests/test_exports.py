@@ -20,6 +20,7 @@ PROMISED = [
     "Workflow",
     "__version__",
     "check",
+    "convert",
     "from_document",
     "load",
     "project_at",

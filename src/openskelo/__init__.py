@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from openskelo.executors.task import Project
     from openskelo.handlers.context import Context
     from openskelo.kernel.definition import Workflow
+    from openskelo.workflows.convert.file import convert
     from openskelo.workflows.load import check, from_document, load
     from openskelo.workflows.problems import Problem
 
@@ -55,6 +56,7 @@ __all__ = [
     "Workflow",
     "__version__",
     "check",
+    "convert",
     "from_document",
     "load",
     "project_at",
@@ -68,6 +70,7 @@ _WHERE = {
     "Project": "openskelo.executors.task",
     "Workflow": "openskelo.kernel.definition",
     "check": "openskelo.workflows.load",
+    "convert": "openskelo.workflows.convert.file",
     "from_document": "openskelo.workflows.load",
     "load": "openskelo.workflows.load",
     "project_at": "openskelo.engine.place",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, cast
 
@@ -37,7 +37,9 @@ from openskelo.providers import seam
 from openskelo.stores import log
 
 if TYPE_CHECKING:
-    from openskelo.engine import graphs
+    from datetime import timedelta
+
+    from openskelo.engine import graphs, retention
 
 #: Hears a piece of what a model says for an attempt.
 OnText = Callable[[task.Task, str], None]
@@ -395,6 +397,31 @@ class Engine(records.Records):
         """Let `listener` hear what models say, from now until the returned function is called."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
+
+    # -- looking after the data dir -----------------------------------------------------------------------------------
+
+    async def prune(
+        self,
+        run_ids: Sequence[str] = (),
+        *,
+        older_than: timedelta | None = None,
+        keep: int | None = None,
+        delete: bool = False,
+        dry_run: bool = False,
+    ) -> retention.Pruned:
+        """Take what went through these runs out of the data dir, or through all but the newest and the last ones.
+
+        Their records still verify; with `delete` they go altogether. Runs that have not ended are left alone, those
+        that `older_than` or `keep` choose without a word. NotFound; InvalidInput USAGE when nothing says which runs.
+        """
+        from openskelo.engine import retention  # noqa: PLC0415  few callers prune
+
+        choice = retention.Choice(older_than=older_than, keep=keep)
+        chosen = await retention.choose(self.store, run_ids, choice)
+        pruned = await retention.prune(self.store, chosen, self.project.data_dir, delete=delete, dry_run=dry_run)
+        for run_id in chosen:
+            self.forget(run_id)
+        return pruned
 
     # -- reading ------------------------------------------------------------------------------------------------------
 

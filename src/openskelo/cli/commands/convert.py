@@ -9,8 +9,8 @@ from pathlib import Path
 from openskelo import errors
 from openskelo.cli import exits, output, place
 from openskelo.kernel.json import JsonObject
-from openskelo.workflows import load, source
-from openskelo.workflows.convert import from_blocks, result, to_blocks
+from openskelo.workflows import load
+from openskelo.workflows.convert import file as convert_file
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,25 +27,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     path = place.workflow_file(args.file)
     where = place.of_args(args, path)
-    workflow = load.load(path, root=where.root)
-    if (workflow.plan is None) == (args.to == "blocks"):
-        what = "a file of blocks" if args.to == "blocks" else "a plan"
-        raise errors.InvalidInput(f"{path} is {what} already", code="USAGE")
-    make = to_blocks.convert_plan if args.to == "blocks" else from_blocks.convert_blocks
-    text = source.read(path)
-    converted = make(workflow, text)
-    if converted.document is None:
-        raise errors.InvalidWorkflow(converted.problems)
-    checked, wrong = load.check_document(converted.document, root=where.root, file="<converted>")
-    if checked is None:
-        raise errors.InvalidWorkflow([one for one in wrong if one.severity == "error"])
-    if others := result.other_experts(workflow, checked, text).problems:
-        raise errors.InvalidWorkflow(others)
+    document = convert_file.convert(path, to=args.to, root=where.root)
     if args.out is None:
-        output.document(converted.document)
+        output.document(document)
         return exits.COMPLETED
     out = Path(args.out)
-    _write(out, converted.document, force=args.force)
+    _write(out, document, force=args.force)
+    checked = load.from_document(document, root=where.root)
     if args.json:
         output.document({"file": str(out), "hash": checked.hash})
     else:
