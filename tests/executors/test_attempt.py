@@ -15,6 +15,7 @@ from openskelo.frozen import replace
 from openskelo.handlers import context
 from openskelo.kernel import definition, outcome
 from openskelo.kernel.json import Json
+from openskelo.providers import seam
 from openskelo.values import canonical
 from tests.executors import workshop
 
@@ -188,7 +189,11 @@ def test_a_handler_may_say_its_own_code(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("error", [SystemExit(3), asyncio.CancelledError(), RecursionError(), MemoryError()])
+class Panic(BaseException):
+    """What extensions in Rust raise, and test libraries: no Exception."""
+
+
+@pytest.mark.parametrize("error", [SystemExit(3), asyncio.CancelledError(), RecursionError(), MemoryError(), Panic()])
 def test_nothing_a_handler_raises_escapes(tmp_path: Path, error: BaseException) -> None:
     async def raising(ctx: context.Context) -> dict[str, Json]:
         raise error
@@ -198,8 +203,27 @@ def test_nothing_a_handler_raises_escapes(tmp_path: Path, error: BaseException) 
 
     expected = "HANDLER_EXITED" if isinstance(error, SystemExit) else "HANDLER_RAISED"
     assert workshop.code_of(attempted(tmp_path, raising).outcome) == expected
-    if not isinstance(error, asyncio.CancelledError):
-        assert workshop.code_of(attempted(tmp_path, raising_too).outcome) == expected
+    assert workshop.code_of(attempted(tmp_path, raising, timeout_ms=30_000).outcome) == expected
+    assert workshop.code_of(attempted(tmp_path, raising_too).outcome) == expected
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), GeneratorExit()])
+def test_what_only_the_main_thread_can_mean_is_a_handlers_own_in_another(tmp_path: Path, error: BaseException) -> None:
+    def raising(ctx: context.Context) -> dict[str, Json]:
+        raise error
+
+    found = attempted(tmp_path, raising).outcome
+    assert found.failure == outcome.Failure(code="HANDLER_RAISED", message=type(error).__name__)
+
+
+def test_a_panic_of_what_we_use_ourselves_fails_the_attempt_alone(tmp_path: Path) -> None:
+    class Panicking:
+        async def complete(self, request: seam.Request, on_text: seam.OnText) -> seam.Answer:
+            raise Panic("in Rust")
+
+    node = local_node(mode="ai", handler=None, config={"prompt": "?"})
+    found = workshop.outcome_of(workshop.project(tmp_path), workshop.task_of(node, {"n": 1}), provider=Panicking())
+    assert found.failure == outcome.Failure(code="INTERNAL", message="Panic: in Rust")
 
 
 def test_a_sync_local_handler_runs_beside_the_loop(tmp_path: Path) -> None:

@@ -110,6 +110,7 @@ def test_the_worker_stays_warm_between_calls(tmp_path: Path) -> None:
     ("body", "code", "message"),
     [
         ("raise ValueError('no')", "HANDLER_RAISED", "ValueError: no"),
+        ("raise type('Panic', (BaseException,), {})('in Rust')", "HANDLER_RAISED", "Panic: in Rust"),
         ("import sys; sys.exit(3)", "HANDLER_EXITED", "the handler called sys.exit(3)"),
         ("return [1]", "HANDLER_RETURN", "the handler returned list, not a dict of outputs"),
         ("return None", "HANDLER_RETURN", "the handler returned NoneType, not a dict of outputs"),
@@ -150,6 +151,8 @@ def test_the_traceback_is_in_the_log(tmp_path: Path) -> None:
         ("def handler(ctx)\n", "it.py: SyntaxError: expected ':' (it.py, line 1)"),
         ("import nothing_like_this\n", "it.py: ModuleNotFoundError: No module named 'nothing_like_this'"),
         ("raise SystemExit(1)\n", "it.py: SystemExit: 1"),
+        ("raise type('Skipped', (BaseException,), {})('no')\n", "it.py: Skipped: no"),
+        ("raise type('Skipped', (BaseException,), {})('no')\n" + ASYNC + "return {}\n", "it.py: Skipped: no"),
         ("x = 1\n", "it.py has no function 'handler' (name another as `file.py:function`)"),
         ("handler = 3\n", "it.py has no function 'handler' (name another as `file.py:function`)"),
     ],

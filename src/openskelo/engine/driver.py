@@ -169,11 +169,13 @@ class Driver:
     async def _drive(self) -> None:
         try:
             await self._rounds()
-        except Exception as error:  # a defect of ours must not leave callers waiting for ever
+        except (asyncio.CancelledError, GeneratorExit):
+            raise
+        except BaseException as error:  # a defect of ours must not leave callers waiting for ever
             self._give_up(error)
             raise
 
-    def _give_up(self, error: Exception) -> None:
+    def _give_up(self, error: BaseException) -> None:
         internal = errors.OpenSkeloError(f"the driver failed: {error!r}", code="INTERNAL")
         for actor in self._actors.values():
             actor.give_up(internal)
@@ -308,7 +310,8 @@ class Driver:
 
         When nothing else is under way a report is made durable here and now, which saves a trip through the loop, and
         the attempt that follows from it is performed next; otherwise the loop gathers it with the reports of others
-        into one append. Context variables that a handler has set are not for others to see: the task ends with it.
+        into one append. Context variables that a handler has set are not for others to see, nor is a cancellation that
+        it has asked for: the task ends with it.
         """
         task = cast("asyncio.Task[None]", asyncio.current_task())
         context = contextvars.copy_context()
@@ -320,17 +323,12 @@ class Driver:
                 if not errand.over:
                     errand.task = task
                     letter = await reporting.perform(self._store, self._performer, errand, self.now)
-            except errors.StoreError as error:  # what it came to cannot be kept: to the log it was cut
-                errand.end()  # before its run is dropped, which stops all that is under way: not this task
-                async with self.between_turns:
-                    await self._drop(errand.actor, error)
-            except Exception as error:  # a defect of ours must not leave callers waiting for ever
-                self._give_up(error)
-                raise
+            except BaseException as error:
+                letter = await self._lost(errand, error)
             finally:
                 self._at_work -= 1
                 errand.end()
-            clean = contextvars.copy_context() == context
+            clean = contextvars.copy_context() == context and not task.cancelling()
             if letter is None:
                 errand = None
             elif clean and not (self._at_work or self._stopped or self.between_turns.taken):
@@ -342,9 +340,44 @@ class Driver:
             if not clean:
                 return
             if time.monotonic() >= rest_at:  # work that never waits must not keep others waiting
-                await asyncio.sleep(0)
+                await self._rest(errand)
                 rest_at = time.monotonic() + RELAY_SECONDS
             errand = errand or self._errands.take()
+
+    async def _lost(self, errand: errands.Errand, error: BaseException) -> actors.Letter | None:
+        """What is left to do where an attempt gave no letter. Raises what ends the task, and leaves nobody waiting."""
+        match error:
+            case errors.StoreError():  # what it came to cannot be kept: to the log it was cut
+                errand.end()  # before its run is dropped, which stops all that is under way: not this task
+                async with self.between_turns:
+                    await self._drop(errand.actor, error)
+                return None
+            case Exception():  # a defect of ours
+                self._give_up(error)
+                raise error
+            case KeyboardInterrupt() | SystemExit():
+                raise error  # to whoever runs the loop
+            case _ if errand.stopped or self._is_ending(errand.task):
+                raise error
+            case _:
+                return reporting.lost(errand, error, self.now())
+
+    def _is_ending(self, task: asyncio.Task[None] | None) -> bool:
+        """Whether what ended the task was meant for it: the driver stops, the loop does, or it is gone already."""
+        try:
+            gone = asyncio.current_task() is not task
+        except RuntimeError:
+            gone = True
+        return gone or self._stopped or self._loop is None or self._loop.cancelling() > 0
+
+    async def _rest(self, errand: errands.Errand | None) -> None:
+        """Let others have their turn. An attempt in hand is not lost with the task."""
+        try:
+            await asyncio.sleep(0)
+        except asyncio.CancelledError:
+            if errand is not None and not self._is_ending(asyncio.current_task()):
+                self._errands.add(errand)
+            raise
 
     async def _take_turn(self) -> errands.Errand | None:
         """Take the turn, which is free, in a working task; it goes on with the first attempt that the turn starts."""
@@ -352,7 +385,9 @@ class Driver:
         self._relaying, self._following = True, None
         try:
             await self._turn()
-        except Exception as error:
+        except GeneratorExit:
+            raise
+        except BaseException as error:  # memory is ahead of the log
             self._give_up(error)
             raise
         finally:

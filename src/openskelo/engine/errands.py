@@ -18,19 +18,20 @@ if TYPE_CHECKING:
 
 
 class Errand:
-    """One attempt: nobody has begun it, `task` performs it, or it is `over`."""
+    """One attempt: nobody has begun it, `task` performs it, or it is `over`; `stopped` when somebody wanted it so."""
 
-    __slots__ = ("_ended", "actor", "flight", "over", "task")
+    __slots__ = ("_ended", "actor", "flight", "over", "stopped", "task")
 
     def __init__(self, actor: actors.Actor, flight: InFlight) -> None:
         self.actor = actor
         self.flight = flight
         self.task: asyncio.Task[None] | None = None
-        self.over = False
+        self.over = self.stopped = False
         self._ended: asyncio.Future[None] | None = None
 
     def cancel(self) -> None:
         """Stop it; what nobody has begun is over at once."""
+        self.stopped = True
         if self.task is None:
             self.end()
         else:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 
 from openskelo import errors
 from openskelo.engine import actor as actors
 from openskelo.engine import errands, resolve, wiring
-from openskelo.executors import attempt, task
+from openskelo.executors import attempt, calling, limit, task
 from openskelo.kernel import commands, outcome
 from openskelo.kernel.json import JsonObject
 from openskelo.kernel.run import Run
@@ -43,6 +44,27 @@ async def perform(
         outcome=attempted.outcome,
     )
     return actors.Letter(command=report, blobs=attempted.blobs, cached=cached)
+
+
+def lost(errand: errands.Errand, error: BaseException, now: int) -> actors.Letter:
+    """The letter for an attempt that ended the task around it: it has failed, and no more is known of it."""
+    match error:
+        case asyncio.CancelledError():
+            failed = limit.cancelled_itself()
+        case GeneratorExit():
+            failed = errors.AttemptFailed(calling.describe(error), code="HANDLER_RAISED")
+        case _:
+            failed = errors.AttemptFailed(calling.describe(error), code="INTERNAL")
+    flight = errand.flight
+    report = commands.ReportAttempt(
+        at=now,
+        node=flight.node,
+        visit=flight.visit,
+        attempt=flight.attempt,
+        item=flight.item,
+        outcome=outcome.Outcome(inputs_hash="", failure=outcome.Failure(code=failed.code, message=failed.message)),
+    )
+    return actors.Letter(command=report)
 
 
 def cache_entry(run: Run, of: task.Task, result: outcome.Outcome) -> dict[str, JsonObject]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
@@ -117,7 +118,7 @@ class Performer:
         """The judged outcome of one attempt.
 
         Raises only StoreError, when the work was done and what it gave back cannot be kept: an outcome would be a guess
-        then; and `asyncio.CancelledError`, after which nothing is left running.
+        then; `asyncio.CancelledError`, after which nothing is left running; and what ends a loop or a coroutine.
         """
         one = job.Job(task=of, inputs=of.inputs, started=time.perf_counter())
         piece = of.piece
@@ -133,9 +134,12 @@ class Performer:
             raise
         except errors.OpenSkeloError as error:
             return await self._failed(one, _failure(error, retryable=False))
-        except Exception as error:  # the promise of this method: one attempt never takes the engine down
+        except (asyncio.CancelledError, GeneratorExit, KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:  # the promise of this method: one attempt never takes the engine down
             failed = calling.raised(error, one.lines)
-            return await self._failed(one, outcome.Failure(code="INTERNAL", message=failed.message))
+            broken = outcome.Failure(code="INTERNAL", message=failed.message, happened="unknown")
+            return await self._failed(one, broken)
         finally:
             if self._under_way.get(piece) is one:  # a later attempt may have begun meanwhile
                 del self._under_way[piece]
@@ -241,12 +245,13 @@ class Performer:
         one.verdicts.extend(journal.masked(judgement.verdicts, secret.values(self._project.secrets)))
         if judgement.failed is None:
             return
-        code = "PRE_GATE_FAILED" if around.outputs is None else "POST_GATE_FAILED"
+        before = around.outputs is None
+        code = "PRE_GATE_FAILED" if before else "POST_GATE_FAILED"
         refused: list[Json] = [verdict for verdict in one.verdicts if not verdict["passed"]]
         message = f"gate {judgement.failed!r}: {judgement.reason}"
-        raise _Broken(
-            outcome.Failure(code=code, message=message, gate=judgement.failed), {"code": code, "verdicts": refused}
-        )
+        happened = "no" if before else "yes"
+        failure = outcome.Failure(code=code, message=message, gate=judgement.failed, happened=happened)
+        raise _Broken(failure, {"code": code, "verdicts": refused})
 
     def _prepare(self, node: definition.Node) -> _Prepared:
         own = node.handler == "builtin:write-file"  # an author may let it write outside the roots
@@ -288,6 +293,7 @@ class Performer:
                 f"the outputs take {len(data)} bytes, more than {MAX_OUTPUT_BYTES}",
                 code="HANDLER_RETURN",
                 retryable=False,
+                happened="yes",
             )
         if self._project.secrets and secret.found_in(data, secret.values(self._project.secrets)):
             raise errors.AttemptFailed(
@@ -295,6 +301,7 @@ class Performer:
                 code="SECRET_IN_OUTPUT",
                 hint="use ctx.secret where the value is needed, and do not return it",
                 retryable=False,
+                happened="yes",
             )
         one.output_hash = canonical.digest_bytes(data)
         return orjson.loads(data), data
@@ -302,7 +309,8 @@ class Performer:
     async def _failed(self, one: job.Job, failure: outcome.Failure, feedback: Json = None) -> Attempted:
         hidden = secret.values(self._project.secrets)
         message = journal.clean(failure.message, hidden)
-        failure = replace(failure, message=message, repairable=_is_repairable(one, failure))
+        happened = failure.happened if one.answer is None else "yes"
+        failure = replace(failure, message=message, repairable=_is_repairable(one, failure), happened=happened)
         told = cast("JsonObject", feedback or {"code": failure.code, "message": message})
         if one.answer is not None:
             said = secret.mask(one.answer, hidden)
@@ -372,9 +380,11 @@ def _failure(error: errors.OpenSkeloError, retryable: bool, retry_after_ms: int 
         retry_after_ms=retry_after_ms,
         denied=isinstance(error, errors.Denied),
         escalated=isinstance(error, errors.Escalated),
+        happened=error.happened if isinstance(error, errors.AttemptFailed) else "no",
     )
 
 
 def _contract(code: str, problems: list[str] | tuple[str, ...], *, retryable: bool) -> _Broken:
-    failure = outcome.Failure(code=code, message="; ".join(problems), retryable=retryable)
+    happened = "yes" if code == "OUTPUT_CONTRACT" else "no"
+    failure = outcome.Failure(code=code, message="; ".join(problems), retryable=retryable, happened=happened)
     return _Broken(failure, {"code": code, "problems": list(problems)})

@@ -45,7 +45,9 @@ async def call(handler: Handler, ctx: context.Context, lines: list[str]) -> obje
         raise raised(error, lines) from error  # nobody cancelled us: the handler made it up
     except SystemExit as error:
         raise exited(error) from error
-    except Exception as error:
+    except (KeyboardInterrupt, GeneratorExit):
+        raise  # somebody's Ctrl-C, or the end of a loop that is gone: only who runs the task can tell
+    except BaseException as error:  # a panic of an extension, an outcome of a test library, a cancellation of another
         raise raised(error, lines) from error
 
 
@@ -59,7 +61,7 @@ async def call_in_thread(handler: Handler, ctx: context.Context, lines: list[str
             raise
         except SystemExit as error:
             raise exited(error) from error
-        except Exception as error:
+        except BaseException as error:  # no Ctrl-C and no cancellation of ours reaches a thread
             raise raised(error, lines) from error
 
     result = await aside.run(run)
@@ -80,9 +82,8 @@ def exited(error: SystemExit) -> errors.AttemptFailed:
 
 def not_a_dict(returned: object) -> errors.AttemptFailed:
     """The failure for a handler that gave something else than a dict."""
-    return errors.AttemptFailed(
-        f"the handler returned {type(returned).__name__}, not a dict of outputs", code="HANDLER_RETURN"
-    )
+    what = f"the handler returned {type(returned).__name__}, not a dict of outputs"
+    return errors.AttemptFailed(what, code="HANDLER_RETURN", happened="yes")
 
 
 def describe(error: BaseException) -> str:

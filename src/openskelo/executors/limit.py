@@ -19,6 +19,7 @@ _LATE_MS = 100
 async def within(timeout_ms: int | None, work: Awaitable[_T]) -> _T:
     """The result of `work`, or AttemptFailed TIMEOUT once `timeout_ms` have passed and the work was cancelled.
 
+    Nobody knows how far it had come by then (`happened`).
     Without a limit this is a plain await: no task, no timer. Work that swallows its cancellation is abandoned.
     Work that blocks the loop cannot be stopped; what it gives after its time is a TIMEOUT all the same.
     """
@@ -32,14 +33,22 @@ async def within(timeout_ms: int | None, work: Awaitable[_T]) -> _T:
         await _stop(running)
         raise
     if done:
+        if running.cancelled():  # nobody else has it, and we have not
+            raise cancelled_itself()
         result = running.result()
         took_ms = int((time.perf_counter() - started) * 1000)
         if took_ms <= timeout_ms + _LATE_MS:
             return result
         hint = "an `async def` that blocks cannot be stopped, a plain function can"
-        raise errors.AttemptFailed(f"took {took_ms} ms, and had {timeout_ms} ms", code="TIMEOUT", hint=hint)
+        late = f"took {took_ms} ms, and had {timeout_ms} ms"
+        raise errors.AttemptFailed(late, code="TIMEOUT", hint=hint, happened="unknown")
     await _stop(running)
-    raise errors.AttemptFailed(f"stopped after {timeout_ms} ms", code="TIMEOUT")
+    raise errors.AttemptFailed(f"stopped after {timeout_ms} ms", code="TIMEOUT", happened="unknown")
+
+
+def cancelled_itself() -> errors.AttemptFailed:
+    """The failure of work that cancelled the task that it is done in."""
+    return errors.AttemptFailed("CancelledError: the handler cancelled its own task", code="HANDLER_RAISED")
 
 
 async def _stop(running: asyncio.Future[_T]) -> None:

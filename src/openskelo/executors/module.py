@@ -48,9 +48,9 @@ class Modules:
         """The callable `name` of the file as it is now; AttemptFailed HANDLER_LOAD, with the traceback in `lines`."""
         try:
             found = getattr(self._module(path), name, None)
-        except errors.AttemptFailed:
+        except (errors.AttemptFailed, KeyboardInterrupt):
             raise
-        except (Exception, SystemExit) as error:
+        except BaseException as error:  # of a file that somebody else wrote
             failed = calling.raised(error, lines)
             raise errors.AttemptFailed(f"{Path(path).name}: {failed.message}", code="HANDLER_LOAD") from error
         if not callable(found):
