@@ -124,6 +124,72 @@ def test_a_question_before_an_effect_says_who_would_do_what(skelo: Skelo) -> Non
     assert terminal.end() == 0
 
 
+DIFF = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\x1b[2J\n+new\n"
+PLAN = """\
+plan_id: round
+inputs: {diff: ""}
+steps:
+  - id: ask
+    op: ask_human
+    args:
+      request: {message: Take it?, details: {diff: "input:diff", round: 2, tests: {failed: [], ran: 7}}}
+      answer: {message: string}
+    save_as: said
+  - {id: end, op: emit, args: {result_ref: "var:said.message"}}
+"""
+
+
+def test_the_details_of_a_question_are_shown_with_it(skelo: Skelo) -> None:
+    skelo.write("round.yaml", PLAN)
+    skelo.write("x.diff", DIFF)
+    words = ("run", "round.yaml", "--input", "diff=@x.diff")
+    paused = skelo(*words)
+    question = (
+        "  ask{whose}: Take it?\n"
+        "    diff   --- a/x\n"
+        "           +++ b/x\n"
+        "           @@ -1 +1 @@\n"
+        "           -old\\u001b[2J\n"
+        "           +new\n"
+        "    round  2\n"
+        '    tests  {{"failed":[],"ran":7}}\n'
+        "    skelo approve {id} --set message=…\n"
+    )
+    (approval,) = skelo("approvals", "--json").document["approvals"]
+    assert paused.code == 3
+    assert question.format(whose="", id=approval["id"]) in paused.out
+    assert question.format(whose="", id=approval["id"]) in skelo("show", "last").out
+    whose = f" (round, run {approval['runId'][:8]})"
+    assert question.format(whose=whose, id=approval["id"]) in skelo("approvals").out
+    terminal = Terminal(skelo.folder, *words)
+    for shown in ("Take it?", "diff   --- a/x", "-old\\u001b[2J", "round  2", 'tests  {"failed":[]', "Your answer"):
+        terminal.until(shown)
+    terminal.type("approve")  # what the question says is not an answer to it
+    terminal.until("message (string): ")
+    terminal.type("yes")
+    assert terminal.end() == 0
+    assert skelo("output", "last", "result").out == "yes\n"
+
+
+def test_long_details_are_shortened_and_can_be_had_whole(skelo: Skelo) -> None:
+    skelo.write("round.yaml", PLAN)
+    diff = "".join(f"+line {number}\n" for number in range(10_000))
+    skelo.write("x.diff", diff)
+    paused = skelo("run", "round.yaml", "--input", "diff=@x.diff")
+    (approval,) = skelo("approvals", "--json").document["approvals"]
+    assert (
+        "    diff   +line 0\n"
+        + "".join(f"           +line {number}\n" for number in range(1, 40))
+        + "           …\n"
+        + "    round  2\n"
+        + '    tests  {"failed":[],"ran":7}\n'
+        + f"    not all of it is shown: skelo approvals {approval['runId']} --json\n"
+    ) in paused.out
+    assert approval["args"]["details"]["diff"] == diff
+    (shown,) = skelo("show", "last", "--json").document["approvals"]
+    assert shown["args"] == approval["args"]
+
+
 def test_work_that_did_happen_is_told_output_by_output(skelo: Skelo) -> None:
     skelo.write("cut.yaml", CUT)
     skelo.write(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from openskelo.cli import identity, ink, members, output, render, terminal
+from openskelo.cli import evidence, identity, ink, members, output, render, terminal
 from openskelo.frozen import frozen
 from openskelo.kernel import commands
 from openskelo.kernel.json import JsonObject
@@ -42,7 +42,7 @@ async def ask(lines: terminal.Lines, approval: JsonObject) -> Answer | None:
     output.note()
     output.note(f"{paint('?', 'yellow', 'bold')} {paint(ink.one_line(str(approval.get('node'))), 'bold')} asks:")
     output.note(f"  {render.indented(str(approval.get('prompt', '')), 2)}")
-    for line in render.work(approval, ink.Ink(sys.stderr)):
+    for line in evidence.lines(approval, ink.Ink(sys.stderr)):
         output.note(f"  {line}")
     form = members.object_at(approval, "form")
     choices = dict(_CHOICES.get(str(approval.get("kind")), _CHOICES["approval"]))
@@ -50,11 +50,11 @@ async def ask(lines: terminal.Lines, approval: JsonObject) -> Answer | None:
         choices["edit"] = "say yes with other values"
     match await terminal.choose(lines, "Your answer", choices | _LATER):
         case "approve":
-            return await _approve(lines, form, members.object_at(approval, "args"))
+            return await _approve(lines, form, evidence.proposed(approval))
         case "again":
             return Answer(status="approved")
         case "edit":
-            values = await terminal.ask_form(lines, form, members.object_at(approval, "args"))
+            values = await terminal.ask_form(lines, form, evidence.proposed(approval))
             return Answer(status="modified", values=values)
         case "happened":
             return Answer(status="modified", values=await _outputs(lines, approval))

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import UTC, datetime
 
-from openskelo.cli import ink, members, output
-from openskelo.kernel.json import Json, JsonObject
+from openskelo.cli import evidence, ink, members, output
+from openskelo.kernel.json import JsonObject
 
 #: So much of an output is shown on a terminal.
 _CHARACTERS = 2000
 _LINES = 40
-#: So many columns of a value are shown beside a question.
-_VALUE = 200
 _BUDGET = {
     "steps": "steps",
     "tokens": "tokens",
@@ -77,7 +75,7 @@ def question(approval: JsonObject, *, run: str = "") -> None:
     whose = painter.paint(f" ({ink.one_line(run)})", "dim") if run else ""
     node = painter.paint(ink.one_line(str(approval.get("node"))), "bold")
     output.say(f"  {node}{whose}: {indented(str(approval.get('prompt', '')))}")
-    for line in work(approval, painter):
+    for line in evidence.lines(approval, painter):
         output.say(f"    {line}")
     approvers = members.list_at(approval, "approvers")
     if approvers:
@@ -93,25 +91,6 @@ def question(approval: JsonObject, *, run: str = "") -> None:
         output.say(f"    {command}{painter.paint(f'   {meaning}', 'dim') if meaning else ''}")
 
 
-def work(approval: JsonObject, painter: ink.Ink) -> list[str]:
-    """What exactly an answer would let happen: who does it, and what it is given; nothing for other questions."""
-    about = members.object_at(approval, "work")
-    if not about:
-        return []
-    given = about.get("inputs", approval.get("args"))
-    values: dict[str, Json] = dict(given) if isinstance(given, Mapping) else {"": given}
-    if "item" in about:
-        values["item"] = about["item"]
-    size = max(map(ink.width, values), default=0)
-    config = members.object_at(about, "config")
-    lines = [f"{painter.paint('done by', 'dim')} {ink.one_line(str(about.get('by')))}"]
-    lines += [f"{painter.paint('config ', 'dim')} {output.compact(config, _VALUE)}"] if config else []
-    for number, (name, value) in enumerate(values.items()):
-        head = painter.paint("given  " if not number else "       ", "dim")
-        lines.append(f"{head} {ink.pad(ink.one_line(name), size)}  {output.compact(value, _VALUE)}".rstrip())
-    return lines
-
-
 def _answers(approval: JsonObject) -> list[tuple[str, str]]:
     """The commands that answer an approval, with their meaning where it is not plain."""
     approve, deny = f"skelo approve {approval['id']}", f"skelo deny {approval['id']} --reason …"
@@ -123,7 +102,7 @@ def _answers(approval: JsonObject) -> list[tuple[str, str]]:
         case "stalled":
             return [(approve, "go on trying"), (deny, "end the run")]
         case _:
-            values = _settings(members.object_at(approval, "form"), members.object_at(approval, "args"))
+            values = _settings(members.object_at(approval, "form"), evidence.proposed(approval))
             return [(f"{approve} {values}".rstrip(), ""), (deny, "")]
 
 

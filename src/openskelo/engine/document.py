@@ -49,8 +49,16 @@ async def show(blobs: wiring.Blobs, run: Run, at: int) -> JsonObject:
 async def approval(blobs: wiring.Blobs, run: Run, asked: OpenApproval) -> JsonObject:
     """An open approval, with all that is known about the work that an answer would let happen."""
     work = await stakes.whole(blobs, run, asked)
-    document = listing.approval_document(run, asked)
+    document = await question(blobs, listing.approval_document(run, asked))
     return document if work is None else {**document, "work": work}
+
+
+async def question(blobs: wiring.Blobs, document: JsonObject) -> JsonObject:
+    """An open approval with all that a plan shows the person whom it asks, also where its listing only names it."""
+    stored = cast("JsonObject", document["tool"]).get("stored")
+    if document["kind"] != "ask_human" or stored is None:
+        return document
+    return {**document, "args": await wiring.load(blobs, cast("JsonObject", stored))}
 
 
 async def outputs(blobs: wiring.Blobs, run: Run) -> dict[str, Json]:
