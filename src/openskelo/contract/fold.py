@@ -82,7 +82,7 @@ def _about_receipt(shape: definition.Node, receipt: JsonObject) -> str | None:
 def _about_progress(of: Run, node: NodeState, event: events.Event) -> str | None:
     match event:
         case events.AttemptStarted():
-            allowed = node.key in of.ready and bool(node.queue) and node.queue[0] == (event.item or 0)
+            allowed = node.key in of.ready and bool(node.queue) and node.queue[-1] == (event.item or 0)
             return None if allowed else f"{node.key} is started, but was not ready"
         case events.AttemptSucceeded():
             return _about_success(of, node, event)

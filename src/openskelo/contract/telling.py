@@ -87,7 +87,7 @@ def proposed(run: Run, asked: OpenApproval, calls: dict[int, str]) -> Iterator[T
     called = tool(node)
     if called is None or asked.kind != "approval" or not state.queue:
         return
-    slot = state.queue[0]
+    slot = state.queue[-1]
     item = slot if node.foreach is not None else None
     call = calls[slot] = naming.tool(run.id, node.key, asked.visit, state.slots[slot].attempt + 1, item)
     yield "tool.proposed", {"tool": {**cast("JsonObject", asked.document["tool"]), "id": call, "name": called[0]}}

@@ -87,7 +87,7 @@ def _tried(run: Run, asked: OpenApproval) -> record.Attempt:
     if asked.kind == "uncertain":
         attempt, item = node.slots[asked.slot].attempt, asked.item
     else:
-        index = node.queue[0]
+        index = node.queue[-1]
         attempt = node.slots[index].attempt + 1
         item = index if run.workflow.nodes[asked.node].foreach is not None else None
     return record.Attempt(node=asked.node, visit=asked.visit, attempt=attempt, item=item)

@@ -74,7 +74,7 @@ def _start(run: Run, at: int) -> events.Event | None:
         if run.in_flight:
             return None  # those in flight may give back what they reserved; people and retries hold nothing to give
         return events.RunEnding(at=at, ending="budget_exceeded", error={**refusal, "node": key})
-    index = node.queue[0]
+    index = node.queue[-1]
     slot = node.slots[index]
     if slot.interruptions >= MAX_INTERRUPTIONS:
         error: JsonObject = {"code": "INTERRUPTED_TOO_OFTEN", "message": f"{key} was cut {slot.interruptions} times"}

@@ -16,7 +16,7 @@ def started(run: Run, event: events.AttemptStarted) -> None:
     """The attempt is under way and holds its reservation."""
     node = run.nodes[event.node]
     index = event.item or 0
-    node.queue.popleft()
+    node.queue.pop()
     slot = node.slots[index]
     slot.state = "running"
     slot.attempt = event.attempt

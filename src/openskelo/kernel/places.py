@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heapq
-from collections import deque
 from typing import cast
 
 from openskelo.kernel import definition, events
@@ -31,7 +30,7 @@ def enter(run: Run, node: NodeState, at: int) -> None:
     node.entered_at = at
     node.slots = [Slot(feedback=node.feedback)]
     node.feedback = None
-    node.queue = deque((0,))
+    node.queue = [0]
     dead = bool(run.skipped) and dag.is_dead(run.graph, run.workflow.nodes[node.key], run.skipped)
     if not dead and node.key in run.resolves:
         node.status = "resolving"
@@ -52,7 +51,7 @@ def resolved(run: Run, event: events.NodeResolved) -> None:
         node.items = event.items
         feedback = node.slots[0].feedback
         node.slots = [Slot(feedback=feedback) for _ in range(event.count)]
-        node.queue = deque(range(event.count))
+        node.queue = list(range(event.count - 1, -1, -1))
     run.resolving.pop(node.key, None)
     node.status = "asking" if node.slots and asks(run, run.workflow.nodes[node.key]) else "ready"
     if node.slots:
@@ -64,7 +63,7 @@ def resolved(run: Run, event: events.NodeResolved) -> None:
 def requeue(run: Run, node: NodeState, index: int) -> None:
     """Piece `index` of the node may be started (again)."""
     node.slots[index].state = "ready"
-    node.queue.append(index)
+    node.queue.insert(0, index)
     offer(run, node)
 
 
@@ -80,7 +79,7 @@ def offer(run: Run, node: NodeState) -> None:
 def ask_again(run: Run, node: NodeState, index: int) -> None:
     """Piece `index` may be started once a person has been asked; one question covers all pieces that wait for it."""
     node.slots[index].state = "ready"
-    node.queue.append(index)
+    node.queue.insert(0, index)
     run.ready.pop(node.key, None)
     node.granted = False
     if node.status != "asking":
@@ -120,7 +119,7 @@ def kept(run: Run, event: events.NodeKept) -> None:
     node = run.nodes[event.node]
     node.visit = node.entered_at = 0
     node.slots = []
-    node.queue = deque()
+    node.queue = []
     node.outcome = event.outcome
     node.outputs = event.outputs
     node.item_outputs = event.items
@@ -193,7 +192,7 @@ def _reset(run: Run, node: NodeState) -> None:
     node.item_outputs = None
     run.backing_off -= sum(slot.state == "waiting" for slot in node.slots)
     node.slots = []
-    node.queue = deque()
+    node.queue = []
     node.running = node.done_slots = 0
     node.granted = False
     for owed in (run.ready, run.resolving, run.finishing):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from typing import Literal
 
 from openskelo.frozen import field, mutable, replace
@@ -37,7 +37,7 @@ class Slot:
 
 @mutable
 class NodeState:
-    """One node. `slots` are empty until the node is entered; `queue` holds the slots that may start."""
+    """One node. `slots` are empty until the node is entered; `queue` holds those that may start, the next one last."""
 
     key: str
     waiting: int
@@ -46,7 +46,7 @@ class NodeState:
     visit: int = 0
     entered_at: int = 0
     slots: list[Slot] = field(default_factory=fresh.a_list)
-    queue: deque[int] = field(default_factory=fresh.a_deque)
+    queue: list[int] = field(default_factory=fresh.a_list)
     running: int = 0
     done_slots: int = 0
     attempts: int = 0
