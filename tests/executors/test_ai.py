@@ -187,7 +187,9 @@ def test_only_one_json_object_that_keeps_the_contract_is_accepted(
 def test_an_answer_that_breaks_the_contract_is_repairable_and_told(tmp_path: Path) -> None:
     found = asked_of(tmp_path, scripted.Scripted([{"text": 3}]))
     problem = "output 'text': the value is not of type \"string\""
-    assert found.outcome.failure == outcome.Failure(code="OUTPUT_CONTRACT", message=problem, repairable=True)
+    assert found.outcome.failure == outcome.Failure(
+        code="OUTPUT_CONTRACT", message=problem, repairable=True, happened="yes"
+    )
     assert found.outcome.feedback == {"code": "OUTPUT_CONTRACT", "problems": [problem], "answer": '{"text":3}'}
     assert texts(found)["answer.refused.txt"] == '{"text":3}'
     assert found.outcome.metrics.tokens_in > 0
@@ -260,6 +262,7 @@ def test_an_answer_cut_at_its_limit_is_not_tried_again(tmp_path: Path) -> None:
         code="PROVIDER_TRUNCATED",
         message="the answer was cut at its token limit before it was complete (raise max_tokens, or ask for less)",
         retryable=False,
+        happened="yes",
     )
     assert found.metrics.tokens_out == 200
 
@@ -285,7 +288,8 @@ def test_a_provider_with_a_bug_fails_one_attempt_only(tmp_path: Path) -> None:
         async def complete(self, request: seam.Request, on_text: Callable[[str], None]) -> seam.Answer:
             raise KeyError("oops")
 
-    assert ask(tmp_path, Broken()).failure == outcome.Failure(code="INTERNAL", message="KeyError: 'oops'")
+    failure = outcome.Failure(code="INTERNAL", message="KeyError: 'oops'", happened="unknown")
+    assert ask(tmp_path, Broken()).failure == failure
 
 
 def test_the_text_is_heard_while_it_comes(tmp_path: Path) -> None:

@@ -120,7 +120,7 @@ def test_outputs_that_break_the_contract_fail_with_exact_words(
         return outputs
 
     found = attempted(tmp_path, wrong).outcome
-    assert found.failure == outcome.Failure(code="OUTPUT_CONTRACT", message=message)
+    assert found.failure == outcome.Failure(code="OUTPUT_CONTRACT", message=message, happened="yes")
     assert found.outputs is None
     assert found.output_hash == canonical.digest(outputs)
     assert found.feedback == {"code": "OUTPUT_CONTRACT", "problems": message.split("; ")}
@@ -143,7 +143,9 @@ def test_a_port_schema_with_references_of_its_own_is_checked_alone(tmp_path: Pat
     one = workshop.task_of(node, {"n": 1})
     assert workshop.outcome_of(where, one, local={"it": good}).outputs == {"value": {"twice": [[], [[]]]}}
     assert workshop.outcome_of(where, one, local={"it": bad}).failure == outcome.Failure(
-        code="OUTPUT_CONTRACT", message="output 'twice' at /1/0: the value is not of type \"array\""
+        code="OUTPUT_CONTRACT",
+        message="output 'twice' at /1/0: the value is not of type \"array\"",
+        happened="yes",
     )
 
 
@@ -164,6 +166,7 @@ def test_a_number_that_readers_disagree_on_is_refused_with_advice(tmp_path: Path
         code="NUMBER_RANGE",
         message="the outputs are not JSON: a number is beyond 2**53, where readers of JSON disagree on its value"
         " (use a string)",
+        happened="yes",
     )
 
 
@@ -223,7 +226,7 @@ def test_a_panic_of_what_we_use_ourselves_fails_the_attempt_alone(tmp_path: Path
 
     node = local_node(mode="ai", handler=None, config={"prompt": "?"})
     found = workshop.outcome_of(workshop.project(tmp_path), workshop.task_of(node, {"n": 1}), provider=Panicking())
-    assert found.failure == outcome.Failure(code="INTERNAL", message="Panic: in Rust")
+    assert found.failure == outcome.Failure(code="INTERNAL", message="Panic: in Rust", happened="unknown")
 
 
 def test_a_sync_local_handler_runs_beside_the_loop(tmp_path: Path) -> None:
@@ -244,7 +247,7 @@ def test_a_timeout_stops_the_work(tmp_path: Path) -> None:
         return {"twice": 1}
 
     found = attempted(tmp_path, slow, timeout_ms=20).outcome
-    assert found.failure == outcome.Failure(code="TIMEOUT", message="stopped after 20 ms")
+    assert found.failure == outcome.Failure(code="TIMEOUT", message="stopped after 20 ms", happened="unknown")
     assert stopped == [True]
 
 

@@ -133,7 +133,9 @@ def test_every_verdict_is_kept_and_the_first_failure_is_named(tmp_path: Path) ->
     assert found == outcome.Outcome(
         inputs_hash=canonical.digest({"topic": "bees"}),
         output_hash=canonical.digest({"text": "short", "n": 3}),
-        failure=outcome.Failure(code="POST_GATE_FAILED", message="gate 'long': Write more.", gate="long"),
+        failure=outcome.Failure(
+            code="POST_GATE_FAILED", message="gate 'long': Write more.", gate="long", happened="yes"
+        ),
         verdicts=verdicts,
         metrics=outcome.Metrics(wall_ms=wall_ms),
         feedback={"code": "POST_GATE_FAILED", "verdicts": [verdicts[0], verdicts[2]]},
@@ -151,7 +153,9 @@ def test_any_needs_one_and_still_evaluates_all(tmp_path: Path, n: int, ok: bool)
     assert found.failure == (
         None
         if ok
-        else outcome.Failure(code="POST_GATE_FAILED", message="gate 'a': `outputs.n == 1` is false", gate="a")
+        else outcome.Failure(
+            code="POST_GATE_FAILED", message="gate 'a': `outputs.n == 1` is false", gate="a", happened="yes"
+        )
     )
 
 
@@ -324,6 +328,7 @@ def test_a_review_costs_what_it_costs_and_says_why(tmp_path: Path) -> None:
         code="POST_GATE_FAILED",
         message="gate 'llm_review-gate': 1 of 2 criteria passed; not: is short",
         gate="llm_review-gate",
+        happened="yes",
     )
     assert found.verdicts[0]["evidence"] == {
         "score": 0.5,

@@ -150,6 +150,7 @@ def test_a_server_that_dies_is_named_with_its_last_words_and_replaced(tmp_path: 
 
     error = with_servers(tmp_path, work, STDIO)
     assert (error.code, error.hint, error.retryable) == ("MCP_FAILED", "about to die", True)
+    assert error.happened == "unknown"
 
 
 @pytest.mark.slow
@@ -190,6 +191,7 @@ def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
 
     error = with_servers(tmp_path, work, registry.McpServer(name="demo", command=("no-such-program",)))
     assert (error.code, error.hint) == ("MCP_FAILED", "no-such-program: No such file or directory")
+    assert error.happened == "no"
 
 
 @pytest.mark.slow

@@ -15,6 +15,7 @@ from pathlib import Path
 import orjson
 import pytest
 
+from openskelo import errors
 from openskelo.executors import attempt
 from openskelo.kernel import definition, outcome
 from openskelo.kernel.json import Json
@@ -245,12 +246,37 @@ def test_a_process_that_ends_is_replaced(tmp_path: Path) -> None:
     found = workshop.perform(workshop.project(tmp_path), *one)
     message = "the handler's process ended during the call"
     assert [one.outcome.failure for one in found] == [
-        outcome.Failure(code="HANDLER_EXITED", message=f"{message} (exit code 7)"),
-        outcome.Failure(code="HANDLER_EXITED", message=f"{message} (signal SIGKILL)"),
+        outcome.Failure(code="HANDLER_EXITED", message=f"{message} (exit code 7)", happened="unknown"),
+        outcome.Failure(code="HANDLER_EXITED", message=f"{message} (signal SIGKILL)", happened="unknown"),
         None,
     ]
     assert workshop.log_of(found[0]) == "last words\n"
     assert found[2].outcome.outputs == {"value": {"y": "fine"}}
+
+
+@pytest.mark.parametrize(
+    ("script", "code", "happened"),
+    [
+        ("exit 3", "HANDLER_EXITED", "no"),
+        ("kill -9 $$", "HANDLER_EXITED", "unknown"),
+        ("echo done", "HANDLER_RETURN", "yes"),
+        ("head -c 9000000 /dev/zero; sleep 60", "OUTPUT_TOO_LARGE", "unknown"),
+    ],
+)
+def test_how_a_program_ends_says_whether_its_effect_may_have_happened(
+    tmp_path: Path, script: str, code: str, happened: errors.Happened
+) -> None:
+    write(tmp_path, f"#!/bin/sh\n{script}\n", "tool").chmod(0o755)
+    found = workshop.outcome_of(workshop.project(tmp_path), workshop.task_of(node("tool"), {"x": 2})).failure
+    assert found is not None
+    assert (found.code, found.happened) == (code, happened)
+
+
+@pytest.mark.parametrize("begin", [SYNC, ASYNC])
+def test_a_handler_may_say_that_its_effect_is_unknown(tmp_path: Path, begin: str) -> None:
+    raised = "raise openskelo.AttemptFailed('no answer', code='BANK', happened='unknown')\n"
+    found = perform(tmp_path, f"import openskelo\n{begin}{raised}")
+    assert failure_of(found) == outcome.Failure(code="BANK", message="no answer", happened="unknown")
 
 
 def test_what_is_printed_cannot_disturb_the_messages(tmp_path: Path) -> None:
@@ -404,7 +430,7 @@ def hanging(root: Path, kind: str, timeout_ms: int | None = None) -> definition.
 def test_a_timeout_kills_the_process_and_its_children(tmp_path: Path, kind: str) -> None:
     one = workshop.task_of(hanging(tmp_path, kind, timeout_ms=400), {"x": 1})
     found = workshop.outcome_of(workshop.project(tmp_path), one)
-    assert found.failure == outcome.Failure(code="TIMEOUT", message="stopped after 400 ms")
+    assert found.failure == outcome.Failure(code="TIMEOUT", message="stopped after 400 ms", happened="unknown")
     assert until(lambda: not any(alive(pid) for pid in pids(tmp_path)))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import email.utils
+import socket
 import time
 import urllib.parse
 from collections.abc import Iterator
@@ -225,6 +226,47 @@ def test_every_refusal_has_its_code(
 ) -> None:
     found = request(tmp_path, {}, url=site.url + path, **config)
     assert workshop.code_of(found) == code
+
+
+@pytest.mark.parametrize(
+    ("path", "config", "code", "happened"),
+    [
+        ("/slow", {"timeout_ms": 100}, "TIMEOUT", "unknown"),
+        ("/broken", {}, "HTTP_FAILED", "unknown"),
+        ("/half", {}, "HTTP_FAILED", "unknown"),
+        ("/gzip", {}, "HTTP_FAILED", "yes"),
+        ("/large", {"max_bytes": 10}, "HTTP_TOO_LARGE", "yes"),
+        ("/badjson", {}, "HTTP_BODY_INVALID", "yes"),
+        ("/status/503", {}, "HTTP_STATUS", "no"),
+        ("/redirect/303?to=/status/503", {}, "HTTP_STATUS", "unknown"),
+        ("/redirect/303?to=http://[::1]:1/", {}, "HTTP_FAILED", "unknown"),
+        ("/redirect/302?to=http://no-such-host.invalid/", {}, "HTTP_FAILED", "unknown"),
+        ("/redirect/307?to=/status/503", {}, "HTTP_STATUS", "no"),
+        ("/redirect/307?to=http://[::1]:1/", {}, "HTTP_FAILED", "no"),
+        ("/x", {"headers": {"Host": "elsewhere"}}, "DET_CONFIG_INVALID", "no"),
+    ],
+)
+def test_a_failure_says_whether_what_was_asked_for_may_have_happened(
+    tmp_path: Path, site: web.Site, path: str, config: dict[str, Json], code: str, happened: errors.Happened
+) -> None:
+    found = request(tmp_path, {}, url=site.url + path, method="POST", json={"amount": 5}, **config).failure
+    assert found is not None
+    assert (found.code, found.happened) == (code, happened)
+
+
+def test_nothing_has_happened_before_a_connection_stands(tmp_path: Path) -> None:
+    with socket.socket() as silent:  # it listens, its one place is taken, and the system lets nobody else in
+        silent.bind(("127.0.0.1", 0))
+        silent.listen(0)
+        port = silent.getsockname()[1]
+        waiting = [socket.socket() for _ in range(4)]
+        for one in waiting:
+            one.setblocking(False)
+            one.connect_ex(("127.0.0.1", port))
+        found = request(tmp_path, {}, url=f"http://127.0.0.1:{port}/", method="POST", timeout_ms=200).failure
+        for one in waiting:
+            one.close()
+    assert found == outcome.Failure(code="TIMEOUT", message="no complete answer within 200 ms")
 
 
 def test_endless_redirects_end(tmp_path: Path, site: web.Site) -> None:

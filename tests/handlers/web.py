@@ -42,7 +42,7 @@ class Site:
 
 @contextlib.contextmanager
 def serving(certificate: Path | None = None) -> Generator[Site]:
-    """Paths: /json /text /status/N /refuse /redirect/N?to=… /slow /large /gzip /echo /broken, else /."""
+    """Paths: /json /text /status/N /refuse /redirect/N?to=… /slow /large /gzip /echo /broken /half, else /."""
     site = Site(0)
 
     class Handler(BaseHTTPRequestHandler):
@@ -126,6 +126,12 @@ def _respond(handler: BaseHTTPRequestHandler) -> None:
             with contextlib.suppress(OSError):
                 _send(handler, 200, b"late", {})
         case ["broken"]:
+            handler.close_connection = True
+        case ["half"]:
+            handler.send_response(200)
+            handler.send_header("content-length", "9")
+            handler.end_headers()
+            handler.wfile.write(b"half")
             handler.close_connection = True
         case _:
             _send(handler, 200, "grüße".encode(), {"content-type": "text/plain"})

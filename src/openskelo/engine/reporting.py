@@ -62,7 +62,9 @@ def lost(errand: errands.Errand, error: BaseException, now: int) -> actors.Lette
         visit=flight.visit,
         attempt=flight.attempt,
         item=flight.item,
-        outcome=outcome.Outcome(inputs_hash="", failure=outcome.Failure(code=failed.code, message=failed.message)),
+        outcome=outcome.Outcome(
+            inputs_hash="", failure=outcome.Failure(code=failed.code, message=failed.message, happened="unknown")
+        ),
     )
     return actors.Letter(command=report)
 

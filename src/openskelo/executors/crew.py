@@ -173,7 +173,7 @@ class Crew:
                     continue  # the system ended it while it had nothing to do, a moment ago
                 except _Lost as error:
                     message = f"the handler's process ended during the call ({worker.ending()})"
-                    raise errors.AttemptFailed(message, code="HANDLER_EXITED") from error
+                    raise errors.AttemptFailed(message, code="HANDLER_EXITED", happened="unknown") from error
         raise errors.AttemptFailed("worker processes end as soon as they start", code="WORKER_FAILED")
 
     async def _ask(self, worker: Worker, body: bytes, timeout_ms: int | None, lines: list[str]) -> bytes:

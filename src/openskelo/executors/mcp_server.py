@@ -187,10 +187,12 @@ async def _listed(client: Client) -> Mapping[str, JsonObject]:
     return found
 
 
-def failed(name: str, error: Exception, noise: str) -> errors.AttemptFailed:
-    """The failure for whatever the SDK raised about a server."""
+def failed(name: str, error: Exception, noise: str, happened: errors.Happened = "no") -> errors.AttemptFailed:
+    """The failure for whatever the SDK raised about a server; once a tool was called, it may have done its work."""
     said = calling.describe(_innermost(error))
-    return errors.AttemptFailed(f"the MCP server {name!r} failed: {said}", code="MCP_FAILED", hint=noise or None)
+    return errors.AttemptFailed(
+        f"the MCP server {name!r} failed: {said}", code="MCP_FAILED", hint=noise or None, happened=happened
+    )
 
 
 def _innermost(error: Exception) -> Exception:

@@ -82,16 +82,19 @@ class Servers:
             )
         _check(name, tool, listed[tool], args)
         from mcp import MCPError  # noqa: PLC0415 -- it is loaded by now
-        from mcp.types import CONNECTION_CLOSED  # noqa: PLC0415
+        from mcp.types import CONNECTION_CLOSED, PARSE_ERROR, REQUEST_TIMEOUT  # noqa: PLC0415
 
         try:
             result = await client.call_tool(tool, dict(args))
         except MCPError as error:
             if error.code == CONNECTION_CLOSED:
-                raise mcp_server.failed(name, error, connection.noise()) from error
-            raise errors.AttemptFailed(f"{tool}: {error.message}", code="TOOL_FAILED") from error
+                raise mcp_server.failed(name, error, connection.noise(), happened="unknown") from error
+            answered = error.code not in (PARSE_ERROR, REQUEST_TIMEOUT)  # which the SDK says of an answer, too
+            raise errors.AttemptFailed(
+                f"{tool}: {error.message}", code="TOOL_FAILED", happened="no" if answered else "unknown"
+            ) from error
         except Exception as error:  # the SDK's own, the transport's, or a result that breaks its schema
-            raise mcp_server.failed(name, error, connection.noise()) from error
+            raise mcp_server.failed(name, error, connection.noise(), happened="unknown") from error
         return _value(tool, result)
 
 

@@ -92,7 +92,10 @@ async def _ended(child: subprocess.Popen[bytes], stdout: IO[bytes], stderr: IO[b
                 return
             if max(os.fstat(stdout.fileno()).st_size, os.fstat(stderr.fileno()).st_size) > max_bytes:
                 raise errors.AttemptFailed(
-                    f"the program wrote more than {max_bytes} bytes", code="OUTPUT_TOO_LARGE", retryable=False
+                    f"the program wrote more than {max_bytes} bytes",
+                    code="OUTPUT_TOO_LARGE",
+                    retryable=False,
+                    happened="unknown",
                 )
     finally:
         if descriptor is not None:

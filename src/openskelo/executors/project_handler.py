@@ -98,7 +98,12 @@ class ProjectHandlers:
         if finished.status != 0:
             ending = mortal.describe_end(finished.status)
             last = said.strip().rpartition("\n")[2][-_TAIL:]
-            raise errors.AttemptFailed(f"the program ended with {ending}", code="HANDLER_EXITED", hint=last or None)
+            raise errors.AttemptFailed(
+                f"the program ended with {ending}",
+                code="HANDLER_EXITED",
+                hint=last or None,
+                happened="no" if finished.status > 0 else "unknown",  # an exit code says that it has failed
+            )
         try:
             return canonical.loads(finished.stdout)
         except errors.InvalidInput as error:

@@ -99,6 +99,7 @@ def _failure(failed: errors.AttemptFailed) -> dict[str, object]:
         "hint": failed.hint,
         "retryable": failed.retryable,
         "retry_after_ms": failed.retry_after_ms,
+        "happened": failed.happened,
     }
 
 

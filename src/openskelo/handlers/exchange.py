@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import httpx
 
 from openskelo import errors
-from openskelo.frozen import field, frozen, replace
+from openskelo.frozen import field, frozen, mutable, replace
 from openskelo.handlers import address
 
 _MAX_REDIRECTS = 5
@@ -42,18 +42,47 @@ class Answered:
     body: bytes
 
 
-async def exchange(asked: Asked) -> Answered:
-    """The final answer, redirects followed; the caller sets the time limit.
+@mutable
+class Progress:
+    """How far an exchange has come. `sent`: (part of) a request has gone out, and its answer has not come.
+
+    `passed`: a redirect has made another request of it, as a server does that has acted upon the first.
+    """
+
+    sent: bool = False
+    passed: bool = False
+
+    @property
+    def happened(self) -> errors.Happened:
+        """Whether what was asked for has happened, if no more is heard of it."""
+        return "unknown" if self.sent or self.passed else "no"
+
+
+async def exchange(asked: Asked, progress: Progress | None = None) -> Answered:
+    """The final answer, redirects followed; the caller sets the time limit, and sees in `progress` what it has cut.
 
     AttemptFailed: HTTP_URL_INVALID, HTTP_ADDRESS_REFUSED, HTTP_REDIRECTS, HTTP_TOO_LARGE, HTTP_FAILED.
     """
+    progress = progress or Progress()
+    try:
+        return await _followed(asked, progress)
+    except errors.AttemptFailed as error:
+        if progress.passed and error.happened == "no":
+            error.happened = "unknown"
+        raise
+
+
+async def _followed(asked: Asked, progress: Progress) -> Answered:
     for _ in range(_MAX_REDIRECTS + 1):
         url = _parse(asked.url)
-        answered = await _once(asked, url)
+        answered = await _once(asked, url, progress)
+        progress.sent = False
         location = answered.headers.get("location")
         if not asked.follow or answered.status not in _REDIRECTS or location is None:
             return answered
-        asked = _redirected(asked, url, answered.status, location)
+        following = _redirected(asked, url, answered.status, location)
+        progress.passed |= following.method != asked.method
+        asked = following
     raise errors.AttemptFailed(f"more than {_MAX_REDIRECTS} redirects", code="HTTP_REDIRECTS", retryable=False)
 
 
@@ -77,7 +106,7 @@ def _invalid(reason: str) -> errors.AttemptFailed:
     return errors.AttemptFailed(f"the URL is not usable: {reason}", code="HTTP_URL_INVALID", retryable=False)
 
 
-async def _once(asked: Asked, url: httpx.URL) -> Answered:
+async def _once(asked: Asked, url: httpx.URL, progress: Progress) -> Answered:
     """One request to the first of the host's checked addresses that answers."""
     port = url.port or (443 if url.scheme == "https" else 80)
     addresses = await address.resolve(url.host, port, allow_private=asked.allow_private)
@@ -85,14 +114,14 @@ async def _once(asked: Asked, url: httpx.URL) -> Answered:
     async with _client(url.scheme) as client:
         for chosen in addresses:
             try:
-                return await _send(client, asked, url, chosen)
+                return await _send(client, asked, url, chosen, progress)
             except (httpx.ConnectError, httpx.ConnectTimeout) as error:
                 refused = error
             except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as error:
-                raise _failed(url, error) from error
+                raise _failed(url, error, progress) from error
             except (ValueError, UnicodeError) as error:
                 raise _invalid(f"the request cannot be sent ({type(error).__name__})") from error
-    raise _failed(url, refused) from refused
+    raise _failed(url, refused, progress) from refused
 
 
 def _client(scheme: str) -> httpx.AsyncClient:
@@ -107,7 +136,11 @@ def trusted() -> ssl.SSLContext:
     return httpx.create_ssl_context()
 
 
-async def _send(client: httpx.AsyncClient, asked: Asked, url: httpx.URL, chosen: str) -> Answered:
+async def _send(client: httpx.AsyncClient, asked: Asked, url: httpx.URL, chosen: str, progress: Progress) -> Answered:
+    async def notice(event: str, _: object) -> None:
+        if event.endswith("send_request_headers.started"):
+            progress.sent = True
+
     headers = {
         "accept": "*/*",
         "accept-encoding": "identity",  # a compressed answer could unfold to any size
@@ -120,9 +153,10 @@ async def _send(client: httpx.AsyncClient, asked: Asked, url: httpx.URL, chosen:
         url.copy_with(host=chosen),
         headers=headers,
         content=asked.body,
-        extensions={"sni_hostname": url.raw_host.decode("ascii")},
+        extensions={"sni_hostname": url.raw_host.decode("ascii"), "trace": notice},
     )
     response = await client.send(request, stream=True)
+    done: errors.Happened = "yes" if response.is_success else "no"
     try:
         body = bytearray()
         async for chunk in response.aiter_raw():
@@ -133,11 +167,13 @@ async def _send(client: httpx.AsyncClient, asked: Asked, url: httpx.URL, chosen:
                     code="HTTP_TOO_LARGE",
                     hint="raise `max_bytes`",
                     retryable=False,
+                    happened=done,
                 )
     finally:
         await response.aclose()
     if response.headers.get("content-encoding", "identity").lower() not in ("", "identity"):
-        raise errors.AttemptFailed("the answer is compressed although that was not asked for", code="HTTP_FAILED")
+        what = "the answer is compressed although that was not asked for"
+        raise errors.AttemptFailed(what, code="HTTP_FAILED", happened=done)
     return Answered(status=response.status_code, headers=dict(response.headers.items()), body=bytes(body))
 
 
@@ -158,6 +194,7 @@ def _redirected(asked: Asked, url: httpx.URL, status: int, location: str) -> Ask
     return replace(asked, url=str(target), headers=headers, method=method, body=body)
 
 
-def _failed(url: httpx.URL, error: Exception | None) -> errors.AttemptFailed:
+def _failed(url: httpx.URL, error: Exception | None, progress: Progress) -> errors.AttemptFailed:
     reason = type(error).__name__ if error is not None else "no address"
-    return errors.AttemptFailed(f"no answer from {url.host} ({reason})", code="HTTP_FAILED")
+    message = f"no answer from {url.host} ({reason})"
+    return errors.AttemptFailed(message, code="HTTP_FAILED", happened=progress.happened)

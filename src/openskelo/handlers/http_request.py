@@ -40,11 +40,13 @@ async def http_request(ctx: context.Context, where: place.Place) -> JsonObject:
     catalog.check_config("builtin:http-request", ctx.config)
     asked = _asked(ctx, where)
     timeout_ms = catalog.number(ctx.config, "timeout_ms", _TIMEOUT_MS)
+    progress = exchange.Progress()
     try:
         async with asyncio.timeout(timeout_ms / 1000):
-            answered = await exchange.exchange(asked)
+            answered = await exchange.exchange(asked, progress)
     except TimeoutError as error:
-        raise errors.AttemptFailed(f"no complete answer within {timeout_ms} ms", code="TIMEOUT") from error
+        message = f"no complete answer within {timeout_ms} ms"
+        raise errors.AttemptFailed(message, code="TIMEOUT", happened=progress.happened) from error
     accepted = ctx.config.get("accept_status")
     ok = 200 <= answered.status < 300
     if not ok and not (isinstance(accepted, list | tuple) and answered.status in accepted):
@@ -54,6 +56,7 @@ async def http_request(ctx: context.Context, where: place.Place) -> JsonObject:
             code="HTTP_STATUS",
             retryable=answered.status not in _FINAL,
             retry_after_ms=_retry_after(answered.headers.get("retry-after")),
+            happened=progress.happened,
         )
     return {"status": answered.status, "ok": ok, "body": _body(answered), "headers": dict(answered.headers)}
 

@@ -119,6 +119,7 @@ class Broken(Unusable):
         super().__init__(failed.message, code=failed.code, hint=failed.hint, answer=answer)
         self.retryable = failed.retryable
         self.retry_after_ms = failed.retry_after_ms
+        self.happened = "unknown"
 
 
 #: A token has about four letters of English; counting three keeps estimates on the safe side.

@@ -82,9 +82,14 @@ def admit(value: object) -> Json:
 
 
 def failed(error: errors.InvalidInput, what: str, *, code: str, retryable: bool = True) -> errors.AttemptFailed:
-    """The failure of work that gave a value which `admit` or `loads` refuses; numbers out of range keep their code."""
+    """The failure of work that gave a value which `admit` or `loads` refuses: done, and of no use.
+
+    Numbers out of range keep their code.
+    """
     own = error.code if error.code == "NUMBER_RANGE" else code
-    return errors.AttemptFailed(f"{what}: {error.message}", code=own, hint=error.hint, retryable=retryable)
+    return errors.AttemptFailed(
+        f"{what}: {error.message}", code=own, hint=error.hint, retryable=retryable, happened="yes"
+    )
 
 
 def _admit(value: object, room: int) -> Json:

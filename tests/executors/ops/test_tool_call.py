@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import pytest
 
+from openskelo import errors
 from openskelo.handlers import registry
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json
@@ -93,12 +94,22 @@ def test_a_call_costs_what_the_project_says_also_when_it_fails(tmp_path: Path) -
 def test_what_a_tool_gives_is_held_to_what_it_promised(tmp_path: Path) -> None:
     promised: Json = {"type": "object", "required": ["got"]}
     assert call(tmp_path, tool("echo", returns=promised), {}).failure is None
-    assert call(tmp_path, tool("touch", returns=promised), {}).code == "TOOL_RETURN"
-    assert call(tmp_path, tool("odd"), {}).code == "HANDLER_RETURN"
+    assert doubt(call(tmp_path, tool("touch", returns=promised), {})) == ("TOOL_RETURN", "yes")
+    assert doubt(call(tmp_path, tool("odd"), {})) == ("HANDLER_RETURN", "yes")
+
+
+def doubt(found: bench.Done) -> tuple[str, errors.Happened]:
+    """The code of a failure, and what it says about the tool's effect."""
+    assert found.failure is not None
+    return found.failure.code, found.failure.happened
 
 
 def test_a_tool_that_takes_too_long_is_stopped(tmp_path: Path) -> None:
-    assert call(tmp_path, tool("slow", timeout_ms=400), {}).code == "TIMEOUT"
+    assert doubt(call(tmp_path, tool("slow", timeout_ms=400), {})) == ("TIMEOUT", "unknown")
+
+
+def test_a_tool_that_raises_has_said_that_it_failed(tmp_path: Path) -> None:
+    assert doubt(call(tmp_path, tool("boom"), {})) == ("HANDLER_RAISED", "no")
 
 
 def test_an_unknown_tool_is_a_failure(tmp_path: Path) -> None:

@@ -83,4 +83,5 @@ def _admitted(tool: registry.Tool, returned: object) -> Json:
 
 
 def _not_promised(tool: registry.Tool, why: str) -> errors.AttemptFailed:
-    return errors.AttemptFailed(f"what {tool.name!r} gave back is not usable: {why}", code="TOOL_RETURN")
+    message = f"what {tool.name!r} gave back is not usable: {why}"
+    return errors.AttemptFailed(message, code="TOOL_RETURN", happened="yes")
