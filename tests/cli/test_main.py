@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 from openskelo.cli import main, reference
 from tests.cli.conftest import SKELO, Skelo, clean_environment
@@ -107,6 +110,68 @@ def test_a_reader_that_leaves_is_no_error() -> None:
     _, err = process.communicate(timeout=30)
     assert err == b""
     assert process.returncode in (0, 141)
+
+
+ASKING = """\
+name: asking
+blocks:
+  - {id: ask, mode: approval, approval: {prompt: Go on?}}
+"""
+UNWRITABLE = "error: FILE_UNWRITABLE standard output cannot be written: Bad file descriptor"
+
+
+def _unwritable(skelo: Skelo, *words: str, stream: str = "stdout", **env: str) -> tuple[int, str]:
+    """The code of a command, one of whose streams takes nothing (as on a full disk), and what it wrote to the other."""
+    with Path(os.devnull).open("rb") as nothing:
+        done = subprocess.run(
+            [SKELO, *words],
+            cwd=skelo.folder,
+            env=clean_environment() | env,
+            text=True,
+            check=False,
+            stdout=nothing if stream == "stdout" else subprocess.PIPE,
+            stderr=nothing if stream == "stderr" else subprocess.PIPE,
+        )
+    return done.returncode, done.stdout or done.stderr or ""
+
+
+@pytest.mark.parametrize("env", [{}, {"PYTHONUNBUFFERED": "1"}])
+def test_output_that_cannot_be_written_is_said_so_and_leaves_the_runs_code(skelo: Skelo, env: dict[str, str]) -> None:
+    skelo.write("asking.yaml", ASKING)
+    code, err = _unwritable(skelo, "run", "asking.yaml", **env)
+    hint = "  what the command did is done all the same; `skelo show` and `skelo output` print it again"
+    assert (code, err.splitlines()[-2:]) == (3, [UNWRITABLE, hint])
+    for words in (("show", "last"), ("show", "last", "--json")):
+        code, err = _unwritable(skelo, *words, **env)
+        assert (code, err.splitlines()[0]) == (3, UNWRITABLE)
+    skelo("cancel", "last")
+    assert _unwritable(skelo, "show", "last", **env)[0] == 130
+    for words in (("runs",), ("runs", "--json"), ("runs", "--help"), ("--help",), ("--version",)):
+        code, err = _unwritable(skelo, *words, **env)
+        assert (code, err.splitlines()[0]) == (74, UNWRITABLE)
+
+
+def test_a_run_is_followed_as_long_as_somebody_can_read_it(skelo: Skelo) -> None:
+    skelo.write("asking.yaml", ASKING)
+    skelo("run", "asking.yaml")
+    code, err = _unwritable(skelo, "events", "last", "--follow")
+    assert (code, err.splitlines()[0]) == (74, UNWRITABLE)
+    following = subprocess.Popen(
+        [SKELO, "events", "last", "--follow"], cwd=skelo.folder, stdout=subprocess.PIPE, env=clean_environment()
+    )
+    with following:
+        assert following.stdout is not None
+        first = following.stdout.readline()
+        skelo("cancel", "last")
+        rest = following.stdout.read()
+    assert (following.returncode, b"run.created" in first, b"run.ended" in rest) == (0, True, True)
+
+
+def test_progress_that_cannot_be_written_does_not_stop_a_run(skelo: Skelo) -> None:
+    skelo.write("asking.yaml", ASKING)
+    code, out = _unwritable(skelo, "run", "asking.yaml", stream="stderr")
+    assert (code, out.partition(" ")[0]) == (3, "paused")
+    assert _unwritable(skelo, "run", "nothing.yaml", stream="stderr") == (2, "")
 
 
 def test_the_reference_page_is_what_the_parsers_say() -> None:

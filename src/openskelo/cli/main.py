@@ -11,6 +11,10 @@ from collections.abc import Sequence
 from typing import NamedTuple, cast
 
 from openskelo import errors
+from openskelo.cli import streams
+
+#: The exit code of a success that could not be printed, which is that of programs elsewhere (EX_IOERR).
+_UNWRITTEN = 74
 
 
 class Command(NamedTuple):
@@ -88,34 +92,29 @@ exit codes: 0 completed, 1 failed, 2 invalid input (nothing was started),
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line and give its exit code. Never raises, never prints a traceback unless SKELO_DEBUG=1."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    _harden_streams()
+    streams.harden()
     try:
-        code = _dispatch(arguments)
+        code = _outcome(arguments)
         sys.stdout.flush()
-    except SystemExit as stop:
-        return stop.code if isinstance(stop.code, int) else 0
     except BrokenPipeError:
         return _reader_gone()
     except KeyboardInterrupt:
         return 130
+    lost = streams.lost()
+    return code if lost is None else _unwritten(lost, code)
+
+
+def _outcome(arguments: list[str]) -> int:
+    try:
+        return _dispatch(arguments)
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else 0
+    except BrokenPipeError:
+        raise
     except errors.OpenSkeloError as error:
         return _report(error, arguments)
     except Exception as error:  # the one place that turns a defect into a message
         return _report(_internal(error), arguments)
-    else:
-        return code
-
-
-def _harden_streams() -> None:
-    """Make odd characters printable, and closed standard streams harmless."""
-    for number, name in enumerate(("stdin", "stdout", "stderr")):
-        stream = getattr(sys, name)
-        if stream is None:
-            flags = os.O_RDONLY if name == "stdin" else os.O_WRONLY
-            os.dup2(os.open(os.devnull, flags), number)
-            setattr(sys, name, os.fdopen(number, "r" if name == "stdin" else "w"))
-        elif name != "stdin" and hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
 
 
 def help_text() -> str:
@@ -209,10 +208,20 @@ def _internal(error: Exception) -> errors.OpenSkeloError:
 def _report(error: errors.OpenSkeloError, arguments: list[str]) -> int:
     from openskelo.cli import output  # noqa: PLC0415 - needed for an error only
 
-    try:
-        return output.report(error, as_json="--json" in arguments)
-    except BrokenPipeError:
-        return _reader_gone()
+    return output.report(error, as_json="--json" in arguments)
+
+
+def _unwritten(why: OSError, code: int) -> int:
+    """What the command did is done, and its code says so; a success that nobody can read has a code of its own."""
+    _report(
+        errors.InvalidInput(
+            f"standard output cannot be written: {why.strerror}",
+            code="FILE_UNWRITABLE",
+            hint="what the command did is done all the same; `skelo show` and `skelo output` print it again",
+        ),
+        [],
+    )
+    return code or _UNWRITTEN
 
 
 def _reader_gone() -> int:

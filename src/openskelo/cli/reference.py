@@ -30,6 +30,8 @@ This page is generated from the parsers by `python -m openskelo.cli.reference`; 
   0 completed, 1 failed (also denied, escalated), 3 not ended (paused, waiting for a person, suspended, or driven
   elsewhere), 4 budget exceeded, 130 cancelled. 2 means that the input was invalid or the order not allowed, and that
   nothing was started or changed.
+- Output that cannot be written (a full disk) is `FILE_UNWRITABLE` on stderr, and stops nothing: the code is the
+  command's own, 74 if that is 0. A reader that has left ends the command with 141.
 - Ctrl-C (or SIGTERM) suspends the run that a command drives; a second one cancels it.
 - The project root is the nearest folder at or above the workflow file (else the current folder) that has `skelo.yaml`
   or `.skelo/`. The data dir is `--data-dir`, else `$SKELO_HOME`, else `data_dir` of `skelo.yaml`, else `.skelo/`.

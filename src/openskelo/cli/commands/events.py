@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import sys
 
 import orjson
 
-from openskelo.cli import exits, ink, interrupts, output, parsing, place, runref, view
+from openskelo.cli import exits, ink, interrupts, output, parsing, place, runref, streams, view
 from openskelo.executors import task
 from openskelo.kernel.json import JsonObject
 from openskelo.stores import log as stores_log
@@ -44,8 +45,11 @@ async def _events(args: argparse.Namespace, where: task.Project) -> int:
 
 
 async def _follow(log: stores_log.Log, run_id: str, seen: int, *, as_json: bool) -> None:
-    """Print what other processes append, until the run's last event."""
+    """Print what other processes append, until the run's last event, or until nothing can be printed any more."""
     while True:
+        sys.stdout.flush()
+        if streams.lost() is not None:
+            return
         if not await log.changed():
             await asyncio.sleep(_POLL_SECONDS)
             continue
