@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from benchmarks import bounded
 from openskelo import errors
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.providers import config, local, seam, weights
-from openskelo.values import canonical, schema
+from openskelo.values import canonical, composition, schema
 
 ROOT = Path()
 
@@ -50,6 +51,25 @@ def test_a_bounded_schema_is_kept_at_the_first_try(name: str) -> None:
     answer = ask(request("Invent an example.", kept=wanted, parameters=hot))
     assert schema.compile(wanted).check(canonical.loads(answer.text)) == ()
     assert answer.finish_reason == "stop"
+
+
+def test_ports_with_definitions_of_their_own_are_kept_at_the_first_try() -> None:
+    digit: JsonObject = {"type": "integer", "minimum": 0, "maximum": 9}
+    at: JsonObject = {"type": "object", "properties": {"x": digit}, "required": ["x"], "additionalProperties": False}
+    line: JsonObject = {
+        "type": "array",
+        "items": {"$ref": "#/$defs/at"},
+        "minItems": 1,
+        "maxItems": 2,
+        "$defs": {"at": at},
+    }
+    fixed: JsonObject = {"required": ["line", "end"], "additionalProperties": False}
+    wanted = composition.composed({"line": line, "end": {"$ref": "#/$defs/at", "$defs": {"at": at}}}, fixed)
+    hot: JsonObject = {"temperature": 1.2, "seed": 3}
+    answer = canonical.loads(ask(request("Invent an example.", kept=wanted, parameters=hot)).text)
+    assert isinstance(answer, Mapping)
+    assert schema.compile(line).check(answer["line"]) == ()
+    assert schema.compile(at).check(answer["end"]) == ()
 
 
 def test_what_has_no_end_in_the_schema_ends_before_the_tokens_do() -> None:

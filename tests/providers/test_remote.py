@@ -13,6 +13,7 @@ import pytest
 from openskelo import errors
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.providers import config, remote, seam
+from openskelo.values import composition
 from tests.providers.servers import anthropic_messages, gemini_content, loopback, openai_chat
 
 MODELS = {"openai": "gpt-4o-mini", "ollama": "llama3", "anthropic": "claude-sonnet-5", "gemini": "gemini-2.5-flash"}
@@ -110,6 +111,34 @@ def test_the_schema_goes_out_as_the_apis_own_structured_output(speech: Callable[
     }[server.speech.kind]()
     assert wanted["properties"] == SCHEMA["properties"]
     assert wanted["required"] == ["title"]
+
+
+def test_a_port_with_definitions_of_its_own_goes_out_as_strict_servers_take_it() -> None:
+    tree: JsonObject = {
+        "$ref": "#/$defs/t",
+        "$defs": {
+            "t": {
+                "type": "object",
+                "properties": {"kids": {"type": "array", "items": {"$ref": "#/$defs/t"}}},
+                "required": ["kids"],
+                "additionalProperties": False,
+            }
+        },
+    }
+    asked = composition.composed({"tree": tree}, {"required": ["tree"], "additionalProperties": False})
+    with serving(openai_chat.OpenAI, loopback.Say(text='{"tree": {"kids": []}}')) as server:
+        ask(server, schema=asked)
+    (body,) = server.asked
+    sent = body["response_format"]["json_schema"]
+    # References only to what is right under $defs: OpenAI refuses any other in a strict schema.
+    assert sent["strict"] is True
+    assert sent["schema"] == {
+        "type": "object",
+        "properties": {"tree": tree["$defs"]["t"]},  # pyright: ignore[reportIndexIssue, reportOptionalSubscript, reportCallIssue, reportArgumentType] -- it is a map
+        "required": ["tree"],
+        "additionalProperties": False,
+        "$defs": tree["$defs"],
+    }
 
 
 @every_api

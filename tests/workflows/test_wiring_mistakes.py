@@ -28,6 +28,19 @@ PORTS = {
         "SCHEMA_INVALID",
         "blocks: [{id: a, inputs: {x: ‸{type: string, minLength: a, default: b}}}]\n",
     ),
+    "a schema of an older draft": (
+        "SCHEMA_INVALID",
+        "blocks: [{id: a, outputs: {x: ‸{$schema: 'http://json-schema.org/draft-07/schema#', items: {}}}}]\n",
+    ),
+    "ports that are too long together": (
+        "SCHEMA_INVALID",
+        f"blocks: [{{id: a, outputs: ‸{{x: {{enum: [{'a' * 150_000}]}}, y: {{enum: [{'b' * 150_000}]}}}}}}]\n",
+    ),
+    "a form that is too long with its defaults": (
+        "SCHEMA_INVALID",
+        "blocks: [{id: a, mode: approval, approval: {prompt: ok?, form: ‸{x: {type: string, default: "
+        f"{'d' * 300_000}}}}}}}}}]\n",
+    ),
     "ports in a list": ("TYPE", "blocks: [{id: a, inputs: ‸[x, y]}]\n"),
     "a required that is a text": ("TYPE", "blocks: [{id: a, inputs: {x: {type: string, required: ‸no}}}]\n"),
 }

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from openskelo import errors
 from openskelo.cli import ink, inputs, members, output
 from openskelo.kernel.json import Json, JsonObject
+from openskelo.values import composition
 from openskelo.values import schema as schemas
 
 
@@ -53,8 +54,8 @@ async def ask_form(lines: Lines, form: JsonObject, suggested: JsonObject) -> dic
     """Ask for every property of a form; an empty line takes the suggested value or leaves an optional one out."""
     needed = members.list_at(form, "required")
     values: dict[str, Json] = {}
-    for name, part in members.object_at(form, "properties").items():
-        schema = members.as_object(part)
+    for name in members.object_at(form, "properties"):
+        schema = composition.part(form, name)
         default = suggested.get(name, schema.get("default"))
         answer = await ask_value(lines, name, schema, default=default, required=name in needed)
         if answer is not None:

@@ -9,6 +9,7 @@ from openskelo.kernel import definition
 from openskelo.kernel.flows import plan
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.kernel.run import OpenApproval, Run
+from openskelo.values import composition
 
 
 def doer(node: definition.Node) -> str:
@@ -36,12 +37,11 @@ def of(run: Run, asked: OpenApproval) -> JsonObject | None:
 
 def _outputs(node: definition.Node) -> JsonObject:
     """What the work owes, as a schema: the values of the ports, or what a step saves."""
-    properties: dict[str, Json] = {port.name: port.schema for port in node.outputs}
-    required: list[Json] = [port.name for port in node.outputs if port.required]
     if node.step is not None:
-        required = list(plan.outputs(node.step, None))
-        properties = {str(name): {} for name in required}
-    return {"type": "object", "properties": properties, "required": required}
+        saved: list[Json] = list(plan.outputs(node.step, None))
+        return composition.composed({str(name): {} for name in saved}, {"required": saved})
+    required: list[Json] = [port.name for port in node.outputs if port.required]
+    return composition.composed({port.name: port.schema for port in node.outputs}, {"required": required})
 
 
 async def whole(blobs: wiring.Blobs, run: Run, asked: OpenApproval) -> JsonObject | None:

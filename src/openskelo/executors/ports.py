@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 from pathlib import Path
-
-import orjson
 
 from openskelo import errors
 from openskelo.executors import artifacts
 from openskelo.handlers import place
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.values import schema
+from openskelo.values import composition, schema
 
 _ARTIFACT = re.compile(r"artifact://[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
@@ -26,7 +25,6 @@ class Ports:
     """
 
     __slots__ = (
-        "_each",
         "_holds",
         "_ports",
         "_roots",
@@ -50,28 +48,15 @@ class Ports:
         self.artifacts = tuple(port.name for port in ports if port.kind == "artifact")
         self.schema = _object(ports)
         self.defaults = {port.name: port.default for port in ports if port.has_default}
-        # `$ref` and `$id` mean something else inside a larger schema: such ports are compiled one by one.
-        alone = any(b'"$' in orjson.dumps(port.schema) for port in ports)
-        self._each = {port.name: schema.compile(port.schema) for port in ports} if alone else None
-        self._whole = schema.compile({} if free else _object(ports, {} if alone else None))
-        self._holds = None if alone or self._special else self._whole.holds
+        self._whole = schema.compile({} if free else self.schema)
+        self._holds = None if self._special else self._whole.holds
 
     def problems(self, values: JsonObject, where: place.Place) -> tuple[str, ...]:
         """Every way in which `values` break the contract, in words that hold no value; empty when they keep it."""
         if self._holds is not None and self._holds(values):
             return ()
-        found = self._whole.check(values)
-        if found:
-            return self._explain(values, found)
-        if self._each is not None:
-            each = [
-                self._say(name, v)
-                for name, held in self._each.items()
-                if name in values
-                for v in held.check(values[name])
-            ]
-            if each:
-                return tuple(each)
+        if found := self._whole.check(values):
+            return self._explain(values) or tuple(violation.message for violation in found)
         if self._special:
             return tuple(
                 said for port in self._special if port.name in values for said in self._refer(port, values, where)
@@ -90,28 +75,28 @@ class Ports:
     def problems_of(self, name: str, value: Json, where: place.Place) -> tuple[str, ...]:
         """As `problems`, for one port whose value is there and when all others are known to be right."""
         port = self._ports[name]
-        one = self._singly.get(name)
-        if one is None:
-            one = self._singly[name] = schema.compile(port.schema)
-        found = [self._say(name, violation) for violation in one.check(value)]
+        found = self._broken(name, value)
         if not found and port.kind != "json":
             found = self._refer(port, {name: value}, where)
         return tuple(found)
 
-    def _explain(self, values: JsonObject, found: Sequence[schema.Violation]) -> tuple[str, ...]:
+    def _explain(self, values: JsonObject) -> tuple[str, ...]:
+        """What is wrong with values that break the contract, port by port."""
         said = [
             f"{self._word} {name!r} is required and missing"
             for name, port in self._ports.items()
             if port.required and name not in values
         ]
         said += [f"{self._word} {name!r} is not declared" for name in values if name not in self._ports]
-        for violation in found:
-            if violation.path:
-                name, _, rest = violation.path[1:].partition("/")
-                said.append(
-                    self._say(_unescape(name), schema.Violation(path=rest and "/" + rest, message=violation.message))
-                )
-        return tuple(said) or tuple(violation.message for violation in found)
+        broken = (self._broken(name, value) for name, value in values.items() if name in self._ports)
+        said += itertools.islice(itertools.chain.from_iterable(broken), schema.MAX_VIOLATIONS)
+        return tuple(said)
+
+    def _broken(self, name: str, value: Json) -> list[str]:
+        one = self._singly.get(name)
+        if one is None:
+            one = self._singly[name] = schema.compile(self._ports[name].schema)
+        return [self._say(name, violation) for violation in one.check(value)]
 
     def _say(self, name: str, violation: schema.Violation) -> str:
         return f"{self._word} {name!r}{' at ' + violation.path if violation.path else ''}: {violation.message}"
@@ -135,14 +120,8 @@ class Ports:
         return [] if exists else [f"{self._word} {port.name!r}: there is no such file"]
 
 
-def _object(ports: Sequence[definition.Port], instead: JsonObject | None = None) -> JsonObject:
-    return {
-        "type": "object",
-        "properties": {port.name: port.schema if instead is None else instead for port in ports},
-        "required": [port.name for port in ports if port.required],
-        "additionalProperties": False,
-    }
-
-
-def _unescape(name: str) -> str:
-    return name.replace("~1", "/").replace("~0", "~")
+def _object(ports: Sequence[definition.Port]) -> JsonObject:
+    required: list[Json] = [port.name for port in ports if port.required]
+    return composition.composed(
+        {port.name: port.schema for port in ports}, {"required": required, "additionalProperties": False}
+    )

@@ -9,7 +9,7 @@ from openskelo import errors
 from openskelo.frozen import frozen
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.values import schema
+from openskelo.values import composition, schema
 from openskelo.workflows import cursor, ports, scope, suggest
 
 _KEYS = frozenset(
@@ -96,11 +96,11 @@ def check_checkpoint(node: definition.Node, place: cursor.Cursor) -> None:
 
 
 def form_schemas(form: JsonObject) -> dict[str, JsonObject]:
-    """The schema of each property of a form."""
+    """The schema of each property of a form, by itself."""
     properties = form.get("properties")
     if not isinstance(properties, Mapping):
         return {}
-    return {name: own if isinstance(own, Mapping) else {} for name, own in properties.items()}
+    return {name: composition.part(form, name) for name in properties}
 
 
 def _prompt(fields: cursor.Fields, outer: cursor.Cursor | None, variables: scope.Variables) -> str:
@@ -141,11 +141,14 @@ def form(found: cursor.Cursor | None) -> JsonObject:
     if _is_schema(fields.value):
         return _object_schema(found, fields.value)
     asked = ports.read(found, "output").ports
-    form: dict[str, Json] = {"type": "object", "properties": {port.name: _property(port) for port in asked}}
     required: list[Json] = [port.name for port in asked if port.required]
-    if required:
-        form["required"] = required
-    return {**form, "additionalProperties": False}
+    beside: JsonObject = {"required": required} if required else {}
+    whole = composition.composed(
+        {port.name: _property(port) for port in asked}, {**beside, "additionalProperties": False}
+    )
+    if any(port.has_default or port.description for port in asked):
+        _compile(found, whole)  # with what is said beside the ports it may be too long
+    return whole
 
 
 def _is_schema(value: JsonObject) -> bool:
@@ -156,14 +159,18 @@ def _object_schema(found: cursor.Cursor, value: JsonObject) -> JsonObject:
     form = value if "type" in value else {"type": "object", **value}
     if form.get("type") != "object":
         found.problem("TYPE", "the schema of a form must be an object's")
+    _compile(found, form)
+    return form
+
+
+def _compile(found: cursor.Cursor, form: JsonObject) -> None:
     try:
         schema.compile(form)
     except errors.InvalidInput as error:
         found.problem(error.code, error.message, hint=error.hint)
-    return form
 
 
-def _property(port: definition.Port) -> Json:
+def _property(port: definition.Port) -> JsonObject:
     own: dict[str, Json] = dict(port.schema)
     if port.description:
         own["description"] = port.description

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, cast
+
+import orjson
 
 from openskelo import errors
 from openskelo.frozen import frozen
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.values import schema
+from openskelo.values import composition, schema
 from openskelo.workflows import cursor, suggest
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}\Z")
@@ -107,6 +109,7 @@ def read(found: cursor.Cursor | None, side: Side) -> Ports:
             if not (entry.value.keys() & (KEYWORDS - _OWN)):
                 untyped.append(name)
         ports.append(port)
+    _check_together(fields.cursor, ports)
     return Ports(ports=tuple(ports), links=links, untyped=frozenset(untyped))
 
 
@@ -186,17 +189,30 @@ def _schema(fields: cursor.Fields) -> tuple[JsonObject, definition.PortKind, boo
         del rest["type"]
         rest = {**_word_schema(word, named), **rest}
         kind = word if word in _KINDS[1:] else kind
-    if rest.keys() - {"type"} or not isinstance(rest.get("type", ""), str):
-        _compile(fields.cursor, rest)
+    if (rest.keys() - {"type"} or not isinstance(rest.get("type", ""), str)) and not _compiles(fields.cursor, rest):
+        rest = {}
     return rest, cast("definition.PortKind", kind), optional
 
 
-def _compile(place: cursor.Cursor, own: JsonObject) -> schema.Schema | None:
+def _compiles(place: cursor.Cursor, own: JsonObject) -> bool:
+    """Whether a port's schema can be used, by itself and as a part of its block's contract; a Problem where not."""
     try:
-        return schema.compile(own)
+        schema.compile(own)
+        schema.compile(composition.composed({str(place.path[-1]): own}, {}))
     except errors.InvalidInput as error:
         place.problem(error.code, error.message, hint=error.hint)
-        return None
+        return False
+    return True
+
+
+def _check_together(place: cursor.Cursor, ports: Sequence[definition.Port]) -> None:
+    """The ports of a side are one contract, and each fits into it; together they may be too long for a schema."""
+    if sum(len(orjson.dumps(port.schema)) for port in ports) < schema.MAX_BYTES // 4:  # parts may be there twice
+        return
+    try:
+        schema.compile(composition.composed({port.name: port.schema for port in ports}, {}))
+    except errors.InvalidInput as error:
+        place.problem(error.code, f"{place.name} together: {error.message}", hint=error.hint)
 
 
 def _default(fields: cursor.Fields, own: JsonObject) -> Json:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from typing import cast
 
 from openskelo.frozen import replace
 from openskelo.kernel import definition
-from openskelo.kernel.json import Json, JsonObject
-from openskelo.values import schema
+from openskelo.kernel.json import JsonObject
+from openskelo.values import composition, schema
 from openskelo.workflows import cursor, ports, suggest
 
 _TOGETHER = "allOf"
@@ -121,16 +121,16 @@ def _all_of(known: JsonObject, wanted: JsonObject) -> JsonObject | None:
     if not known:
         return wanted
     so_far = known.get(_TOGETHER)
-    parts: list[Json] = list(so_far) if isinstance(so_far, list) and len(known) == 1 else [known]
+    # What has references is one part: they mean something in there only.
+    joined = isinstance(so_far, list) and len(known) == 1 and composition.plain(known)
+    parts = cast("list[JsonObject]", so_far) if joined else [known]
     if wanted in parts:
         return known
     if len(parts) == _MOST_PORTS or any(_apart(part, wanted) for part in parts):
         return None
-    return {_TOGETHER: [*parts, wanted]}
+    return composition.together([*parts, wanted])
 
 
-def _apart(one: Json, other: JsonObject) -> bool:
+def _apart(one: JsonObject, other: JsonObject) -> bool:
     """Whether no value can fit both schemas."""
-    if not isinstance(one, Mapping):
-        return False
     return schema.fits(one, other) is not None and schema.fits(other, one) is not None

@@ -11,7 +11,7 @@ from typing import cast
 
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.values import refs, template
+from openskelo.values import composition, refs, template
 from openskelo.workflows.convert import result, sources
 
 _MODEL = ("temperature", "top_p", "seed", "system")
@@ -27,12 +27,10 @@ def expert(known: sources.Sources, node: definition.Node) -> tuple[list[Json], J
     for port in node.outputs:
         if port.has_default or port.kind != "json":
             raise result.Stuck(node.key, f"its output {port.name!r} has a default, or is a file")
-    args["output_schema"] = {
-        "type": "object",
-        "properties": {port.name: port.schema for port in node.outputs},
-        "required": [port.name for port in node.outputs if port.required],
-        "additionalProperties": False,
-    }
+    required: list[Json] = [port.name for port in node.outputs if port.required]
+    args["output_schema"] = composition.composed(
+        {port.name: port.schema for port in node.outputs}, {"required": required, "additionalProperties": False}
+    )
     args["repairs"] = node.repairs
     if "max_tokens" in node.config:
         args["max_new_tokens"] = node.config["max_tokens"]

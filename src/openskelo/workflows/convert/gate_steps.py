@@ -11,7 +11,7 @@ from typing import TypeAlias
 from openskelo.frozen import field, mutable
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.values import expression, refs
+from openskelo.values import composition, expression, refs
 from openskelo.workflows.convert import result, sources
 
 #: What is no blank: all that `str.strip` leaves, in RE2.
@@ -72,7 +72,7 @@ def contract(node: definition.Node) -> JsonObject | None:
         sure = node.config["op"] == "verify" and schema == {"type": "object"}
         return schema if schema and not sure else None
     typed = {port.name: port.schema for port in node.outputs if port.schema and port.schema != _sure(node, port.name)}
-    return {"type": "object", "properties": typed} if typed else None
+    return composition.composed(typed, {}) if typed else None
 
 
 def _sure(node: definition.Node, name: str) -> JsonObject | None:

@@ -9,7 +9,7 @@ from openskelo.handlers import op_catalog, registry
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.providers import config
-from openskelo.values import refs, schema
+from openskelo.values import composition, refs, schema
 from openskelo.workflows import cursor, suggest
 from openskelo.workflows.plan import ops, step
 
@@ -161,7 +161,7 @@ def _check_args(
         if name in fixed:
             place.at(name, value).key_problem("CONFLICT", f"the project has fixed `{name}`", hint="leave it out")
         elif name in takes:
-            _check_value(place.at(name, value), value, takes[name])
+            _check_value(place.at(name, value), value, composition.part(rules, name))
         elif rules.get("additionalProperties") is False:
             free = [*takes, *common]
             hint = suggest.near(name, free, otherwise=f"known here: {', '.join(free)}")
@@ -172,12 +172,10 @@ def _check_args(
             place.problem("MISSING_KEY", f"{place.name} needs the key `{name}`")
 
 
-def _check_value(place: cursor.Cursor, value: Json, rules: Json) -> None:
+def _check_value(place: cursor.Cursor, value: Json, rules: JsonObject) -> None:
     if isinstance(value, Mapping) and refs.LITERAL in value:
         place, value = place.at(refs.LITERAL, value[refs.LITERAL]), value[refs.LITERAL]
     elif _holds_refs(value):
-        return
-    if not isinstance(rules, Mapping):
         return
     for violation in schema.compile(rules).check(value):
         below: list[str | int] = [int(part) if part.isdigit() else part for part in violation.path.split("/") if part]
