@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import socket
 import subprocess
+from pathlib import Path
+
+import pytest
 
 from tests.cli.conftest import Skelo
 
@@ -94,6 +99,36 @@ def test_each_case_is_held_in_a_copy_of_the_project(skelo: Skelo) -> None:
         "2 passed, 1 failed",
     ]
     assert sorted(path.name for path in skelo.folder.iterdir()) == ["article.test.yaml", "article.yaml", "skelo.yaml"]
+
+
+def test_pipes_sockets_and_broken_links_in_the_project_are_no_hindrance(
+    skelo: Skelo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    skelo.write("article.yaml", FLOW)
+    skelo.write("article.test.yaml", SCRIPT)
+    monkeypatch.chdir(skelo.folder)  # the path of a socket is short
+    os.mkfifo("pipe")
+    Path("sub").mkdir()
+    Path("sub/link").symlink_to("nowhere")
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind("sub/agent.sock")
+        result = skelo("test", "article.yaml")
+    assert (result.code, result.err, result.out.splitlines()[-1]) == (1, "", "2 passed, 1 failed")
+
+
+def test_a_project_that_cannot_be_copied_is_said_so(skelo: Skelo) -> None:
+    skelo.write("article.yaml", FLOW)
+    skelo.write("article.test.yaml", SCRIPT)
+    room = os.pathconf(skelo.folder, "PC_PATH_MAX") - len(str(skelo.folder)) - 200
+    deep = skelo.folder / "/".join(["a" * 200] * (room // 201))
+    deep.parent.mkdir(parents=True)
+    deep.write_text("deeper in the copy than a path may be")
+    temporary = skelo.folder.parent / "temporary" / "/".join(["t" * 200] * 3)
+    temporary.mkdir(parents=True)
+    result = skelo("test", "article.yaml", env={"TMPDIR": str(temporary)})
+    assert result.code == 2
+    assert result.err.startswith(f"error: FILE_UNREADABLE {skelo.folder} cannot be copied for a test: ")
+    assert "File name too long" in result.err
 
 
 def test_the_result_is_one_document_with_json(skelo: Skelo) -> None:

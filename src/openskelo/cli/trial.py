@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import shutil
+import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -44,9 +45,17 @@ def copy_project(where: task.Project, target: Path) -> task.Project:
             hint="put the workflow into a project of its own: a folder with a skelo.yaml",
         )
     root = target / "project"
-    shutil.copytree(
-        where.root, root, ignore=lambda folder, names: _left_out(Path(folder) == where.root, names), symlinks=True
-    )
+    try:
+        shutil.copytree(
+            where.root,
+            root,
+            ignore=lambda folder, names: _left_out(Path(folder) == where.root, names) | _odd(Path(folder), names),
+            symlinks=True,
+        )
+    except OSError as error:
+        raise errors.InvalidInput(
+            f"{where.root} cannot be copied for a test: {_why(error)}", code="FILE_UNREADABLE"
+        ) from error
     return task.Project(
         root=root,
         data_dir=target / "data",
@@ -68,6 +77,22 @@ def _files(root: Path) -> Iterator[str]:
 
 def _left_out(top: bool, names: Iterable[str]) -> set[str]:
     return {name for name in names if name in _LEFT_OUT or (top and name == _HISTORY)}
+
+
+def _odd(folder: Path, names: Iterable[str]) -> set[str]:
+    """What cannot be copied and is none of a workflow's files: pipes, sockets, devices."""
+    modes = {name: (folder / name).lstat().st_mode for name in names}
+    return {
+        name for name, mode in modes.items() if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISLNK(mode))
+    }
+
+
+def _why(error: OSError) -> str:
+    """The reason in words; of a folder's copy, which goes on after a mistake, the first one."""
+    if not isinstance(error, shutil.Error):
+        return str(error)
+    _, _, reason = error.args[0][0]
+    return str(reason)
 
 
 async def hold(project: task.Project, workflow: definition.Workflow, case: script.Case) -> Verdict:
