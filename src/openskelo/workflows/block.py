@@ -112,6 +112,7 @@ def read(key: str, place: cursor.Cursor, setting: Setting) -> Draft:
     node = _amounts(node, fields)
     node, asked = _approval(node, fields)
     node = _gates(node, fields, setting)
+    _warn_of_once(node, fields)
     asking.check_reviews(fields, setting.models)
     _strict(fields)
     return Draft(
@@ -269,6 +270,15 @@ def _gates(node: definition.Node, fields: cursor.Fields, setting: Setting) -> de
     if node.mode == "dag":  # the ports of a sub-workflow are not known yet
         return node
     return gates.read_both(node, fields.get("pre_gates"), fields.get("post_gates"), commands=setting.commands)
+
+
+def _warn_of_once(node: definition.Node, fields: cursor.Fields) -> None:
+    """Say that a retry of the author's own does not try again what a gate refuses after the effect has happened."""
+    found = fields.get("retry")
+    if found is not None and node.retry.max_attempts > 1 and node.post_gates and definition.is_once(node):
+        message = f"the effect of {node.key} happens once: a no of its post gates is not tried again"
+        hint = "what fails before its effect is; write `repeatable: true` if it may happen again"
+        found.warn("RETRY_OVER_ONCE", message, hint=hint)
 
 
 def _strict(fields: cursor.Fields) -> None:
