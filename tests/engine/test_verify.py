@@ -13,6 +13,8 @@ import openskelo
 from openskelo import errors
 from openskelo.contract import bundle, chain, signature
 from openskelo.engine import export, signing, verify
+from openskelo.frozen import replace
+from openskelo.kernel.json import JsonObject
 from openskelo.stores import datadir
 from tests.engine import proving, stage
 
@@ -198,19 +200,93 @@ def test_a_signed_run_says_by_whom(tmp_path: Path) -> None:
     play(tmp_path, proof)
 
 
+async def signed_half_way(engine: openskelo.Engine, data_dir: Path) -> tuple[str, JsonObject]:
+    """A run that was signed while it waited for a person, and has ended since; its id, and the signature."""
+    run_id = await engine.start(stage.workflow(stage.block("ask", mode="approval", approval={"prompt": "Go on?"})))
+    document = await engine.wait(run_id)
+    signed = await signing.sign(engine.store, run_id, data_dir, at=AT)
+    unfinished = await verify.verify_run(
+        engine.store, run_id, data_dir=data_dir, public_key=signature.open_key(data_dir).public
+    )
+    assert (unfinished.intact, unfinished.ended, unfinished.signature) == (True, False, "ok")
+    await engine.answer(str(stage.approvals(document)[0]["id"]), status="approved", by="ada")
+    await engine.wait(run_id)
+    return run_id, signed
+
+
 def test_a_signature_made_while_the_run_goes_on_holds_for_its_beginning(tmp_path: Path) -> None:
     async def story() -> None:
-        waiting = stage.workflow(stage.block("ask", mode="approval", approval={"prompt": "Go on?"}))
         async with stage.open_engine(tmp_path) as engine:
-            run_id = await engine.start(waiting)
-            document = await engine.wait(run_id)
-            signed = await signing.sign(engine.store, run_id, tmp_path / ".skelo", at=AT)
-            assert (await verify.verify_run(engine.store, run_id, data_dir=tmp_path / ".skelo")).ended is False
-            await engine.answer(str(stage.approvals(document)[0]["id"]), status="approved", by="ada")
-            await engine.wait(run_id)
-            found = await verify.verify_run(engine.store, run_id, data_dir=tmp_path / ".skelo")
-            assert (found.intact, found.ended, found.signature, found.signed_seq) == (True, True, "ok", signed["seq"])
-            assert found.signed_seq != found.events
+            data_dir = tmp_path / ".skelo"
+            run_id, signed = await signed_half_way(engine, data_dir)
+            found = await verify.verify_run(engine.store, run_id, data_dir=data_dir)
+            assert (found.intact, found.ended, found.signature) == (True, True, "partial")
+            assert (found.signed_seq, found.key) == (signed["seq"], "embedded")
+            assert found.document()["signedBy"] == {
+                "publicKey": signed["publicKey"],
+                "key": "embedded",
+                "seq": signed["seq"],
+            }
+            await engine.store.flush()
+            lines = (data_dir / "runs" / run_id / "events.jsonl").read_bytes().splitlines(keepends=True)
+            part = tmp_path / "part" / "events.jsonl"
+            part.parent.mkdir()
+            part.write_bytes(b"".join(lines[: int(str(signed["seq"]))]))
+            part.with_name("head.sig").write_bytes(signing.path_of(data_dir, run_id).read_bytes())
+            beginning = verify.verify_file(part, public_key=str(signed["publicKey"]))
+            assert (beginning.problems, beginning.ended, beginning.signature) == ((), False, "ok")
+
+    stage.play(story)
+
+
+def test_what_comes_after_the_signature_is_signed_by_nobody(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with stage.open_engine(tmp_path) as engine:
+            data_dir = tmp_path / ".skelo"
+            run_id, signed = await signed_half_way(engine, data_dir)
+            made = await export.export(engine.store, run_id, tmp_path / "run")
+            own, seq = str(signed["publicKey"]), int(str(signed["seq"]))
+            # What anybody can write who has seen an export that was signed before the end.
+            lines = made.path.read_bytes().splitlines(keepends=True)
+            lines[0] = replace(made.header, signature=signed).line() + b"\n"
+            (tmp_path / "forged").write_bytes(b"".join(lines))
+            for found in (
+                verify.verify_file(tmp_path / "forged", public_key=own),
+                await verify.verify_run(engine.store, run_id, data_dir=data_dir, public_key=own),
+            ):
+                assert (found.intact, found.signature, found.signed_seq, found.key) == (False, "partial", seq, "given")
+                (problem,) = found.problems
+                assert (problem.code, problem.seq) == ("SIGNATURE_PARTIAL", seq)
+                assert problem.message == (
+                    f"signed up to event {seq}: events {seq + 1} to {found.events} are signed by nobody"
+                )
+
+    stage.play(story)
+
+
+def test_an_export_leaves_the_signature_of_an_earlier_head_out(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with stage.open_engine(tmp_path) as engine:
+            run_id, signed = await signed_half_way(engine, tmp_path / ".skelo")
+            made = await engine.export(run_id, tmp_path / "run")
+            assert (made.header.signature, made.outdated) == (None, signed["seq"])
+            again = await engine.export(run_id, tmp_path / "run", sign=True, overwrite=True)
+            assert again.outdated is None
+            found = verify.verify_file(again.path, public_key=str(signed["publicKey"]))
+            assert (found.intact, found.ended, found.signature, found.signed_seq) == (True, True, "ok", found.events)
+
+    stage.play(story)
+
+
+def test_a_run_that_goes_on_while_it_is_exported_is_exported_as_it_was_signed(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with stage.open_engine(tmp_path) as engine:
+            run_id, signed = await signed_half_way(engine, tmp_path / ".skelo")
+            seq = int(str(signed["seq"]))
+            made = await export.export(engine.store, run_id, tmp_path / "run", signature=signed, up_to=seq)
+            assert (made.header.events, made.header.head, made.header.signature) == (seq, signed["head"], signed)
+            found = verify.verify_file(made.path, public_key=str(signed["publicKey"]))
+            assert (found.problems, found.ended, found.signature) == ((), False, "ok")
 
     stage.play(story)
 

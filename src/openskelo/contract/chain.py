@@ -50,7 +50,8 @@ class Verification:
     `intact`: nothing is wrong with what is there. `ended`: the last event is `run.ended`; a record that is intact but
     not ended may go on, or may have been cut at a line's end. `folded`: the kernel, given the workflow, agrees too.
     `pruned` events have given up their data. `blobs` were hashed again. `signature` is one over the hash of event
-    `signed_seq`; by a `given` key it also says whose the record is.
+    `signed_seq`: `ok` if that is the last, `partial` if others come after it, for which it does not vouch; by a
+    `given` key it also says whose the record is.
     """
 
     run_id: str | None
@@ -62,7 +63,7 @@ class Verification:
     folded: bool
     problems: tuple[Problem, ...]
     blobs: int = 0
-    signature: Literal["ok", "bad", "none"] = "none"
+    signature: Literal["ok", "partial", "bad", "none"] = "none"
     signed_seq: int | None = None
     public_key: str | None = None
     key: Literal["given", "embedded"] | None = None
@@ -110,7 +111,8 @@ def signed(
 ) -> Verification:
     """The result with a signature looked at; `head` is the hash that the record has at the signed seq.
 
-    Whoever gives a key wants a signature by it: then a record without one is not good enough.
+    Whoever gives a key wants all of the record signed by it: then one without a signature, or with a signature of
+    an earlier head, is not good enough. Anybody can write what comes after a signed event.
     """
     if document is None:
         if public_key is None:
@@ -118,17 +120,26 @@ def signed(
         missing = Problem(line=0, offset=0, code="SIGNATURE_MISSING", message="the record is not signed")
         return replace(proved, problems=(*proved.problems, missing))
     checked = signature.check(document, run_id=proved.run_id or "", head=head, public_key=public_key)
+    state = ("ok" if head == proved.head else "partial") if checked.ok else "bad"
     problems = proved.problems
-    if not checked.ok:
+    if state == "bad":
         problems = (*problems, Problem(line=0, offset=0, code="SIGNATURE_BAD", message=checked.reason, seq=checked.seq))
+    elif state == "partial" and public_key is not None:
+        problems = (*problems, _unsigned(checked.seq, proved.events))
     return replace(
         proved,
         problems=problems,
-        signature="ok" if checked.ok else "bad",
+        signature=state,
         signed_seq=checked.seq,
         public_key=checked.public_key,
         key=checked.key,
     )
+
+
+def _unsigned(seq: int, last: int) -> Problem:
+    rest = f"event {last} is" if last == seq + 1 else f"events {seq + 1} to {last} are"
+    message = f"signed up to event {seq}: {rest} signed by nobody"
+    return Problem(line=0, offset=0, code="SIGNATURE_PARTIAL", message=message, seq=seq)
 
 
 class Verifier:

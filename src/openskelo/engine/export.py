@@ -21,12 +21,16 @@ from openskelo.stores import log
 
 @frozen
 class Exported:
-    """What was written. `missing` are blobs that the events refer to and the store no longer has."""
+    """What was written. `missing` are blobs that the events refer to and the store no longer has.
+
+    `outdated` is the event up to which the run was signed, if that signature was left out: the run has gone on since.
+    """
 
     path: Path
     bytes: int
     header: bundle.Header
     missing: tuple[str, ...]
+    outdated: int | None = None
 
     def document(self) -> JsonObject:
         """What was written as JSON."""
@@ -59,12 +63,18 @@ async def export(
     path: Path,
     *,
     signature: JsonObject | None = None,
+    up_to: int | None = None,
     overwrite: bool = False,
 ) -> Exported:
-    """Write the run, as far as it has come, to `path`, at once and whole (NotFound; InvalidInput FILE_EXISTS)."""
+    """Write the run, as far as it has come, to `path`, at once and whole (NotFound; InvalidInput FILE_EXISTS).
+
+    It is written `up_to` an event, if one is named. A signature goes along only if it is of the last event written:
+    one of an earlier event would look as if it vouched for what came after.
+    """
     if not overwrite:
         _refuse_existing(path)
-    survey = await _survey(store, run_id)
+    survey = await _survey(store, run_id, up_to)
+    fits = signature is not None and signature["head"] == survey.head
     kept, missing = await _kept(store, sorted(survey.names))
     header = bundle.Header(
         run_id=run_id,
@@ -72,7 +82,7 @@ async def export(
         events=survey.events,
         blobs=len(kept),
         definition=survey.definition,
-        signature=signature,
+        signature=signature if fits else None,
     )
     with _whole_file(path) as file:
         file.write(header.line() + b"\n")
@@ -80,13 +90,14 @@ async def export(
             file.write(bundle.blob_line(name, await store.blob(name)) + b"\n")
         await _write_lines(store, run_id, file, survey.events)
         size = file.tell()
-    return Exported(path=path, bytes=size, header=header, missing=tuple(missing))
+    outdated = None if signature is None or fits else cast("int", signature["seq"])
+    return Exported(path=path, bytes=size, header=header, missing=tuple(missing), outdated=outdated)
 
 
-async def _survey(store: log.Log, run_id: str) -> _Survey:
+async def _survey(store: log.Log, run_id: str, up_to: int | None) -> _Survey:
     survey = _Survey()
     async for lines in store.read(run_id):
-        for line in lines:
+        for line in lines if up_to is None else lines[: up_to - survey.events]:
             survey.events += 1
             try:
                 opened, event = _read(line)

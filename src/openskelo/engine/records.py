@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal, cast, get_args
 
 from openskelo import errors
 from openskelo.engine import words
@@ -78,7 +78,7 @@ class Records:
     async def verify(self, run_id: str, *, public_key: str | None = None) -> Verification:
         """Whether a run's record is whole and unaltered: its lines and blobs, in a data dir its file and signature.
 
-        With a `public_key` (`ed25519:…` or PEM) the record must be signed by it (InvalidInput).
+        With a `public_key` (`ed25519:…` or PEM) the record must be signed by it, up to its head (InvalidInput).
         """
         from openskelo.engine import verify  # noqa: PLC0415  as above
 
@@ -98,16 +98,21 @@ class Records:
     async def export(self, run_id: str, path: Path | str, *, sign: bool = False, overwrite: bool = False) -> Exported:
         """Write a run as one file that verifies anywhere (InvalidInput FILE_EXISTS unless `overwrite`).
 
-        With `sign` its head is signed by the data dir's key, which is made if there is none.
+        With `sign` its head is signed by the data dir's key, which is made if there is none. Without, a signature that
+        was made earlier goes along if it is of the head still.
         """
         from openskelo.engine import export, signing  # noqa: PLC0415  as above
 
         data_dir = self._data_dir() or self.project.data_dir
+        up_to: int | None = None
         if sign:
             signature = await signing.sign(self.store, run_id, data_dir, at=time.time_ns() // 1_000_000)
+            up_to = cast("int", signature["seq"])  # a run that goes on meanwhile is written as it was signed
         else:
             signature = signing.find(data_dir, run_id)
-        return await export.export(self.store, run_id, Path(path), signature=signature, overwrite=overwrite)
+        return await export.export(
+            self.store, run_id, Path(path), signature=signature, up_to=up_to, overwrite=overwrite
+        )
 
     async def diff(self, run_a: str, run_b: str) -> Comparison:
         """Compare two runs, ended or not: what they were given, and node by node what came of it."""

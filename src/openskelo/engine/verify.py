@@ -17,7 +17,7 @@ from openskelo.stores import log
 def verify_file(path: Path | str, *, public_key: str | None = None) -> chain.Verification:
     """Verify a file with nothing else at hand; a `head.sig` beside a plain log is looked at too (InvalidInput).
 
-    With a `public_key` (`ed25519:…` or PEM) the record must be signed by it.
+    With a `public_key` (`ed25519:…` or PEM) the record must be signed by it, up to its head.
     """
     path = Path(path)
     public_key = None if public_key is None else signature.public_key(public_key)
@@ -43,7 +43,7 @@ async def verify_run(
 ) -> chain.Verification:
     """Verify a run where it was made: its lines, its blobs, and in `data_dir` its `events.jsonl` and signature.
 
-    With a `public_key` (`ed25519:…` or PEM) the record must be signed by it (NotFound, InvalidInput).
+    With a `public_key` (`ed25519:…` or PEM) the record must be signed by it, up to its head (NotFound, InvalidInput).
     """
     public_key = None if public_key is None else signature.public_key(public_key)
     signed, fault = (None, None) if data_dir is None else _signature(signing.path_of(data_dir, run_id))

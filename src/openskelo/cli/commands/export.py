@@ -28,6 +28,10 @@ def run(args: argparse.Namespace) -> int:
     output.note(f"{output.count(made.header.events, 'event')}, {made.bytes} bytes, head {made.header.head}")
     if signature:
         output.note(f"signed with {signature['publicKey']}")
+    elif made.outdated is not None:
+        output.note(
+            f"not signed: the run has gone on since it was signed at event {made.outdated}; --sign signs it anew"
+        )
     for name in made.missing:
         output.note(f"not there any more: {name}")
     return exits.COMPLETED

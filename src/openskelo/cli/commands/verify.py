@@ -20,7 +20,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--public-key", metavar="KEY", help="the key that must have signed the head (ed25519:…), got by another way"
     )
-    parser.epilog = "exit codes: 0 intact and ended, 1 altered, 3 intact but unfinished"
+    parser.epilog = (
+        "exit codes: 0 intact and ended, 1 altered (or not signed by KEY up to the last event), 3 intact but unfinished"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -58,7 +60,7 @@ async def _verify_run(args: argparse.Namespace, where: task.Project) -> chain.Ve
 def _say(proved: chain.Verification) -> None:
     painter = ink.Ink(sys.stdout)
     if not proved.intact:
-        output.say(f"{painter.paint('altered', 'red', 'bold')}  {proved.run_id or ''}".rstrip())
+        output.say(f"{painter.paint(_fault(proved), 'red', 'bold')}  {proved.run_id or ''}".rstrip())
         for problem in proved.problems:
             place_text = f"line {problem.line}, byte {problem.offset}: " if problem.line else ""
             output.say(f"  {place_text}{problem.code} {ink.one_line(problem.message)}")
@@ -69,6 +71,16 @@ def _say(proved: chain.Verification) -> None:
     counts = [output.count(proved.receipts, "receipt"), output.count(proved.blobs, "blob")]
     output.say(f"  {output.count(proved.events, 'event')}{pruned}, {', '.join(counts)}")
     output.say(f"  head {proved.head}")
-    if proved.signature == "ok":
+    if proved.signature in ("ok", "partial"):
         whose = "the key you gave" if proved.key == "given" else "the key it brings along (this proves no identity)"
         output.say(f"  signed up to event {proved.signed_seq} by {whose}: {proved.public_key}")
+    if proved.signature == "partial":
+        output.say("  what comes after that event is signed by nobody")
+
+
+def _fault(proved: chain.Verification) -> str:
+    """What is wrong in a word: a record that is whole, and only lacks the signature asked for, was not altered."""
+    unsigned = all(problem.code in ("SIGNATURE_MISSING", "SIGNATURE_PARTIAL") for problem in proved.problems)
+    if not unsigned:
+        return "altered"
+    return "signed in part" if proved.signature == "partial" else "not signed"
