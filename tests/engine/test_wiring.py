@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
-from openskelo.kernel.json import JsonObject
+import pytest
+
+from openskelo.kernel.json import Json, JsonObject
+from openskelo.stores import memory
 from tests.engine import stage
 
 
@@ -25,3 +29,44 @@ def test_a_foreach_over_nothing_gives_empty_lists(tmp_path: Path) -> None:
 
     document = stage.play(story)
     assert (document["ending"], document["outputs"]) == ("ok", {"squares": []})
+
+
+class Counting(memory.MemoryLog):
+    """A store that counts what is read back of large values."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.given = 0
+
+    async def blob(self, name: str) -> bytes:
+        found = await super().blob(name)
+        self.given += len(found)
+        await asyncio.sleep(0)  # as a disk does, it lets others go on
+        return found
+
+
+@pytest.mark.parametrize("gates", [[], [{"type": "expr", "expression": "outputs.size > 0 && size(run.inputs.texts) > 0"}]])
+def test_the_list_of_a_foreach_is_read_as_often_for_many_items_as_for_few(tmp_path: Path, gates: list[Json]) -> None:
+    each = stage.block(
+        "each",
+        mode="deterministic",
+        foreach={"items": "inputs.texts", "as": "text", "concurrency": 32},
+        inputs={"texts": "string[]", "text": "string"},
+        outputs={"size": "integer"},
+        deterministic={"handler": "builtin:transform", "config": {"map": {"size": "size(text)"}}},
+        post_gates=gates,
+    )
+
+    async def read(count: int) -> int:
+        store = Counting()
+        async with stage.engine(tmp_path, store) as engine:
+            run_id = await engine.start(stage.workflow(each), {"texts": ["x" * (100_000 // count)] * count})
+            document = await engine.wait(run_id)
+        assert document["outputs"] == {"size": [100_000 // count] * count}
+        return store.given // 100_000
+
+    async def story() -> tuple[int, int]:
+        return await read(5), await read(100)
+
+    few, many = stage.play(story)
+    assert few == many > 0

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from openskelo import errors
-from openskelo.executors import attempt, calling, limit
+from openskelo.executors import attempt, calling, intake, job, limit, task
 from openskelo.frozen import replace
 from openskelo.handlers import context
 from openskelo.kernel import definition, outcome
@@ -65,6 +65,19 @@ def test_an_item_is_part_of_the_inputs_hash(tmp_path: Path) -> None:
     assert workshop.outcome_of(where, one, local={"it": double}).inputs_hash == canonical.digest(
         {"inputs": canonical.digest({"n": 2}), "item": "a"}
     )
+
+
+@pytest.mark.parametrize(
+    ("handler", "copied"), [("local:it", True), ("builtin:step", True), ("builtin:transform", False)]
+)
+def test_what_items_share_is_copied_only_for_work_that_may_change_it(handler: str, copied: bool) -> None:
+    node = local_node(handler=handler, foreach=definition.Foreach(items="inputs.all", name="n"))
+    shared = task.Shared({"all": [{"n": 1}, {"n": 2}]}, [{"n": 1}, {"n": 2}])
+    given = workshop.task_of(node, {**shared.inputs, "n": {"n": 2}}, item_index=1, item={"n": 2}, shared=shared)
+    one = job.Job(task=given, inputs=given.inputs)
+    intake.take(one)
+    assert one.inputs == {"all": [{"n": 1}, {"n": 2}], "n": {"n": 2}}
+    assert (one.inputs["all"] is not shared.inputs["all"]) == copied
 
 
 def test_large_outputs_become_a_blob(tmp_path: Path) -> None:

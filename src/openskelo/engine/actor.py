@@ -59,7 +59,7 @@ class Actor:
         self.heard: set[int] = set()  # posted commands that were put into the mailbox
         self.work: dict[AttemptId, errands.Errand] = {}
         self.left: dict[AttemptId, attempt.Left] = {}  # of attempts that were stopped before the log says so
-        self.visits: wiring.Visits = {}
+        self.visits = wiring.Visits()
         self.durable = chain.seq
         self.wake_at: int | None = None
         self.asked_for = 0.0  # when somebody last wanted this run to be in memory, by the loop's clock

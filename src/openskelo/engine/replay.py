@@ -98,7 +98,7 @@ async def replay(store: log.Log, run_id: str, performer: Performs) -> Report:
     steps: list[Step] = []
     tasks: dict[tuple[str, int, int], task.Task] = {}
     bare: dict[int, tuple[definition.Node, definition.Node]] = {}
-    visits: wiring.Visits = {}
+    visits = wiring.Visits()
     async for run, event in unfolding.unfold(store, run_id):
         match event:
             case events.AttemptStarted() if _repeatable(run.workflow.nodes[event.node]):

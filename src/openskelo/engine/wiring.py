@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol, TypeAlias, cast
@@ -143,10 +144,37 @@ def forked(run: Run, key: str) -> JsonObject:
     return cast("JsonObject", run.parent.get("set") or {})
 
 
-#: What the items of a visit share, by node and visit: whoever drives a run keeps it while it is of use.
-Visits = dict[tuple[str, int], task.Shared]
 _MOST_VISITS = 32
 _NOTHING: Mapping[str, JsonObject] = {}
+
+
+class Visits:
+    """What the items of a visit share, by node and visit: whoever drives a run keeps it while it is of use."""
+
+    __slots__ = ("_reading", "known")
+
+    def __init__(self) -> None:
+        self.known: dict[tuple[str, int], task.Shared] = {}
+        self._reading: asyncio.Lock | None = None
+
+    async def read(self, blobs: Blobs, run: Run, node: definition.Node) -> task.Shared:
+        """Find it out, once: items that begin together wait for the first of them."""
+        if self._reading is None:
+            self._reading = asyncio.Lock()
+        async with self._reading:
+            state = run.nodes[node.key]
+            found = self.known.get((node.key, state.visit))
+            if found is None:
+                items = cast("list[Json]", await load(blobs, state.items))
+                name = "" if node.foreach is None else node.foreach.name
+                takes_item = any(port.name == name for port in node.inputs)
+                found = task.Shared(await inputs(blobs, run, node), items, takes_item)
+                if "value" not in run.inputs and _tells_of_run(node):
+                    found.run_inputs = cast("JsonObject", await load(blobs, run.inputs))
+                if len(self.known) >= _MOST_VISITS:
+                    del self.known[next(iter(self.known))]
+                self.known[node.key, state.visit] = found
+            return found
 
 
 async def make_task(blobs: Blobs, run: Run, flight: InFlight, visits: Visits) -> task.Task:
@@ -156,7 +184,7 @@ async def make_task(blobs: Blobs, run: Run, flight: InFlight, visits: Visits) ->
     item: Json = None
     shared: task.Shared | None = None
     if flight.item is not None and node.foreach is not None:
-        shared = await _shared(blobs, run, node, visits)
+        shared = visits.known.get((node.key, state.visit)) or await visits.read(blobs, run, node)
         item = shared.items[flight.item]
         values = {**shared.inputs, node.foreach.name: item} if shared.takes_item else shared.inputs
     else:
@@ -164,7 +192,7 @@ async def make_task(blobs: Blobs, run: Run, flight: InFlight, visits: Visits) ->
         values = _at_hand(run, node, _NOTHING) if as_bound else None
         if values is None:
             values = await inputs(blobs, run, node)
-    run_inputs: Any = run.inputs["value"] if "value" in run.inputs else await load(blobs, run.inputs)
+    run_inputs: Any = run.inputs["value"] if "value" in run.inputs else await _given(blobs, run, node, shared)
     return task.Task(
         run_id=run.id,
         workflow_name=run.workflow.name,
@@ -183,18 +211,16 @@ async def make_task(blobs: Blobs, run: Run, flight: InFlight, visits: Visits) ->
     )
 
 
-async def _shared(blobs: Blobs, run: Run, node: definition.Node, visits: Visits) -> task.Shared:
-    state = run.nodes[node.key]
-    found = visits.get((node.key, state.visit))
-    if found is None:
-        items = cast("list[Json]", await load(blobs, state.items))
-        name = "" if node.foreach is None else node.foreach.name
-        takes_item = any(port.name == name for port in node.inputs)
-        found = task.Shared(await inputs(blobs, run, node), items, takes_item)
-        if len(visits) >= _MOST_VISITS:
-            del visits[next(iter(visits))]
-        visits[node.key, state.visit] = found
-    return found
+async def _given(blobs: Blobs, run: Run, node: definition.Node, shared: task.Shared | None) -> JsonObject:
+    """The run's inputs, which are in a blob, for work that may look at them; else none."""
+    if shared is not None:
+        return shared.run_inputs
+    return cast("JsonObject", await load(blobs, run.inputs)) if _tells_of_run(node) else {}
+
+
+def _tells_of_run(node: definition.Node) -> bool:
+    """Whether the node has expressions that may name the run: those of its prompt or of its gates."""
+    return node.mode == "ai" or bool(node.pre_gates or node.post_gates)
 
 
 def about(run: Run, run_inputs: JsonObject) -> Mapping[str, Json]:

@@ -1,7 +1,7 @@
 """What an attempt takes in: its inputs, hashed, held to the contract, and copied for the work.
 
 The items of a foreach share everything but the item: that is looked at once a visit, so that a visit of many items does
-not cost the square of their number.
+not cost the square of their number. Only a handler that somebody else wrote is given copies of it.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import orjson
 
 from openskelo.executors import job, ports, task
 from openskelo.handlers import place
+from openskelo.kernel import definition
 from openskelo.kernel.json import Json
 from openskelo.values import canonical
 
@@ -23,7 +24,7 @@ _PLAIN = (str, int, float, NoneType)
 def take(one: job.Job) -> None:
     """Give the job the hash of its task's inputs and a copy of them (InvalidInput when they are no JSON).
 
-    What the work does to its copy concerns nobody else.
+    What the work does to its copy concerns nobody else. Work of our own on an item only reads, and is given no copy.
     """
     of = one.task
     if of.item_index is None:
@@ -34,8 +35,11 @@ def take(one: job.Job) -> None:
     shared = of.shared or task.Shared(of.inputs, (of.item,))
     if not shared.hash:
         shared.hash = canonical.digest(shared.inputs)
-        shared.copies = {name: _copier(value) for name, value in shared.inputs.items()}
+        if not _only_reads(of.node):
+            shared.copies = {name: _copier(value) for name, value in shared.inputs.items()}
     one.inputs_hash = canonical.digest({"inputs": shared.hash, "item": of.item})
+    if shared.copies is None:
+        return
     copies = {key: copy() for key, copy in shared.copies.items()}
     name = _item_name(of)
     if name in of.inputs:
@@ -54,6 +58,12 @@ def problems(of: task.Task, contract: ports.Ports, where: place.Place) -> tuple[
     found = contract.problems(of.inputs, where)
     shared.checked = not found
     return found
+
+
+def _only_reads(node: definition.Node) -> bool:
+    """Whether the work is a model's or a built-in handler's, and not that of a step, which may call somebody else's."""
+    handler = node.handler or "builtin:pass"
+    return node.mode == "ai" or (handler.startswith("builtin:") and handler != "builtin:step")
 
 
 def _item_name(of: task.Task) -> str:

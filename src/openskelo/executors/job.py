@@ -37,7 +37,8 @@ class File:
 
 @mutable
 class Job:
-    """`inputs` are the work's own copy; `lines` become the attempt's log, `files` its artifacts by name.
+    """`inputs` are the work's own copy, if it may change them; `lines` become the attempt's log, `files` its artifacts
+    by name.
 
     `heard` is what a model has said so far; `answer` its whole answer, once it is there. `holds` is what the check or
     the condition of a plan's step came to, `route` where the turn of a live graph goes. `started` is by the performance

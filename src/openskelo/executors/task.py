@@ -44,15 +44,17 @@ class Project:
 class Shared:
     """What the items of one visit have in common: found out for the first of them, and used for all.
 
-    `takes_item`: the item is one of the inputs of its work.
+    `takes_item`: the item is one of the inputs of its work. `copies` make those of work that may change its inputs.
+    `run_inputs` are the run's, as its tasks have them.
     """
 
     inputs: JsonObject
     items: Sequence[Json]
     takes_item: bool = True
     hash: str = ""
-    copies: Mapping[str, Callable[[], Json]] = field(default_factory=fresh.a_dict)
+    copies: Mapping[str, Callable[[], Json]] | None = None
     checked: bool = False
+    run_inputs: JsonObject = field(default_factory=fresh.a_dict)
 
 
 @frozen
@@ -60,7 +62,8 @@ class Task:
     """`inputs` are complete (bindings, transforms and defaults applied), `now` is the recorded start of the visit (ms).
 
     `feedback` is what the previous attempt or the bounce wants this one to know. `item_index` is set in a foreach.
-    `run_inputs` are the run's (for expressions). `plan_mode` is that of the plan, which says what its steps may reach.
+    `run_inputs` are the run's, for prompts and gates (large ones only where there are any). `plan_mode` is that of the
+    plan, which says what its steps may reach.
     """
 
     run_id: str

@@ -63,6 +63,8 @@ class Comprehension:
 
 
 Node: TypeAlias = "Constant | Name | Field | Call | Group | Comprehension"
+#: Which fields of a value are read, and of them which; None: perhaps all of it.
+Reads: TypeAlias = "dict[str, Reads] | None"
 
 
 def read(data: bytes) -> Node:
@@ -92,6 +94,34 @@ def free_names(node: Node) -> frozenset[str]:
             return outside | after | (inside - {*node.variables, node.accumulator})
         case _:
             return frozenset[str]().union(*map(free_names, _children(node)))
+
+
+def reads(node: Node) -> dict[str, Reads]:
+    """What `node` may read of each variable that it names."""
+    found: dict[str, Reads] = {}
+    _add_reads(node, found)
+    return found
+
+
+def _add_reads(node: Node, found: dict[str, Reads]) -> None:
+    way: list[str] = []
+    base = node
+    while isinstance(base, Field):
+        way.append(base.field)
+        base = base.operand
+    if not isinstance(base, Name):
+        for child in _children(base):
+            _add_reads(child, found)
+        return
+    known: Reads = found
+    for part in (base.name, *reversed(way[1:])):
+        known = known.setdefault(part, {})
+        if known is None:
+            return
+    if way:
+        known[way[0]] = None
+    else:
+        found[base.name] = None
 
 
 def _children(node: Node) -> tuple[Node, ...]:

@@ -77,17 +77,21 @@ class Expression:
     _metered: bool
     _program: _Program
     _path: tuple[str, ...] | None = None
+    _reads: tuple[tuple[str, cel_ast.Reads], ...] = ()
 
     def evaluate(self, values: Mapping[str, Json]) -> Json:
         """The result as admitted JSON; `AttemptFailed` EXPR_FAILED or EXPR_RESULT says why there is none.
 
-        Only the variables that the expression names are looked at; more may be given.
+        Only what the expression names is looked at, fields of variables too; more may be given.
         """
         if self._path is not None:
             found = _look_up(values, self._path)
             if _is_plain(found, self.returns):
                 return cast("Json", found)
         data = {name: found for name, path in self._names if (found := _look_up(values, path)) is not _MISSING}
+        for name, fields in self._reads:
+            if name in data:
+                data[name] = _named(data[name], fields)
         data = self._within_bounds(data)
         try:
             result = self._program.eval(data=data)
@@ -181,6 +185,7 @@ def _compile(text: str, types: _Types, shapes: _Shapes) -> Expression:
         _metered=cel_cost.may_multiply(tree),
         _program=environment.deserialize(cel_ranges.bounded(serialised)),
         _path=_path(tree),
+        _reads=tuple((name, fields) for name, fields in cel_ast.reads(tree).items() if name in names and fields),
     )
 
 
@@ -335,6 +340,14 @@ def _look_up(values: Mapping[str, Json], path: tuple[str, ...]) -> object:
             return _MISSING
         found = cast("Mapping[str, object]", found).get(part, _MISSING)
     return found
+
+
+def _named(value: object, fields: cel_ast.Reads) -> object:
+    """A value with those of its fields that are read; the library would copy all of them."""
+    if fields is None or type(value) is not dict:  # what is no plain JSON is looked at as a whole
+        return value
+    known = cast("dict[str, object]", value)
+    return {field: _named(known[field], deeper) for field, deeper in fields.items() if field in known}
 
 
 def _has_nul(value: Json) -> bool:
