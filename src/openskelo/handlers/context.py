@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from typing import cast
 
 import orjson
 
@@ -52,7 +53,7 @@ class Context:
         """Keep a line; all lines of an attempt become its `log` artifact. Secrets are masked out of it."""
         line = str(message)
         if fields:
-            line += " " + _shown(fields)
+            line += " " + _shown(fields, secret.values(self._secrets))
         self._lines.append(line)
 
     def secret(self, name: str) -> str:
@@ -64,9 +65,30 @@ class Context:
         return secret.resolve(text, self._secrets)
 
 
-def _shown(fields: Mapping[str, object]) -> str:
-    """Fields as JSON where they are any, else as Python shows them: a line of log is never a reason to fail."""
+def _shown(fields: Mapping[str, object], hidden: Sequence[str]) -> str:
+    """Fields as JSON where they are any, else as Python shows them: a line of log is never a reason to fail.
+
+    Secrets are masked before they are quoted, as nobody would know them again afterwards.
+    """
+
+    def other(value: object) -> str:
+        return secret.mask(repr(value), hidden)
+
     try:
-        return orjson.dumps(fields, default=repr, option=orjson.OPT_NON_STR_KEYS).decode()
-    except TypeError:  # text that is no Unicode, values that nest too deep
+        masked = _masked(fields, hidden) if hidden else fields
+        return orjson.dumps(masked, default=other, option=orjson.OPT_NON_STR_KEYS).decode()
+    except (TypeError, RecursionError):  # text that is no Unicode, values that nest too deep
         return repr(fields)
+
+
+def _masked(value: object, hidden: Sequence[str]) -> object:
+    match value:
+        case str():
+            return secret.mask(value, hidden)
+        case dict():
+            held = cast("dict[object, object]", value)
+            return {_masked(key, hidden): _masked(inner, hidden) for key, inner in held.items()}
+        case list() | tuple():
+            return [_masked(inner, hidden) for inner in cast("Sequence[object]", value)]
+        case _:
+            return value

@@ -65,10 +65,11 @@ def _log(ctx: context.Context, answered: exchange.Answered) -> None:
     """Keep what a refusal says for people, without what the request's headers held in secret."""
     headers = ctx.config.get("headers")
     written = [text for text in headers.values() if isinstance(text, str)] if isinstance(headers, Mapping) else []
-    hidden = [ctx.expand_secrets(name) for text in written for name in secret.named(text)]
-    text = secret.mask(answered.body.decode("utf-8", "replace"), filter(None, hidden))
+    used = (ctx.expand_secrets(name) for text in written for name in secret.named(text))
+    hidden = secret.spellings(filter(None, used))
+    text = secret.mask(answered.body.decode("utf-8", "replace"), hidden)
     more = f" … {len(text) - _SHOWN} more characters" if len(text) > _SHOWN else ""
-    kind = secret.mask(answered.headers.get("content-type", "no content type"), filter(None, hidden))
+    kind = secret.mask(answered.headers.get("content-type", "no content type"), hidden)
     ctx.log(f"status {answered.status}, {kind}\n{text[:_SHOWN]}{more}")
 
 

@@ -1,0 +1,84 @@
+"""Secrets in whatever a handler leaves: masked in logs and messages, refused in outputs, however they are written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from openskelo.executors import attempt
+from openskelo.handlers import secret
+from openskelo.kernel import definition
+from tests.executors import workshop
+
+SYNC = "def handler(ctx):\n    "
+ASYNC = "async def handler(ctx):\n    "
+
+
+def perform(root: Path, source: str) -> attempt.Attempted:
+    (root / "it.py").write_text(source)
+    where = workshop.project(root, secrets={"K": "${env:MY_KEY}"})
+    one = definition.Node(key="it", mode="deterministic", handler="it.py", outputs=(workshop.port("y"),))
+    (found,) = workshop.perform(where, workshop.task_of(one, {}))
+    return found
+
+
+#: As awkward as a private key or the JSON of a service account is: several lines, quotes, backslashes, no ASCII.
+AWKWARD = "sw\"or\\d's fish\n" + "MIIEvQIBADANBgkqhkiG9w0BAQEFAASC" + "\nlöst9"
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("ctx.log('m', f=ctx.secret('K'))", 'm {"f":"[secret]"}'),
+        ("ctx.log('m', f=json.dumps({'t': [ctx.secret('K')]}))", 'm {"f":"{\\"t\\": [\\"[secret]\\"]}"}'),
+        ("ctx.log('m', f={ctx.secret('K'): {1, ctx.secret('K')} - {1}})", 'm {"f":{"[secret]":"{\'[secret]\'}"}}'),
+        ("ctx.log(json.dumps(ctx.secret('K')))", '"[secret]"'),
+        ("ctx.log(json.dumps(ctx.secret('K'), ensure_ascii=False))", '"[secret]"'),
+        ("print(json.dumps(json.dumps(ctx.secret('K'))))", '"\\"[secret]\\""'),
+        ("print([ctx.secret('K')])", "['[secret]']"),
+        ("print(ascii([ctx.secret('K')]))", "['[secret]']"),
+        (
+            "print('key: |\\n  ' + ctx.secret('K').replace('\\n', '\\n  '))",
+            "key: |\n  sw\"or\\d's fish\n  [secret]\n  löst9",
+        ),
+    ],
+)
+@pytest.mark.parametrize("begin", [SYNC, ASYNC], ids=["worker", "loop"])
+def test_a_secret_is_masked_however_it_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, begin: str, said: str, kept: str
+) -> None:
+    monkeypatch.setenv("MY_KEY", AWKWARD)
+    found = perform(tmp_path, f"import json\n{begin}{said}\n    return {{'y': 1}}\n")
+    assert workshop.log_of(found) == kept + "\n"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "ctx.secret('K')",
+        "json.dumps({'t': ctx.secret('K')})",
+        "repr([ctx.secret('K')])",
+        "ctx.secret('K').split('\\n')",
+    ],
+)
+def test_outputs_with_a_secret_are_refused_however_it_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str
+) -> None:
+    monkeypatch.setenv("MY_KEY", AWKWARD)
+    source = f"import json\n{SYNC}return {{'y': {given}}}\n"
+    failure = perform(tmp_path, source).outcome.failure
+    assert failure is not None
+    assert failure.code == "SECRET_IN_OUTPUT"
+
+
+def test_the_frame_of_a_key_is_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_KEY", "-----BEGIN PRIVATE KEY-----\nabc\n-----END PRIVATE KEY-----\n")
+    source = SYNC + "return {'y': '-----BEGIN PRIVATE KEY-----'}\n"
+    assert perform(tmp_path, source).outcome.failure is None
+
+
+def test_plain_secrets_have_one_spelling(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_KEY", "sk-very-secret")
+    monkeypatch.setenv("MY_WORD", "dev")
+    assert secret.values({"K": "${env:MY_KEY}", "W": "${env:MY_WORD}"}) == ("sk-very-secret",)
