@@ -19,8 +19,8 @@ LOST = failure("no answer", "TIMEOUT", happened="unknown")
 REFUSED = failure("no good", "POST_GATE_FAILED", gate="good", happened="yes")
 
 
-def started(**more: Any) -> Stage:
-    stage = Stage(flow(work("a", **{"effect": "once", "retry": THREE, **more}), work("b", "a")))
+def started(effect: definition.Effect = "once", retry: definition.Retry = THREE, **more: Any) -> Stage:
+    stage = Stage(flow(work("a", effect=effect, retry=retry, **more), work("b", "a")))
     stage.create()
     return stage
 
