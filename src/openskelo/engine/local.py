@@ -442,17 +442,24 @@ class Engine(records.Records):
         return await document.show(self.store, run, max(self._driver.now(), run.updated_at))
 
     async def follow(self, run_id: str, *, after: int = 0, until_end: bool = True) -> AsyncIterator[JsonObject]:
-        """The run's events after seq `after`, as they stand in its events.jsonl: those there are, then live."""
+        """The run's events after seq `after`, as in its events.jsonl: those there are, then live (NotFound).
+
+        It ends with the run, at once where that has ended; without `until_end` with what there is.
+        """
         seq = after
         ended = False
         while True:
-            actor = self._driver.actor(run_id)
+            actor, before = self._driver.actor(run_id), seq
             async for lines in self.store.read(run_id, after=seq):
                 for line in lines:
                     event = cast("JsonObject", orjson.loads(line))
                     seq = cast("int", event["seq"])
                     ended = event["type"] == "run.ended"
                     yield event
+            if not ended and seq == before:
+                ended = await watching.has_ended(self.store, run_id)
+                if ended:
+                    continue  # before `after`, or in this moment: one more look tells
             if ended or not until_end:
                 return
             if actor is None:

@@ -1,4 +1,4 @@
-"""Waiting for a run that another engine drives, here or in another process."""
+"""Whether a run has ended, and waiting for one that another engine drives, here or in another process."""
 
 from __future__ import annotations
 
@@ -6,11 +6,20 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
 
+from openskelo import errors
 from openskelo.stores import log
 
 #: How often one who waits looks whether the run's driver is still there.
 LOOK_SECONDS = 0.2
 _ON_THE_MOVE = ("queued", "running")
+
+
+async def has_ended(store: log.Log, run_id: str) -> bool:
+    """Whether the run's end is in the log (NotFound)."""
+    row = await store.row(run_id)
+    if row is None:
+        raise errors.NotFound(f"there is no run {run_id}", code="RUN_NOT_FOUND", hint="`skelo runs` lists them")
+    return row.ending is not None
 
 
 async def until_settled(
