@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from random import Random
 from typing import Any, cast
 
+from openskelo import errors
 from openskelo.executors import attempt, task
 from openskelo.kernel import codec, definition, outcome
 from openskelo.kernel.json import JsonObject
@@ -23,6 +24,7 @@ NAMES = (*NUMBERS, *CHECKS, *OTHERS)
 SLIP = 0.04
 OUTSIDE = ("route_expert", "tool_call", "verify")
 _MODES: Mapping[str, definition.Mode] = {"route_expert": "ai", "ask_human": "approval"}
+_HAPPENED: Mapping[str, errors.Happened] = {"lost": "unknown", "refused": "yes"}
 _ANSWER: JsonObject = {"type": "object", "properties": {"note": {"type": "string", "default": "none"}}}
 
 
@@ -94,6 +96,8 @@ def _step(chance: Random, keys: list[str], index: int, *, bounded: bool) -> dict
             step["repairs"] = chance.choice((0, 0, 1)) if op == "route_expert" else 0
             if op != "verify":
                 step["on_denied"] = chance.choice((None, chance.choice(keys)))
+            if op == "tool_call":
+                step["effect"] = chance.choice(("pure", "idempotent", "once", "once"))
     return step
 
 
@@ -114,6 +118,10 @@ def _ref(chance: Random) -> str:
 def world(chance: Random, of: dict[str, Any]) -> reference_plan.World:
     """What everybody in the plan says."""
     answers = {key: [_answer(chance, step["op"]) for _ in range(4)] for key, step in of["steps"].items()}
+    for key, step in of["steps"].items():
+        if step.get("effect") == "once":
+            happened = {"kind": "happened", "value": chance.choice((1, {"ok": True}))}
+            answers[f"{key}?"] = chance.choices(({"kind": "again"}, happened, {"kind": "denied"}), (4, 3, 2), k=4)
     return reference_plan.World(answers)
 
 
@@ -122,11 +130,12 @@ def _answer(chance: Random, op: str) -> dict[str, Any]:
         denied = _maybe(chance, 0.15)
         return {"kind": "denied"} if denied else {"kind": "ok", "value": chance.choice(({}, {"note": "well"}))}
     used = {"tokens": chance.choice((0, 0, 4, 9)), "tool": chance.choice((0, 0, 2, 8))}
-    if _maybe(chance, 0.85):
+    if _maybe(chance, 0.7 if op == "tool_call" else 0.85):
         value = {"ok": _maybe(chance, 0.5)} if op == "verify" else chance.choice((1, 2, {"ok": False}, {"ok": 1}))
         return {"kind": "ok", "value": value, **used}
     kinds = {"route_expert": ("error", "error", "final", "broken", "broken", "denied", "denied"), "verify": ("error",)}
-    kind = chance.choice(kinds.get(op, ("error", "error", "error", "final", "denied", "denied")))
+    others = ("error", "error", "lost", "lost", "lost", "refused", "final", "denied", "denied")
+    kind = chance.choice(kinds.get(op, others))
     return {"kind": kind, "code": chance.choice(("E1", "E2")), **used}
 
 
@@ -211,6 +220,7 @@ class Scripted(attempt.Performer):
                 retryable=kind not in ("final", "denied"),
                 repairable=kind == "broken",
                 denied=kind == "denied",
+                happened=_HAPPENED.get(kind, "no"),
             )
             return attempt.Attempted(outcome=outcome.Outcome(inputs_hash=inputs_hash, failure=why, metrics=metrics))
         outputs: JsonObject = {step.save_as or "output": said["value"]}

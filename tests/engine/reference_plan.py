@@ -1,7 +1,8 @@
 """A naive interpreter of plans, written from the words of the design alone: it shares no code with the package.
 
 A plan is a dict: `entry`, `variables`, `outputs`, `budgets` (`steps`, `tokens`, `tool`) and `steps`, a dict of dicts by
-id. What the world answers is a `World`: for each step a list of answers that are given in turn, again and again.
+id. What the world answers is a `World`: for each step a list of answers that are given in turn, again and again; under
+`STEP?` those of a person who is asked whether the effect of the step, which happens once, has happened.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class Failed(Exception):
     def __init__(self, code: str, kind: str = "error") -> None:
         super().__init__(code)
         self.code = code
-        self.kind = kind  # error, final, broken, denied
+        self.kind = kind  # error, final, broken, denied, lost (nobody knows what it did), refused (it was done)
 
 
 def resolve(known: dict[str, Any], text: str) -> Any:
@@ -78,6 +79,11 @@ def fill(known: dict[str, Any], value: Any, missing: str) -> Any:
             return held["$literal"]
         return {key: fill(known, part, missing) for key, part in held.items()}
     return value
+
+
+def is_final(step: dict[str, Any], failed: Failed) -> bool:
+    """Whether no other try may be made: it would not help, or repeat what happens once and has happened."""
+    return failed.kind == "final" or (failed.kind == "refused" and step.get("effect") == "once")
 
 
 @dataclass
@@ -176,17 +182,20 @@ class Interpreter:
                 self.trace.append((key, self.visits[key], attempt, "failed"))
                 if failed.kind == "denied":
                     self.deny(key, step, failed)
-                if failed.kind == "broken" and repairs < step.get("repairs", 0):
-                    repairs += 1
+                if failed.kind == "lost" and step.get("effect") == "once":
+                    said = self.doubt(key)
+                    if said["kind"] == "again":
+                        continue
+                    value, goto = said["value"], step.get("next")
+                else:
+                    mends = failed.kind == "broken" and repairs < step.get("repairs", 0)
+                    repairs, failures = repairs + mends, failures + (not mends)
+                    if not mends and (failures >= tries or is_final(step, failed)):
+                        code = "RETRY_EXHAUSTED" if under is not None and failures >= tries else failed.code
+                        cause = {} if code == failed.code else {"cause": failed.code}
+                        raise Over("failed", code=code, node=key, **cause) from None
                     self.check_overrun()
                     continue
-                failures += 1
-                if failed.kind != "final" and failures < tries:
-                    self.check_overrun()
-                    continue
-                if under is not None and failures >= tries:
-                    raise Over("failed", code="RETRY_EXHAUSTED", node=key, cause=failed.code) from None
-                raise Over("failed", code=failed.code, node=key) from None
             self.trace.append((key, self.visits[key], attempt, "succeeded"))
             for holder in (step, under or {}):
                 if holder.get("save_as"):
@@ -196,6 +205,14 @@ class Interpreter:
                 status = step["args"]["status"]
                 raise Over(status) if status == "ok" else Over(status, code="EMITTED", node=key)
             return goto
+
+    def doubt(self, key: str) -> dict[str, Any]:
+        """A person is asked whether it happened, and says that it did, to do it again, or that it failed."""
+        self.check_overrun()
+        said = self.world.next(f"{key}?")
+        if said["kind"] == "denied":
+            raise Over("failed", code="UNCERTAIN_EFFECT", node=key)
+        return said
 
     def deny(self, key: str, step: dict[str, Any], failed: Failed) -> None:
         """A denial ends the run, or leads elsewhere."""

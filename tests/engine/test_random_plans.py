@@ -61,6 +61,8 @@ async def _play(root: Path, seeds: Iterable[int]) -> Counter[str]:
             assert found == expected, f"seed {seed}"
             _check_bounds(plan, found)
             endings[found["ending"]] += 1
+        asked = [key for world in performer.worlds.values() for key in world.given if key.endswith("?")]
+        assert len(asked) > len(performer.worlds) // 50  # about effects that may have happened
         return endings
 
 
@@ -75,16 +77,23 @@ async def _drive(
     document = await engine.wait(run_id)
     while document["status"] == "paused":
         (asked,) = cast("list[JsonObject]", document["approvals"])
-        said = world.next(cast("str", asked["node"]))
-        if said["kind"] == "denied":
-            await engine.answer(cast("str", asked["id"]), status="denied", reason="no")
-        else:
-            await engine.answer(cast("str", asked["id"]), status="approved", values=said["value"])
+        await engine.answer(cast("str", asked["id"]), **_said(plan, world, asked))
         document = await engine.wait(run_id)
     proof = await verify.verify_run(engine.store, run_id)
     assert proof.intact, proof.problems
     run = (await loading.load(engine.store, run_id)).run
     return await _seen(engine, run, document)
+
+
+def _said(plan: dict[str, Any], world: reference_plan.World, asked: JsonObject) -> dict[str, Any]:
+    """What a person answers, who knows by the world whether an effect happened."""
+    key = cast("str", asked["node"])
+    said = world.next(f"{key}?" if asked["kind"] == "uncertain" else key)
+    if said["kind"] == "denied":
+        return {"status": "denied", "reason": "no"}
+    if said["kind"] == "happened":
+        return {"status": "modified", "values": {plan["steps"][key]["save_as"]: said["value"]}}
+    return {"status": "approved", "values": said.get("value")}
 
 
 async def _seen(engine: openskelo.Engine, run: Run, document: JsonObject) -> dict[str, Any]:
@@ -115,8 +124,9 @@ def _check_bounds(plan: dict[str, Any], found: dict[str, Any]) -> None:
     """No more steps than the budget has, no more visits than a step allows, no more tries than its retry."""
     tries = Counter((step, visit) for step, visit, _, _ in found["trace"])
     most = max((step["tries"] for step in plan["steps"].values() if step["op"] == "retry"), default=1)
-    assert found["used"]["steps"] == len(found["trace"]) <= plan["budgets"].get("steps", len(found["trace"]))
+    steps = len({(step, visit, attempt) for step, visit, attempt, _ in found["trace"]})
+    assert found["used"]["steps"] == steps <= plan["budgets"].get("steps", steps)
     for (key, visit), tried in tries.items():
         step = plan["steps"][key]
         assert visit <= step.get("max_visits", visit)
-        assert tried <= most + step.get("repairs", 0)
+        assert tried <= most + step.get("repairs", 0) or step.get("effect") == "once"  # which people may let be tried
