@@ -134,7 +134,7 @@ def _answer(chance: Random, op: str) -> dict[str, Any]:
         value = {"ok": _maybe(chance, 0.5)} if op == "verify" else chance.choice((1, 2, {"ok": False}, {"ok": 1}))
         return {"kind": "ok", "value": value, **used}
     kinds = {"route_expert": ("error", "error", "final", "broken", "broken", "denied", "denied"), "verify": ("error",)}
-    others = ("error", "error", "lost", "lost", "lost", "refused", "final", "denied", "denied")
+    others = ("error", "error", "lost", "lost", "lost", "lost", "refused", "final", "denied", "denied")
     kind = chance.choice(kinds.get(op, others))
     return {"kind": kind, "code": chance.choice(("E1", "E2")), **used}
 

@@ -33,9 +33,10 @@ CONTEXTS: dict[str, Any] = {"ctx:c": [0, {"x": "var:a"}], "snap:s": "text"}
 
 @pytest.mark.parametrize("part", range(PARTS))
 def test_the_engine_and_the_reference_agree(part: int, tmp_path: Path) -> None:
-    endings = asyncio.run(_play(tmp_path, range(part, PLANS, PARTS)))
+    endings, doubts = asyncio.run(_play(tmp_path, range(part, PLANS, PARTS)))
     assert sum(endings.values()) == PLANS // PARTS
     assert min(endings[ending] for ending in ("ok", "failed", "budget_exceeded", "denied", "escalated")) > 1
+    assert doubts
 
 
 def play(seeds: Iterable[int]) -> None:
@@ -43,7 +44,8 @@ def play(seeds: Iterable[int]) -> None:
     asyncio.run(_play(Path.cwd(), seeds))
 
 
-async def _play(root: Path, seeds: Iterable[int]) -> Counter[str]:
+async def _play(root: Path, seeds: Iterable[int]) -> tuple[Counter[str], int]:
+    """How the runs ended, and of how many effects somebody was asked whether they happened."""
     project = openskelo.Project(root=root, data_dir=root / ".skelo")
     store = memory.MemoryLog(memory.MemoryData())
     performer = random_plans.Scripted(project=project, blobs=store, provider=scripted.Scripted({}))
@@ -61,9 +63,8 @@ async def _play(root: Path, seeds: Iterable[int]) -> Counter[str]:
             assert found == expected, f"seed {seed}"
             _check_bounds(plan, found)
             endings[found["ending"]] += 1
-        asked = [key for world in performer.worlds.values() for key in world.given if key.endswith("?")]
-        assert len(asked) > len(performer.worlds) // 50  # about effects that may have happened
-        return endings
+        doubts = sum(key.endswith("?") for world in performer.worlds.values() for key in world.given)
+        return endings, doubts
 
 
 async def _drive(
