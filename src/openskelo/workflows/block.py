@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import cast
 
 from openskelo.frozen import frozen, replace
+from openskelo.handlers import registry
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.providers import config
@@ -42,7 +43,8 @@ _LONGEST_MS = 7 * 86_400_000
 class Setting:
     """What a block is read in: the project, and the defaults of its file.
 
-    `models` are the project's, where it names them itself: what a block asks for has to be among them.
+    `models` are the project's, where it names them itself: what a block asks for has to be among them. `registry` has
+    its checkers and transforms; None where there is no project, and nobody knows what the caller will bring.
     """
 
     root: Path | None
@@ -50,6 +52,7 @@ class Setting:
     retry: definition.Retry
     timeout_ms: int | None
     models: config.Config | None = None
+    registry: registry.Registry | None = None
 
 
 @frozen
@@ -206,7 +209,7 @@ def _work(node: definition.Node, fields: cursor.Fields, setting: Setting) -> def
             config=found.config,
             effect=handlers.default_effect(found.name, found.config),
         )
-        builtin.check(node, fields.cursor)
+        builtin.check(node, fields.cursor, setting.registry)
     elif node.mode == "ai":
         found_config = asking.read(node, fields, setting.root, setting.models)
         node = replace(node, config=found_config, repairs=asking.repairs(fields))

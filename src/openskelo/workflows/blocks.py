@@ -8,6 +8,7 @@ from typing import Protocol
 
 from openskelo import errors
 from openskelo.frozen import frozen, replace
+from openskelo.handlers import registry
 from openskelo.kernel import codec, definition
 from openskelo.providers import config
 from openskelo.values import canonical
@@ -47,6 +48,7 @@ class Setting:
     name: str | None
     use: Use
     models: config.Config | None = None
+    registry: registry.Registry | None = None
 
 
 @frozen
@@ -144,6 +146,7 @@ def _blocks(fields: cursor.Fields, common: limits.Defaults, setting: Setting) ->
         retry=common.retry,
         timeout_ms=common.timeout_ms,
         models=setting.models,
+        registry=setting.registry,
     )
     drafts: dict[str, block.Draft] = {}
     inner: dict[str, inline.Inner] = {}

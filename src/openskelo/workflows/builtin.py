@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from openskelo.handlers import catalog, path_template
+from openskelo.handlers import catalog, op_catalog, path_template, registry
 from openskelo.kernel import definition
 from openskelo.kernel.json import JsonObject
 from openskelo.values import schema
-from openskelo.workflows import cursor, scope, suggest
+from openskelo.workflows import cursor, literals, scope, suggest
 
 _TEXT: JsonObject = {"type": "string"}
 _COUNT: JsonObject = {"type": "integer"}
@@ -31,8 +31,9 @@ _FALLBACKS = {"builtin:write-file": "default_path_template", "builtin:read-file"
 _BODIES = ("json_from", "json", "body_from", "body")
 
 
-def check(node: definition.Node, block: cursor.Cursor) -> None:
-    """Everything that only config and ports together can tell."""
+def check(node: definition.Node, block: cursor.Cursor, known: registry.Registry | None) -> None:
+    """Everything that only config and ports together can tell. `known` are the project's own functions, if it is
+    known which."""
     if node.handler is None or node.handler not in catalog.CONFIG:
         return
     place = block.at("deterministic", None).at("config", node.config)
@@ -47,6 +48,8 @@ def check(node: definition.Node, block: cursor.Cursor) -> None:
             _check_transform(node, place)
         case "builtin:http-request":
             _check_request(node, place)
+        case "builtin:step" if known is not None:
+            _check_step(node, place, known)
         case _:
             pass
     gives = GIVES.get(node.handler)
@@ -125,6 +128,23 @@ def _check_request(node: definition.Node, place: cursor.Cursor) -> None:
                 todo += [spot.at(index, value) for index, value in enumerate(spot.value)]
             case _:
                 pass
+
+
+def _check_step(node: definition.Node, place: cursor.Cursor, known: registry.Registry) -> None:
+    """What the step's checker or transform would compile, where it is a built-in one."""
+    args = node.config.get("args")
+    if not isinstance(args, Mapping):
+        return
+    function = None
+    match node.config.get("op"):
+        case "verify" if isinstance(name := args.get("checker_id"), str):
+            function = op_catalog.checker(known, name)
+        case "transform" if isinstance(name := args.get("fn"), str):
+            function = op_catalog.transform(known, name)
+        case _:
+            pass
+    if function is not None and function.kind == "builtin":
+        literals.check(function.target, args, place.at("args", args))
 
 
 def _check_transform(node: definition.Node, place: cursor.Cursor) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from openskelo import errors
 from openskelo.frozen import field, frozen, replace
+from openskelo.handlers import registry
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.providers import config
@@ -89,11 +90,12 @@ def _check(
     report.include(listed)
     # A document without a project leaves its caller free to bring any models.
     own = None if root is None else settings.models
+    known = None if root is None else settings.registry
     files = (_identity(folder, read.file),)
     if kind(read.value) == "plan":
         workflow = _plan(read, report, settings, own)
         return None if report.failed else workflow, report.problems()
-    trail = _Trail(root=root, commands=settings.allow_commands, files=files, models=own)
+    trail = _Trail(root=root, commands=settings.allow_commands, files=files, models=own, registry=known)
     found = _read(read, report, trail, folder=folder, name=name)
     workflow = None if found is None else found.workflow
     if workflow is not None and root is not None and any(map(asking.is_asking, workflow.nodes.values())):
@@ -133,6 +135,7 @@ class _Trail:
     commands: bool
     files: tuple[str, ...]
     models: config.Config | None = None
+    registry: registry.Registry | None = None
     known: dict[tuple[str, int], inline.Inner | None] = field(
         default_factory=dict[tuple[str, int], "inline.Inner | None"]
     )
@@ -164,7 +167,9 @@ def _read(
     def use(place: cursor.Cursor) -> inline.Inner | None:
         return _use(place, trail, folder)
 
-    setting = blocks.Setting(root=trail.root, commands=trail.commands, name=name, use=use, models=trail.models)
+    setting = blocks.Setting(
+        root=trail.root, commands=trail.commands, name=name, use=use, models=trail.models, registry=trail.registry
+    )
     return blocks.read(top, setting)
 
 

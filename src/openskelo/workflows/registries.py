@@ -13,7 +13,7 @@ from openskelo.handlers import op_catalog, registry
 from openskelo.kernel import definition
 from openskelo.kernel.json import JsonObject
 from openskelo.values import schema
-from openskelo.workflows import cursor, handlers, limits, suggest
+from openskelo.workflows import cursor, handlers, limits, literals, suggest
 
 KEYS = frozenset({"modes", "tools", "checkers", "transforms", "contexts", "mcp"})
 MODES = ("normal", "degraded", "offline")
@@ -113,6 +113,8 @@ def _function(
     base = builtins[target] if kind == "builtin" else registry.Function(name=name, kind="python", target=target)
     config, args = _free(fields.get("config")), _schema(fields.get("args"))
     _check_config(fields, config, base.args or args)
+    if kind == "builtin" and (place := fields.get("config")) is not None:
+        literals.check(target, config, place)
     return registry.Function(
         name=name,
         kind=cast("registry.FunctionKind", kind),

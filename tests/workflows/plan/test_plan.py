@@ -252,3 +252,19 @@ def test_a_plan_cannot_be_a_part_of_blocks(tmp_path: Path) -> None:
     (seed.project(tmp_path) / "plan.json").write_text(seed.PLAN)
     found = marking.check("blocks: [{id: a, uses: plan.json}]\n", tmp_path)
     assert [one.code for one in found if one.severity == "error"] == ["KIND_UNSUPPORTED"]
+
+
+def test_arguments_of_a_tool_are_held_to_the_definitions_of_its_schema(tmp_path: Path) -> None:
+    project = seed.PROJECT.replace(
+        "properties: {q: {type: string}}", "properties: {q: {$ref: '#/$defs/q'}}, $defs: {q: {type: string}}"
+    )
+    seed.project(tmp_path, project)
+    assert marking.check(RICH, tmp_path, name="plan.yaml") == ()
+    found = marking.check(RICH.replace('{q: "input:topic"}', "{q: 5}"), tmp_path, name="plan.yaml")
+    assert [(one.code, one.message) for one in found] == [("ARG_INVALID", '`q`: the value is not of type "string"')]
+
+
+def test_what_a_projects_own_checker_is_given_is_its_own_affair(tmp_path: Path) -> None:
+    seed.project(tmp_path, seed.PROJECT + 'checkers: {regex: {python: "tools.py:look"}}\n')
+    text = RICH.replace('pattern: "^[A-Z]"', 'pattern: "(?=x"')
+    assert marking.check(text, tmp_path, name="plan.yaml") == ()

@@ -10,7 +10,7 @@ from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.providers import config
 from openskelo.values import composition, refs, schema
-from openskelo.workflows import cursor, suggest
+from openskelo.workflows import cursor, literals, suggest
 from openskelo.workflows.plan import ops, step
 
 
@@ -137,7 +137,9 @@ def _check_transform(draft: step.Draft, reach: Reach) -> None:
 
 
 def _check_own(draft: step.Draft, function: registry.Function) -> None:
-    """The arguments of a function stand beside those of its op."""
+    """The arguments of a function stand beside those of its op; what a built-in compiles of them is compiled now."""
+    if function.kind == "builtin":
+        literals.check(function.target, draft.args, draft.written)
     rules, common = function.args, ops.TABLE[draft.op].args
     takes = _properties(rules)
     own = {name: value for name, value in draft.args.items() if name not in common or name in takes}
