@@ -108,6 +108,11 @@ def test_a_path_from_data_wins_over_the_template_and_an_unset_one_does_not(tmp_p
         ".skelo/out.txt",
         "skelo.yaml",
         ".git/hooks/x",
+        "repo/.git/hooks/pre-commit",
+        "repo/.git",
+        "repo/.GIT/config",
+        "sub/skelo.yaml",
+        "sub/.skelo/log.db",
         "a\0b",
         ".",
     ],
@@ -120,6 +125,24 @@ def test_a_path_from_data_stays_inside_the_write_roots(tmp_path: Path, path: str
     found = write(workshop.project(project), {"text": "x", "where": path}, path_from="where", overwrite=True)
     assert workshop.code_of(found) == "DET_PATH_INVALID"
     assert listing(tmp_path) == ["project"]
+
+
+def test_the_projects_runs_are_out_of_reach_when_others_are_kept_elsewhere(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    (project / ".skelo").mkdir(parents=True)
+    (project / ".skelo" / "log.db").write_text("kept")
+    elsewhere = replace(workshop.project(project), data_dir=tmp_path / "elsewhere")
+    found = write(elsewhere, {"text": "x", "where": ".skelo/log.db"}, path_from="where", overwrite=True)
+    assert workshop.code_of(found) == "DET_PATH_INVALID"
+    assert (project / ".skelo" / "log.db").read_text() == "kept"
+
+
+def test_where_the_project_itself_is_does_not_matter(tmp_path: Path) -> None:
+    project = tmp_path / ".skelo" / ".git"
+    project.mkdir(parents=True)
+    found = write(workshop.project(project), {"text": "x", "where": "a/.gitignore"}, path_from="where")
+    assert found.failure is None
+    assert (project / "a" / ".gitignore").read_text() == "x"
 
 
 def test_declared_write_roots_replace_the_project_as_the_allowed_place(tmp_path: Path) -> None:

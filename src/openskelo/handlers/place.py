@@ -11,8 +11,9 @@ from typing import Protocol
 
 from openskelo import errors
 
-#: Never reached by a path from data, wherever the roots are: the project's own switches and its history.
-_GUARDED = ("skelo.yaml", ".git")
+#: Never part of a path from data, at any depth below a root: a project's switches, its runs, and a repository's history
+#: and hooks. In any case of letters, as some file systems tell none apart.
+_GUARDED = frozenset({"skelo.yaml", ".skelo", ".git"})
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 
@@ -63,15 +64,19 @@ def confined(text: str, roots: Sequence[Path], place: Place) -> tuple[Path, Path
         real = Path(os.path.realpath(absolute(text, place)))
     except (OSError, ValueError) as error:
         raise invalid(f"the path cannot be resolved: {error.__class__.__name__}") from error
-    if real.is_relative_to(place.data_dir) or any(real.is_relative_to(place.root / name) for name in _GUARDED):
+    within = [root for root in roots if real != root and real.is_relative_to(root)]
+    if real.is_relative_to(place.data_dir) or any(_guarded(real, root) for root in (place.root, *within)):
         raise invalid("the path leads into the project's own data", hint="choose a path outside of it")
-    for root in roots:
-        if real != root and real.is_relative_to(root):
-            return real, root
+    if within:
+        return real, within[0]
     raise invalid(
         "the path leads outside the folders that this project allows",
         hint="a path that comes from data must stay inside the roots named in skelo.yaml",
     )
+
+
+def _guarded(path: Path, root: Path) -> bool:
+    return path.is_relative_to(root) and any(part.casefold() in _GUARDED for part in path.relative_to(root).parts)
 
 
 @contextmanager
