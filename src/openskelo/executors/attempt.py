@@ -208,7 +208,7 @@ class Performer:
             raise _contract("INPUT_CONTRACT", problems, retryable=False)
         if node.pre_gates:
             await self._pass(node.pre_gates, node.pre_composition, self._look(one, inputs), one)
-        started = time.perf_counter()
+        started = time.perf_counter() - one.spent.waited
         returned = await prepared.work(one)
         outputs, data = self._admit_outputs(returned, prepared.outputs.defaults, one)
         problems = prepared.outputs.problems(outputs, self._project)
@@ -217,7 +217,7 @@ class Performer:
         if problems:
             raise _contract("OUTPUT_CONTRACT", problems, retryable=True)
         if node.post_gates:
-            wall_ms = int((time.perf_counter() - started) * 1000)
+            wall_ms = int((time.perf_counter() - started - one.spent.waited) * 1000)
             await self._pass(node.post_gates, node.post_composition, self._look(one, inputs, outputs, wall_ms), one)
         if len(data) > INLINE_BYTES:
             return {"blob": await self._blobs.put_blob(data), "bytes": len(data)}
@@ -353,7 +353,7 @@ class Performer:
                 metrics=outcome.Metrics(
                     tokens_in=spent.tokens_in,
                     tokens_out=spent.tokens_out,
-                    wall_ms=int((time.perf_counter() - one.started) * 1000),
+                    wall_ms=int((time.perf_counter() - one.started - spent.waited) * 1000),
                     cost_nanousd=spent.cost_nanousd,
                     tool_nanousd=spent.tool_nanousd,
                 ),

@@ -17,12 +17,16 @@ NOTHING = canonical.digest_bytes(b"")
 
 @mutable
 class Spent:
-    """What the attempt has used so far; every call to a model adds to it."""
+    """What the attempt has used so far; every call to a model adds to it.
+
+    `waited`: the seconds in which there was no worker process for it, which are no part of its work.
+    """
 
     tokens_in: int = 0
     tokens_out: int = 0
     cost_nanousd: int = 0
     tool_nanousd: int = 0
+    waited: float = 0.0
 
 
 @frozen

@@ -48,7 +48,9 @@ async def within(timeout_ms: int | None, work: Awaitable[_T]) -> _T:
 
 def cancelled_itself() -> errors.AttemptFailed:
     """The failure of work that cancelled the task that it is done in."""
-    return errors.AttemptFailed("CancelledError: the handler cancelled its own task", code="HANDLER_RAISED")
+    return errors.AttemptFailed(
+        "CancelledError: the handler cancelled its own task", code="HANDLER_RAISED", happened="unknown"
+    )
 
 
 async def _stop(running: asyncio.Future[_T]) -> None:

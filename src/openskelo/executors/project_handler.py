@@ -15,7 +15,10 @@ from openskelo.handlers import context
 from openskelo.kernel.json import Json
 from openskelo.values import canonical
 
-_MAX_WORKERS = 4
+#: How many worker processes stay, at least and at most; as many as there are cores in between.
+_KEPT = (2, 4)
+#: How many there are at most, while calls wait. One takes 13 MB, and whatever its handlers import.
+MOST_WORKERS = 32
 _TAIL = 300
 
 
@@ -26,7 +29,8 @@ class ProjectHandlers:
         self._project = project
         self._sources = source.Sources(project)
         self._modules = module.Modules(project.root, {"print": printing.say})
-        self._crew = crew.Crew(project.root, min(_MAX_WORKERS, max(2, os.cpu_count() or 1)))
+        kept = min(max(os.cpu_count() or 1, _KEPT[0]), _KEPT[1])
+        self._crew = crew.Crew(project.root, kept=kept, most=MOST_WORKERS)
 
     async def run(self, one: job.Job, make_context: Callable[[job.Job], context.Context]) -> object:
         """What the node's handler gives for this job; a context is only made for a handler in this process."""
@@ -78,7 +82,7 @@ class ProjectHandlers:
         self, found: source.Source, what: Mapping[str, object], one: job.Job, timeout_ms: int | None
     ) -> object:
         body = orjson.dumps({"path": found.path, "name": found.function, **what})
-        reply = orjson.loads(await self._crew.call(body, timeout_ms, one.lines))
+        reply = orjson.loads(await self._crew.call(body, timeout_ms, one))
         one.lines.extend(reply["lines"])
         if "outputs" in reply:
             return reply["outputs"]
