@@ -48,3 +48,10 @@ def test_a_long_answer_shows_its_end(shown: live.Live) -> None:
     drawn = _drawn(shown)
     assert "word end" in drawn
     assert "beginning" not in drawn
+
+
+def test_items_that_a_person_has_taken_out_are_not_waited_for(shown: live.Live) -> None:
+    shown.show(_event("node.resolved", node="draft", visit=1, count=3))
+    shown.show(_event("approval.resolved", node="draft", resolution={"status": "modified"}, by="ada", count=1))
+    shown.show(_event("attempt.started", node="draft", attempt=1, item=0))
+    assert "0/1" in _drawn(shown)

@@ -116,6 +116,32 @@ def test_a_call_that_was_denied_is_completed_without_having_started() -> None:
     ]
 
 
+@pytest.mark.parametrize("left", [{"skip": True}, {"items": {"value": []}, "count": 0}])
+def test_a_call_that_a_changed_answer_leaves_nothing_to_do_for_is_cancelled(left: dict[str, Any]) -> None:
+    approval = definition.Approval(prompt="?")
+    shown = Shown(handler("a", when="x", foreach=definition.Foreach(items="x"), approval=approval), handler("b"))
+    shown.stage.ask("a", count=2)
+    assert shown.node("a")["items"]["total"] == 2
+    shown.told()
+    shown.stage.answer("a", "modified", args={"x": []}, new_digest="sha256:n", **left)
+    why = "nothing is left to do with the inputs as a person has changed them"
+    assert shown.told("tool.completed") == [
+        {
+            "type": "tool.completed",
+            "toolId": call("a", item=0),
+            "result": {"ok": False},
+            "error": {"code": "CANCELLED", "message": why},
+        }
+    ]
+
+
+def test_a_foreach_whose_items_a_person_changes_shows_the_new_number() -> None:
+    shown = Shown(handler("a", foreach=definition.Foreach(items="x"), approval=definition.Approval(prompt="?")))
+    shown.stage.ask("a", count=3)
+    shown.stage.answer("a", "modified", args={"x": [5]}, new_digest="sha256:n", items={"value": [5]}, count=1)
+    assert shown.node("a")["items"]["total"] == 1
+
+
 def lose(stage: Stage) -> None:
     """The attempt fails, and nobody knows whether its effect happened."""
     stage.fail("a", failure("no answer", "TIMEOUT", happened="unknown"))

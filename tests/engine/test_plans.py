@@ -14,6 +14,7 @@ from openskelo import errors
 from openskelo.engine import compare, difference, export, replay, verify
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.stores import datadir
+from openskelo.values import canonical
 from tests.engine import random_plans, reference_plan, stage
 
 BIG = "x" * 100_000
@@ -214,7 +215,7 @@ class _Everywhere(dict[str, reference_plan.World]):
         return self._world
 
 
-def effect(*, next_step: str | None = "end") -> openskelo.Workflow:
+def effect(*, next_step: str | None = "end", tries: int = 1) -> openskelo.Workflow:
     """A tool with an effect that must not happen twice, then an emit."""
     return random_plans.workflow(
         {
@@ -223,7 +224,14 @@ def effect(*, next_step: str | None = "end") -> openskelo.Workflow:
             "outputs": {"result_ref": "var:b"},
             "budgets": {},
             "steps": {
-                "do": {"op": "tool_call", "args": {"in": "var:a"}, "save_as": "b", "next": next_step, "effect": "once"},
+                "do": {
+                    "op": "tool_call",
+                    "args": {"in": "var:a"},
+                    "save_as": "b",
+                    "next": next_step,
+                    "effect": "once",
+                    "tries": tries,
+                },
                 "end": {"op": "emit", "args": {"result_ref": "var:b", "audit_refs": [], "status": "ok"}},
             },
         }
@@ -251,6 +259,23 @@ def test_what_an_interactive_tool_is_given_may_be_edited(tmp_path: Path) -> None
             await engine.answer(cast("str", asked["id"]), status="modified", values={"in": 6})
             document = await engine.wait(run_id)
             assert document["outputs"] == {"result": 7, "audit": []}
+
+    stage.play(story)
+
+
+def test_what_was_edited_is_what_a_second_question_is_about_and_what_is_done_then(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with scripted(tmp_path, do=[{"kind": "error", "code": "E1"}, {"kind": "ok", "value": 7}]) as engine:
+            run_id = await engine.start(effect(tries=2), {"i": 1}, mode="INTERACTIVE", contexts=GIVEN)
+            (first,) = stage.approvals(await engine.wait(run_id))
+            await engine.answer(cast("str", first["id"]), status="modified", values={"in": 6})
+            (second,) = stage.approvals(await engine.wait(run_id))
+            assert (second["args"], cast("Any", second["work"])["inputs"]) == ({"in": 6}, {"in": 6})
+            await engine.answer(cast("str", second["id"]), status="approved")
+            assert (await engine.wait(run_id))["outputs"] == {"result": 7, "audit": []}
+            events = [cast("Any", event) async for event in engine.follow(run_id, until_end=False)]
+            tried = [event["data"]["receipt"]["inputs_hash"] for event in events if "receipt" in event["data"]]
+            assert tried[:2] == [canonical.digest({"in": 6})] * 2
 
     stage.play(story)
 

@@ -263,7 +263,20 @@ class Play:
             outputs={"value": 3},
             args={"x": 1},
             new_digest="n",
+            **self._changed(asked, status),
         )
+
+    def _changed(self, asked: runs.OpenApproval, status: commands.Answer) -> dict[str, Any]:
+        """What changed inputs may come to: no work at all, or work on other items."""
+        chance, shape, node = self.chance, self.run.workflow.nodes[asked.node], self.run.nodes[asked.node]
+        if asked.kind != "approval" or status != "modified" or shape.mode == "approval" or runs.has_begun(node):
+            return {}
+        if shape.when is not None and chance.random() < 0.2:
+            return {"skip": True}
+        if shape.foreach is None or chance.random() < 0.2:
+            return {}
+        count = chance.randint(0, MOST_ITEMS)
+        return {"items": {"value": list(range(count))}, "count": count}
 
 
 def busy(run: runs.Run) -> bool:

@@ -313,6 +313,94 @@ def test_a_person_may_change_what_the_work_gets() -> None:
     assert stage.run.nodes["a"].inputs == {"value": {"x": 2}}
 
 
+def each(count: int = 3, **more: Any) -> Stage:
+    """A foreach `a` with a condition that a person is asked about before its work, and `b` after it."""
+    foreach, approval = definition.Foreach(items="x", concurrency=2), definition.Approval(prompt="?")
+    stage = Stage(flow(work("a", foreach=foreach, approval=approval, when="x", **more), work("b", "a")))
+    stage.create()
+    stage.ask("a", count=count)
+    return stage
+
+
+EDIT: dict[str, Any] = {"args": {"x": [5]}, "new_digest": "sha256:n"}
+ONE: dict[str, Any] = {"items": {"value": [5]}, "count": 1}
+
+
+def test_changed_items_are_the_ones_that_are_worked_on() -> None:
+    stage = each()
+    assert stage.answer("a", "modified", **EDIT, **ONE) == [
+        "approval.resolved a modified by nora",
+        "attempt.started a[0] 1.1",
+    ]
+    assert stage.run.nodes["a"].items == {"value": [5]}
+    assert stage.succeed("a", 0) == ["attempt.succeeded a[0] 1.1", "node.finished a", "attempt.started b 1.1"]
+
+
+def test_a_changed_answer_may_leave_no_items_at_all() -> None:
+    stage = each()
+    assert stage.answer("a", "modified", **EDIT, items={"value": []}, count=0) == [
+        "approval.resolved a modified by nora",
+        "node.finished a",
+        "attempt.started b 1.1",
+    ]
+
+
+def test_a_changed_answer_for_which_the_condition_does_not_hold_skips_the_node() -> None:
+    stage = each()
+    assert stage.answer("a", "modified", **EDIT, skip=True) == [
+        "approval.resolved a modified by nora",
+        "node.skipped a when",
+        "node.skipped b upstream",
+        "run.ended ok",
+    ]
+
+
+def test_a_changed_answer_that_names_no_items_leaves_those_that_there_are() -> None:
+    stage = each(count=1)
+    assert stage.answer("a", "modified", **EDIT)[1:] == ["attempt.started a[0] 1.1"]
+    assert stage.run.nodes["a"].items == {"value": [0]}
+
+
+def test_what_a_person_changed_is_forgotten_when_the_node_is_entered_anew() -> None:
+    back = definition.Bounce(when_gate="good", route_to="a", max_bounces=1, reset=("a", "b"))
+    stage = Stage(flow(work("a", approval=definition.Approval(prompt="?")), work("b", "a", bounces=(back,))))
+    stage.create()
+    stage.ask("a")
+    stage.answer("a", "modified", **EDIT)
+    assert stage.run.nodes["a"].edited is True
+    stage.succeed("a")
+    stage.fail("b", failure("no", gate="good"))
+    assert (stage.run.nodes["a"].edited, stage.run.nodes["a"].inputs) == (False, None)
+
+
+@pytest.mark.parametrize(
+    ("stage", "status", "more"),
+    [
+        (each(), "approved", ONE),
+        (each(), "modified", {**EDIT, "count": 1}),
+        (each(), "modified", {**EDIT, "items": {"value": []}}),
+        (each(), "modified", {**EDIT, **ONE, "count": -1}),
+        (checkpoint(), "modified", {**EDIT, **ONE}),
+        (checkpoint(), "modified", {**EDIT, "skip": True}),
+    ],
+)
+def test_values_that_a_node_cannot_have_are_refused(stage: Stage, status: str, more: dict[str, Any]) -> None:
+    assert refused(stage, "a", status, **more) == "APPROVAL_INVALID"
+
+
+def test_the_items_of_an_approval_node_are_refused() -> None:
+    assert refused(block(), "p", "modified", **EDIT, **ONE, **YES) == "APPROVAL_INVALID"
+
+
+@pytest.mark.parametrize("more", [ONE, {"skip": True}])
+def test_once_part_of_the_work_was_tried_its_items_and_its_condition_stand(more: dict[str, Any]) -> None:
+    stage = each(count=1, effect="once", retry=definition.Retry(max_attempts=2))
+    stage.answer("a")
+    stage.fail("a", item=0)
+    stage.ask("a", count=1)
+    assert refused(stage, "a", "modified", **EDIT, **more) == "APPROVAL_INVALID"
+
+
 def test_a_denied_checkpoint_ends_the_run() -> None:
     stage = checkpoint()
     assert stage.answer("a", "denied") == [

@@ -187,6 +187,8 @@ def _note(row: _Row, kind: str, data: JsonObject) -> None:
         case "approval.requested":
             _settle(row, "asking", ink.one_line(str(data.get("prompt", "")), 60))
         case "approval.resolved":
+            if isinstance(data.get("count"), int):  # a person has changed the items
+                row.items = int(str(data["count"]))
             status = members.text_at(members.object_at(data, "resolution"), "status")
             _settle(row, "waiting", f"{status} by {ink.one_line(str(data.get('by')))}")
         case "approval.withdrawn":

@@ -155,7 +155,8 @@ def _approval(kind: str, data: JsonObject) -> str:
         case "approval.resolved":
             status = members.text_at(members.object_at(data, "resolution"), "status")
             why = f": {ink.one_line(str(data['reason']))}" if data.get("reason") else ""
-            return f"{status} by {ink.one_line(str(data.get('by')))}{why}"
+            items = f", {data['count']} items" if data.get("count") is not None else ""
+            return f"{status} by {ink.one_line(str(data.get('by')))}{why}{items}"
         case _:
             return "question withdrawn"
 

@@ -92,6 +92,8 @@ def _about_progress(of: Run, node: NodeState, event: events.Event) -> str | None
             return _about_going(of.workflow.nodes[node.key].step, event)
         case events.ApprovalRequested() if event.tool["name"] in run.OWN_QUESTIONS:
             return f"{node.key} is asked about before its values are known" if node.key in of.resolving else None
+        case events.ApprovalResolved() if event.count is not None or event.items is not None:
+            return _about_edited_items(of, node, event)
         case events.NodeFinished():
             return None if node.key in of.finishing else f"{node.key} is finished, but not all its items are done"
         case events.NodeSkipped() | events.NodeFailed():
@@ -117,6 +119,15 @@ def _about_success(of: Run, node: NodeState, event: events.AttemptSucceeded) -> 
     if step is None or step.op != "branch":
         return None if event.goto is None else f"{node.key} goes to {event.goto}, but is no branch"
     return None if event.goto in (step.then, step.otherwise) else f"{node.key} does not lead to {event.goto}"
+
+
+def _about_edited_items(of: Run, node: NodeState, event: events.ApprovalResolved) -> str | None:
+    """A person changes the items of a foreach before any of its work, and not afterwards."""
+    shape, asked = of.workflow.nodes[node.key], of.approvals[event.approval_id]
+    changed = asked.kind == "approval" and event.resolution.get("status") == "modified" and shape.mode != "approval"
+    if not changed or shape.foreach is None or event.items is None or event.count is None or event.count < 0:
+        return f"{node.key} is given items that it cannot have"
+    return f"{node.key} is given other items after its work began" if run.has_begun(node) else None
 
 
 def _about_going(step: definition.Step | None, event: events.AttemptFailed) -> str | None:

@@ -164,8 +164,11 @@ class Projection:
             ):
                 calls = self._traces[event.node].tools
                 return (*telling.landed(event, calls), *telling.message(run, event, flying=flying))
-            case events.NodeSkipped():
+            case events.NodeSkipped() if event.reason == "denied":
                 return telling.abandoned(self._traces[event.node].tools, "APPROVAL_DENIED", "a person said no")
+            case events.NodeSkipped() | events.NodeFinished():
+                why = "nothing is left to do with the inputs as a person has changed them"
+                return telling.abandoned(self._traces[event.node].tools, "CANCELLED", why)
             case events.NodeFailed():
                 code, why = str(event.error["code"]), str(event.error["message"])
                 return telling.abandoned(self._traces[event.node].tools, code, why)

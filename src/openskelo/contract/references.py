@@ -34,6 +34,7 @@ def names(event: events.Event) -> Iterator[str]:
             yield from _stored(event.tool.get("stored"))
         case events.ApprovalResolved():
             yield from _stored(event.resolution.get("stored"))
+            yield from _stored(event.items)
         case events.ArtifactCreated():
             name = event.artifact.get("hash")
             if fields.is_digest(name):

@@ -15,7 +15,7 @@ from openskelo.handlers import place
 from openskelo.kernel import commands, definition
 from openskelo.kernel.flows import plan
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.kernel.run import OpenApproval, Run
+from openskelo.kernel.run import OpenApproval, Run, has_begun
 from openskelo.values import canonical, schema
 
 
@@ -246,7 +246,31 @@ async def _answer_checkpoint(
     unknown = sorted(set(values) - known)
     _demand((f"{node.key} has no input {name}" for name in unknown), "APPROVAL_INVALID")
     await _check_answered(blobs, run, node.inputs, edited)
-    return await _modified(blobs, run, asked, plain, edited)
+    changed = await _modified(blobs, run, asked, plain, edited)
+    return changed if node.when is None and node.foreach is None else await _anew(blobs, run, node, changed, edited)
+
+
+async def _anew(
+    blobs: wiring.Blobs, run: Run, node: definition.Node, changed: commands.AnswerApproval, edited: JsonObject
+) -> commands.AnswerApproval:
+    """The answer with what the node's `when` and `foreach` come to on its changed inputs: the work is done on those.
+
+    Once part of the work was tried, they have to come to what they came to before.
+    """
+    state = run.nodes[node.key]
+    try:
+        found = await resolve.expressions(blobs, run, node, edited)
+    except errors.AttemptFailed as error:
+        message = f"{node.key} cannot work on these values: {error.code} {error.message}"
+        raise errors.InvalidInput(message, code="APPROVAL_INVALID") from error
+    if has_begun(state):
+        if found.skip or found.items != await wiring.load(blobs, state.items):
+            message = f"{node.key} has begun: whether it works, and on which items, cannot be changed any more"
+            raise errors.InvalidInput(message, code="APPROVAL_INVALID")
+        return changed
+    if found.items is None:
+        return replace(changed, skip=found.skip)
+    return replace(changed, items=await wiring.store(blobs, found.items), count=len(found.items))
 
 
 async def _answer_uncertain(

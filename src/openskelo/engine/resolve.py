@@ -9,10 +9,10 @@ from typing import Protocol, cast
 
 from openskelo import errors
 from openskelo.engine import stakes, wiring
-from openskelo.frozen import replace
+from openskelo.frozen import frozen, replace
 from openskelo.kernel import codec, commands, definition, outcome
 from openskelo.kernel.apply import asks
-from openskelo.kernel.json import Json, JsonObject
+from openskelo.kernel.json import Json, JsonObject, Stored
 from openskelo.kernel.run import Run
 from openskelo.values import canonical, expression, template
 
@@ -44,26 +44,59 @@ async def resolve(memory: Memory, run: Run, key: str, at: int) -> commands.Resol
 async def _resolve(memory: Memory, run: Run, key: str, at: int) -> commands.ResolveNode:
     node = run.workflow.nodes[key]
     visit = run.nodes[key].visit
-    values = await (wiring.bound if run.is_dag else wiring.inputs)(memory, run, node)
-    transformed = _transform(node, values)
-    values.update(transformed)
-    values.update(wiring.forked(run, key))
-    run_inputs = cast("JsonObject", await wiring.load(memory, run.inputs))
-    scope: dict[str, Json] = {"inputs": values, "run": wiring.about(run, run_inputs)}
-    if node.when is not None and not _holds(node.when, scope):
+    values, kept = await _inputs(memory, run, node)
+    scope = await _scope(memory, run, values)
+    found = _evaluate(node, scope)
+    if found.skip:
         return commands.ResolveNode(at=at, node=key, visit=visit, skip=True)
-    items = _items(node.foreach.items, scope) if node.foreach is not None else None
+    items = found.items
     cached = await _cached(memory, run, node, values) if _may_be_cached(run, node) else None
     return commands.ResolveNode(
         at=at,
         node=key,
         visit=visit,
-        inputs=await wiring.store(memory, transformed) if transformed else None,
+        inputs=kept,
         items=None if items is None else await wiring.store(memory, items),
         count=None if items is None else len(items),
         ask=await _ask(memory, run, node, scope, at) if cached is None and asks(run, node) else None,
         cached=cached,
     )
+
+
+@frozen
+class Found:
+    """What a node's expressions come to: nothing to do, or the items of a foreach (None without one)."""
+
+    skip: bool = False
+    items: list[Json] | None = None
+
+
+async def expressions(blobs: wiring.Blobs, run: Run, node: definition.Node, values: JsonObject) -> Found:
+    """What the expressions of the node come to on these inputs (OpenSkeloError when one fails)."""
+    return _evaluate(node, await _scope(blobs, run, values))
+
+
+async def _scope(blobs: wiring.Blobs, run: Run, values: JsonObject) -> dict[str, Json]:
+    """What the expressions of a node see."""
+    return {"inputs": values, "run": wiring.about(run, cast("JsonObject", await wiring.load(blobs, run.inputs)))}
+
+
+def _evaluate(node: definition.Node, scope: JsonObject) -> Found:
+    if node.when is not None and not _holds(node.when, scope):
+        return Found(skip=True)
+    return Found(items=None if node.foreach is None else _items(node.foreach.items, scope))
+
+
+async def _inputs(blobs: wiring.Blobs, run: Run, node: definition.Node) -> tuple[dict[str, Json], Stored | None]:
+    """The node's inputs, and what the run is to hold of them; what a person has changed before stays as it is."""
+    state = run.nodes[node.key]
+    if state.edited or not run.is_dag:
+        return await wiring.inputs(blobs, run, node), state.inputs
+    values = await wiring.bound(blobs, run, node)
+    transformed = _transform(node, values)
+    values.update(transformed)
+    values.update(wiring.forked(run, node.key))
+    return values, await wiring.store(blobs, transformed) if transformed else None
 
 
 def _transform(node: definition.Node, values: JsonObject) -> dict[str, Json]:

@@ -111,10 +111,12 @@ def inputs(blobs: Blobs, run: Run, node: definition.Node) -> Awaitable[dict[str,
 
 
 async def _changed(blobs: Blobs, run: Run, node: definition.Node) -> dict[str, Json]:
+    state = run.nodes[node.key]
+    if state.edited:
+        return {**cast("JsonObject", await load(blobs, state.inputs))}
     values = await bound(blobs, run, node)
-    override = run.nodes[node.key].inputs
-    if override is not None:
-        values.update(cast("JsonObject", await load(blobs, override)))
+    if state.inputs is not None:
+        values.update(cast("JsonObject", await load(blobs, state.inputs)))
     values.update(forked(run, node.key))
     return values
 
@@ -164,11 +166,11 @@ class Visits:
         async with self._reading:
             state = run.nodes[node.key]
             found = self.known.get((node.key, state.visit))
-            if found is None:
+            if found is None or found.of is not state.inputs:
                 items = cast("list[Json]", await load(blobs, state.items))
                 name = "" if node.foreach is None else node.foreach.name
                 takes_item = any(port.name == name for port in node.inputs)
-                found = task.Shared(await inputs(blobs, run, node), items, takes_item)
+                found = task.Shared(await inputs(blobs, run, node), items, takes_item, state.inputs)
                 if "value" not in run.inputs and _tells_of_run(node):
                     found.run_inputs = cast("JsonObject", await load(blobs, run.inputs))
                 if len(self.known) >= _MOST_VISITS:
@@ -184,7 +186,9 @@ async def make_task(blobs: Blobs, run: Run, flight: InFlight, visits: Visits) ->
     item: Json = None
     shared: task.Shared | None = None
     if flight.item is not None and node.foreach is not None:
-        shared = visits.known.get((node.key, state.visit)) or await visits.read(blobs, run, node)
+        shared = visits.known.get((node.key, state.visit))
+        if shared is None or shared.of is not state.inputs:  # a person has changed them since then
+            shared = await visits.read(blobs, run, node)
         item = shared.items[flight.item]
         values = {**shared.inputs, node.foreach.name: item} if shared.takes_item else shared.inputs
     else:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from openskelo.frozen import field, frozen, mutable
 from openskelo.handlers import registry as registries
 from openskelo.kernel import definition, fresh, ids
-from openskelo.kernel.json import Json, JsonObject
+from openskelo.kernel.json import Json, JsonObject, Stored
 
 if TYPE_CHECKING:
     from openskelo.contract import webhook
@@ -44,13 +44,14 @@ class Project:
 class Shared:
     """What the items of one visit have in common: found out for the first of them, and used for all.
 
-    `takes_item`: the item is one of the inputs of its work. `copies` make those of work that may change its inputs.
-    `run_inputs` are the run's, as its tasks have them.
+    `takes_item`: the item is one of the inputs of its work. `of` is what the run held when it was found out. `copies`
+    make those of work that may change its inputs. `run_inputs` are the run's, as its tasks have them.
     """
 
     inputs: JsonObject
     items: Sequence[Json]
     takes_item: bool = True
+    of: Stored | None = None
     hash: str = ""
     copies: Mapping[str, Callable[[], Json]] | None = None
     checked: bool = False

@@ -8,7 +8,7 @@ from openskelo.errors import Refused
 from openskelo.kernel import commands, definition, events, receipts, record
 from openskelo.kernel.flows import graph
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.kernel.run import OWN_QUESTIONS, OpenApproval, Run, is_under_way
+from openskelo.kernel.run import OWN_QUESTIONS, OpenApproval, Run, has_begun, is_under_way
 
 #: Who answers when the time is up.
 TIMER = "timer"
@@ -21,6 +21,7 @@ def decide(run: Run, answer: commands.AnswerApproval) -> tuple[events.Event, ...
     if asked is None:
         raise Refused("the approval is not open (any more)", code="APPROVAL_CLOSED")
     _admit(run, asked, answer)
+    _admit_values(run, asked, answer)
     resolved = _resolved(asked, answer)
     match asked.kind, answer.status:
         case (("approval" | "ask_human"), "denied"):
@@ -36,6 +37,8 @@ def decide(run: Run, answer: commands.AnswerApproval) -> tuple[events.Event, ...
             return (resolved, _node_failed(run, asked, answer))
         case "stalled", _ if run.live is not None:
             return (resolved, *graph.released(run, asked.node, answer.at))
+        case "approval", "modified" if answer.skip:
+            return (resolved, events.NodeSkipped(at=answer.at, node=asked.node, visit=asked.visit, reason="when"))
         case _:
             return (resolved,)
 
@@ -60,6 +63,25 @@ def _admit(run: Run, asked: OpenApproval, answer: commands.AnswerApproval) -> No
         raise Refused(f"{answer.by} may not answer this; {names} may", code="APPROVER_NOT_ALLOWED")
 
 
+def _admit_values(run: Run, asked: OpenApproval, answer: commands.AnswerApproval) -> None:
+    """Refuse new values of a node's expressions that do not belong to it, or come when part of its work is done."""
+    if not answer.skip and answer.items is None and answer.count is None:
+        return
+    shape = run.workflow.nodes[asked.node]
+    if asked.kind != "approval" or answer.status != "modified" or shape.mode == "approval":
+        wrong = "only changed inputs change whether and on which items it works"
+    elif has_begun(run.nodes[asked.node]):
+        wrong = "part of its work is done, and what it works on can be changed no more"
+    elif answer.skip:
+        wrong = None if shape.when is not None else "it has no condition"
+    elif answer.items is None or answer.count is None or answer.count < 0 or shape.foreach is None:
+        wrong = "a foreach needs its items and their count, and only a foreach does"
+    else:
+        wrong = None
+    if wrong is not None:
+        raise Refused(f"{asked.node}: {wrong}", code="APPROVAL_INVALID")
+
+
 def _resolved(asked: OpenApproval, answer: commands.AnswerApproval) -> events.ApprovalResolved:
     resolution: dict[str, Json] = {"status": answer.status}
     if answer.status == "modified":
@@ -78,6 +100,8 @@ def _resolved(asked: OpenApproval, answer: commands.AnswerApproval) -> events.Ap
         by=answer.by,
         reason=_reason(answer),
         digest=answer.new_digest or asked.digest,
+        items=answer.items,
+        count=answer.count,
     )
 
 

@@ -8,7 +8,7 @@ from typing import cast
 from openskelo.kernel import event_data, events, places
 from openskelo.kernel.flows import turns
 from openskelo.kernel.json import JsonObject, Stored
-from openskelo.kernel.run import OWN_QUESTIONS, OpenApproval, Run
+from openskelo.kernel.run import OWN_QUESTIONS, NodeState, OpenApproval, Run
 from openskelo.kernel.stall import NO_STREAK
 
 
@@ -61,10 +61,9 @@ def resolved(run: Run, event: events.ApprovalResolved) -> None:
             if run.workflow.nodes[asked.node].mode != "approval":
                 node.granted = True
                 node.status = "ready"
-                places.offer(run, node)
                 if status == "modified":
-                    edited: Stored = {"value": event.resolution["modifiedArgs"]}
-                    node.inputs = cast("Stored", event.resolution.get("stored", edited))
+                    _edit(run, node, event)
+                places.offer(run, node)
         case "uncertain":
             if status == "approved":
                 places.requeue(run, node, asked.slot)
@@ -77,6 +76,17 @@ def resolved(run: Run, event: events.ApprovalResolved) -> None:
                 places.requeue(run, node, asked.slot)
             else:
                 places.plan_bounce(run, node, asked.rule, slot.feedback)
+
+
+def _edit(run: Run, node: NodeState, event: events.ApprovalResolved) -> None:
+    """The node's work is done on what the person has made of its inputs, and of its items."""
+    edited: Stored = {"value": event.resolution["modifiedArgs"]}
+    node.inputs = cast("Stored", event.resolution.get("stored", edited))
+    node.edited = True
+    if event.count is not None:
+        places.divide(node, event.items, event.count)
+        if not event.count:
+            run.finishing[node.key] = None
 
 
 def withdrawn(run: Run, event: events.ApprovalWithdrawn) -> None:

@@ -108,7 +108,8 @@ class AnswerApproval:
 
     `by` is `timer` when the clock answers. `outputs` are those of an approval node, or of an uncertain attempt that
     did happen; `digest` is that of what was asked, `new_digest` that of a modified answer, whose large `args` are
-    `stored` instead.
+    `stored` instead. Where a modified answer changes what a node is to work on, its expressions have come to new
+    values: `skip`, or for a foreach the `items` and their `count`.
     """
 
     at: int
@@ -123,6 +124,9 @@ class AnswerApproval:
     outputs: Stored | None = None
     inputs_hash: str = ""
     output_hash: str = ""
+    skip: bool = False
+    items: Stored | None = None
+    count: int | None = None
 
 
 @frozen

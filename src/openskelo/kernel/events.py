@@ -216,7 +216,10 @@ class ApprovalRequested:
 
 @frozen
 class ApprovalResolved:
-    """A person (or the clock, by `timer`) answered. A modified answer has a digest of its own."""
+    """A person (or the clock, by `timer`) answered. A modified answer has a digest of its own.
+
+    Changed inputs of a foreach come with the elements that it has then.
+    """
 
     at: int
     approval_id: str
@@ -227,6 +230,8 @@ class ApprovalResolved:
     digest: str
     item: int | None = None
     reason: str | None = None
+    items: Stored | None = None
+    count: int | None = None
 
 
 @frozen

@@ -7,7 +7,7 @@ from typing import cast
 
 from openskelo.kernel import definition, events
 from openskelo.kernel.flows import dag
-from openskelo.kernel.json import Json, JsonObject
+from openskelo.kernel.json import Json, JsonObject, Stored
 from openskelo.kernel.run import NodeState, PendingBounce, Run, Slot
 
 
@@ -48,16 +48,21 @@ def resolved(run: Run, event: events.NodeResolved) -> None:
     node = run.nodes[event.node]
     node.inputs = event.inputs
     if event.count is not None and node.items is None:
-        node.items = event.items
-        feedback = node.slots[0].feedback
-        node.slots = [Slot(feedback=feedback) for _ in range(event.count)]
-        node.queue = list(range(event.count - 1, -1, -1))
+        divide(node, event.items, event.count)
     run.resolving.pop(node.key, None)
     node.status = "asking" if node.slots and asks(run, run.workflow.nodes[node.key]) else "ready"
     if node.slots:
         offer(run, node)
     else:
         run.finishing[node.key] = None
+
+
+def divide(node: NodeState, items: Stored | None, count: int) -> None:
+    """The visit's work, of which nothing has begun, is that on these items: one piece each."""
+    node.items = items
+    feedback = node.slots[0].feedback
+    node.slots = [Slot(feedback=feedback) for _ in range(count)]
+    node.queue = list(range(count - 1, -1, -1))
 
 
 def requeue(run: Run, node: NodeState, index: int) -> None:
@@ -194,7 +199,7 @@ def _reset(run: Run, node: NodeState) -> None:
     node.slots = []
     node.queue = []
     node.running = node.done_slots = 0
-    node.granted = False
+    node.granted = node.edited = False
     for owed in (run.ready, run.resolving, run.finishing):
         owed.pop(node.key, None)
     run.skipped.discard(node.key)

@@ -37,7 +37,10 @@ class Slot:
 
 @mutable
 class NodeState:
-    """One node. `slots` are empty until the node is entered; `queue` holds those that may start, the next one last."""
+    """One node. `slots` are empty until the node is entered; `queue` holds those that may start, the next one last.
+
+    `edited`: the `inputs` are those of a person's answer, and all that there are.
+    """
 
     key: str
     waiting: int
@@ -53,6 +56,7 @@ class NodeState:
     inputs: Stored | None = None
     items: Stored | None = None
     granted: bool = False
+    edited: bool = False
     feedback: Json = None
     outputs: Stored | None = None
     item_outputs: tuple[Stored, ...] | None = None
@@ -210,6 +214,11 @@ def is_busy(run: Run) -> bool:
 def is_under_way(node: NodeState) -> bool:
     """Whether any piece of the node's visit is running, done, or waits for its time or a person: not all may start."""
     return len(node.queue) < len(node.slots)
+
+
+def has_begun(node: NodeState) -> bool:
+    """Whether any piece of the node's visit was ever tried."""
+    return any(slot.attempt for slot in node.slots)
 
 
 def status(run: Run) -> Literal["queued", "running", "paused", "completed", "failed"]:

@@ -118,7 +118,7 @@ def enter(run: Run, key: str, at: int) -> None:
     if node.status == "done":
         node.outcome = node.outputs = node.inputs = node.error = None
         node.running = node.done_slots = 0
-        node.granted = False
+        node.granted = node.edited = False
     places.enter(run, node, at)
     limit = None if node.visit <= 1 else _step(run, key).max_visits
     if limit is not None and node.visit > limit:

@@ -94,7 +94,7 @@ def _wake(run: Run, live: inbox.Live, node: NodeState, at: int) -> None:
         return
     node.outcome = node.outputs = node.inputs = node.error = None
     node.running = node.done_slots = 0
-    node.granted = False
+    node.granted = node.edited = False
     box.taken = len(box.letters)
     places.enter(run, node, at)
 
