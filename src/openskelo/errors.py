@@ -16,6 +16,7 @@ OpenSkeloError              anything below; has a stable `code`, a message and p
 │   ├── StoreVersion        the data dir is of a newer version
 │   └── Corrupt             stored bytes are not what was written
 └── Busy                    another process drives this run
+    └── Posted              it has not taken an order yet, which stays and will be done              (exit 3)
 """
 
 from __future__ import annotations
@@ -156,3 +157,9 @@ class Busy(OpenSkeloError):
     """Another process drives this run."""
 
     default_code = "BUSY"
+
+
+class Posted(Busy):
+    """An order that the run's driver has not taken yet: it stays posted, and is done when the run goes on."""
+
+    default_code = "COMMAND_WAITING"

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import httpx
 import pytest
 
 from openskelo.contract.wire import approval as wire
+from openskelo.engine import posting
 from openskelo.kernel.json import Json
+from openskelo.stores import datadir
 from tests.server import house
 
 NOBODY = "00000000-0000-4000-8000-000000000000"
@@ -110,3 +113,23 @@ def test_an_approval_that_is_open_has_no_answer(client: httpx.Client) -> None:
     approval = house.asked(client, house.start(client)["id"])
     for one in (approval["id"], NOBODY):
         assert house.problem(client.get(f"/api/approvals/{one}/answer")) == (404, "APPROVAL_NOT_FOUND")
+
+
+def test_an_answer_that_a_stopped_driver_has_not_taken_is_accepted_and_done_later(
+    home: house.House, client: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(posting, "TAKEN_SECONDS", 0.3)
+    run_id = house.start(client)["id"]
+    approval = house.asked(client, run_id)
+    home.run(home.engine.put_aside())
+    sleeper = datadir.open_log(home.root / ".skelo")  # lives, and does nothing
+    try:
+        assert asyncio.run(sleeper.claim(run_id))
+        answer = house.resolve(client, approval["id"])
+        assert house.problem(answer) == (202, "COMMAND_WAITING")
+        assert client.get(f"/api/approvals/{approval['id']}").status_code == 200
+    finally:
+        asyncio.run(sleeper.close())
+    home.run(home.engine.take_up(run_id))
+    done = house.until(client, run_id, lambda found: found["ending"] is not None)
+    assert done["outputs"] == {"text": "published on bees"}

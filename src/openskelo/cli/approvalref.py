@@ -26,7 +26,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
         "When no other process drives the run and no server stands by, this one goes on with it\n"
         "until it ends or waits again, and exits with the run's code. Otherwise it exits with 0\n"
-        "once the answer is taken."
+        "once the answer is taken, or after some seconds with 3 (COMMAND_WAITING): it stays posted\n"
+        "then, and is taken as soon as the other process goes on."
     )
 
 
@@ -40,7 +41,7 @@ async def answer(args: argparse.Namespace, where: task.Project, read: Reader) ->
         await engine.answer(
             row.approval_id, status=status, values=values, reason=args.reason, by=identity.user(), leave=elsewhere
         )
-        if not elsewhere:
+        if not elsewhere or engine.has_driven(row.run_id):  # whoever had it may have died since
             await engine.resume(row.run_id, by=identity.user())
             return await drive.to_end(engine, row.run_id, args, after=seen)
         document = await engine.show(row.run_id)

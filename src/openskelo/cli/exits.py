@@ -24,6 +24,8 @@ def of_run(document: JsonObject) -> int:
 
 
 def of_error(error: errors.OpenSkeloError) -> int:
-    """2 when the caller can mend it and nothing was started or changed, else 1."""
+    """2 when the caller can mend it and nothing was started or changed, 3 when it is still to come, else 1."""
+    if isinstance(error, errors.Posted):
+        return UNFINISHED
     mendable = (errors.InvalidInput, errors.NotFound, errors.Refused, errors.Busy, errors.StoreVersion)
     return INVALID if isinstance(error, mendable) else FAILED

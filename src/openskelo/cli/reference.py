@@ -29,7 +29,8 @@ This page is generated from the parsers by `python -m openskelo.cli.reference`; 
 - Commands that drive a run (`run`, `resume`, `fork`, `approve`, `deny`) and `show` exit with the run's code:
   0 completed, 1 failed (also denied, escalated), 3 not ended (paused, waiting for a person, suspended, or driven
   elsewhere), 4 budget exceeded, 130 cancelled. 2 means that the input was invalid or the order not allowed, and that
-  nothing was started or changed.
+  nothing was started or changed. An order for a run that another process drives, which does not take it for ten
+  seconds, ends with `COMMAND_WAITING` and 3: it stays posted, and is done when that process, or another one, goes on.
 - Output that cannot be written (a full disk) is `FILE_UNWRITABLE` on stderr, and stops nothing: the code is the
   command's own, 74 if that is 0. A reader that has left ends the command with 141.
 - Ctrl-C (or SIGTERM) suspends the run that a command drives; a second one cancels it.

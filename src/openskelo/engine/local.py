@@ -228,6 +228,10 @@ class Engine(records.Records):
         """Whether this process drives the run."""
         return self._driver.actor(run_id) is not None
 
+    def has_driven(self, run_id: str) -> bool:
+        """Whether this process drives the run, or drove it to its end."""
+        return self._driver.last_state(run_id) is not None
+
     def driven(self) -> tuple[str, ...]:
         """The runs that this process drives."""
         return tuple(actor.run.id for actor in self._driver.driven())

@@ -27,7 +27,9 @@ async def post(
     elsewhere: Callable[[], Awaitable[None]],
     leave: bool = False,
 ) -> None:
-    """Post the command and wait until it is taken (Refused when the run ends first, Busy COMMAND_WAITING).
+    """Post the command and wait until it is taken (Refused when the run ends first).
+
+    Posted (COMMAND_WAITING) when that takes long: the command stays, and is done by whoever goes on with the run.
 
     Should nobody drive the run (any more), this process does, by `take`; with `leave` only after those who stand by
     have had their time. `elsewhere` returns when another process has changed the store.
@@ -47,6 +49,8 @@ async def post(
                     async with asyncio.timeout(LOOK_SECONDS):
                         await elsewhere()
     except TimeoutError:
-        raise errors.Busy(
-            f"the process that drives run {run_id} has not taken the command yet", code="COMMAND_WAITING"
+        raise errors.Posted(
+            f"the process that drives run {run_id} has not taken this yet; "
+            "it stays posted, and is done as soon as that process, or another one, goes on with the run",
+            hint=f"there is no need to give it again; `skelo show {run_id}` says what has come of it",
         ) from None

@@ -12,6 +12,8 @@ from openskelo.server import idempotency, problems
 
 DESCRIPTION = """The contract of OpenSkelo over HTTP. Errors are problem documents (RFC 9457) with a stable `code`.
 `POST` requests may carry an `Idempotency-Key`. The stream of events is `/ws` (WebSocket) or `/api/stream` (SSE)."""
+#: What tells that an answer is a problem document, whatever its status.
+_PROBLEM = {"$ref": "#/components/schemas/ProblemDetails"}
 
 
 def operation_id(route: APIRoute) -> str:
@@ -47,9 +49,9 @@ def _document(app: FastAPI) -> dict[str, Any]:
 
 
 def _complete(method: str, operation: dict[str, Any]) -> None:
-    for status, response in operation["responses"].items():
+    for response in operation["responses"].values():
         content = response.get("content", {})
-        if int(status) >= 400 and "application/json" in content:
+        if content.get("application/json", {}).get("schema") == _PROBLEM:
             response["content"] = {problems.MEDIA_TYPE: content["application/json"]}
     if method == "post":
         operation.setdefault("parameters", []).append(

@@ -21,6 +21,7 @@ MEDIA_TYPE = "application/problem+json"
 _LOG = logging.getLogger("openskelo.server")
 #: What each status means where a route documents it.
 _MEANING = {
+    202: "The process that drives the run has not taken the order yet: it stays posted, and will be done",
     401: "No token, or one that nobody knows",
     403: "Not from here, or not with this role",
     404: "No such thing",
@@ -72,6 +73,8 @@ def status_of(error: errors.OpenSkeloError) -> int:
             return 422
         case errors.Refused():
             return 403 if error.code in _FORBIDDEN else 409
+        case errors.Posted():
+            return 202
         case errors.Busy():
             return 409
         case errors.StoreError():

@@ -68,8 +68,13 @@ async function sendOnce(method: Method, path: string, options: Options): Promise
     throw options.signal?.aborted === true ? error : unreachable();
   });
   if (response.status === 401) askToLogIn();
-  if (!response.ok) throw await refusalFrom(response);
+  // An order that is still to be done (202) is told of as a problem, too: the answer is not what was asked for.
+  if (!response.ok || isProblemDocument(response)) throw await refusalFrom(response);
   return response;
+}
+
+function isProblemDocument(response: Response): boolean {
+  return response.headers.get("content-type")?.startsWith("application/problem+json") === true;
 }
 
 /** Lead to the login page, and remember where from. */

@@ -3261,6 +3261,15 @@ export interface operations {
           "application/json": components["schemas"]["Resolved"];
         };
       };
+      /** @description The process that drives the run has not taken the order yet: it stays posted, and will be done */
+      202: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
       /** @description No token, or one that nobody knows */
       401: {
         headers: {
@@ -3827,6 +3836,15 @@ export interface operations {
           "application/json": components["schemas"]["Run"];
         };
       };
+      /** @description The process that drives the run has not taken the order yet: it stays posted, and will be done */
+      202: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
       /** @description No token, or one that nobody knows */
       401: {
         headers: {
@@ -4224,6 +4242,15 @@ export interface operations {
           "application/json": components["schemas"]["Run"];
         };
       };
+      /** @description The process that drives the run has not taken the order yet: it stays posted, and will be done */
+      202: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
       /** @description No token, or one that nobody knows */
       401: {
         headers: {
@@ -4547,6 +4574,15 @@ export interface operations {
           "application/json": components["schemas"]["Edge"];
         };
       };
+      /** @description The process that drives the run has not taken the order yet: it stays posted, and will be done */
+      202: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
       /** @description No token, or one that nobody knows */
       401: {
         headers: {
@@ -4651,6 +4687,15 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
+      /** @description The process that drives the run has not taken the order yet: it stays posted, and will be done */
+      202: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
       /** @description Successful Response */
       204: {
         headers: {
@@ -5075,6 +5120,15 @@ export interface operations {
           "application/json": components["schemas"]["Node"];
         };
       };
+      /** @description The process that drives the run has not taken the order yet: it stays posted, and will be done */
+      202: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
       /** @description No token, or one that nobody knows */
       401: {
         headers: {
@@ -5265,6 +5319,15 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
+      /** @description The process that drives the run has not taken the order yet: it stays posted, and will be done */
+      202: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
       /** @description Successful Response */
       204: {
         headers: {
@@ -5387,6 +5450,15 @@ export interface operations {
         };
         content: {
           "application/json": components["schemas"]["Node"];
+        };
+      };
+      /** @description The process that drives the run has not taken the order yet: it stays posted, and will be done */
+      202: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
       /** @description No token, or one that nobody knows */
@@ -5599,6 +5671,15 @@ export interface operations {
           "application/json": components["schemas"]["Run"];
         };
       };
+      /** @description The process that drives the run has not taken the order yet: it stays posted, and will be done */
+      202: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
       /** @description No token, or one that nobody knows */
       401: {
         headers: {
@@ -5797,6 +5878,15 @@ export interface operations {
         };
         content: {
           "application/json": components["schemas"]["Run"];
+        };
+      };
+      /** @description The process that drives the run has not taken the order yet: it stays posted, and will be done */
+      202: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
       /** @description No token, or one that nobody knows */

@@ -66,7 +66,11 @@ async def get_approval(desk: Here, approval_id: ApprovalId) -> Response:
     return answers.document(views.approval(_open(approval_id, row)))
 
 
-@router.post("/{approval_id}/resolve", response_model=models.Resolved, responses=problems.responses(404, 409, 413, 415))
+@router.post(
+    "/{approval_id}/resolve",
+    response_model=models.Resolved,
+    responses=problems.responses(202, 404, 409, 413, 415),
+)
 async def resolve_approval(desk: Here, who: Approver, approval_id: ApprovalId, body: wire.ResolveBody) -> Response:
     """Answer an approval; its run goes on. Modified arguments must fit the form."""
     row = await desk.engine.store.approval(approval_id)

@@ -14,7 +14,7 @@ from openskelo.server.desk import VIEWERS, Here, Operator
 from openskelo.server.params import EdgeId, NodeId, RunId
 
 router = APIRouter(prefix="/api/runs/{run_id}", tags=["live graphs"], route_class=Route, dependencies=VIEWERS)
-_ERRORS = problems.responses(404, 409, 413, 415)
+_ERRORS = problems.responses(202, 404, 409, 413, 415)
 
 
 def _capabilities(body: node.CapabilitiesBody | None) -> JsonObject | None:
@@ -91,7 +91,7 @@ async def remove_edge(desk: Here, who: Operator, run_id: RunId, edge_id: EdgeId)
     return Response(status_code=204)
 
 
-@router.post("/chat", status_code=202, response_model=models.Sent, responses=_ERRORS)
+@router.post("/chat", status_code=202, response_model=models.Sent, responses=problems.responses(404, 409, 413, 415))
 async def chat(desk: Here, who: Operator, run_id: RunId, body: message.ChatBody) -> Response:
     """Say something to a node: it reads it in its next turn, or, with `interrupt`, at once."""
     key = await desk.views.key(run_id, body.node_id)

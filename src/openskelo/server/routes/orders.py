@@ -14,9 +14,10 @@ from openskelo.server.routes import runs
 
 router = APIRouter(prefix="/api/runs/{run_id}", tags=["orders"], route_class=Route, dependencies=VIEWERS)
 _ERRORS = problems.responses(404, 409, 413, 415)
+_POSTED = problems.responses(202, 404, 409, 413, 415)
 
 
-@router.post("/pause", response_model=wire.Run, responses=_ERRORS)
+@router.post("/pause", response_model=wire.Run, responses=_POSTED)
 async def pause_run(desk: Here, who: Operator, run_id: RunId, body: models.OrderBody | None = None) -> Response:
     """Let nothing new start; what is under way ends."""
     reason = body.reason if body is not None and body.reason else "operator"
@@ -24,14 +25,14 @@ async def pause_run(desk: Here, who: Operator, run_id: RunId, body: models.Order
     return answers.text(await desk.views.whole(run_id))
 
 
-@router.post("/resume", response_model=wire.Run, responses=_ERRORS)
+@router.post("/resume", response_model=wire.Run, responses=_POSTED)
 async def resume_run(desk: Here, who: Operator, run_id: RunId) -> Response:
     """Go on with a run that was paused or suspended."""
     await desk.engine.go_on(run_id, by=who.name)
     return answers.text(await desk.views.whole(run_id))
 
 
-@router.post("/cancel", response_model=wire.Run, responses=_ERRORS)
+@router.post("/cancel", response_model=wire.Run, responses=_POSTED)
 async def cancel_run(desk: Here, who: Operator, run_id: RunId, body: models.OrderBody | None = None) -> Response:
     """End the run and everything under way in it."""
     await desk.engine.cancel(run_id, by=who.name, reason=None if body is None else body.reason)

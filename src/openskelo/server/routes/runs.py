@@ -65,7 +65,7 @@ async def get_run(desk: Here, run_id: RunId) -> Response:
     return answers.text(await desk.views.whole(run_id))
 
 
-@router.patch("/{run_id}", response_model=wire.Run, responses=problems.responses(404, 409, 413, 415))
+@router.patch("/{run_id}", response_model=wire.Run, responses=problems.responses(202, 404, 409, 413, 415))
 async def change_run(desk: Here, who: Operator, run_id: RunId, body: wire.RunPatch) -> Response:
     """Change the run's modes, or pause, resume and (a live graph) complete it by its `status`."""
     row = await desk.engine.store.row(run_id)

@@ -1,0 +1,55 @@
+"""Orders that are left for another process: they stay until they are taken, and whoever gave one is told so."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+
+import openskelo
+from openskelo import errors
+from openskelo.engine import posting
+from openskelo.stores import datadir
+from tests.engine import stage
+
+ASK = stage.workflow(stage.block("ask", mode="approval", approval={"prompt": "Go on?"}))
+
+
+@contextlib.asynccontextmanager
+async def driven_by_a_sleeper(root: Path) -> AsyncGenerator[tuple[str, str]]:
+    """A run (its id, and its question's) whose driver lives and does nothing, as a stopped process."""
+    async with stage.engine(root) as engine:
+        run_id = await engine.start(ASK)
+        (asked,) = stage.approvals(await engine.wait(run_id))
+    sleeper = datadir.open_log(root / ".skelo")
+    try:
+        assert await sleeper.claim(run_id)
+        yield run_id, str(asked["id"])
+    finally:
+        await sleeper.close()
+
+
+def test_an_answer_that_nobody_has_taken_yet_stays_posted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(posting, "TAKEN_SECONDS", 0.3)
+
+    async def story() -> None:
+        async with driven_by_a_sleeper(tmp_path) as (run_id, asked), stage.engine(tmp_path) as engine:
+            with pytest.raises(openskelo.Busy) as told:
+                await engine.answer(asked, status="approved", by="ann")
+            assert isinstance(told.value, errors.Posted)
+            assert (told.value.code, told.value.message, told.value.hint) == (
+                "COMMAND_WAITING",
+                f"the process that drives run {run_id} has not taken this yet; "
+                "it stays posted, and is done as soon as that process, or another one, goes on with the run",
+                f"there is no need to give it again; `skelo show {run_id}` says what has come of it",
+            )
+            assert [command.body["status"] for command in await engine.store.posted([run_id])] == ["approved"]
+        async with stage.engine(tmp_path) as engine:
+            await engine.resume(run_id)
+            assert (await engine.wait(run_id))["ending"] == "ok"
+            resolved = [event async for event in engine.follow(run_id) if event["type"] == "approval.resolved"]
+            assert [one["data"]["by"] for one in resolved if isinstance(one["data"], dict)] == ["ann"]
+
+    stage.play(story)
