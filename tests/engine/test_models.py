@@ -13,7 +13,7 @@ import pytest
 import openskelo
 from openskelo import errors
 from openskelo.engine import verify
-from openskelo.executors import task
+from openskelo.executors import prompt, task
 from openskelo.frozen import replace
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.providers import config, recorded, scripted, seam
@@ -241,6 +241,30 @@ def test_work_that_is_sent_back_is_not_answered_from_the_cache(tmp_path: Path) -
             assert (done["ending"], done["outputs"]) == ("ok", {"text": "good"})
             assert [request.node for request in provider.asked] == ["ask", "check", "ask", "check"]
             assert "An earlier answer was refused." in provider.asked[2].messages[1].text
+
+    stage.play(story)
+
+
+def test_work_that_is_sent_back_and_fails_on_the_way_knows_why_and_leaves_nothing_to_the_cache(tmp_path: Path) -> None:
+    async def story() -> None:
+        slow = errors.AttemptFailed("slow down", code="PROVIDER_RATE_LIMITED")
+        asked: list[scripted.Script] = [{"text": "bad"}, slow, {"no": 1}, {"text": "good"}]
+        check = ask(
+            "check",
+            inputs={"text": {"type": "string", "from": "ask.text"}},
+            post_gates=[{"name": "fine", "type": "expr", "expression": "outputs.text != 'bad'", "error": "Be good."}],
+            on_gate_fail=[{"when_gate": "fine", "route_to": "ask", "max_bounces": 1}],
+        )
+        provider = scripted.Scripted({"ask": asked, "check": [{"text": "bad"}, {"text": "good"}, {"text": "good"}]})
+        flow = stage.workflow(ask(cache=True, retry={"max_attempts": 2}), check)
+        async with engine(tmp_path, provider) as opened:
+            done = await opened.wait(await opened.start(flow))
+            assert done["ending"] == "ok"
+            prompts = [prompt.text(request.messages) for request in provider.asked if request.node == "ask"]
+            assert ["Be good." in one for one in prompts] == [False, True, True, True]
+            again = await opened.wait(await opened.start(flow))
+            nodes = cast("dict[str, JsonObject]", again["nodes"])
+            assert nodes["ask"]["outputs"] == {"text": "bad"}  # what its inputs alone ask for
 
     stage.play(story)
 

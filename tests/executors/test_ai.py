@@ -13,7 +13,7 @@ import pytest
 from openskelo import errors
 from openskelo.executors import attempt, journal, prompt
 from openskelo.kernel import definition, outcome
-from openskelo.kernel.json import Json
+from openskelo.kernel.json import Json, JsonObject
 from openskelo.providers import scripted, seam
 from openskelo.values import canonical
 from tests.executors import workshop
@@ -246,6 +246,59 @@ def test_only_failures_of_an_answer_are_told(tmp_path: Path, feedback: Json, tol
     assert ("An earlier answer was refused." in last) is told
     if told:
         assert last.endswith(f"(data):\n```\n{canonical.dumps(feedback).decode()}\n```")
+
+
+BACK: JsonObject = {
+    "from": "check",
+    "bounce": 1,
+    "attempt": 1,
+    "error": {"code": "POST_GATE_FAILED", "message": "impolite"},
+    "verdicts": [{"gate": "polite", "passed": False, "reason": "does not begin with Dear"}],
+}
+LIMITED: JsonObject = {"code": "PROVIDER_RATE_LIMITED", "message": "slow down"}
+
+
+def fenced(what: JsonObject) -> str:
+    return f"What was found (data):\n```\n{canonical.dumps(what).decode()}\n```"
+
+
+def prompted(root: Path, feedback: JsonObject) -> list[tuple[str, str]]:
+    """The messages after the system's, and after the task that every prompt begins with."""
+    provider = scripted.Scripted([{"text": "good"}, {"text": "good"}])
+    ask(root, provider)
+    ask(root, provider, feedback=feedback, attempt=2)
+    plain, told = ([(one.role, one.text) for one in asked.messages[1:]] for asked in provider.asked)
+    assert told[0][1].startswith(plain[0][1])
+    return [("user", told[0][1].removeprefix(plain[0][1]).strip()), *told[1:]]
+
+
+def test_why_the_work_was_sent_back_is_told_in_every_attempt(tmp_path: Path) -> None:
+    told = [("user", f"An earlier answer was refused. {fenced(BACK)}")]
+    assert prompted(tmp_path, BACK) == told
+    after = {"attempt": 1, "error": LIMITED, "verdicts": BACK["verdicts"], "sent_back": BACK}
+    assert prompted(tmp_path, after) == told
+
+
+def test_a_repair_is_told_why_the_work_was_sent_back(tmp_path: Path) -> None:
+    detail: JsonObject = {"code": "OUTPUT_CONTRACT", "problems": ["no text"], "answer": "{}"}
+    refused: JsonObject = {"attempt": 1, "error": {"code": "OUTPUT_CONTRACT"}, "verdicts": [], "detail": detail}
+    told = [
+        ("user", f"An earlier answer was refused. {fenced(BACK)}"),
+        ("assistant", "{}"),
+        ("user", "That answer was refused:\n- no text\nAnswer again, whole and corrected: one JSON object."),
+    ]
+    assert prompted(tmp_path, {**refused, "sent_back": BACK}) == told
+    assert prompted(tmp_path, {"attempt": 2, "error": LIMITED, "refused": refused, "sent_back": BACK}) == told
+    assert prompted(tmp_path, {"attempt": 2, "error": LIMITED, "refused": refused}) == [("user", ""), *told[1:]]
+
+
+def test_an_own_gate_and_a_bounce_are_both_told(tmp_path: Path) -> None:
+    own: JsonObject = {"attempt": 1, "error": {"code": "POST_GATE_FAILED", "message": "short"}, "verdicts": []}
+    both = f"An earlier answer was refused. {fenced(BACK)}\n\nA later answer was refused, too. {fenced(own)}"
+    assert prompted(tmp_path, {**own, "sent_back": BACK}) == [("user", both)]
+    assert prompted(tmp_path, {**own, "verdicts": BACK["verdicts"], "sent_back": BACK}) == [("user", both)]
+    after: JsonObject = {"attempt": 2, "error": LIMITED, "verdicts": [], "refused": own, "sent_back": BACK}
+    assert prompted(tmp_path, after) == [("user", both)]
 
 
 def test_feedback_without_measure_is_told_without_its_evidence(tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ def cache_entry(run: Run, of: task.Task, result: outcome.Outcome) -> dict[str, J
 
     Work that was sent back has answered more than its inputs ask, and leaves nothing; nor do items of a foreach.
     """
-    sent_back = isinstance(of.feedback, Mapping) and "from" in of.feedback
+    sent_back = isinstance(of.feedback, Mapping) and not {"from", "sent_back"}.isdisjoint(of.feedback)
     if result.outputs is None or result.output_hash is None or sent_back or of.item_index is not None:
         return {}
     entry: JsonObject = {

@@ -81,19 +81,21 @@ class Recipe:
 
 def assembled(*, role: str, mode: str, task: str, feedback: Json, system: str = SYSTEM) -> Prompt:
     """The prompt that these blocks make; a repair follows the answer that was refused, other feedback the task."""
-    repair = _repair(feedback)
-    override = repair.told if repair is not None else _told(feedback)
+    back, last = _lessons(feedback)
+    repair = _repair(last)
+    told = [] if back is None else [f"An earlier answer was refused. {_found(back)}"]
+    if last is not None and repair is None:
+        which = "A later answer was refused, too." if told else "An earlier answer was refused."
+        told.append(f"{which} {_found(last)}")
+    override = "\n\n".join(told if repair is None else (*told, repair.told))
     blocks = {"system": system, "role": role, "mode": mode, "task": task, "override": override}
     front = "\n\n".join(part for part in (system, role, mode) if part)
     messages = [seam.Message(role="system", text=front)]
-    if repair is None:
-        user = f"{task}\n\n{override}" if override else task
-        messages.append(seam.Message(role="user", text=user))
-    else:
-        messages.append(seam.Message(role="user", text=task))
+    messages.append(seam.Message(role="user", text="\n\n".join((task, *told))))
+    if repair is not None:
         if repair.answer.strip():
             messages.append(seam.Message(role="assistant", text=repair.answer))
-        messages.append(seam.Message(role="user", text=override))
+        messages.append(seam.Message(role="user", text=repair.told))
     return Prompt(blocks=blocks, messages=tuple(messages))
 
 
@@ -140,7 +142,24 @@ def _context(files: Mapping[str, str]) -> list[str]:
     return [f"{name.removeprefix('context/')} (data):\n{answer.fenced(files[name])}" for name in named]
 
 
-def _repair(feedback: Json) -> _Repair | None:
+def _lessons(feedback: Json) -> tuple[JsonObject | None, JsonObject | None]:
+    """Why the work was sent back, and the last answer that was refused since; other failures teach nothing."""
+    if not isinstance(feedback, Mapping):
+        return None, None
+    if "from" in feedback:
+        return feedback, None
+    back, refused = feedback.get("sent_back"), feedback.get("refused")
+    error = feedback.get("error")
+    code = error.get("code") if isinstance(error, Mapping) else None
+    last: Json = refused
+    if code in _ANSWERS_FAULT or "detail" in feedback:
+        last = {name: part for name, part in feedback.items() if name not in ("sent_back", "refused")}
+    if isinstance(back, Mapping) and isinstance(last, Mapping) and last.get("verdicts") == back.get("verdicts"):
+        last = {**last, "verdicts": []}  # they stand there already
+    return back if isinstance(back, Mapping) else None, last if isinstance(last, Mapping) else None
+
+
+def _repair(feedback: JsonObject | None) -> _Repair | None:
     """What a repair is told, when this attempt is one: the answer that was refused, and why."""
     match feedback:
         case {"detail": {"answer": str() as said, **detail}}:
@@ -152,18 +171,11 @@ def _repair(feedback: Json) -> _Repair | None:
             return None
 
 
-def _told(feedback: Json) -> str:
-    """What the bounce, or an attempt that gave a bad answer, wants this one to know; other failures teach nothing."""
-    if not isinstance(feedback, Mapping):
-        return ""
-    error = feedback.get("error")
-    code = error.get("code") if isinstance(error, Mapping) else None
-    if "from" not in feedback and code not in _ANSWERS_FAULT:
-        return ""
+def _found(feedback: JsonObject) -> str:
     shown = answer.fenced(feedback)
     if len(shown) > _MAX_FEEDBACK_BYTES:
         shown = answer.fenced({**feedback, "verdicts": _reasons(feedback.get("verdicts"))})
-    return f"An earlier answer was refused. What was found (data):\n{shown}"
+    return f"What was found (data):\n{shown}"
 
 
 def _reasons(verdicts: Json) -> list[Json]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Literal, cast
 
-from openskelo.kernel import budget, events, questions, record
+from openskelo.kernel import budget, events, feedback, questions, record
 from openskelo.kernel.flows import dag, graph, plan
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.kernel.run import InFlight, NodeState, Run
@@ -138,9 +138,9 @@ def _bounce(run: Run, at: int) -> events.Event:
                 at=at, approval_id=asked.id, node=asked.node, visit=asked.visit, reason="bounce"
             )
     count = run.nodes[plan.node].bounces.get(plan.rule, 0) + 1
-    feedback: Json = None
+    told: Json = None
     if plan.bounce.feedback:
-        feedback = {"from": plan.node, "bounce": count, **cast("JsonObject", plan.feedback)}
+        told = {"from": plan.node, "bounce": count, **feedback.own(cast("JsonObject", plan.feedback))}
     return events.NodeBounced(
         at=at,
         node=plan.node,
@@ -149,7 +149,7 @@ def _bounce(run: Run, at: int) -> events.Event:
         route_to=plan.bounce.route_to,
         bounce=count,
         reset=plan.bounce.reset,
-        feedback=feedback,
+        feedback=told,
     )
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import heapq
 from typing import Any, assert_never, cast
 
-from openskelo.kernel import definition, events, places
+from openskelo.kernel import definition, events, feedback, places
 from openskelo.kernel.flows import plan, turns
-from openskelo.kernel.json import Json, JsonObject
+from openskelo.kernel.json import JsonObject
 from openskelo.kernel.run import AttemptId, Course, InFlight, NodeState, Run, Slot
 from openskelo.kernel.stall import NO_STREAK
 
@@ -123,7 +123,7 @@ def failed(run: Run, event: events.AttemptFailed) -> None:
         slot.repairs += 1
     elif not event.uncertain:  # a person decides about that one, as after a crash
         slot.failures += 1
-    slot.feedback = _feedback(event)
+    slot.feedback = feedback.after(event, slot.feedback)
     _remember_verdict(node, slot, event.error)
     match event.next:
         case "repair":
@@ -163,15 +163,6 @@ def fail(run: Run, node: NodeState, event: events.AttemptFailed | events.NodeFai
         turns.failed(run, node, event.error, event.at)
     else:
         places.fail(run, node, event.error, event.ending or "failed")
-
-
-def _feedback(event: events.AttemptFailed) -> JsonObject:
-    """What the next attempt is told about this one."""
-    verdicts: list[Json] = list(event.verdicts or ())
-    feedback: dict[str, Json] = {"attempt": event.attempt, "error": event.error, "verdicts": verdicts}
-    if event.detail is not None:
-        feedback["detail"] = event.detail
-    return feedback
 
 
 def _remember_verdict(node: NodeState, slot: Slot, error: JsonObject) -> None:
