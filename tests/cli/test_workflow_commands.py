@@ -217,6 +217,26 @@ def test_doctor_finds_a_healthy_set_up_healthy_and_a_broken_project_broken(skelo
     assert (bad.code, bad.document["checks"][-1]["state"]) == (1, "fail")
 
 
+def test_a_data_dir_that_has_lost_its_version_still_has_its_runs_and_doctor_says_so(skelo: Skelo) -> None:
+    skelo("init", "--force")
+    ran = skelo("run", "hello.yaml", "--input", "name=Ada", "--json").document
+    version = skelo.folder / ".skelo" / "version"
+    version.unlink()
+    told = skelo("doctor", "--json")
+    (found,) = [check for check in told.document["checks"] if check["name"] == "data dir"]
+    assert (told.code, found["state"]) == (0, "warn")
+    assert found["detail"] == f"{skelo.folder / '.skelo'} has a log.db and no version: the file is lost"
+    for command in (("runs",), ("show", "last"), ("verify", "last")):
+        version.unlink()
+        done = skelo(*command, "--json")
+        assert (done.code, ran["runId"] in done.out) == (0, True), command
+    version.unlink()
+    (skelo.folder / ".skelo" / "log.db").write_bytes(b"no database" * 1000)
+    damaged = skelo("doctor", "--json")
+    assert (damaged.code, damaged.document["ok"]) == (1, False)
+    assert skelo("runs").code != 0
+
+
 @pytest.mark.parametrize(
     ("server", "state", "detail", "hint"),
     [

@@ -117,6 +117,34 @@ def test_a_making_that_was_cut_is_finished_by_the_next(tmp_path: Path) -> None:
     assert (tmp_path / "data" / ".gitignore").read_text() == "*\n"
 
 
+def test_a_data_dir_that_has_lost_its_version_is_there_with_its_runs(tmp_path: Path) -> None:
+    data_dir = tmp_path / "data"
+    _version_0(data_dir)
+    _close(data_dir)
+    (data_dir / "version").unlink()
+    assert datadir.exists(data_dir) is True
+
+    async def look() -> None:
+        store = datadir.look(data_dir)
+        assert [row.name for row in await store.rows()] == ["publish", "draft"]
+        await store.close()
+
+    asyncio.run(look())
+    assert (data_dir / "version").read_text() == f"{datadir.VERSION}\n"
+
+
+def test_a_newer_log_that_has_lost_its_version_is_refused_and_left_alone(tmp_path: Path) -> None:
+    _close(tmp_path)
+    (tmp_path / "version").unlink()
+    with contextlib.closing(sqlite3.connect(tmp_path / "log.db")) as database:
+        database.execute("PRAGMA user_version = 100")
+    before = (tmp_path / "log.db").read_bytes()
+    with pytest.raises(errors.StoreVersion) as raised:
+        datadir.open_log(tmp_path)
+    assert "version 99" in raised.value.message
+    assert ((tmp_path / "log.db").read_bytes(), (tmp_path / "version").exists()) == (before, False)
+
+
 def test_a_newer_version_is_refused_and_left_alone(tmp_path: Path) -> None:
     _close(tmp_path / "data")
     (tmp_path / "data" / "version").write_text("99\n")

@@ -122,7 +122,15 @@ def _project(where: task.Project) -> Finding:
 
 def _data_dir(where: task.Project) -> Finding:
     if place.has_runs(where):
-        version = (where.data_dir / "version").read_text().strip()
+        try:
+            version = (where.data_dir / "version").read_text().strip()
+        except FileNotFoundError:
+            return Finding(
+                name="data dir",
+                state="warn",
+                detail=f"{where.data_dir} has a log.db and no version: the file is lost",
+                hint="whatever opens the log writes it anew; if this is a copy, see that the rest of it is whole",
+            )
         detail = f"{where.data_dir} (version {version})"
         if os.access(where.data_dir, os.W_OK | os.X_OK):
             return Finding(name="data dir", state="ok", detail=detail)

@@ -50,8 +50,8 @@ def look(data_dir: Path) -> sqlite.SqliteLog:
 
 
 def exists(data_dir: Path) -> bool:
-    """Whether there is a data dir at all, of whatever version."""
-    return _version(data_dir) is not None
+    """Whether there is a data dir at all, of whatever version; one that has lost its `version` still has its log."""
+    return _version(data_dir) is not None or (data_dir / "log.db").exists()
 
 
 def _version(data_dir: Path) -> int | None:
@@ -65,12 +65,16 @@ def _version(data_dir: Path) -> int | None:
     if not (text.strip().isascii() and text.strip().isdecimal()) or len(text) > 20:
         raise errors.Corrupt(f"{data_dir / 'version'} holds no version number", hint="restore the data dir from a copy")
     version = int(text)
+    _check_known(data_dir, version)
+    return version
+
+
+def _check_known(data_dir: Path, version: int) -> None:
     if version > VERSION:
         raise errors.StoreVersion(
             f"{data_dir} is of version {version}; this program knows versions up to {VERSION}",
             hint="use the OpenSkelo that wrote it, or a newer one",
         )
-    return version
 
 
 def _make_ready(data_dir: Path) -> None:
@@ -104,10 +108,11 @@ def _alone(data_dir: Path) -> Generator[None]:
 def _lay_out(database: Path, version: int) -> None:
     """Bring the database from a version (-1: nothing there) to VERSION, one transaction a step."""
     with contextlib.closing(sqlite.connect(database)) as connection:
+        # A crash may have come after a step and before the version file, or that was lost: the database itself knows.
+        (done,) = connection.execute("PRAGMA user_version").fetchone()
+        _check_known(database.parent, done - 1)
         connection.execute(f"PRAGMA page_size = {wal.PAGE}")
         connection.execute("PRAGMA journal_mode = WAL")
-        # A crash may have come after a step and before the version file: the database itself knows how far it is.
-        (done,) = connection.execute("PRAGMA user_version").fetchone()
         for target in range(max(version + 1, done), VERSION + 1):
             connection.executescript(
                 f"BEGIN IMMEDIATE;\n{statements.version(target)}\nPRAGMA user_version = {target + 1};\nCOMMIT;"
