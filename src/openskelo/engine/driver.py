@@ -290,7 +290,7 @@ class Driver:
             self._timers.set(actor)
 
     async def _resolve(self, run: Run, key: str, at: int) -> commands.ResolveNode:
-        return await resolve.resolve(self._store, run, key, at)
+        return await resolve.resolve(self._store, run, key, at, self._performer.code)
 
     def _leave(self, run: Run, cut: actors.Cut) -> attempt.Left | None:
         return self._performer.left((run.id, cut.node, cut.visit, cut.item or 0))

@@ -32,9 +32,10 @@ async def perform(
         failure = outcome.Failure(code=error.code, message=error.message, retryable=retryable)
         attempted = attempt.Attempted(outcome=outcome.Outcome(inputs_hash="", failure=failure))
     else:
+        code = _code(performer, given) if given.node.cache else None
         attempted = await performer.perform(given)
-        if given.node.cache:
-            cached = cache_entry(actor.run, given, attempted.outcome)
+        if code is not None and code == _code(performer, given):  # else nobody knows which of them was run
+            cached = cache_entry(actor.run, given, attempted.outcome, code)
     report = commands.ReportAttempt(
         at=now(),
         node=flight.node,
@@ -69,7 +70,15 @@ def lost(errand: errands.Errand, error: BaseException, now: int) -> actors.Lette
     return actors.Letter(command=report)
 
 
-def cache_entry(run: Run, of: task.Task, result: outcome.Outcome) -> dict[str, JsonObject]:
+def _code(performer: attempt.Performer, of: task.Task) -> str | None:
+    """The code that the work is; None when there is none."""
+    try:
+        return performer.code(of.node)
+    except errors.AttemptFailed:
+        return None
+
+
+def cache_entry(run: Run, of: task.Task, result: outcome.Outcome, code: str) -> dict[str, JsonObject]:
     """What a successful attempt of a caching node leaves for later runs.
 
     Work that was sent back has answered more than its inputs ask, and leaves nothing; nor do items of a foreach.
@@ -82,4 +91,4 @@ def cache_entry(run: Run, of: task.Task, result: outcome.Outcome) -> dict[str, J
         "outputHash": result.output_hash,
         "source": {"runId": run.id, "node": of.node.key, "visit": of.visit, "attempt": of.attempt},
     }
-    return {resolve.cache_key(run.id, of.node, result.inputs_hash): entry}
+    return {resolve.cache_key(run.id, of.node, result.inputs_hash, code): entry}

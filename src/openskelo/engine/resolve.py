@@ -5,6 +5,7 @@ This is work without effects, done between deciding and appending, so that it co
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol, cast
 
 from openskelo import errors
@@ -26,14 +27,18 @@ class Memory(wiring.Blobs, Protocol):
     async def cached(self, key: str) -> JsonObject | None: ...
 
 
-async def resolve(memory: Memory, run: Run, key: str, at: int) -> commands.ResolveNode:
+#: Gives the digest of the project's code that a node's work is, empty for other work; AttemptFailed when it is gone.
+Code = Callable[[definition.Node], str]
+
+
+async def resolve(memory: Memory, run: Run, key: str, at: int, code: Code) -> commands.ResolveNode:
     """The command that tells the kernel what `key`'s expressions came to. A failed expression is told as well.
 
     StoreError when a value cannot be kept now: that is no fault of the node's.
     """
     visit = run.nodes[key].visit
     try:
-        return await _resolve(memory, run, key, at)
+        return await _resolve(memory, run, key, at, code)
     except errors.OpenSkeloError as error:
         if wiring.is_trouble(error):
             raise
@@ -41,7 +46,7 @@ async def resolve(memory: Memory, run: Run, key: str, at: int) -> commands.Resol
         return commands.ResolveNode(at=at, node=key, visit=visit, failure=failure)
 
 
-async def _resolve(memory: Memory, run: Run, key: str, at: int) -> commands.ResolveNode:
+async def _resolve(memory: Memory, run: Run, key: str, at: int, code: Code) -> commands.ResolveNode:
     node = run.workflow.nodes[key]
     visit = run.nodes[key].visit
     values, kept = await _inputs(memory, run, node)
@@ -50,7 +55,7 @@ async def _resolve(memory: Memory, run: Run, key: str, at: int) -> commands.Reso
     if found.skip:
         return commands.ResolveNode(at=at, node=key, visit=visit, skip=True)
     items = found.items
-    cached = await _cached(memory, run, node, values) if _may_be_cached(run, node) else None
+    cached = await _cached(memory, run, node, values, code) if _may_be_cached(run, node) else None
     return commands.ResolveNode(
         at=at,
         node=key,
@@ -125,12 +130,12 @@ def _items(text: str, scope: JsonObject) -> list[Json]:
     return result
 
 
-def cache_key(run_id: str, node: definition.Node, inputs_hash: str) -> str:
+def cache_key(run_id: str, node: definition.Node, inputs_hash: str, code: str) -> str:
     """The name under which a result is found again: the work that the node does, and its inputs.
 
-    For a model the work is its expert with all parameters, its prompt and its contract. What is set aside for it, how
-    often it is tried and how it is drawn make it no other work. A prompt that tells the model about its run is
-    answered anew in every run.
+    For a handler of the project the work is its `code`, too. For a model it is its expert with all parameters, its
+    prompt and its contract. What is set aside for it, how often it is tried and how it is drawn make it no other work.
+    A prompt that tells the model about its run is answered anew in every run.
     """
     plain = definition.Node(key=node.key, mode=node.mode)
     same = replace(
@@ -145,6 +150,8 @@ def cache_key(run_id: str, node: definition.Node, inputs_hash: str) -> str:
         metadata={},
     )
     work: dict[str, Json] = {"node": codec.encode_node(same), "inputs": inputs_hash}
+    if code:
+        work["code"] = code
     if _tells_of_run(node):
         work["run"] = run_id
     return canonical.digest(work)
@@ -161,13 +168,20 @@ def _tells_of_run(node: definition.Node) -> bool:
 
 
 def _may_be_cached(run: Run, node: definition.Node) -> bool:
-    """A visit that was sent back with something to mend is not answered with what was wrong before."""
-    return node.cache and node.foreach is None and run.nodes[node.key].slots[0].feedback is None
+    """A visit that was sent back with something to mend is not answered with what was wrong before; nor is the node
+    that a fork does again."""
+    again = run.parent is not None and run.parent.get("node") == node.key
+    return node.cache and not again and node.foreach is None and run.nodes[node.key].slots[0].feedback is None
 
 
-async def _cached(memory: Memory, run: Run, node: definition.Node, values: JsonObject) -> commands.Cached | None:
+async def _cached(
+    memory: Memory, run: Run, node: definition.Node, values: JsonObject, code: Code
+) -> commands.Cached | None:
     inputs_hash = canonical.digest(values)
-    found = await memory.cached(cache_key(run.id, node, inputs_hash))
+    try:
+        found = await memory.cached(cache_key(run.id, node, inputs_hash, code(node)))
+    except errors.AttemptFailed:
+        return None  # the handler is not there, as its attempt will find
     if found is None:
         return None
     return commands.Cached(

@@ -173,6 +173,13 @@ class Performer:
             self._router = router.Router(self._project.models, root=self._project.root)
         return self._router
 
+    def code(self, node: definition.Node) -> str:
+        """The digest of the project's code that the node's work is, empty for other work (AttemptFailed)."""
+        handler = node.handler or ""
+        if not handler or handler.startswith(("builtin:", "local:")):
+            return ""
+        return self._handlers().digest(handler)
+
     def has_handler(self, name: str) -> bool:
         """Whether the program has brought a handler of this name (`local:NAME`)."""
         return name in self._means.local

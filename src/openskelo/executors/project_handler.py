@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import orjson
 
 from openskelo import errors
-from openskelo.executors import calling, crew, job, limit, module, mortal, printing, process, source, task
+from openskelo.executors import calling, code, crew, job, limit, module, mortal, printing, process, source, task
 from openskelo.frozen import as_dict
 from openskelo.handlers import context
 from openskelo.kernel.json import Json
@@ -55,6 +55,13 @@ class ProjectHandlers:
                 called = self._modules.function(found.path, found.function, one.lines)
                 return await limit.within(timeout_ms, calling.call(called, ctx, one.lines))
         return await self._ask(found, {"context": _values(ctx), "any": True}, one, timeout_ms)
+
+    def digest(self, handler: str) -> str:
+        """The digest of a handler's code as it is now (AttemptFailed HANDLER_LOAD)."""
+        try:
+            return code.digest(self._sources.locate(handler).path, self._project.root)
+        except OSError as error:
+            raise errors.AttemptFailed(f"{handler}: {error.strerror}", code="HANDLER_LOAD") from error
 
     async def close(self) -> None:
         await self._crew.close()

@@ -1,0 +1,110 @@
+"""Results of earlier runs are taken for the same work alone: the same code, and nobody who wants it done again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+import openskelo
+from openskelo.kernel.json import Json, JsonObject
+from tests.engine import stage
+
+SCRIPT = '#!/bin/sh\necho \'{"said": "VALUE"}\'\n'
+PLAIN = "def handler(ctx):\n    return {'said': 'VALUE'}\n"
+IMPORTING = "from pack import words\n\n\ndef handler(ctx):\n    return {'said': words.said()}\n"
+
+
+def write(root: Path, name: str, text: str) -> None:
+    path = root / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(0o755)
+
+
+def caching(root: Path, handler: str) -> openskelo.Workflow:
+    work: JsonObject = {
+        "id": "work",
+        "mode": "deterministic",
+        "deterministic": {"handler": handler},
+        "outputs": {"said": "string"},
+        "cache": True,
+    }
+    return openskelo.from_document({"name": "caching", "blocks": [work]}, root=root)
+
+
+@pytest.mark.parametrize(
+    ("handler", "unchanged", "name", "text"),
+    [
+        ("h/it.py", {}, "h/it.py", PLAIN),
+        ("h/it.py", {}, "h/it.py", f"async {PLAIN}"),
+        ("h/it.sh", {}, "h/it.sh", SCRIPT),
+        (
+            "h/it.py",
+            {"h/it.py": IMPORTING, "pack/__init__.py": "", "pack/words.py": "from .most import said as said\n"},
+            "pack/most.py",
+            "def said():\n    return 'VALUE'\n",
+        ),
+    ],
+)
+def test_a_result_of_other_code_is_not_taken(
+    tmp_path: Path, handler: str, unchanged: dict[str, str], name: str, text: str
+) -> None:
+    for other, content in unchanged.items():
+        write(tmp_path, other, content)
+
+    async def story() -> list[tuple[str, Json, bool]]:
+        said: list[tuple[str, Json, bool]] = []
+        async with stage.engine(tmp_path) as engine:
+            for value in ("one", "one", "two", "two", "one"):
+                write(tmp_path, name, text.replace("VALUE", value))
+                run_id = await engine.start(caching(tmp_path, handler), {})
+                document = await engine.wait(run_id)
+                said.append((value, document["outputs"], "attempt.started" in await stage.types(engine, run_id)))
+        return said
+
+    assert stage.play(story) == [
+        ("one", {"said": "one"}, True),
+        ("one", {"said": "one"}, False),
+        ("two", {"said": "two"}, True),
+        ("two", {"said": "two"}, False),
+        ("one", {"said": "one"}, False),
+    ]
+
+
+def test_a_handler_that_is_gone_is_missed_although_its_result_is_known(tmp_path: Path) -> None:
+    write(tmp_path, "h/it.py", PLAIN)
+
+    async def story() -> tuple[Json, Json]:
+        async with stage.engine(tmp_path) as engine:
+            flow = caching(tmp_path, "h/it.py")
+            known = await engine.wait(await engine.start(flow, {}))
+            (tmp_path / "h/it.py").unlink()
+            missed = await engine.wait(await engine.start(flow, {}))
+            return known["outputs"], cast("JsonObject", missed["error"])["code"]
+
+    assert stage.play(story) == ({"said": "VALUE"}, "HANDLER_LOAD")
+
+
+def test_the_node_that_a_fork_does_again_is_done_and_known_from_then_on(tmp_path: Path) -> None:
+    calls = 0
+
+    def ask(ctx: openskelo.Context) -> JsonObject:
+        nonlocal calls
+        calls += 1
+        return {"said": calls}
+
+    flow = stage.workflow(stage.block("ask", outputs={"said": "integer"}, cache=True))
+
+    async def story() -> list[Json]:
+        async with stage.engine(tmp_path, ask=ask) as engine:
+            first = await engine.start(flow, {})
+            outputs = [(await engine.wait(first))["outputs"]]
+            forked = await engine.fork(first, node="ask")
+            outputs.append((await engine.wait(forked))["outputs"])
+            again = await engine.start(flow, {})
+            outputs.append((await engine.wait(again))["outputs"])
+            return outputs
+
+    assert stage.play(story) == [{"said": 1}, {"said": 2}, {"said": 2}]
