@@ -81,6 +81,7 @@ class Driver:
         for actor in self._actors.values():
             actor.give_up(_closed())
         self._actors.clear()
+        self._announce()  # nobody else wakes those who wait for other processes
 
     def now(self) -> int:
         """The time in milliseconds; it never goes back."""
@@ -161,8 +162,11 @@ class Driver:
         return done
 
     async def elsewhere(self) -> None:
-        """Wait until another process has changed the store."""
-        await self._foreign.wait()
+        """Wait until another process has changed the store (ENGINE_CLOSED when this one stops)."""
+        if not self._stopped:
+            await self._foreign.wait()
+        if self._stopped:
+            raise _closed()
 
     # -- the loop -----------------------------------------------------------------------------------------------------
 

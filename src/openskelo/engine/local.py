@@ -184,6 +184,8 @@ class Engine(records.Records):
         `new_id` is as `run_id` of `start`.
         """
         await self._check_new(new_id)
+        if workflow is not None:
+            pinning.check(workflow)
         parent = (await self._read(run_id)).run
         plan = await forking.plan(self.store, parent, node, inputs or {}, workflow, self.project)
         pin = self._pins.of(plan.workflow)

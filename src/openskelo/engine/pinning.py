@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from openskelo import errors
 from openskelo.engine import means
 from openskelo.frozen import frozen
 from openskelo.kernel import codec, definition
@@ -23,6 +24,16 @@ class Pin:
     needs: means.Needs
 
 
+def check(workflow: object) -> None:
+    """InvalidInput for what is no workflow: not every caller has a type checker."""
+    if not isinstance(workflow, definition.Workflow):
+        raise errors.InvalidInput(
+            f"a {type(workflow).__name__} is no workflow",
+            code="USAGE",
+            hint="openskelo.load(FILE) gives one, and openskelo.from_document(DICT)",
+        )
+
+
 class Pins:
     """The pins of the workflows that an engine has started."""
 
@@ -30,9 +41,10 @@ class Pins:
         self._by_identity: dict[int, Pin] = {}
 
     def of(self, workflow: definition.Workflow) -> Pin:
-        """The workflow's pin. Workflows are frozen, so that the same object is always the same workflow."""
+        """The workflow's pin (InvalidInput). Workflows are frozen: the same object is always the same workflow."""
         pin = self._by_identity.get(id(workflow))
         if pin is None:
+            check(workflow)
             data = canonical.dumps(codec.encode(workflow))
             pin = Pin(
                 workflow=workflow,

@@ -11,11 +11,14 @@ from openskelo.workflows import project as project_files
 
 
 def project_at(path: Path | str = ".", *, data_dir: Path | str | None = None) -> task.Project:
-    """The project around a file or folder (InvalidWorkflow when its `skelo.yaml` has Problems).
+    """The project around a file or folder (InvalidInput; InvalidWorkflow when its `skelo.yaml` has Problems).
 
     The data dir is `data_dir`, else `SKELO_HOME`, else what `skelo.yaml` says, else `.skelo/` in the root.
     """
-    root = project_files.find_root(Path(path)).resolve()
+    try:
+        root = project_files.find_root(Path(path)).resolve()
+    except (OSError, ValueError, RuntimeError) as error:
+        raise _unusable(path, error) from error
     file = project_files.load(root)
     given = data_dir or os.environ.get("SKELO_HOME")
     return task.Project(
@@ -36,4 +39,9 @@ def _real(base: Path, text: Path | str) -> Path:
     try:
         return (base / Path(text).expanduser()).resolve()
     except (OSError, ValueError, RuntimeError) as error:
-        raise errors.InvalidInput(f"{str(text)!r} is no usable path: {error}", code="PATH_INVALID") from error
+        raise _unusable(text, error) from error
+
+
+def _unusable(path: Path | str, error: Exception) -> errors.InvalidInput:
+    why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return errors.InvalidInput(f"{str(path)[:200]!r} is no usable path: {why}", code="PATH_INVALID")

@@ -125,8 +125,9 @@ class Records:
 
         A foreach is counted as so many `items`.
         """
-        from openskelo.engine import outlook, past  # noqa: PLC0415  as above
+        from openskelo.engine import outlook, past, pinning  # noqa: PLC0415  as above
 
+        pinning.check(workflow)
         before = await past.read(self.store, workflow.name)
         return outlook.document(workflow, outlook.basis(workflow, self.project, before, items=items))
 

@@ -12,6 +12,8 @@ _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 def of_sqlite(error: sqlite3.Error) -> errors.StoreError:
     """The StoreError that says what SQLite met, and what to do next."""
+    if isinstance(error, sqlite3.ProgrammingError) and "closed database" in str(error):  # it has no number
+        return errors.StoreError("the engine was closed", code="ENGINE_CLOSED", hint="open another one")
     code = getattr(error, "sqlite_errorcode", 0)
     match code & 0xFF:
         case sqlite3.SQLITE_FULL:

@@ -404,6 +404,8 @@ def _faults() -> Generator[None]:
         raise faults.of_sqlite(error) from error
     except UnicodeEncodeError as error:
         raise errors.InvalidInput("a text with half a character in it", code="TEXT_INVALID") from error
+    except OverflowError as error:
+        raise errors.InvalidInput("a number beyond 2^63", code="NUMBER_RANGE") from error
 
 
 def _run_row(found: _Row) -> log.RunRow:
