@@ -24,6 +24,8 @@ Resolve = Callable[[Run, str, int], Awaitable[commands.ResolveNode]]
 #: Says what the attempt that a fact stops leaves behind.
 Leave = Callable[[Run, "Cut"], attempt.Left | None]
 Cut: TypeAlias = events.AttemptCancelled | events.AttemptInterrupted
+#: What most letters bring along.
+NO_BLOBS: Mapping[str, bytes] = {}
 _CUTS = (events.AttemptCancelled, events.AttemptInterrupted)
 
 

@@ -10,12 +10,12 @@ import asyncio
 import contextlib
 import contextvars
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
 from openskelo import errors
 from openskelo.engine import actor as actors
-from openskelo.engine import copies, errands, garbage, mail, reporting, resolve, timers, turnstile
+from openskelo.engine import copies, errands, garbage, hearing, reporting, resolve, timers, turnstile
 from openskelo.executors import attempt
 from openskelo.kernel import commands, events, pending
 from openskelo.kernel.run import Run
@@ -52,8 +52,7 @@ class Driver:
         self._copies = copies.Copies(store)
         self.between_turns = turnstile.Turnstile()  # held while memory is ahead of the log
         self._mail = asyncio.Event()
-        self._foreign = asyncio.Event()
-        self._unheard = False  # something was posted that is in no mailbox yet
+        self.hearing = hearing.Hearing(store, self._actors, self.send, self.now)
         self._alarm: asyncio.TimerHandle | None = None
         self._loop: asyncio.Task[None] | None = None
         self._stopped = False
@@ -81,7 +80,7 @@ class Driver:
         for actor in self._actors.values():
             actor.give_up(_closed())
         self._actors.clear()
-        self._announce()  # nobody else wakes those who wait for other processes
+        self.hearing.announce()  # nobody else wakes those who wait for other processes
 
     def now(self) -> int:
         """The time in milliseconds; it never goes back."""
@@ -96,7 +95,7 @@ class Driver:
         self._actors[actor.run.id] = actor
         self._dropped.pop(actor.run.id, None)
         self._timers.set(actor)
-        self._announce()  # who followed it from afar follows it here from now on
+        self.hearing.announce()  # who followed it from afar follows it here from now on
 
     async def park(self, *, idle: float) -> list[Run]:
         """Let go of runs that only a person can move and that nobody asked for in so many seconds; gives them.
@@ -155,16 +154,18 @@ class Driver:
         """Send a command and wait until what it leads to is durable (Refused, StoreError)."""
         await self.order(actor, command)
 
-    def order(self, actor: actors.Actor, command: commands.Command) -> asyncio.Future[None]:
-        """Send a command now; what `submit` waits for."""
+    def order(
+        self, actor: actors.Actor, command: commands.Command, blobs: Mapping[str, bytes] = actors.NO_BLOBS
+    ) -> asyncio.Future[None]:
+        """Send a command now, with blobs to be committed beside its facts; what `submit` waits for."""
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self.send(actor, actors.Letter(command=command, done=done))
+        self.send(actor, actors.Letter(command=command, blobs=blobs, done=done))
         return done
 
     async def elsewhere(self) -> None:
         """Wait until another process has changed the store (ENGINE_CLOSED when this one stops)."""
         if not self._stopped:
-            await self._foreign.wait()
+            await self.hearing.elsewhere()
         if self._stopped:
             raise _closed()
 
@@ -416,34 +417,8 @@ class Driver:
     async def _look_around(self, now: float) -> None:
         """Listen, and let copies of the log catch up; where there is no room for it, the next look tries again."""
         with contextlib.suppress(errors.StoreError):
-            await self._listen()
+            await self.hearing.listen()
         self._copies.catch_up(now)
-
-    async def _listen(self) -> None:
-        """Take in what other processes have posted, and tell those who follow runs driven elsewhere."""
-        if await self._store.changed():
-            self._unheard = True
-            self._announce()
-        if self._unheard:
-            await self.take_posted(tuple(self._actors))
-            self._unheard = False
-
-    def _announce(self) -> None:
-        self._foreign.set()
-        self._foreign = asyncio.Event()
-
-    async def take_posted(self, run_ids: Sequence[str]) -> bool:
-        """Put what was posted for these runs into their mailboxes; gives whether there was anything."""
-        posts = await self._store.posted(run_ids) if run_ids else ()
-        for posted in posts:
-            actor = self._actors.get(posted.run_id)
-            if actor is None or posted.id in actor.heard:
-                continue
-            letter = await mail.open_posted(self._store, actor, posted, self.now())
-            if posted.id not in actor.heard:  # somebody else may have opened it meanwhile
-                actor.heard.add(posted.id)
-                self.send(actor, letter)
-        return bool(posts)
 
 
 def _closed() -> errors.OpenSkeloError:

@@ -43,7 +43,7 @@ class Holding:
             first = commands.Recover(at=now) if runs.is_busy(actor.run) else commands.Tick(at=now)
             recovered = self._driver.order(actor, first)
         await recovered
-        if await self._driver.take_posted([run_id]):
+        if await self._driver.hearing.take_posted([run_id]):
             with contextlib.suppress(errors.Refused):  # what was posted has ended the run
                 await self._driver.submit(actor, commands.Tick(at=self._driver.now()))
         return actor

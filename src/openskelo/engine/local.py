@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import uuid
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, cast
@@ -11,9 +9,8 @@ from typing import TYPE_CHECKING, cast
 import orjson
 
 from openskelo import errors
-from openskelo.contract import envelope, sealed
-from openskelo.engine import actor as actors
 from openskelo.engine import (
+    beginning,
     document,
     door,
     driver,
@@ -21,7 +18,6 @@ from openskelo.engine import (
     holding,
     loading,
     mail,
-    means,
     pinning,
     posting,
     records,
@@ -57,9 +53,9 @@ class Engine(records.Records):
         super().__init__(project, store)
         self.performer = performer
         self._listeners: list[OnText] = []
-        self._pins = pinning.Pins()
         self._driver = driver.Driver(store, performer)
         self._holding = holding.Holding(store, self._driver, performer)
+        self._beginning = beginning.Beginning(store, self._driver, performer)
 
     @classmethod
     async def open(
@@ -127,9 +123,8 @@ class Engine(records.Records):
         A caller who may have to ask twice brings the `run_id`; a run that has begun is not begun again (Refused
         RUN_EXISTS).
         """
-        await self._check_new(run_id)
-        pin = self._pins.of(workflow)
-        means.check(pin.needs, self.performer)
+        await self._beginning.check_new(run_id)
+        pin = self._beginning.pin(workflow)
         values = door.run_inputs(workflow, inputs or {}, self.project)
         await door.check_artifacts(workflow.inputs, values, self.store)
         surroundings = None
@@ -146,28 +141,7 @@ class Engine(records.Records):
             global_mode=words.global_mode(global_mode),
             contexts=surroundings,
         )
-        return await self._create(pin, command, run_id)
-
-    async def _check_new(self, run_id: str | None) -> None:
-        if run_id is not None and not sealed.is_uuid(run_id):
-            raise errors.InvalidInput(f"not a run id: {run_id[:100]!r}", code="RUN_ID", hint="run ids are UUIDs")
-        if run_id is not None and await self.store.row(run_id) is not None:
-            raise errors.Refused(f"run {run_id} exists already", code="RUN_EXISTS")
-
-    async def _create(self, pin: pinning.Pin, command: commands.CreateRun, run_id: str | None) -> str:
-        run_id = run_id or str(uuid.uuid4())
-        blobs: dict[str, bytes] = {}
-        if len(pin.data) <= wiring.INLINE_BYTES:
-            blobs[pin.name] = pin.data
-        else:
-            await self.store.put_blob(pin.data)
-        actor = actors.Actor(runs.new(run_id, pin.workflow, pin.shape), envelope.Chain(run_id=run_id), None)
-        self._driver.adopt(actor)
-        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        letter = actors.Letter(command=command, blobs=blobs, done=done)
-        self._driver.send(actor, letter)
-        await done
-        return run_id
+        return await self._beginning.create(pin, command, run_id)
 
     async def fork(
         self,
@@ -183,13 +157,12 @@ class Engine(records.Records):
 
         `new_id` is as `run_id` of `start`.
         """
-        await self._check_new(new_id)
+        await self._beginning.check_new(new_id)
         if workflow is not None:
             pinning.check(workflow)
         parent = (await self._read(run_id)).run
         plan = await forking.plan(self.store, parent, node, inputs or {}, workflow, self.project)
-        pin = self._pins.of(plan.workflow)
-        means.check(pin.needs, self.performer)
+        pin = self._beginning.pin(plan.workflow)
         command = commands.CreateRun(
             at=self._driver.now(),
             definition=pin.name,
@@ -202,7 +175,7 @@ class Engine(records.Records):
             contexts=plan.contexts,
             variables=plan.variables,
         )
-        return await self._create(pin, command, new_id)
+        return await self._beginning.create(pin, command, new_id)
 
     # -- going on -----------------------------------------------------------------------------------------------------
 

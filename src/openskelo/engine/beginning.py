@@ -1,0 +1,50 @@
+"""How a run begins: its id is new, what its workflow needs is there, and it is durable before anybody hears of it."""
+
+from __future__ import annotations
+
+import uuid
+
+from openskelo import errors
+from openskelo.contract import envelope, sealed
+from openskelo.engine import actor as actors
+from openskelo.engine import driver, means, pinning, wiring
+from openskelo.executors import attempt
+from openskelo.kernel import commands, definition
+from openskelo.kernel import run as runs
+from openskelo.stores import log
+
+
+class Beginning:
+    """Makes runs for a driver."""
+
+    def __init__(self, store: log.Log, drives: driver.Driver, performer: attempt.Performer) -> None:
+        self._store = store
+        self._driver = drives
+        self._performer = performer
+        self._pins = pinning.Pins()
+
+    async def check_new(self, run_id: str | None) -> None:
+        """Nothing when a run may get this id (InvalidInput RUN_ID, Refused RUN_EXISTS); without one it gets any."""
+        if run_id is not None and not sealed.is_uuid(run_id):
+            raise errors.InvalidInput(f"not a run id: {run_id[:100]!r}", code="RUN_ID", hint="run ids are UUIDs")
+        if run_id is not None and await self._store.row(run_id) is not None:
+            raise errors.Refused(f"run {run_id} exists already", code="RUN_EXISTS")
+
+    def pin(self, workflow: definition.Workflow) -> pinning.Pin:
+        """The workflow as its runs keep it, once whatever it asks for is there (InvalidInput)."""
+        pin = self._pins.of(workflow)
+        means.check(pin.needs, self._performer)
+        return pin
+
+    async def create(self, pin: pinning.Pin, command: commands.CreateRun, run_id: str | None) -> str:
+        """The id of the new run; it is durable, and driven."""
+        run_id = run_id or str(uuid.uuid4())
+        blobs: dict[str, bytes] = {}
+        if len(pin.data) <= wiring.INLINE_BYTES:
+            blobs[pin.name] = pin.data
+        else:
+            await self._store.put_blob(pin.data)
+        actor = actors.Actor(runs.new(run_id, pin.workflow, pin.shape), envelope.Chain(run_id), None)
+        self._driver.adopt(actor)
+        await self._driver.order(actor, command, blobs)
+        return run_id
