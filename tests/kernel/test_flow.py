@@ -114,6 +114,40 @@ def test_an_optional_join_runs_with_what_there_is() -> None:
     assert stage.succeed("b") == ["attempt.succeeded b 1.1", "attempt.started c 1.1"]
 
 
+def handed(key: str, required: bool = True) -> definition.Node:
+    """A node that has what `a` gives by way of `end`, which only hands it through."""
+    through = definition.Binding(node="end", port="a", origin="a")
+    return definition.Node(
+        key=key,
+        mode="deterministic",
+        inputs=(definition.Port(name="x", schema={}, required=required),),
+        bindings={"x": through},
+    )
+
+
+def test_what_is_handed_through_is_missing_with_the_one_that_it_comes_from() -> None:
+    end = work("end", optional=("a", "b"), mode="dag")
+    stage = Stage(flow(work("a", when="x"), work("b"), end, handed("needs"), handed("takes", required=False)))
+    stage.create()
+    stage.resolve("a", skip=True)
+    stage.succeed("b")
+    assert stage.succeed("end") == [
+        "attempt.succeeded end 1.1",
+        "node.skipped needs upstream",
+        "node.skipped takes upstream",
+        "run.ended ok",
+    ]
+
+
+def test_what_is_handed_through_is_waited_for_and_there() -> None:
+    stage = Stage(flow(work("a", when="x"), work("b"), work("end", "a", "b", mode="dag"), handed("needs")))
+    stage.create()
+    stage.resolve("a")
+    stage.succeed("a")
+    assert stage.succeed("b") == ["attempt.succeeded b 1.1", "attempt.started end 1.1"]
+    assert stage.succeed("end") == ["attempt.succeeded end 1.1", "attempt.started needs 1.1"]
+
+
 def test_a_join_whose_sources_were_all_skipped_is_skipped() -> None:
     stage = Stage(flow(work("a", when="x"), work("b", optional=("a",)), work("c", after=("a",))))
     stage.create()

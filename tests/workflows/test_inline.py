@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from openskelo.frozen import replace
 from openskelo.kernel.definition import Binding, Bounce, Gate, Node, Port
 from openskelo.kernel.json import JsonObject
 from openskelo.workflows import load
@@ -55,6 +56,7 @@ def test_a_used_workflow_becomes_entry_insides_and_exit(tmp_path: Path) -> None:
         Port(name="hour", schema={"type": "integer"}),
     )
     gate = Gate(name="not_empty", type="not_empty", params={"port": "loud"})
+    given = tuple(replace(port, required=False) for port in (loud, hour))  # with their blocks they may be skipped
     inside = ("sub/shout", "sub", "end")
     nodes = (
         Node(
@@ -81,8 +83,8 @@ def test_a_used_workflow_becomes_entry_insides_and_exit(tmp_path: Path) -> None:
         Node(
             key="sub",
             mode="dag",
-            inputs=(loud, hour),
-            outputs=(loud, hour),
+            inputs=given,
+            outputs=given,
             bindings={
                 "loud": Binding(node="sub/shout", port="loud"),
                 "hour": Binding(node="sub/clock", port="hour"),
@@ -104,7 +106,7 @@ def test_a_used_workflow_becomes_entry_insides_and_exit(tmp_path: Path) -> None:
             key="end",
             mode="ai",
             inputs=(loud,),
-            bindings={"loud": Binding(node="sub", port="loud")},
+            bindings={"loud": Binding(node="sub", port="loud", origin="sub/shout")},
             config=marking.embedded(),
             repairs=1,
         ),
@@ -230,18 +232,47 @@ def test_a_document_uses_files_of_its_root_only(tmp_path: Path) -> None:
     assert [one.code for one in load.check_document(document)[1]] == ["USES_NO_ROOT"]
 
 
-def test_what_may_be_skipped_inside_may_be_missing_outside(tmp_path: Path) -> None:
-    inner = "blocks: [{id: a, when: 1 == 2, outputs: {x: string}}, {id: b, outputs: {y: string}}]\n"
-    outer = (
-        "blocks: [{id: s, uses: ./inner.yaml}, {id: t, inputs: "
-        "{x: {type: string, from: ‸s.x}, y: {type: string, from: s.y}}}]\n"
+def test_what_may_be_skipped_inside_may_be_missing_outside_and_skips_those_who_need_it(tmp_path: Path) -> None:
+    inner = (
+        "inputs: {k: {type: string, default: a}, l: string?}\n"
+        "blocks: [{id: a, when: 1 == 2, outputs: {x: string, z: string?}}, {id: b, outputs: {y: string}}]\n"
+        "outputs: {x: a.x, y: b.y, z: a.z, k: inputs.k, l: inputs.l}\n"
     )
-    text, wanted = marking.expected("MAY_BE_MISSING", outer)
+    outer = (
+        "blocks: [{id: s, uses: ./inner.yaml}, {id: t, inputs: {x: {type: string, from: s.x}, "
+        "y: {type: string, from: s.y}, z: {type: string, from: ‸s.z}, k: {type: string, from: s.k}, "
+        "l: {type: string, from: ‸s.l}}}]\n"
+    )
+    text, wanted = marking.expected("MAY_BE_MISSING MAY_BE_MISSING", outer)
     path = _write(tmp_path, outer=text, inner=inner)
     workflow, found = load.check(path)
     assert marking.warnings(found) == wanted
     assert workflow is not None
-    assert {port.name: port.required for port in workflow.nodes["s"].outputs} == {"x": False, "y": True}
+    required = {port.name: port.required for port in workflow.nodes["s"].outputs}
+    assert required == {"x": False, "y": True, "z": False, "k": True, "l": False}
+    origins = {name: binding.origin for name, binding in workflow.nodes["t"].bindings.items()}
+    assert origins == {"x": "s/a", "y": "", "z": "s/a", "k": "", "l": ""}
+
+
+def test_nobody_is_warned_of_what_is_skipped_cleanly_or_has_a_default(tmp_path: Path) -> None:
+    inner = (
+        "inputs: {k: {type: string, default: a}, l: string?}\n"
+        "blocks: [{id: a, when: 1 == 2, outputs: {x: string}}]\n"
+        "outputs: {x: a.x, k: inputs.k, l: inputs.l}\n"
+    )
+    middle = "blocks: [{id: u, uses: ./inner.yaml, inputs: {l: {default: b}}}]\noutputs: {x: u.x, k: u.k, l: u.l}\n"
+    outer = (
+        "blocks: [{id: s, uses: ./middle.yaml}, {id: t, inputs: {x: {type: string, from: s.x}, "
+        "k: {type: string, from: s.k}, l: {type: string, from: s.l}}}]\n"
+    )
+    workflow, found = load.check(_write(tmp_path, outer=outer, middle=middle, inner=inner))
+    assert marking.warnings(found) == []
+    assert workflow is not None
+    assert {name: binding.origin for name, binding in workflow.nodes["t"].bindings.items()} == {
+        "x": "s/u/a",
+        "k": "",
+        "l": "",
+    }
 
 
 def test_what_a_used_file_says_of_its_run_is_not_silently_dropped(tmp_path: Path) -> None:

@@ -260,7 +260,7 @@ _PORT = _record(
         "description": _STRING,
     },
 )
-_BINDING = _record(definition.Binding, {"node": _STRING, "port": _STRING, "transform": _MAYBE_TEXT})
+_BINDING = _record(definition.Binding, {"node": _STRING, "port": _STRING, "transform": _MAYBE_TEXT, "origin": _STRING})
 _GATE = _record(definition.Gate, {"name": _STRING, "type": _STRING, "params": _FREE, "error": _STRING})
 _RETRY = _record(
     definition.Retry,

@@ -34,11 +34,16 @@ class Port:
 
 @frozen
 class Binding:
-    """Where an input port's value comes from: another node's output, or (with `node` empty) a workflow input."""
+    """Where an input port's value comes from: another node's output, or (with `node` empty) a workflow input.
+
+    Where that node only hands the value through, `origin` is the one that it comes from: when that is skipped, there
+    is no value.
+    """
 
     node: str = ""
     port: str
     transform: str | None = None
+    origin: str = ""
 
 
 @frozen

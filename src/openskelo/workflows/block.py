@@ -60,7 +60,8 @@ class Draft:
     """A block whose ties are still names. `node` has no bindings, no `after`, no bounces yet.
 
     `once` says that its effect, or one inside of what it uses, must not be repeated; `unread` that what it uses has
-    Problems of its own, so that nothing more can be said about its ports.
+    Problems of its own, so that nothing more can be said about its ports. `skipping` are the outputs that are missing
+    only where the block inside that gives them was skipped: who needs one of them is skipped, too.
     """
 
     place: cursor.Cursor
@@ -70,6 +71,7 @@ class Draft:
     asked: approvals.Asked | None = None
     once: bool = False
     unread: bool = False
+    skipping: frozenset[str] = frozenset()
 
     def at(self, key: str) -> cursor.Cursor | None:
         """The place under one of the block's keys."""

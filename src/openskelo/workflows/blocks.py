@@ -96,15 +96,23 @@ def read(place: cursor.Cursor, setting: Setting) -> inline.Inner | None:
     except errors.InvalidInput as error:  # schemas combined from deep ones may be too deep together
         place.problem(error.code, f"the workflow cannot be written as JSON: {error.message}", hint=error.hint)
         return None
-    return inline.Inner(workflow=whole, outputs=_certain(outputs, nodes))
+    return _offered(whole, outputs, drafts)
 
 
-def _certain(outputs: run_outputs.Outputs, nodes: Mapping[str, definition.Node]) -> tuple[definition.Port, ...]:
-    """The outputs as ports; one whose block may be skipped may be missing."""
-    maybe = skipping.skippable(nodes)
-    return tuple(
-        replace(port, required=False) if outputs.bindings[port.name].node in maybe else port for port in outputs.ports
+def _offered(whole: definition.Workflow, outputs: run_outputs.Outputs, drafts: edges.Drafts) -> inline.Inner:
+    """The workflow as another may use it; an output whose block may be skipped may be missing."""
+
+    def is_left_to_skipping(port: definition.Port) -> bool:
+        source = outputs.bindings[port.name]
+        return port.required or (source.node in drafts and source.port in drafts[source.node].skipping)
+
+    maybe = skipping.skippable(whole.nodes)
+    left_out = {name for name, binding in whole.outputs.items() if inline.origin(whole.nodes, binding) in maybe}
+    given = tuple(
+        replace(port, required=False) if port.name in left_out else inline.certain(port) for port in outputs.ports
     )
+    clean = frozenset(port.name for port in outputs.ports if port.name in left_out and is_left_to_skipping(port))
+    return inline.Inner(workflow=whole, outputs=given, skipping=clean)
 
 
 def sealed(workflow: definition.Workflow) -> definition.Workflow:

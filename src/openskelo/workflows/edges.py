@@ -169,6 +169,7 @@ def _bind(drafts: Drafts, edge: Edge, inputs: run_inputs.Inputs) -> definition.B
     if source is None:
         return None
     _check_types(edge, source, target)
+    _check_presence(drafts, edge, source, target)
     transform = edge.transform.value if edge.transform is not None else None
     return definition.Binding(
         node=edge.source.node, port=edge.source.port, transform=transform if isinstance(transform, str) else None
@@ -189,9 +190,15 @@ def _check_types(edge: Edge, source: definition.Port, target: definition.Port) -
         name = f"{edge.source.node or 'inputs'}.{edge.source.port}"
         hint = "a `transform` can change it" if edge.transform is None else None
         spot.problem("TYPE_MISMATCH", f"{name} does not fit {edge.node}.{edge.port}: {why}", hint=hint)
-    elif edge.source.node and not source.required and target.required and not target.has_default:
-        hint = f"make {edge.node}.{edge.port} optional, or give it a default"
-        edge.place.warn("MAY_BE_MISSING", f"{edge.source.node}.{edge.source.port} is optional", hint=hint)
+
+
+def _check_presence(drafts: Drafts, edge: Edge, source: definition.Port, target: definition.Port) -> None:
+    """Warn of a value that may not be there although the block that gives it was not skipped."""
+    node, port = edge.source.node, edge.source.port
+    if not node or source.required or port in drafts[node].skipping or not target.required or target.has_default:
+        return
+    hint = f"make {edge.node}.{edge.port} optional, or give it a default"
+    edge.place.warn("MAY_BE_MISSING", f"{node}.{port} is optional", hint=hint)
 
 
 def _unbound(draft: block.Draft, bound: dict[str, definition.Binding], inputs: run_inputs.Inputs) -> None:

@@ -6,22 +6,26 @@ are the inner nodes; `sub` itself gives the inner outputs and carries the gates 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 
 from openskelo.frozen import frozen, replace
 from openskelo.kernel import definition
 from openskelo.values import schema
-from openskelo.workflows import block, gates, ports, routes, scope, suggest
+from openskelo.workflows import block, gates, ports, routes, scope, skipping, suggest
 
 PASS = "builtin:pass"  # noqa: S105 - a handler's name
 
 
 @frozen
 class Inner:
-    """A loaded sub-workflow: its definition, and its outputs as ports."""
+    """A loaded sub-workflow: its definition, and its outputs as ports.
+
+    `skipping` are those outputs that are missing only where the block that gives them was skipped.
+    """
 
     workflow: definition.Workflow
     outputs: tuple[definition.Port, ...]
+    skipping: frozenset[str] = frozenset()
 
 
 def entry(key: str) -> str:
@@ -33,18 +37,18 @@ def adopt(draft: block.Draft, inner: Inner | None, *, commands: bool) -> block.D
     """The block with the ports of what it uses, checked against those it declares itself, and its gates."""
     if inner is None:
         return replace(draft, unread=True)
-    node = replace(
-        draft.node,
-        handler=PASS,
-        inputs=_ports(draft, "inputs", draft.node.inputs, inner.workflow.inputs),
-        outputs=_ports(draft, "outputs", draft.node.outputs, inner.outputs),
-    )
+    taken = _ports(draft, "inputs", draft.node.inputs, inner.workflow.inputs)
+    given = _ports(draft, "outputs", draft.node.outputs, inner.outputs)
+    sure = {port.name for port in taken if port.has_default}
+    handed = {name for name, source in inner.workflow.outputs.items() if not source.node and source.port in sure}
+    given = tuple(replace(port, required=True) if port.name in handed else port for port in given)
+    node = replace(draft.node, handler=PASS, inputs=taken, outputs=given)
     block.check_condition(draft.at("when"), node.inputs)
     gated = gates.read_both(node, draft.at("pre_gates"), draft.at("post_gates"), commands=commands)
     once = any(definition.is_once(part) for part in inner.workflow.nodes.values())
-    taken = ports.by_name(node.inputs)
-    links = {name: link for name, link in draft.links.items() if name in taken}
-    return replace(draft, node=gated, once=once, links=links)
+    known = ports.by_name(node.inputs)
+    links = {name: link for name, link in draft.links.items() if name in known}
+    return replace(draft, node=gated, once=once, links=links, skipping=inner.skipping)
 
 
 def _ports(
@@ -83,6 +87,23 @@ def _own_default(match: definition.Port, port: definition.Port) -> definition.Po
     return replace(match, has_default=True, default=port.default, required=False)
 
 
+def certain(port: definition.Port) -> definition.Port:
+    """The port of an output that hands an input through: with a default there always is a value."""
+    return replace(port, required=True, has_default=False, default=None) if port.has_default else port
+
+
+def origin(nodes: Mapping[str, definition.Node], binding: definition.Binding) -> str:
+    """The node that a value comes from, behind the ends of sub-workflows that only hand it through."""
+    key, name = binding.node, binding.port
+    while key and nodes[key].mode == "dag":
+        through = nodes[key]
+        before = through.bindings.get(name)
+        if before is None or not before.node or any(port.name == name and port.has_default for port in through.inputs):
+            break
+        key, name = before.node, before.port
+    return key
+
+
 def expand(nodes: Mapping[str, definition.Node], inner: Mapping[str, Inner]) -> dict[str, definition.Node]:
     """All nodes, with the insides of every block that uses another workflow in its place."""
     if not inner:
@@ -95,7 +116,29 @@ def expand(nodes: Mapping[str, definition.Node], inner: Mapping[str, Inner]) -> 
                 expanded[part.key] = part
         else:
             expanded[key] = node
-    return expanded
+    return _traced(expanded, skipping.skippable(_traced(expanded, frozenset(expanded))))
+
+
+def _traced(nodes: Mapping[str, definition.Node], maybe: Set[str]) -> dict[str, definition.Node]:
+    """The nodes, with the origins of what comes to them through the ends of sub-workflows and `maybe` is skipped.
+
+    The exit of a sub-workflow gives what there is, and needs nothing that may be skipped.
+    """
+    traced: dict[str, definition.Node] = {}
+    for key, node in nodes.items():
+        bindings: dict[str, definition.Binding] = {}
+        missing: set[str] = set()
+        for name, binding in node.bindings.items():
+            found = origin(nodes, binding)
+            if found in maybe:
+                missing.add(name)
+            beyond = found if found != binding.node and found in maybe else ""
+            bindings[name] = binding if binding.origin == beyond else replace(binding, origin=beyond)
+        traced[key] = replace(node, bindings=bindings)
+        if entry(key) in nodes:
+            given = tuple(replace(port, required=port.required and port.name not in missing) for port in node.outputs)
+            traced[key] = replace(traced[key], inputs=given, outputs=given)
+    return traced
 
 
 def _expanded(node: definition.Node, inner: Inner) -> list[definition.Node]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from openskelo.kernel import definition
+from openskelo.kernel.flows import dag
 from openskelo.workflows import graph, routes
 
 
@@ -17,7 +18,7 @@ def skippable(nodes: Mapping[str, definition.Node]) -> frozenset[str]:
     found: set[str] = set()
     for key in graph.order(sources):
         node = nodes[key]
-        before = sources[key]
+        before = dag.origins(node)
         if (
             node.when is not None
             or _may_be_denied(node)
@@ -35,4 +36,6 @@ def _may_be_denied(node: definition.Node) -> bool:
 
 def _needed(node: definition.Node) -> frozenset[str]:
     required = {port.name for port in node.inputs if port.required and not port.has_default}
-    return frozenset(binding.node for name, binding in node.bindings.items() if name in required and binding.node)
+    return frozenset(
+        binding.origin or binding.node for name, binding in node.bindings.items() if name in required and binding.node
+    )

@@ -1,0 +1,50 @@
+"""Sub-workflows through the engine: what is skipped inside is skipped outside, and the rest of the run goes on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import openskelo
+from tests.engine import stage
+
+SUB = """
+name: sub
+inputs: {n: integer, k: {type: integer, default: 5}}
+blocks:
+  - {id: w, mode: deterministic, when: inputs.n > 10, inputs: {n: {type: integer, from: inputs.n}},
+     outputs: {t: string}, deterministic: {handler: builtin:transform, config: {map: {t: "'big'"}}}}
+outputs: {t: w.t, n: inputs.n, k: inputs.k}
+"""
+MAIN = """
+name: main
+inputs: {n: integer}
+blocks:
+  - {id: u, uses: ./sub.yaml, inputs: {n: {from: inputs.n}}}
+  - {id: need, mode: deterministic, inputs: {t: {type: string, from: u.t}}, outputs: {t: string},
+     deterministic: {handler: builtin:pass}}
+  - {id: take, mode: deterministic, inputs: {t: {type: string, required: false, from: u.t},
+     k: {type: integer, from: u.k}}, outputs: {r: string},
+     deterministic: {handler: builtin:transform, config: {map: {r: "has(inputs.t) ? inputs.t : 'none'"}}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("n", "outcome", "outputs"),
+    [(5, "skipped", {"r": "none"}), (50, "succeeded", {"t": "big", "r": "big"})],
+)
+def test_a_block_that_needs_what_is_skipped_in_another_file_is_skipped(
+    tmp_path: Path, n: int, outcome: str, outputs: dict[str, str]
+) -> None:
+    (tmp_path / "sub.yaml").write_text(SUB)
+    (tmp_path / "main.yaml").write_text(MAIN)
+
+    async def story() -> None:
+        async with stage.engine(tmp_path) as engine:
+            run_id = await engine.start(openskelo.load(tmp_path / "main.yaml"), {"n": n})
+            document = await engine.wait(run_id)
+            assert (document["ending"], document["outputs"]) == ("ok", outputs)
+            assert stage.node(document, "need")["outcome"] == outcome
+
+    stage.play(story)
