@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 import openskelo
+from openskelo.kernel.json import Json
 from tests.engine import stage
 
 SUB = """
@@ -46,5 +48,43 @@ def test_a_block_that_needs_what_is_skipped_in_another_file_is_skipped(
             document = await engine.wait(run_id)
             assert (document["ending"], document["outputs"]) == ("ok", outputs)
             assert stage.node(document, "need")["outcome"] == outcome
+
+    stage.play(story)
+
+
+COUNTED = """
+name: counted
+inputs: {n: integer}
+blocks:
+  - {id: one, mode: deterministic, cache: true, inputs: {n: {type: integer, from: inputs.n}}, outputs: {n: integer},
+     deterministic: {handler: "local:count"}}
+  - {id: two, mode: deterministic, inputs: {n: {type: integer, from: one.n}}, outputs: {n: integer},
+     deterministic: {handler: "local:count"}}
+outputs: {n: two.n}
+"""
+
+
+def test_a_fork_from_a_block_that_uses_a_file_does_all_of_it_again(tmp_path: Path) -> None:
+    (tmp_path / "counted.yaml").write_text(COUNTED)
+    calls: list[Json] = []
+
+    async def count(ctx: openskelo.Context) -> dict[str, Json]:
+        calls.append(ctx.block_id)
+        return {"n": cast("int", ctx.inputs["n"]) + 1}
+
+    first: dict[str, Json] = {"id": "first", "inputs": {"n": {"type": "integer", "from": "inputs.n"}}}
+    first |= {"mode": "deterministic", "outputs": {"n": "integer"}, "deterministic": {"handler": "local:count"}}
+    used: dict[str, Json] = {"id": "a", "uses": "./counted.yaml", "inputs": {"n": {"from": "first.n"}}}
+    flow = openskelo.from_document({"name": "main", "inputs": {"n": "integer"}, "blocks": [first, used]}, root=tmp_path)
+
+    async def story() -> None:
+        async with stage.engine(tmp_path, count=count) as engine:
+            run_id = await engine.start(flow, {"n": 1})
+            assert (await engine.wait(run_id))["outputs"] == {"n": 4}
+            for changes, result in (({}, 4), ({"n": 10}, 12)):
+                calls.clear()
+                forked = await engine.fork(run_id, node="a", inputs=cast("dict[str, Json]", changes))
+                assert (await engine.wait(forked))["outputs"] == {"n": result}
+                assert calls == ["a/one", "a/two"]
 
     stage.play(story)

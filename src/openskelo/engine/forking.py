@@ -15,6 +15,7 @@ from openskelo.kernel.json import Json, JsonObject, Stored
 from openskelo.kernel.run import Run
 from openskelo.stores import log
 from openskelo.values import schema
+from openskelo.workflows import inline
 
 #: What gives an input of a forked run on the command line.
 OPTION = "--set"
@@ -43,7 +44,7 @@ async def plan(
     """Which nodes are kept and what is changed: `changes` name inputs of the node, or inputs of the run.
 
     One that names both is for the node, and for the run as well where that has no such input yet, or one that a changed
-    workflow refuses.
+    workflow refuses. A node that is a sub-workflow is done again from its beginning.
     """
     if run.live is not None or (workflow is not None and workflow.live):
         raise errors.InvalidInput("a live graph is not forked", code="FORK_INVALID", hint="begin another one")
@@ -58,6 +59,7 @@ async def plan(
         from openskelo.engine import fork_plan  # noqa: PLC0415  only plans need it
 
         return await fork_plan.plan(store, run, node, changes, target, project)
+    node = beginning(target, node)
     ports = {port.name: port for port in target.nodes[node].inputs}
     on_node = await _on_node(store, ports, changes, project)
     before = cast("JsonObject", await wiring.load(store, run.inputs))
@@ -80,6 +82,12 @@ async def plan(
         parent=parent,
         kept=kept,
     )
+
+
+def beginning(workflow: definition.Workflow, node: str) -> str:
+    """The node with which `node` begins: itself, or the entry of the sub-workflow that it stands for."""
+    entry = inline.entry(node)
+    return entry if entry in workflow.nodes else node
 
 
 async def _on_node(

@@ -6,7 +6,7 @@ import argparse
 import asyncio
 
 from openskelo.cli import drive, identity, inputs, output, parsing, place, runref, workflow_changes
-from openskelo.engine import loading
+from openskelo.engine import forking, loading
 from openskelo.executors import task
 from openskelo.kernel import definition
 from openskelo.kernel.json import JsonObject
@@ -52,6 +52,6 @@ async def _fork(args: argparse.Namespace, where: task.Project, changed: definiti
 
 def _schemas(workflow: definition.Workflow, key: str) -> dict[str, JsonObject]:
     """What a change must fit: an input of the node, else one of the run."""
-    node = workflow.nodes.get(key)
+    node = workflow.nodes.get(forking.beginning(workflow, key))
     ports = (*workflow.inputs, *(node.inputs if node else ()))
     return {port.name: port.schema for port in ports}
