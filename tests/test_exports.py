@@ -24,6 +24,7 @@ PROMISED = [
     "from_document",
     "load",
     "project_at",
+    "reading",
     "verify_file",
 ]
 

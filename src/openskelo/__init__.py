@@ -30,6 +30,7 @@ from openskelo.errors import (
 if TYPE_CHECKING:
     from openskelo.engine.local import Engine
     from openskelo.engine.place import project_at
+    from openskelo.engine.records import reading
     from openskelo.engine.verify import verify_file
     from openskelo.executors.task import Project
     from openskelo.handlers.context import Context
@@ -60,6 +61,7 @@ __all__ = [
     "from_document",
     "load",
     "project_at",
+    "reading",
     "verify_file",
 ]
 
@@ -74,6 +76,7 @@ _WHERE = {
     "from_document": "openskelo.workflows.load",
     "load": "openskelo.workflows.load",
     "project_at": "openskelo.engine.place",
+    "reading": "openskelo.engine.records",
     "verify_file": "openskelo.engine.verify",
 }
 

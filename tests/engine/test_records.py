@@ -186,3 +186,28 @@ def test_a_run_that_is_not_there_is_not_found(tmp_path: Path, call: str) -> None
             assert refused.value.code == "RUN_NOT_FOUND"
 
     stage.play(story)
+
+
+def test_records_are_read_without_an_engine_while_another_drives(tmp_path: Path) -> None:
+    workshop = proving.Workshop()
+
+    async def story() -> None:
+        async with workshop.engine(tmp_path) as engine:
+            run_id = await proving.finish(engine)
+            shown = await engine.show(run_id)
+            async with openskelo.reading(engine.project) as records:
+                assert [one["runId"] for one in await records.runs()] == [run_id]
+                assert await records.show(run_id) == shown
+                assert (await records.verify(run_id)).intact
+
+    stage.play(story)
+
+
+def test_a_place_where_nothing_was_run_has_no_records(tmp_path: Path) -> None:
+    async def story() -> None:
+        with pytest.raises(openskelo.NotFound, match="no runs are kept"):
+            async with openskelo.reading(openskelo.Project(root=tmp_path, data_dir=tmp_path / ".skelo")):
+                pass
+
+    stage.play(story)
+    assert not (tmp_path / ".skelo").exists()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
+from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast, get_args
 
@@ -19,7 +21,25 @@ if TYPE_CHECKING:
     from openskelo.engine.export import Exported
     from openskelo.engine.replay import Report
 
+#: The status of a run as listings have it.
 Status = Literal["queued", "running", "paused", "completed", "failed"]
+
+
+@contextlib.asynccontextmanager
+async def reading(project: task.Project) -> AsyncGenerator[Records]:
+    """The records of a project's data dir, to look at: also of one that cannot be written, and nobody drives anything.
+
+    NotFound when nothing was ever run there.
+    """
+    from openskelo.stores import datadir  # noqa: PLC0415  a caller with its own store needs no SQLite
+
+    if not datadir.exists(project.data_dir):
+        raise errors.NotFound(f"no runs are kept in {project.data_dir}", code="RUN_NOT_FOUND")
+    store = datadir.look(project.data_dir)
+    try:
+        yield Records(project, store)
+    finally:
+        await store.close()
 
 
 class Records:
@@ -39,6 +59,13 @@ class Records:
             words.check(status, get_args(Status), "a run's status")
         rows = await self.store.rows(limit=limit, offset=offset, status=status)
         return [listing.run_document(row) for row in rows]
+
+    async def show(self, run_id: str) -> JsonObject:
+        """The run's document, from its log."""
+        from openskelo.engine import document, loading  # noqa: PLC0415  as above
+
+        run = (await loading.load(self.store, run_id)).run
+        return await document.show(self.store, run, run.updated_at)
 
     async def approvals(self, run_id: str | None = None) -> list[JsonObject]:
         """What waits for a person, in all runs or in one, the longest asked first."""
