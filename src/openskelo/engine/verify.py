@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
+import time
 from pathlib import Path
 
 from openskelo import errors
@@ -12,6 +14,9 @@ from openskelo.frozen import replace
 from openskelo.kernel import definition, events
 from openskelo.kernel.json import JsonObject
 from openskelo.stores import log
+
+#: So long after a run's end its file may be missing the last of it.
+PATIENCE_SECONDS = 2.0
 
 
 def verify_file(path: Path | str, *, public_key: str | None = None) -> chain.Verification:
@@ -100,38 +105,49 @@ async def _check_listing(store: log.Log, verifier: chain.Verifier, run_id: str) 
 
 
 async def _check_mirror(store: log.Log, verifier: chain.Verifier, run_id: str, path: Path) -> None:
-    """The run's file must be the log, byte for byte; its end may lag behind while the run goes on or is driven."""
+    """The run's file must be the log, byte for byte; its end may lag behind while the run goes on or is driven.
+
+    Whoever drove it to its end may be alive, and writes the file a moment later: that moment is waited for.
+    """
     await store.flush()
     # Asked before the file is read: whoever drives the run writes the rest of it before it lets go.
     settled = verifier.result().ended and not await store.driver_alive(run_id)
-    offset, whole = 0, 0
+    row = await store.row(run_id)
+    patient_until = 0.0 if row is None else row.updated_at / 1000 + PATIENCE_SECONDS
+    fault, lagging = await _compare(store, run_id, path)
+    while lagging and settled and time.time() < patient_until:
+        await asyncio.sleep(0.1)
+        fault, lagging = await _compare(store, run_id, path)
+    if fault is not None and (settled or not lagging):
+        verifier.report_whole(fault)
+
+
+async def _compare(store: log.Log, run_id: str, path: Path) -> tuple[sealed.Fault | None, bool]:
+    """What is wrong with the run's file, and whether that is only that the rest of it is missing."""
+    offset = 0
     try:
         with path.open("rb") as file:
             async for lines in store.read(run_id):
                 expected = b"".join(line + b"\n" for line in lines)
-                whole += len(expected)
                 found = file.read(len(expected))
                 if not expected.startswith(found):
                     at = offset + sealed.first_difference(expected, found)
-                    verifier.report_whole(
-                        sealed.Fault("FILE_DIFFERS", f"events.jsonl is not the log from byte {at} on")
-                    )
-                    return
+                    return sealed.Fault("FILE_DIFFERS", f"events.jsonl is not the log from byte {at} on"), False
                 offset += len(found)
+                if len(found) < len(expected):
+                    return _cut(run_id, offset), True
             if file.read(1):
-                verifier.report_whole(
-                    sealed.Fault("FILE_DIFFERS", f"events.jsonl goes on after the log, from byte {offset}")
-                )
+                return sealed.Fault("FILE_DIFFERS", f"events.jsonl goes on after the log, from byte {offset}"), False
     except FileNotFoundError:
-        whole = 1  # or more: there is none of it
+        return _cut(run_id, 0), True
     except OSError as error:
-        verifier.report_whole(sealed.Fault("FILE_UNREADABLE", f"events.jsonl cannot be read: {error.strerror}"))
-        return
-    if offset < whole and settled:
-        cut = (
-            f"events.jsonl ends at byte {offset}, before the log does" if offset else "events.jsonl is missing or empty"
-        )
-        verifier.report_whole(sealed.Fault("FILE_DIFFERS", f"{cut}: `skelo resume {run_id}` writes it anew"))
+        return sealed.Fault("FILE_UNREADABLE", f"events.jsonl cannot be read: {error.strerror}"), False
+    return None, False
+
+
+def _cut(run_id: str, offset: int) -> sealed.Fault:
+    cut = f"events.jsonl ends at byte {offset}, before the log does" if offset else "events.jsonl is missing or empty"
+    return sealed.Fault("FILE_DIFFERS", f"{cut}: `skelo resume {run_id}` writes it anew")
 
 
 def _signature(path: Path) -> tuple[JsonObject | None, sealed.Fault | None]:
