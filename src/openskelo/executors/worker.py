@@ -7,6 +7,7 @@ output and error, so nothing they do can disturb the messages. It ends when the 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import inspect
 import io
 import os
@@ -14,7 +15,8 @@ import select
 import socket
 import sys
 import threading
-from collections.abc import Coroutine, Mapping
+import traceback
+from collections.abc import Coroutine, Generator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -42,12 +44,13 @@ def main() -> None:
     sys.path.insert(0, str(root))
     modules = module.Modules(root)
     channel.sendall(frames.pack(b"{}"))
+    own = os.getpid()
     while (body := frames.receive(channel)) is not None:
         os.chdir(root)
-        channel.sendall(frames.pack(_answer(orjson.loads(body), modules)))
+        channel.sendall(frames.pack(_answer(orjson.loads(body), modules, own)))
 
 
-def _answer(request: Mapping[str, Any], modules: module.Modules) -> bytes:
+def _answer(request: Mapping[str, Any], modules: module.Modules, own: int) -> bytes:
     """The reply: `outputs` as JSON, or `error`; and the `lines` that were logged.
 
     A handler gives a dict of outputs; what a request calls `any` may give any JSON.
@@ -56,7 +59,7 @@ def _answer(request: Mapping[str, Any], modules: module.Modules) -> bytes:
     try:
         handler = modules.function(request["path"], request["name"], lines)
         ctx = context.Context(**request["context"], _lines=lines)
-        returned = _call(handler, ctx, lines)
+        returned = _call(handler, ctx, lines, own)
         if not isinstance(returned, Mapping) and not request.get("any"):
             raise calling.not_a_dict(returned)
         outputs = _outputs(cast("object", returned))
@@ -68,16 +71,48 @@ def _answer(request: Mapping[str, Any], modules: module.Modules) -> bytes:
         sys.stderr.flush()
 
 
-def _call(handler: calling.Handler, ctx: context.Context, lines: list[str]) -> object:
+def _call(handler: calling.Handler, ctx: context.Context, lines: list[str], own: int) -> object:
     try:
-        result = handler(ctx)
-        return asyncio.run(cast("Coroutine[object, object, object]", result)) if inspect.isawaitable(result) else result
+        with _only(own):
+            result = handler(ctx)
+            waits = inspect.isawaitable(result)
+            return asyncio.run(cast("Coroutine[object, object, object]", result)) if waits else result
     except errors.AttemptFailed:
         raise
     except SystemExit as error:
         raise calling.exited(error) from error
     except BaseException as error:  # whatever it is, the worker stays
         raise calling.raised(error, lines) from error
+
+
+@contextlib.contextmanager
+def _only(own: int) -> Generator[None]:
+    """Let only the process `own` come out: a copy of it, which the handler has forked, ends as a program would.
+
+    It would answer a second time otherwise, and take the next request.
+    """
+    status = 0
+    try:
+        yield
+    except BaseException as error:
+        if os.getpid() == own:
+            raise
+        status = _status(error)
+    if os.getpid() != own:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+
+
+def _status(error: BaseException) -> int:
+    """The exit status of a program that ends with this, and why on its standard error."""
+    if not isinstance(error, SystemExit):
+        traceback.print_exception(error)
+        return 1
+    if error.code is None or isinstance(error.code, int):
+        return (error.code or 0) & 0xFF
+    sys.stderr.write(f"{error.code}\n")
+    return 1
 
 
 def _outputs(returned: object) -> bytes:
