@@ -254,6 +254,24 @@ def test_a_word_that_is_no_answer_decides_nothing(tmp_path: Path, word: object) 
     stage.play(story)
 
 
+def test_nobody_answers_in_the_name_of_the_clock(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with (
+            stage.engine(tmp_path, write=write, publish=publish) as driving,
+            stage.engine(tmp_path) as elsewhere,
+        ):
+            run_id = await driving.start(reviewed())
+            waiting = await driving.wait(run_id)
+            asked = cast("str", stage.approvals(waiting)[0]["id"])
+            for engine in (driving, elsewhere):
+                with pytest.raises(openskelo.InvalidInput) as caught:
+                    await engine.answer(asked, status="approved", by="timer")
+                assert caught.value.code == "NAME_RESERVED"
+            assert await driving.show(run_id) == waiting
+
+    stage.play(story)
+
+
 @pytest.mark.parametrize("values", [[1], "text", 3])
 def test_an_answer_of_values_without_names_decides_nothing(tmp_path: Path, values: object) -> None:
     async def story() -> None:

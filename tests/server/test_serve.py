@@ -192,6 +192,11 @@ def test_tokens_are_made_listed_and_removed(root: Path) -> None:
         assert client.get("/api/runs", headers={"authorization": f"Bearer {made['token']}"}).status_code == 200
         assert skelo(root, "token", "remove", "ann").returncode == 0
         assert client.get("/api/runs", headers={"authorization": f"Bearer {made['token']}"}).status_code == 401
-    for wrong, code in ((("remove", "ann"), "TOKEN_NOT_FOUND"), (("add", "a b"), "TOKEN_NAME"), (("add",), "USAGE")):
+    for wrong, code in (
+        (("remove", "ann"), "TOKEN_NOT_FOUND"),
+        (("add", "a b"), "TOKEN_NAME"),
+        (("add", "timer"), "NAME_RESERVED"),
+        (("add",), "USAGE"),
+    ):
         done = skelo(root, "token", *wrong, "--json")
         assert (done.returncode, json.loads(done.stdout)["error"]["code"]) == (2, code)

@@ -12,7 +12,7 @@ from openskelo.executors import artifacts
 from openskelo.executors import ports as contracts
 from openskelo.frozen import frozen, replace
 from openskelo.handlers import place
-from openskelo.kernel import commands, definition
+from openskelo.kernel import answers, commands, definition
 from openskelo.kernel.flows import plan
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.kernel.run import OpenApproval, Run, has_begun
@@ -104,7 +104,13 @@ def check_in_time(approval: JsonObject, at: int) -> None:
 
 
 def said(status: object, by: str, values: object = None, reason: str | None = None) -> Answer:
-    """What a person says, from words and values that may be anything (InvalidInput APPROVAL_INVALID)."""
+    """What a person says, from words and values that may be anything (InvalidInput APPROVAL_INVALID, NAME_RESERVED)."""
+    if by == answers.TIMER:
+        raise errors.InvalidInput(
+            f"`{by}` is the name of the clock, which answers when the time is up",
+            code="NAME_RESERVED",
+            hint="answer under another name",
+        )
     if values is not None and not isinstance(values, Mapping):
         raise errors.InvalidInput(
             "the values of an answer have names", code="APPROVAL_INVALID", hint='such as {"text": "Hello"}'

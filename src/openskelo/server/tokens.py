@@ -16,6 +16,7 @@ import orjson
 
 from openskelo import errors
 from openskelo.frozen import as_dict, frozen
+from openskelo.kernel import answers
 
 Role: TypeAlias = Literal["viewer", "approver", "operator"]
 #: From the least to the most; each may do what those before it may.
@@ -63,7 +64,13 @@ class Tokens:
         return self._found
 
     def add(self, name: str, role: Role) -> str:
-        """Make a token and give it; it cannot be read again (InvalidInput TOKEN_NAME, TOKEN_EXISTS)."""
+        """Make a token and give it; it cannot be read again (InvalidInput TOKEN_NAME, NAME_RESERVED, TOKEN_EXISTS)."""
+        if name == answers.TIMER:
+            raise errors.InvalidInput(
+                f"`{name}` is the name of the clock, which answers when the time is up",
+                code="NAME_RESERVED",
+                hint="take another name",
+            )
         if not _NAME.fullmatch(name):
             raise errors.InvalidInput(
                 f"{name[:80]!r} cannot name a token", code="TOKEN_NAME", hint="letters, digits, and . _ @ - inside"
