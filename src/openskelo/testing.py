@@ -20,7 +20,7 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 
 from openskelo.engine.local import Engine
-from openskelo.errors import AttemptFailed
+from openskelo.errors import AttemptFailed, InvalidInput, Refused
 from openskelo.executors.calling import Handler
 from openskelo.executors.task import Project
 from openskelo.frozen import frozen
@@ -85,7 +85,10 @@ def _stand_in(key: str, left: list[Json]) -> Handler:
 
 
 async def drive(engine: Engine, run_id: str, people: Mapping[str, Sequence[Reply]]) -> JsonObject:
-    """Answer what the run asks as long as the script has an answer; its document when it ended or nobody answers."""
+    """Answer what the run asks as long as the script has an answer; its document when it ended or nobody answers.
+
+    An answer that is refused (InvalidInput, Refused) is named in the error.
+    """
     used: dict[str, int] = {}
     while True:
         document = await engine.wait(run_id)
@@ -96,9 +99,13 @@ async def drive(engine: Engine, run_id: str, people: Mapping[str, Sequence[Reply
         turn = used.get(node, 0)
         used[node] = turn + 1
         reply = people[node][turn]
-        await engine.answer(
-            cast("str", asked["id"]), status=reply.status, values=reply.values, reason=reply.reason, by="test"
-        )
+        try:
+            await engine.answer(
+                cast("str", asked["id"]), status=reply.status, values=reply.values, reason=reply.reason, by="test"
+            )
+        except (InvalidInput, Refused) as error:
+            message = f"answer {turn + 1} to {node} is refused: {error.message}"
+            raise type(error)(message, code=error.code, hint=error.hint) from error
 
 
 def _next_asked(

@@ -152,6 +152,47 @@ def test_mistakes_in_the_script_are_problems_with_their_place(skelo: Skelo) -> N
     ]
 
 
+ASKING = """\
+name: asking
+inputs: {n: integer}
+blocks:
+  - id: ask
+    mode: approval
+    inputs: {n: {type: integer, from: inputs.n}}
+    approval: {prompt: "{{ inputs.n }}?", form: {n: integer}}
+"""
+REFUSED = """\
+tests:
+  - {name: one, inputs: {n: 1}, approvals: {ask: {status: approved}}, expect: {ending: ok}}
+  - {name: two, inputs: {n: 1}, approvals: {ask: {set: {zz: 1}}}, expect: {ending: ok}}
+  - {name: three, inputs: {n: many}, expect: {ending: paused}}
+  - {name: four, inputs: {n: 1}, expect: {ending: paused}}
+"""
+
+
+def test_what_a_case_gives_and_the_workflow_refuses_fails_that_case_and_no_other(skelo: Skelo) -> None:
+    skelo.write("asking.yaml", ASKING)
+    skelo.write("asking.test.yaml", REFUSED)
+    result = skelo("test", "asking.yaml")
+    assert (result.code, result.err) == (1, "")
+    assert result.out.splitlines() == [
+        "passed  one",
+        "failed  two",
+        "        APPROVAL_INVALID answer 1 to ask is refused: the form has no field zz",
+        "failed  three",
+        '        INPUT_INVALID n: the value is not of type "integer"',
+        "passed  four",
+        "2 passed, 2 failed",
+    ]
+    listed = skelo("test", "asking.yaml", "--json").document["tests"]
+    assert [(one["name"], one["passed"]) for one in listed] == [
+        ("one", True),
+        ("two", False),
+        ("three", False),
+        ("four", True),
+    ]
+
+
 def test_a_missing_script_is_said_to_be_missing(skelo: Skelo) -> None:
     skelo.write("article.yaml", FLOW)
     result = skelo("test", "article.yaml", "--json")

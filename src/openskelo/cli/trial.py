@@ -96,12 +96,15 @@ def _why(error: OSError) -> str:
 
 
 async def hold(project: task.Project, workflow: definition.Workflow, case: script.Case) -> Verdict:
-    """Run one case to its end, or until it asks something that the script does not answer."""
+    """Run one case to its end, or until it asks something that the script does not answer; what is refused is told."""
     model = scripted.from_document(case.answers)
     players = testing.stand_ins(case.results)
     async with await local.Engine.open(project, store=memory.MemoryLog(), provider=model, handlers=players) as engine:
-        run_id = await engine.start(workflow, case.inputs, by="test", contexts=case.contexts)
-        document = await testing.drive(engine, run_id, case.replies)
+        try:
+            run_id = await engine.start(workflow, case.inputs, by="test", contexts=case.contexts)
+            document = await testing.drive(engine, run_id, case.replies)
+        except (errors.InvalidInput, errors.Refused) as error:  # what the case gives: the others are held all the same
+            return Verdict(name=case.name, differences=(f"{error.code} {error.message}",), document={})
     return Verdict(name=case.name, differences=tuple(differences(case, document)), document=document)
 
 
