@@ -42,6 +42,30 @@ def test_a_file_is_read_as_text_or_json(tmp_path: Path) -> None:
     assert inputs.from_pairs(pair, {"k": {"type": "object"}}) == {"k": {"a": [1]}}
 
 
+def test_a_context_is_a_text_and_of_a_json_file_its_value(tmp_path: Path) -> None:
+    (tmp_path / "data.json").write_text('{"a": [1, {"b": "ü"}]}')
+    (tmp_path / "word.json").write_text('"a.json"')
+    (tmp_path / "data.txt").write_text("[1]")
+    given = {"ctx:a": "@data.json", "ctx:b": "@word.json", "ctx:c": "@data.txt", "snap:d": "[1]", "snap:e": "@@a.json"}
+    pairs = [
+        f"{name}={text.replace('@d', f'@{tmp_path}/d').replace('@w', f'@{tmp_path}/w')}" for name, text in given.items()
+    ]
+    assert inputs.contexts(pairs) == {
+        "ctx:a": {"a": [1, {"b": "ü"}]},
+        "ctx:b": "a.json",
+        "ctx:c": "[1]",
+        "snap:d": "[1]",
+        "snap:e": "@a.json",
+    }
+
+
+def test_a_json_file_that_holds_none_is_no_context(tmp_path: Path) -> None:
+    (tmp_path / "text.json").write_text("not JSON")
+    with pytest.raises(errors.InvalidInput) as caught:
+        inputs.contexts([f"ctx:a=@{tmp_path}/text.json"])
+    assert caught.value.code == "INPUT_INVALID"
+
+
 def test_pairs_win_over_the_file(tmp_path: Path) -> None:
     file = tmp_path / "inputs.json"
     file.write_text('{"a": 1, "b": 2}')

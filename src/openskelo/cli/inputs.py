@@ -12,6 +12,8 @@ from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.values import canonical
 
+#: What a file of JSON holds: anything, but a text only in quotes.
+_JSON_FILE: JsonObject = {"type": ["object", "array", "number", "boolean", "null"]}
 #: How objects, lists and strings begin, and what is nothing but a number.
 _LIKE_JSON = re.compile(r"""\s*([{\["]|-?\d[\d.]*([eE][+-]?\d*)?\s*$)""")
 
@@ -49,10 +51,14 @@ def from_pairs(pairs: Iterable[str], schemas: Mapping[str, JsonObject]) -> dict[
     return values
 
 
-def texts(pairs: Iterable[str]) -> dict[str, Json]:
-    """`k=v` and `k=@file` pairs whose values are texts."""
+def contexts(pairs: Iterable[str]) -> dict[str, Json]:
+    """`k=v` and `k=@file` pairs: texts, and of a file that ends in `.json`, as of the project's own, its value."""
     listed = list(pairs)
-    return from_pairs(listed, {pair.partition("=")[0]: {"type": "string"} for pair in listed})
+    schemas: dict[str, JsonObject] = {}
+    for name, _, text in (pair.partition("=") for pair in listed):
+        is_file = text.startswith("@") and not text.startswith("@@")
+        schemas[name] = _JSON_FILE if is_file and text.endswith(".json") else {"type": "string"}
+    return from_pairs(listed, schemas)
 
 
 def parse(name: str, text: str, schema: JsonObject) -> Json:

@@ -28,7 +28,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="K=V",
         action="append",
         default=[],
-        help="what a plan's ctx:NAME or snap:NAME stands for: a text, or K=@FILE (repeatable)",
+        help="what a plan's ctx:NAME or snap:NAME stands for: a text, or K=@FILE, of a .json file its value"
+        " (repeatable)",
     )
     parser.add_argument("--dry-run", action="store_true", help="validate, explain and stop: nothing is started")
     parser.add_argument(
@@ -60,7 +61,7 @@ async def _run(
 ) -> int:
     if terminal.is_interactive(as_json=args.json):
         given |= await _ask_missing(workflow, given)
-    contexts = inputs.texts(args.context)
+    contexts = inputs.contexts(args.context)
     async with await local.Engine.open(where, store=place.make_log(where)) as engine:
         run_id = await engine.start(
             workflow,
