@@ -201,6 +201,41 @@ def test_what_never_began_is_free() -> None:
     assert (error.code, isinstance(error, seam.Unusable)) == ("PROVIDER_UNAVAILABLE", False)
 
 
+@pytest.mark.parametrize("speech", [openai_chat.Silent, openai_chat.Boastful])
+def test_what_a_server_does_not_say_or_cannot_mean_is_estimated(speech: type[openai_chat.OpenAI]) -> None:
+    asked = request()
+    with loopback.Loopback(speech(), [loopback.Say(text=TEXT)]).running() as server:
+        (answer,) = ask(two(server, server), asked)
+    took = seam.estimated(asked, TEXT)
+    assert (answer.usage, took.tokens_in > 0, took.tokens_out > 0) == (took, True, True)
+    assert answer.cost_nanousd == took.tokens_in * 1000 + took.tokens_out * 2000
+
+
+def test_thoughts_that_broke_off_are_charged_though_nothing_was_said() -> None:
+    heard: list[str] = []
+    asked = request()
+    with loopback.Loopback(openai_chat.Thinker(), [loopback.Cut()]).running() as server:
+        models = config.Config(
+            providers={"a": remote("a", server)},
+            experts={"one": config.ExpertConfig(name="one", provider="a")},
+            default_expert="one",
+        )
+
+        async def work() -> seam.Answer:
+            one = router.Router(models, root=Path(), environment={"KEY": loopback.KEY})
+            try:
+                return await one.complete(asked, heard.append)
+            finally:
+                await one.close()
+
+        with pytest.raises(seam.Broken) as raised:
+            asyncio.run(work())
+    took = seam.estimated(asked, "Hm, bees. " * 9)
+    error = raised.value
+    assert (heard, error.code, error.retryable, error.answer.usage) == ([], "PROVIDER_UNAVAILABLE", True, took)
+    assert error.answer.cost_nanousd == took.tokens_in * 1000 + took.tokens_out * 2000
+
+
 def test_what_a_refusal_took_is_counted_with_the_answer() -> None:
     first = loopback.Loopback(openai_chat.OpenAI(), [loopback.Refuse()])
     second = loopback.Loopback(openai_chat.OpenAI(), [loopback.Say(text=TEXT)])

@@ -12,6 +12,8 @@ from openskelo.providers import config, seam
 #: The names of our kinds in the public list.
 _LISTED: Mapping[config.Kind, str] = {"openai": "openai", "anthropic": "anthropic", "gemini": "google"}
 _NANO = Decimal(10**9)
+#: More tokens than this in one direction of one answer are a mistake of the server that says so.
+_CREDIBLE = 2**30
 
 
 def cost(provider: config.ProviderConfig, model: str, usage: seam.Usage) -> int | None:
@@ -51,7 +53,10 @@ def _nano(usd: Decimal) -> int:
 
 
 class Priced:
-    """A provider whose answers say what they cost, those that cannot be used or broke off included."""
+    """A provider whose answers say what they took and what they cost, those that cannot be used or broke off included.
+
+    What a server does not say, or cannot mean, is estimated: no answer takes nothing.
+    """
 
     def __init__(self, provider: seam.Provider, settings: config.ProviderConfig) -> None:
         self._provider = provider
@@ -89,9 +94,20 @@ class Priced:
         )
 
     def _priced(self, answer: seam.Answer, request: seam.Request) -> seam.Answer:
+        answer = _counted(answer, request)
         found = cost(self._settings, answer.model, answer.usage)
         asked = request.parameters.get("model")
         if found is None and isinstance(asked, str):
             # Servers may name a dated version that the list does not have.
             found = cost(self._settings, asked, answer.usage)
         return replace(answer, cost_nanousd=found or 0, priced=found is not None)
+
+
+def _counted(answer: seam.Answer, request: seam.Request) -> seam.Answer:
+    said = answer.usage
+    if 0 < said.tokens_in <= _CREDIBLE and (0 < said.tokens_out <= _CREDIBLE or not (answer.text or said.tokens_out)):
+        return answer
+    guess = seam.estimated(request, answer.text)
+    tokens_in = said.tokens_in if 0 < said.tokens_in <= _CREDIBLE else guess.tokens_in
+    tokens_out = said.tokens_out if 0 < said.tokens_out <= _CREDIBLE else guess.tokens_out
+    return replace(answer, usage=seam.Usage(tokens_in=tokens_in, tokens_out=tokens_out))

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from openskelo import errors
 from openskelo.kernel.json import Json
 from openskelo.providers import clients, config, failure, keys, seam
 
@@ -38,18 +39,20 @@ class Remote:
 
         from openskelo.providers import remote_failure  # noqa: PLC0415 -- imports the same
 
+        heard: list[str] = []
         try:
             async with asyncio.timeout(self._settings.timeout_ms / 1000):
-                answer = await _ask(model, request, on_text, self._parameters(model, request))
-        except TimeoutError as error:
+                answer = await _ask(model, request, on_text, self._parameters(model, request), heard)
+        except TimeoutError:
             message = f"{self._settings.name} did not answer within {self._settings.timeout_ms / 1000:g} s"
-            raise failure.transient("PROVIDER_TIMEOUT", message, hint="raise its timeout_ms") from error
+            known = failure.transient("PROVIDER_TIMEOUT", message, hint="raise its timeout_ms")
+            raise _begun(known, request, name, heard) from None
         except (exceptions.AgentRunError, exceptions.UserError) as error:
             known = remote_failure.failed(self._settings.name, error)
             # Servers quote what they were sent; the chain of causes would too.
             known.args = (keys.mask(known.message, key),)
             known.message = keys.mask(known.message, key)
-            raise known from None
+            raise _begun(known, request, name, heard) from None
         return failure.usable(answer, request.schema)
 
     async def close(self) -> None:
@@ -99,23 +102,43 @@ class Remote:
         return settings.ModelSettings(**usable)  # pyright: ignore[reportArgumentType] -- built by name
 
 
+def _begun(failed: errors.AttemptFailed, request: seam.Request, model: str, heard: list[str]) -> errors.AttemptFailed:
+    """The failure of an answer that may have begun: its thoughts are paid for, too, though nobody is told of them."""
+    if not heard:
+        return failed
+    usage = seam.estimated(request, "".join(heard))
+    return seam.Broken(failed, seam.Answer(text="", usage=usage, model=model, finish_reason="error"))
+
+
 async def _ask(
-    model: models.Model, request: seam.Request, on_text: seam.OnText, told: settings.ModelSettings
+    model: models.Model,
+    request: seam.Request,
+    on_text: seam.OnText,
+    told: settings.ModelSettings,
+    heard: list[str],
 ) -> seam.Answer:
+    """The answer; all that comes of it, thoughts included, is `heard` as it comes."""
     from pydantic_ai import messages  # noqa: PLC0415 -- an extra, and heavy
 
     async with model.request_stream(_conversation(request), told, _output(model, request)) as stream:
         async for event in stream:
             match event:
                 case messages.PartStartEvent(part=messages.TextPart(content=piece)) if piece:
+                    heard.append(piece)
                     on_text(piece)
                 case messages.PartDeltaEvent(delta=messages.TextPartDelta(content_delta=piece)) if piece:
+                    heard.append(piece)
                     on_text(piece)
+                case messages.PartStartEvent(part=messages.ThinkingPart(content=piece)) if piece:
+                    heard.append(piece)
+                case messages.PartDeltaEvent(delta=messages.ThinkingPartDelta(content_delta=str() as piece)):
+                    heard.append(piece)
                 case _:
                     pass
         response = stream.get()
         if stream.finish_reason is None:
-            raise failure.transient("PROVIDER_UNAVAILABLE", f"the answer of {model.model_name} broke off")
+            broke = failure.transient("PROVIDER_UNAVAILABLE", f"the answer of {model.model_name} broke off")
+            raise _begun(broke, request, model.model_name, heard)
     text = "".join(part.content for part in response.parts if isinstance(part, messages.TextPart))
     return seam.Answer(
         text=text,

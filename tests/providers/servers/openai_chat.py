@@ -11,6 +11,8 @@ from tests.providers.servers import loopback
 class OpenAI:
     kind: Literal["openai", "ollama"] = "openai"
     prefix = "/v1"
+    #: What an answer says that it took; None says nothing, as many servers do.
+    took: tuple[int, int] | None = (11, 5)
 
     def key(self, headers: Mapping[str, str]) -> str:
         return next((value for name, value in headers.items() if name.lower() == "authorization"), "")[len("Bearer ") :]
@@ -40,13 +42,37 @@ class OpenAI:
         )
 
     def _end(self, finish: str) -> list[bytes]:
-        usage = {"prompt_tokens": 11, "completion_tokens": 5, "total_tokens": 16}
         last = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "gpt-4o-mini"}
-        return [
-            self._chunk({}, finish),
-            loopback.event({**last, "choices": [], "usage": usage}),
-            b"data: [DONE]\n\n",
-        ]
+        told: list[bytes] = []
+        if self.took is not None:
+            tokens_in, tokens_out = self.took
+            usage = {
+                "prompt_tokens": tokens_in,
+                "completion_tokens": tokens_out,
+                "total_tokens": tokens_in + tokens_out,
+            }
+            told = [loopback.event({**last, "choices": [], "usage": usage})]
+        return [self._chunk({}, finish), *told, b"data: [DONE]\n\n"]
+
+
+class Silent(OpenAI):
+    """A server that does not say what an answer took."""
+
+    took = None
+
+
+class Boastful(OpenAI):
+    """A server that says what cannot be."""
+
+    took = (2**60, 2**60)
+
+
+class Thinker(OpenAI):
+    """A model that thinks for long before it says a word."""
+
+    def events(self, text: str, finish: str) -> Sequence[bytes]:
+        thoughts = [self._chunk({"role": "assistant", "reasoning_content": "Hm, bees. "}) for _ in range(9)]
+        return [*thoughts, *super().events(text, finish)]
 
 
 class Ollama(OpenAI):
