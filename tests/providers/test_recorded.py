@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from pathlib import Path
 
 import pytest
@@ -79,6 +80,46 @@ def test_a_failure_is_not_recorded(tmp_path: Path) -> None:
     with pytest.raises(errors.AttemptFailed):
         ask(one)
     assert ask(one)[0] == ANSWER
+
+
+def test_an_answer_that_cannot_be_kept_was_paid_for(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("no folder")
+    one = recorded.Recorded(tmp_path / "file" / "kept", scripted.Scripted([ANSWER]))
+    with pytest.raises(seam.Broken) as caught:
+        ask(one)
+    assert (caught.value.code, caught.value.retryable) == ("RECORDING_INVALID", False)
+    assert caught.value.answer == ANSWER
+
+
+def test_what_is_recorded_waits_for_the_turn_of_whom_it_is_asked(tmp_path: Path) -> None:
+    gates = [threading.Event() for _ in range(2)]
+    script = [loopback.Say(text='{"a": 1}', may_go_on=gate) for gate in gates]
+    with loopback.Loopback(openai_chat.OpenAI(), script).running() as server:
+        real = config.ProviderConfig(
+            name="real", kind="openai", base_url=server.base_url, api_key="${env:KEY}", model="m", concurrency=1
+        )
+        kept = config.ProviderConfig(name="kept", kind="recorded", recordings="kept", record="real")
+        experts = {"e": config.ExpertConfig(name="e", provider="kept")}
+        models = config.Config(providers={"real": real, "kept": kept}, experts=experts, default_expert="e")
+
+        async def two() -> int:
+            one = router.Router(models, root=tmp_path, environment={"KEY": loopback.KEY})
+            heard: list[str] = []
+            asked = [replace(REQUEST, max_tokens=most) for most in (9, 10)]
+            tasks = [asyncio.create_task(one.complete(each, heard.append)) for each in asked]
+            async with asyncio.timeout(20):
+                while not heard:  # noqa: ASYNC110 -- the pieces come one by one
+                    await asyncio.sleep(0.01)
+                await asyncio.sleep(0.1)
+                under_way = len(server.asked)
+                for gate in gates:
+                    gate.set()
+                await asyncio.gather(*tasks)
+            await one.close()
+            return under_way
+
+        assert asyncio.run(two()) == 1
+    assert len(server.asked) == 2
 
 
 def test_a_project_records_from_one_of_its_providers(tmp_path: Path) -> None:

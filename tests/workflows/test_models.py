@@ -19,11 +19,15 @@ providers:
      prices: {input_usd_per_mtok: 2, output_usd_per_mtok: 10}}
   dark: {kind: openai, model: gpt-none, base_url: "http://127.0.0.1:1/v1"}
   here: {kind: local}
+  tape: {kind: recorded, record: cloud}
+  dark-tape: {kind: recorded, record: dark}
 experts:
   writer: {provider: cloud, max_tokens: 100, temperature: 0.5, system: Write well., fallbacks: [spare]}
   spare: {provider: here, max_tokens: 50}
   secretive: {provider: dark, max_tokens: 10}
   endless: {provider: cloud}
+  taped: {provider: tape, max_tokens: 100}
+  taped-in-the-dark: {provider: dark-tape, max_tokens: 10}
 default_expert: spare
 """
 
@@ -52,6 +56,10 @@ CASES = {
     "a cap in dollars over an unknown price": (
         "PRICE_UNKNOWN",
         "budgets: {max_cost_usd: ‸1}\nblocks: [{id: a, expert: secretive}]\n",
+    ),
+    "a cap in dollars over what is recorded at an unknown price": (
+        "PRICE_UNKNOWN",
+        "budgets: {max_cost_usd: ‸1}\nblocks: [{id: a, expert: taped-in-the-dark}]\n",
     ),
     "a cap in dollars over a reviewer's unknown price": (
         "PRICE_UNKNOWN",
@@ -199,6 +207,12 @@ def test_a_limit_makes_every_block_reserve_what_it_may_take(tmp_path: Path) -> N
     assert node.reserve == definition.Amount(tokens=204 + 100 + 200 + 50, cost_nanousd=(204 * 2 + 100 * 10) * 1000)
     told = text.replace("expert: writer,", "expert: writer, estimate: {tokens: 700, cost_usd: 0.5},")
     assert _load(told, tmp_path).nodes["a"].reserve == definition.Amount(tokens=700, cost_nanousd=500_000_000)
+
+
+def test_what_is_recorded_from_a_paid_provider_is_reserved_at_its_price(tmp_path: Path) -> None:
+    text = "budgets: {max_cost_usd: 1}\nblocks: [{id: a, expert: taped, contract_repair_attempts: 0}]\n"
+    node = _load(text, tmp_path).nodes["a"]
+    assert node.reserve == definition.Amount(tokens=200 + 100, cost_nanousd=(200 * 2 + 100 * 10) * 1000)
 
 
 def test_an_input_is_as_long_as_what_it_comes_from(tmp_path: Path) -> None:

@@ -102,3 +102,9 @@ def is_local(models: Config, name: str) -> bool:
     if settings.kind == "recorded":
         return settings.record is None or is_local(models, settings.record)
     return settings.kind == "local"
+
+
+def asked_in_the_end(models: Config, name: str) -> ProviderConfig:
+    """The provider that answers for `name` when nothing is kept: of a recorder, the one that it records from."""
+    settings = models.providers[name]
+    return settings if settings.record is None else models.providers[settings.record]

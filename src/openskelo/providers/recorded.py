@@ -36,7 +36,11 @@ class Recorded:
                 hint=f"record it into {self._folder}: give the provider `record: <another provider>` and run again",
             )
         answer = await self._source.complete(request, on_text)
-        _write(path, request, answer)
+        try:
+            _write(path, request, answer)
+        except OSError as error:
+            failed = failure.final("RECORDING_INVALID", f"{path} cannot be written: {error.strerror or error}")
+            raise seam.Broken(failed, answer) from error  # it was paid for
         return answer
 
 

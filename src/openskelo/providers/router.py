@@ -70,9 +70,13 @@ class Router:
             if isinstance(provider, seam.Closable):
                 await provider.close()
 
+    async def in_turn(self, name: str, request: seam.Request, on_text: seam.OnText) -> seam.Answer:
+        """The answer of one provider, which is sent no more at once than it takes."""
+        async with self._limit(name):
+            return await self._provider(name).complete(request, on_text)
+
     async def _ask(self, way: seam.Planned, on_text: seam.OnText) -> seam.Answer:
-        async with self._limit(way.provider):
-            answer = await self._provider(way.provider).complete(way.request, on_text)
+        answer = await self.in_turn(way.provider, way.request, on_text)
         return replace(answer, served_by=way.expert)
 
     def _limit(self, name: str) -> asyncio.Semaphore:
@@ -83,7 +87,7 @@ class Router:
     def _provider(self, name: str) -> seam.Provider:
         if name not in self._providers:
             settings = self._models.providers[name]
-            source = None if settings.record is None else self._provider(settings.record)
+            source = None if settings.record is None else _InTurn(self, settings.record)
             self._providers[name] = catalog.make(
                 settings, root=self._root, environment=self._environment, source=source
             )
@@ -91,6 +95,17 @@ class Router:
 
     def _missing(self, name: str) -> str | None:
         return catalog.missing(self._models.providers[name], root=self._root, environment=self._environment)
+
+
+class _InTurn:
+    """What a recorder asks: another provider of the project, within that one's own limit."""
+
+    def __init__(self, router: Router, name: str) -> None:
+        self._router = router
+        self._name = name
+
+    async def complete(self, request: seam.Request, on_text: seam.OnText) -> seam.Answer:
+        return await self._router.in_turn(self._name, request, on_text)
 
 
 def _hands_over(error: errors.AttemptFailed) -> bool:

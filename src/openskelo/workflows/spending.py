@@ -103,9 +103,11 @@ def _add(total: _Sum, question: Question, models: config.Config, *, priced: bool
         total.tokens += tokens_in + (tokens_out or 0)
         if priced:
             usage = seam.Usage(tokens_in=tokens_in, tokens_out=tokens_out or 0)
-            cost = prices.cost(models.providers[way.provider], way.model, usage)
+            payee = config.asked_in_the_end(models, way.provider)
+            model = way.model or payee.model or ""
+            cost = prices.cost(payee, model, usage)
             if cost is None:
-                total.unpriced[f"{called} ({way.model or way.provider})"] = None
+                total.unpriced[f"{called} ({model or way.provider})"] = None
             total.cost += cost or 0
 
 
