@@ -53,6 +53,34 @@ def test_a_usage_mistake_is_a_document_with_json(skelo: Skelo) -> None:
     assert "--limit" in result.document["error"]["message"]
 
 
+@pytest.mark.parametrize("number", ["-1", "9223372036854775808", "9" * 5000, "1.5", "nan", ""])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("events", "last", "--after"),
+        ("runs", "--limit"),
+        ("runs", "--offset"),
+        ("prune", "--keep"),
+        ("explain", "w.yaml", "--items"),
+    ],
+)
+def test_a_number_that_cannot_count_anything_is_refused_with_its_argument(
+    words: tuple[str, ...], number: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main.main([*words, f"{number}"]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("error: USAGE argument --")
+    assert len(error) < 1_000
+
+
+def test_the_largest_number_is_taken(skelo: Skelo) -> None:
+    skelo.write("w.yaml", "name: w\nblocks: [{id: a, mode: deterministic, deterministic: {handler: builtin:pass}}]\n")
+    assert skelo("run", "w.yaml", "-q").code == 0
+    most = str(2**63 - 1)
+    for words in (("events", "last", "--after"), ("runs", "--limit"), ("runs", "--offset"), ("prune", "--keep")):
+        assert skelo(*words, most).code == 0
+
+
 def test_shared_options_may_stand_before_the_command(skelo: Skelo) -> None:
     result = skelo("--json", "--data-dir", "elsewhere", "runs")
     assert (result.code, result.document) == (0, {"runs": []})

@@ -7,6 +7,9 @@ from typing import NoReturn, Protocol
 
 from openskelo import errors
 
+#: The largest number that a database counts with.
+_MOST = 2**63 - 1
+
 
 class CommandModule(Protocol):
     """What a file in `commands/` offers."""
@@ -49,6 +52,17 @@ def parser(name: str, summary: str, module: CommandModule) -> Parser:
     )
     shared.add_argument("-h", "--help", action="help", help="print this and stop")
     return made
+
+
+def count(text: str) -> int:
+    """The value of an argument that counts something: a whole number that a store can hold (ArgumentTypeError)."""
+    try:
+        found = int(text)
+    except ValueError:
+        found = -1
+    if not 0 <= found <= _MOST:
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is no whole number from 0 to {_MOST}")
+    return found
 
 
 def run_argument(parser: argparse.ArgumentParser, name: str = "run_id") -> None:

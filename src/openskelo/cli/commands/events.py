@@ -19,7 +19,9 @@ _POLL_SECONDS = 0.05
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parsing.run_argument(parser)
     parser.add_argument("-f", "--follow", action="store_true", help="wait for more until the run ends")
-    parser.add_argument("--after", metavar="SEQ", type=int, default=0, help="only events after this sequence number")
+    parser.add_argument(
+        "--after", metavar="SEQ", type=parsing.count, default=0, help="only events after this sequence number"
+    )
     parser.epilog = "With --json every line is one event, byte for byte as the log holds it."
 
 

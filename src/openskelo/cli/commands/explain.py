@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 
-from openskelo import errors
-from openskelo.cli import exits, explaining, place
+from openskelo.cli import exits, explaining, parsing, place
 from openskelo.engine import outlook, past
 from openskelo.executors import task
 from openskelo.workflows import load
@@ -14,12 +13,12 @@ from openskelo.workflows import load
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="a workflow file (YAML or JSON)")
-    parser.add_argument("--items", metavar="N", type=int, default=10, help="count a foreach as N items (default: 10)")
+    parser.add_argument(
+        "--items", metavar="N", type=parsing.count, default=10, help="count a foreach as N items (default: 10)"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
-    if args.items < 0:
-        raise errors.InvalidInput("--items is not negative", code="USAGE")
     path = place.workflow_file(args.file)
     where = place.of_args(args, path)
     workflow = load.load(path, root=where.root)

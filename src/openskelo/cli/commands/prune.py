@@ -8,7 +8,7 @@ import re
 from datetime import timedelta
 
 from openskelo import errors
-from openskelo.cli import exits, output, place, runref
+from openskelo.cli import exits, output, parsing, place, runref
 from openskelo.engine import retention
 from openskelo.executors import task
 
@@ -21,7 +21,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "run_ids", metavar="RUN", nargs="*", help="these runs, instead of those that the options choose"
     )
     parser.add_argument("--older-than", metavar="AGE", help="runs that ended longer ago: 30d, 12h, 90m, 8w")
-    parser.add_argument("--keep", metavar="N", type=int, help="spare the newest N of the runs that have ended")
+    parser.add_argument(
+        "--keep", metavar="N", type=parsing.count, help="spare the newest N of the runs that have ended"
+    )
     parser.add_argument("--status", choices=("completed", "failed"), help="only runs in this status")
     parser.add_argument("--delete", action="store_true", help="remove the runs altogether, records and receipts too")
     parser.add_argument("--compact", action="store_true", help="give freed room back to the disk (rewrites the log)")

@@ -7,24 +7,21 @@ import asyncio
 import sys
 from collections.abc import Sequence
 
-from openskelo import errors
-from openskelo.cli import exits, output, place
+from openskelo.cli import exits, output, parsing, place
 from openskelo.engine import listing
 from openskelo.executors import task
 from openskelo.stores import log as stores_log
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--limit", metavar="N", type=int, default=100, help="at most so many (default: 100)")
-    parser.add_argument("--offset", metavar="N", type=int, default=0, help="leave out the newest N")
+    parser.add_argument("--limit", metavar="N", type=parsing.count, default=100, help="at most so many (default: 100)")
+    parser.add_argument("--offset", metavar="N", type=parsing.count, default=0, help="leave out the newest N")
     parser.add_argument(
         "--status", choices=("queued", "running", "paused", "completed", "failed"), help="only runs in this status"
     )
 
 
 def run(args: argparse.Namespace) -> int:
-    if args.limit < 0 or args.offset < 0:
-        raise errors.InvalidInput("--limit and --offset are not negative", code="USAGE")
     rows = asyncio.run(_rows(args, place.of_args(args)))
     if args.json:
         output.document({"runs": [listing.run_document(row) for row in rows]})
