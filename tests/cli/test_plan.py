@@ -91,6 +91,31 @@ def test_a_good_plan_is_written_shown_and_not_run(skelo: Skelo) -> None:
     assert _runs(skelo) == [("skelo-plan", "ok")]
 
 
+@pytest.mark.parametrize(
+    ("name", "file", "typed"),
+    [
+        ("ünï ☃", "ünï.plan.json", "'ünï.plan.json'"),
+        ("../evil", "evil.plan.json", "evil.plan.json"),
+        ("-x-", "x.plan.json", "x.plan.json"),
+        ("☃", "plan.plan.json", "plan.plan.json"),
+        ("数" * 90, f"{'数' * 26}.plan.json", f"'{'数' * 26}.plan.json'"),
+    ],
+)
+def test_a_plan_is_written_to_a_file_that_can_be_named(skelo: Skelo, name: str, file: str, typed: str) -> None:
+    with _server(skelo, _say({**GOOD, "plan_id": name})):
+        done = _plan(skelo)
+    assert done.code == 0, done.err
+    assert (skelo.folder / file).exists()
+    assert f"to run it: skelo run {typed}\n" in done.err
+
+
+def test_a_file_that_begins_with_a_dash_is_named_so_that_it_can_be_typed(skelo: Skelo) -> None:
+    with _server(skelo, _say(GOOD)):
+        done = _plan(skelo, "--out=-a b.json")
+    assert "to run it: skelo run './-a b.json'\n" in done.err
+    assert skelo("run", "./-a b.json", "-q").code == 0
+
+
 def test_problems_go_back_word_for_word(skelo: Skelo) -> None:
     with _server(skelo, _say(WRONG), _say(GOOD)) as server:
         done = _plan(skelo, "--json")

@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import json
 import re
+import shlex
 import sys
 from pathlib import Path
 
@@ -30,6 +31,9 @@ from openskelo.executors import task
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.workflows import load
+
+#: So many bytes of a plan's name are in that of its file.
+_LONGEST_NAME = 80
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -80,7 +84,7 @@ async def _plan(args: argparse.Namespace, where: task.Project, goal: str | None,
     drafted = planning.last(members.object_at(ended, "nodes"), where.root)
     if drafted is None or drafted.workflow is None:
         return _refused(args, run_id, ended, drafted)
-    path = out or Path(f"{re.sub(r'[^A-Za-z0-9_-]+', '-', drafted.workflow.name)[:80]}.plan.json")
+    path = out or Path(f"{_file_name(drafted.workflow.name)}.plan.json")
     _free(path, force=args.force, run_id=run_id)
     _write(path, drafted.document, run_id)
     if not args.json:
@@ -91,14 +95,14 @@ async def _plan(args: argparse.Namespace, where: task.Project, goal: str | None,
     try:
         wanted = args.approve or await _is_wanted(args)
     except interrupts.Interrupted:
-        output.note(f"\nnothing of it was run; to run it: skelo run {path}")
+        output.note(f"\nnothing of it was run; to run it: skelo run {_typed(path)}")
         return exits.CANCELLED
     if wanted:
         return await _executed(args, where, path)
     if args.json:
         output.document(_document(run_id, drafted, str(path)))
     else:
-        output.note(f"nothing of it was run; to run it: skelo run {path}")
+        output.note(f"nothing of it was run; to run it: skelo run {_typed(path)}")
     return exits.COMPLETED
 
 
@@ -176,7 +180,9 @@ async def _executed(args: argparse.Namespace, where: task.Project, path: Path) -
     missing = _missing(workflow)
     if missing:
         raise errors.InvalidInput(
-            f"the plan needs {', '.join(missing)}", code="INPUT_MISSING", hint=f"skelo run {path} --input NAME=VALUE"
+            f"the plan needs {', '.join(missing)}",
+            code="INPUT_MISSING",
+            hint=f"skelo run {_typed(path)} --input NAME=VALUE",
         )
     async with await local.Engine.open(where, store=place.make_log(where)) as engine:
         run_id = await engine.start(workflow, {}, by=identity.user())
@@ -187,6 +193,17 @@ async def _executed(args: argparse.Namespace, where: task.Project, path: Path) -
 
 def _missing(workflow: definition.Workflow) -> list[str]:
     return [port.name for port in workflow.inputs if port.required and not port.has_default]
+
+
+def _file_name(name: str) -> str:
+    """A plan's name as that of a file: letters and digits of any script, and dashes between them."""
+    plain = re.sub(r"[^\w-]+", "-", name).encode()[:_LONGEST_NAME].decode(errors="ignore").strip("-")
+    return plain or "plan"
+
+
+def _typed(path: Path) -> str:
+    """The path as it is to be typed behind a command, where a dash would begin an option."""
+    return shlex.quote(f"./{path}" if str(path).startswith("-") else str(path))
 
 
 def _free(path: Path, *, force: bool, run_id: str | None = None) -> None:
