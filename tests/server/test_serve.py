@@ -123,6 +123,30 @@ def test_a_server_that_is_stopped_loses_nothing_and_the_next_goes_on(root: Path)
         assert client.get(f"/api/runs/{run_id}/verify").json()["intact"] is True
 
 
+def test_a_run_that_a_person_has_paused_stays_paused_over_a_restart(root: Path) -> None:
+    with served(root) as (process, client):
+        run_id = house.start(client, "slow.yaml")["id"]
+        paused = client.post(f"/api/runs/{run_id}/pause", json={"reason": "look at this"}).json()
+        assert (paused["status"], paused["pauseReason"]) == ("running", "look at this")  # its attempt is under way
+        assert stop(process, signal.SIGTERM) == 0
+    with served(root) as (_, client):
+        time.sleep(1.5)  # the keeper has looked
+        left = client.get(f"/api/runs/{run_id}").json()
+        assert (left["status"], left["pauseReason"]) == ("paused", "look at this")
+        assert client.post(f"/api/runs/{run_id}/resume").status_code == 200
+        assert house.until(client, run_id, lambda found: found["ending"] is not None)["ending"] == "ok"
+
+
+def test_what_one_server_had_to_stop_another_that_stands_by_goes_on_with(root: Path) -> None:
+    with served(root) as (_, other):
+        with served(root) as (process, client):
+            run_id = house.start(client, "slow.yaml")["id"]
+            assert stop(process, signal.SIGTERM) == 0
+        assert house.until(other, run_id, lambda found: found["ending"] is not None)["ending"] == "ok"
+        types = [fact["type"] for fact in other.get(f"/api/runs/{run_id}/events?facts=1").json()["facts"]]
+        assert types.count("run.resumed") == 1
+
+
 def test_a_server_that_is_killed_leaves_runs_that_the_next_takes_up(root: Path) -> None:
     with served(root) as (process, client):
         run_id = house.start(client, "slow.yaml")["id"]

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from openskelo import errors
 from openskelo.engine import actor as actors
-from openskelo.engine import driver, loading, means
+from openskelo.engine import driver, loading, means, stopped
 from openskelo.executors import attempt
 from openskelo.kernel import commands, pending
 from openskelo.kernel import run as runs
@@ -84,7 +84,7 @@ class Holding:
 
     async def _suspend(self, actor: actors.Actor, by: str) -> None:
         with contextlib.suppress(errors.Refused):
-            await self._driver.submit(actor, commands.PauseRun(at=self._driver.now(), by=by, reason="suspended"))
+            await self._driver.submit(actor, commands.PauseRun(at=self._driver.now(), by=by, reason=stopped.REASON))
         for key, flight in tuple(actor.run.in_flight.items()):
             work = actor.work.get(key)
             if work is None:

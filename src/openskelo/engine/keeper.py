@@ -11,10 +11,9 @@ import contextlib
 import logging
 import time
 from datetime import datetime
-from typing import cast
 
 from openskelo import errors
-from openskelo.engine import local, standby
+from openskelo.engine import local, standby, stopped
 
 #: How often it looks for runs whose driver died, and for times that have come.
 LOOK_SECONDS = 1.0
@@ -22,7 +21,6 @@ LOOK_SECONDS = 1.0
 IDLE_SECONDS = 2.0
 #: How long it leaves a run alone that it could not take up.
 AGAIN_SECONDS = 30.0
-_NOTE = "keeper:suspended"
 _PAGE = 500
 _LOG = logging.getLogger("openskelo.keeper")
 
@@ -42,10 +40,7 @@ class Keeper:
     async def start(self) -> None:
         """Stand by, go on with what the last keeper had to stop, and keep looking."""
         self._standby = standby.Standby(self._engine.project.data_dir)
-        noted = await self._engine.store.noted(_NOTE)
-        for run_id in cast("list[str]", noted["runs"]) if noted else ():
-            await self._attempt(run_id, resume=True)
-        await self._engine.store.note(_NOTE, {"runs": []}, at=_now())
+        await self._take_stopped()
         self._task = asyncio.create_task(self._keep(), name="skelo-keeper")
 
     async def stop(self) -> None:
@@ -57,7 +52,7 @@ class Keeper:
             self._standby.leave()
         await self._engine.put_aside()
         # Before anything is suspended: whoever finds a suspended run must know that nobody asked for that.
-        await self._engine.store.note(_NOTE, {"runs": list(self._engine.driven())}, at=_now())
+        await stopped.note(self._engine.store, self._engine.driven())
         await self._engine.suspend(by=self._by)
 
     async def _keep(self) -> None:
@@ -83,7 +78,14 @@ class Keeper:
             if not self._engine.is_driving(run_id) and not await self._engine.store.driver_alive(run_id):
                 await self._attempt(run_id)
 
+    async def _take_stopped(self) -> None:
+        """Go on with runs that another keeper had to stop; one that still holds its run has not stopped it yet."""
+        for run_id in await stopped.noted(self._engine.store):
+            if not await self._engine.store.driver_alive(run_id):
+                await self._attempt(run_id, resume=True)
+
     async def _look(self) -> None:
+        await self._take_stopped()
         for status in ("running", "queued"):
             for row in await self._engine.store.rows(status=status, limit=_PAGE):
                 if not self._engine.is_driving(row.run_id) and not await self._engine.store.driver_alive(row.run_id):
@@ -117,14 +119,14 @@ class Keeper:
             return
         try:
             if resume:
-                await self._engine.resume(run_id, by=self._by)
+                await self._engine.resume(run_id, by=self._by, only=stopped.REASON)
             else:
                 await self._engine.take_up(run_id)
             self._not_before.pop(run_id, None)
         except errors.Busy:
             return  # somebody else was quicker
         except errors.NotFound:
-            return  # it was deleted meanwhile
+            await stopped.forget(self._engine.store, run_id)  # it was deleted meanwhile
         except errors.OpenSkeloError as error:
             self._not_before[run_id] = loop.time() + AGAIN_SECONDS
             _LOG.warning("run %s cannot go on: %s %s", run_id, error.code, error.message)

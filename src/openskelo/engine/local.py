@@ -21,6 +21,7 @@ from openskelo.engine import (
     pinning,
     posting,
     records,
+    stopped,
     watching,
     wiring,
     words,
@@ -179,14 +180,16 @@ class Engine(records.Records):
 
     # -- going on -----------------------------------------------------------------------------------------------------
 
-    async def resume(self, run_id: str, *, by: str = "python") -> None:
+    async def resume(self, run_id: str, *, by: str = "python", only: str | None = None) -> None:
         """Drive a run again: after a crash, a suspension or a pause (Busy while another process drives it).
 
-        InvalidInput, and the run is left as it was, when a model that it still has to ask is not there.
+        InvalidInput, and the run is left as it was, when a model that it still has to ask is not there. With `only` a
+        run that was paused for another reason stays paused.
         """
         actor = await self._holding.take(run_id, going_on=True)
-        if actor is not None and actor.run.paused is not None:
+        if actor is not None and actor.run.paused is not None and only in (None, actor.run.paused):
             await self._driver.submit(actor, commands.ResumeRun(at=self._driver.now(), by=by))
+        await stopped.forget(self.store, run_id)
 
     async def put_aside(self, *, idle: float = 0.0) -> Mapping[str, int | None]:
         """Let go of runs that only a person can move: they cost no memory until somebody answers or asks.
@@ -208,8 +211,8 @@ class Engine(records.Records):
         return self._driver.last_state(run_id) is not None
 
     def driven(self) -> tuple[str, ...]:
-        """The runs that this process drives."""
-        return tuple(actor.run.id for actor in self._driver.driven())
+        """The runs that this process drives and that nobody has paused."""
+        return tuple(actor.run.id for actor in self._driver.driven() if actor.run.paused is None)
 
     async def take_up(self, run_id: str) -> None:
         """Drive a run that nobody drives, without resuming it: what was posted for it is done, what is owed starts."""

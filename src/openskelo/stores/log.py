@@ -261,6 +261,10 @@ class Log(Protocol):
         """The document under a key."""
         ...
 
+    async def notes(self, prefix: str) -> Mapping[str, JsonObject]:
+        """The documents whose key begins so, by key and in that order."""
+        ...
+
     async def drop_notes(self, prefix: str, *, before: int) -> int:
         """Remove the documents whose key begins so and which were kept before a time; gives how many."""
         ...

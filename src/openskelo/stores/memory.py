@@ -282,6 +282,10 @@ class MemoryLog:
         found = self._data.notes.get(key)
         return None if found is None else found[1]
 
+    async def notes(self, prefix: str) -> Mapping[str, JsonObject]:
+        """The documents whose key begins so, by key and in that order."""
+        return {key: note for key, (_, note) in sorted(self._data.notes.items()) if key.startswith(prefix)}
+
     async def drop_notes(self, prefix: str, *, before: int) -> int:
         """Remove the documents whose key begins so and which were kept before a time; gives how many."""
         old = [key for key, (at, _) in self._data.notes.items() if key.startswith(prefix) and at < before]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Collection, Generator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -278,6 +278,10 @@ class SqliteLog:
         """The document under a key."""
         found = self._one("read_note", key)
         return None if found is None else orjson.loads(found[0])
+
+    async def notes(self, prefix: str) -> Mapping[str, JsonObject]:
+        """The documents whose key begins so, by key and in that order."""
+        return {key: orjson.loads(text) for key, text in self._all("read_notes", prefix, f"{prefix}\U0010ffff")}
 
     async def drop_notes(self, prefix: str, *, before: int) -> int:
         """Remove the documents whose key begins so and which were kept before a time; gives how many."""

@@ -222,6 +222,8 @@ async def notes_are_kept_by_key(open_log: rig.Open) -> None:
         rig.same(await other.note("a:1", {"value": 3}, at=30), True)
         rig.same(await other.note("a:2", {"value": 4}, at=10), True)
         rig.same(await other.note("b:1", {"value": 5}, at=10), True)
+        rig.same(list((await store.notes("a:")).items()), [("a:1", {"value": 3}), ("a:2", {"value": 4})])
+        rig.same(await store.notes("c:"), {})
         rig.same(await store.drop_notes("a:", before=30), 1)
         rig.same([await store.noted(key) for key in ("a:1", "a:2", "b:1")], [{"value": 3}, None, {"value": 5}])
 

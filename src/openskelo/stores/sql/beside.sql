@@ -84,6 +84,10 @@ ON CONFLICT (key) DO UPDATE SET at = excluded.at, document = excluded.document;
 -- The document under a key.
 SELECT document FROM notes WHERE key = ?;
 
+-- name: read_notes
+-- The documents of keys between two.
+SELECT key, document FROM notes WHERE key >= ?1 AND key < ?2 ORDER BY key;
+
 -- name: drop_notes
 -- Removes the documents of keys between two that were kept before a time.
 DELETE FROM notes WHERE at < ?3 AND key >= ?1 AND key < ?2;

@@ -1,0 +1,40 @@
+"""Runs that a process which stands by had to stop, noted in the data dir for whoever stands by, or will."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from typing import cast
+
+from openskelo.stores import log
+
+#: Why such a run is paused.
+REASON = "suspended"
+#: One note a run, so that two who stop at the same time do not overwrite each other's.
+_PREFIX = "keeper:suspended"
+
+
+async def note(store: log.Log, run_ids: Iterable[str]) -> None:
+    """Remember, durably, that nobody asked for these runs to stop."""
+    for run_id in run_ids:
+        await store.note(f"{_PREFIX}/{run_id}", {"runs": [run_id]}, at=_now())
+
+
+async def noted(store: log.Log) -> Sequence[str]:
+    """The runs that are to go on."""
+    found = await store.notes(_PREFIX)
+    return tuple(dict.fromkeys(run_id for one in found.values() for run_id in cast("list[str]", one["runs"])))
+
+
+async def forget(store: log.Log, run_id: str) -> None:
+    """Somebody went on with a run, or it is gone: from now on it stops when a person says so."""
+    for key, one in (await store.notes(_PREFIX)).items():
+        runs = cast("list[str]", one["runs"])
+        if key == f"{_PREFIX}/{run_id}":
+            await store.drop_notes(key, before=2**53)  # whatever the clock says
+        elif run_id in runs:  # one note for all of them, as earlier versions wrote it
+            await store.note(key, {"runs": [other for other in runs if other != run_id]}, at=_now())
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000_000
