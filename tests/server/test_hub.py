@@ -17,7 +17,7 @@ import openskelo
 from openskelo import errors
 from openskelo.contract import pruned
 from openskelo.kernel.json import JsonObject
-from openskelo.server import frames, stream_ws, tracks
+from openskelo.server import frames, tracks, welcome
 from openskelo.server import hub as hubs
 from openskelo.stores import log, memory
 from tests.engine.stage import play
@@ -201,7 +201,7 @@ def test_runs_that_nobody_watches_make_room(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_socket_that_takes_nothing_is_let_go_of(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stream_ws, "SEND_SECONDS", 1)
+    monkeypatch.setattr(welcome, "SEND_SECONDS", 1)
 
     async def story() -> None:
         async with (
@@ -226,6 +226,32 @@ def test_a_socket_that_takes_nothing_is_let_go_of(monkeypatch: pytest.MonkeyPatc
             finally:
                 held.transport.abort()
                 await held.wait_closed()
+
+    play(story)
+
+
+def test_an_event_stream_that_takes_nothing_is_let_go_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(welcome, "SEND_SECONDS", 1)
+
+    async def story() -> None:
+        loop = asyncio.get_running_loop()
+        async with (
+            streaming.engine(Path(), store=memory.MemoryLog()) as engine,
+            streaming.hub(engine) as hub,
+            streaming.served(hub, buffer=64 * 1024) as host,
+        ):
+            name, _, port = host.partition(":")
+            with socket.socket() as stuck:
+                stuck.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+                stuck.setblocking(False)
+                await loop.sock_connect(stuck, (name, int(port)))
+                await loop.sock_sendall(stuck, f"GET /api/stream HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+                async with asyncio.timeout(20):
+                    while not hub.followers:  # noqa: ASYNC110 -- only the clock brings it about
+                        await asyncio.sleep(0.05)
+                    await engine.start(streaming.chain(100, "string"), {"n": "x" * 20_000})
+                    while hub.followers:  # noqa: ASYNC110 -- only the clock brings it about
+                        await asyncio.sleep(0.05)
 
     play(story)
 

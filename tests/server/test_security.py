@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import time
 from collections.abc import Generator
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from websockets.sync import client as websockets
 
 from openskelo import errors
 from openskelo.frozen import replace
-from openskelo.server import guard, headers, settings, tokens
+from openskelo.server import guard, headers, settings, tokens, welcome
 from tests.server import conftest, house
 
 ROLES: dict[str, tokens.Role] = {"vera": "viewer", "abel": "approver", "olga": "operator"}
@@ -156,6 +157,28 @@ def test_a_token_that_is_removed_is_of_no_use_at_once(locked: Locked) -> None:
         assert house.problem(guest.get("/api/session")) == (401, "TOKEN_UNKNOWN")
 
 
+def test_a_stream_ends_with_the_token_that_opened_it(locked: Locked) -> None:
+    token = locked.home.known.add("reader", "viewer")
+    address = locked.home.url.replace("http", "ws") + "/ws"
+    with (
+        locked.as_("olga") as olga,
+        locked.home.client(token) as reader,
+        reader.stream("GET", "/api/stream") as stream,
+        websockets.connect(address, additional_headers={"authorization": f"Bearer {token}"}) as socket_,
+    ):
+        lines = stream.iter_lines()
+        assert [str(socket_.recv(5))[:17] for _ in range(2)] == ['{"type":"hello","', '{"type":"snapshot']
+        assert next(line for line in lines if line.startswith("event:")) == "event: hello"
+        locked.home.known.remove("reader")
+        time.sleep(welcome.CHECK_SECONDS)
+        run_id = house.start(olga)["id"]
+        with pytest.raises(exceptions.ConnectionClosedError) as closed:
+            socket_.recv(5)
+        assert closed.value.rcvd is not None
+        assert (closed.value.rcvd.code, closed.value.rcvd.reason) == (1008, "TOKEN_REQUIRED")
+        assert run_id not in "".join(lines)
+
+
 def test_the_file_of_tokens_holds_no_token_and_is_the_owner_s_alone(locked: Locked) -> None:
     for name in ("tokens.json", "session.key"):
         path = locked.home.root / ".skelo" / name
@@ -256,7 +279,7 @@ def test_every_answer_says_what_a_browser_may_do(client: httpx.Client) -> None:
 @pytest.fixture(scope="module")
 def narrow(tmp_path_factory: pytest.TempPathFactory) -> Generator[house.House]:
     def change(found: settings.Settings) -> settings.Settings:
-        return replace(found, limits=settings.Limits(body_bytes=1000, rate=50.0, burst=20, sockets=1))
+        return replace(found, limits=settings.Limits(body_bytes=1000, rate=50.0, burst=20, streams=1, requests=2))
 
     with house.open_house(tmp_path_factory.mktemp("narrow"), change) as home:
         yield home
@@ -264,8 +287,6 @@ def narrow(tmp_path_factory: pytest.TempPathFactory) -> Generator[house.House]:
 
 def _calm(client: httpx.Client) -> None:
     """Wait until the bucket has filled again."""
-    import time
-
     time.sleep(0.5)
     client.get("/api/health")
 
@@ -299,10 +320,28 @@ def test_too_many_requests_are_told_to_wait(narrow: house.House) -> None:
         assert client.get("/api/health").status_code == 200
 
 
-def test_only_so_many_sockets_are_open_at_a_time(narrow: house.House) -> None:
+def test_only_so_many_streams_are_open_at_a_time(narrow: house.House) -> None:
     address = narrow.url.replace("http", "ws") + "/ws"
-    with websockets.connect(address), pytest.raises(exceptions.InvalidStatus):
-        websockets.connect(address)
+    with narrow.client() as client:
+        _calm(client)
+        with websockets.connect(address):
+            assert house.problem(client.get("/api/stream")) == (503, "SERVER_BUSY")
+            with pytest.raises(exceptions.InvalidStatus):
+                websockets.connect(address)
+
+
+def test_streams_keep_nobody_from_asking(tmp_path: Path) -> None:
+    def change(found: settings.Settings) -> settings.Settings:
+        return replace(found, limits=settings.Limits(requests=1, streams=3))
+
+    with (
+        house.open_house(tmp_path, change) as home,
+        home.client() as client,
+        client.stream("GET", "/api/stream") as one,
+        client.stream("GET", "/api/stream") as other,
+    ):
+        assert (one.status_code, other.status_code) == (200, 200)
+        assert client.get("/api/health").json() == {"status": "ok"}
 
 
 def test_what_is_no_http_harms_nobody(home: house.House, client: httpx.Client) -> None:

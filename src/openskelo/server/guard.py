@@ -16,7 +16,7 @@ from starlette.datastructures import Headers
 from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from openskelo.server import identity, problems, sessions
+from openskelo.server import identity, problems, sessions, tokens
 from openskelo.server import settings as server_settings
 
 #: What anybody may see.
@@ -53,7 +53,7 @@ class Guard:
                 await _ask_for_token(scope, headers, receive, send)
                 return
         else:
-            identity.put(scope, who)
+            identity.put(scope, who, lambda: self._is_welcome(headers, who))
         await self._app(scope, receive, send)
 
     def _check_host(self, headers: Headers) -> None:
@@ -104,10 +104,20 @@ class Guard:
             return identity.Identity(name=self._settings.user, role="operator")
         return None
 
+    def _is_welcome(self, headers: Headers, who: identity.Identity) -> bool:
+        bearer = headers.get("authorization")
+        if bearer is not None:
+            return self._find(bearer) is not None
+        cookie = None if who.csrf is None else _cookie(headers)
+        return cookie is None or self._sessions.read(cookie) is not None
+
+    def _find(self, header: str) -> tokens.Token | None:
+        kind, _, token = header.partition(" ")
+        return self._settings.tokens.find(token.strip()) if kind.lower() == "bearer" else None
+
     def _by_token(self, scope: Scope, header: str) -> identity.Identity:
         self.check_patience(scope)
-        kind, _, token = header.partition(" ")
-        found = self._settings.tokens.find(token.strip()) if kind.lower() == "bearer" else None
+        found = self._find(header)
         if found is None:
             self.note_wrong(scope)
             raise problems.Problem(

@@ -12,6 +12,7 @@ from openskelo.frozen import frozen
 from openskelo.server import problems, tokens
 
 _KEY = "openskelo.identity"
+_STILL = "openskelo.identity.still"
 
 
 @frozen
@@ -23,9 +24,16 @@ class Identity:
     csrf: str | None = None
 
 
-def put(scope: Scope, who: Identity) -> None:
-    """Say whom a request comes from."""
+def put(scope: Scope, who: Identity, still: Callable[[], bool]) -> None:
+    """Say whom a request comes from, and how to find out whether they would be let in again."""
     scope[_KEY] = who
+    scope[_STILL] = still
+
+
+def is_welcome(scope: Scope) -> bool:
+    """Whether who was let in would be now: their token is still there, and their session not over."""
+    still = cast("Callable[[], bool] | None", scope.get(_STILL))
+    return still is None or still()
 
 
 def of(scope: Scope) -> Identity:

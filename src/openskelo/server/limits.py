@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
 from collections import OrderedDict
+from collections.abc import Generator
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -13,6 +15,8 @@ from openskelo.server import guard, problems
 from openskelo.server import settings as server_settings
 
 _CLIENTS = 10_000
+#: Where a stream is asked for that is no socket.
+STREAM = "/api/stream"
 
 
 class Limiter:
@@ -23,7 +27,7 @@ class Limiter:
         self._limits = limits
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
         self._requests = 0
-        self._sockets = 0
+        self._streams = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Count, refuse, or hand on."""
@@ -39,27 +43,36 @@ class Limiter:
         try:
             self._check_rate(guard.client(scope))
             self._check_length(Headers(scope=scope))
-            if self._requests >= self._limits.requests:
+            streams = scope["path"] == STREAM
+            if (self._streams if streams else self._requests) >= self._most(streams=streams):
                 raise _busy()
         except problems.Problem as problem:
             await problems.response(problem)(scope, receive, send)
             return
-        self._requests += 1
-        try:
+        with self._counting(streams=streams):
             await self._app(scope, _counted(receive, self._limits.body_bytes), send)
+
+    def _most(self, *, streams: bool) -> int:
+        return self._limits.streams if streams else self._limits.requests
+
+    @contextlib.contextmanager
+    def _counting(self, *, streams: bool) -> Generator[None]:
+        """A stream is no request: it stays open, and must not keep others from asking."""
+        self._streams += streams
+        self._requests += not streams
+        try:
+            yield
         finally:
-            self._requests -= 1
+            self._streams -= streams
+            self._requests -= not streams
 
     async def _socket(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self._sockets >= self._limits.sockets:
+        if self._streams >= self._limits.streams:
             await receive()
             await send({"type": "websocket.close", "code": 1013, "reason": "SERVER_BUSY"})
             return
-        self._sockets += 1
-        try:
+        with self._counting(streams=True):
             await self._app(scope, receive, send)
-        finally:
-            self._sockets -= 1
 
     def _check_rate(self, key: str) -> None:
         """A bucket of requests for each address: it fills at the rate and holds a burst."""

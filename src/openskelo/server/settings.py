@@ -21,7 +21,7 @@ class Limits:
     burst: int = 400
     wrong_tokens: int = 10  # a minute, from one address
     requests: int = 256  # at a time
-    sockets: int = 512  # at a time
+    streams: int = 1100  # at a time; the hub takes a few less, and says so to who is one too many
 
 
 @frozen

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import AsyncGenerator
-from typing import Annotated
+from typing import Annotated, cast
 
-from fastapi import APIRouter, Header, Query
+from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import StreamingResponse
+from starlette.requests import ClientDisconnect
+from starlette.types import Message, Receive, Scope, Send
 
-from openskelo.server import client_messages, problems
+from openskelo.server import client_messages, problems, welcome
 from openskelo.server import hub as hubs
 
 
@@ -24,6 +27,7 @@ def router(hub: hubs.Hub) -> APIRouter:
         responses={200: {"content": {"text/event-stream": {}}}, **problems.responses(404, 409)},
     )
     async def stream(
+        request: Request,
         run_id: Annotated[str | None, Query(alias="runId")] = None,
         since: Annotated[str | None, Query()] = None,
         last_event_id: Annotated[str | None, Header()] = None,
@@ -35,8 +39,8 @@ def router(hub: hubs.Hub) -> APIRouter:
         run = client_messages.run_id(run_id)
         after = client_messages.since(last_event_id or since)
         await hub.check(run)
-        return StreamingResponse(
-            _blocks(hub, run, after),
+        return _Stream(
+            _blocks(hub, run, after, welcome.Welcome(request.scope)),
             media_type="text/event-stream",
             headers={"cache-control": "no-store", "x-accel-buffering": "no"},
         )
@@ -45,8 +49,29 @@ def router(hub: hubs.Hub) -> APIRouter:
     return routes
 
 
-async def _blocks(hub: hubs.Hub, run_id: str | None, since: int | None) -> AsyncGenerator[bytes]:
+async def _blocks(
+    hub: hubs.Hub, run_id: str | None, since: int | None, welcomed: welcome.Welcome
+) -> AsyncGenerator[bytes]:
     yield b"retry: 1000\n\n"
     async with contextlib.aclosing(hub.frames(run_id, since)) as frames:
         async for frame in frames:
+            if not welcomed.is_welcome():
+                return  # it comes back, and is told why it is not let in
             yield frame.block
+
+
+class _Stream(StreamingResponse):
+    """An answer that goes on for as long as its client takes it; whoever does not is cut off."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send until there is no more, the client has left, or has taken nothing for too long."""
+
+        async def in_time(message: Message) -> None:
+            async with asyncio.timeout(welcome.SEND_SECONDS):
+                await send(message)
+
+        try:
+            with contextlib.suppress(ClientDisconnect, TimeoutError):  # there is nobody to tell
+                await super().__call__(scope, receive, in_time)
+        finally:
+            await cast("AsyncGenerator[bytes]", self.body_iterator).aclose()  # nothing waits for it any more

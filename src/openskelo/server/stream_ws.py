@@ -12,11 +12,9 @@ from typing import Annotated
 from fastapi import APIRouter, Query, WebSocket, WebSocketDisconnect
 
 from openskelo import errors
-from openskelo.server import client_messages, frames
+from openskelo.server import client_messages, frames, welcome
 from openskelo.server import hub as hubs
 
-#: A client that takes nothing for so long is cut off; it may come back and go on where it was.
-SEND_SECONDS = 30.0
 #: After so many messages that are none, a client is cut off.
 MAX_MISTAKES = 100
 
@@ -53,6 +51,7 @@ class _Session:
     def __init__(self, websocket: WebSocket, hub: hubs.Hub) -> None:
         self._websocket = websocket
         self._hub = hub
+        self._welcome = welcome.Welcome(websocket.scope)
         self._sending = asyncio.Lock()
         self._closed = False
         self._mistakes = 0
@@ -90,6 +89,9 @@ class _Session:
         try:
             async with contextlib.aclosing(self._hub.frames(wanted.run_id, wanted.since)) as told:
                 async for frame in told:
+                    if not self._welcome.is_welcome():
+                        await self._close(_POLICY, "TOKEN_REQUIRED")
+                        return
                     await self._send(frame)
         except errors.OpenSkeloError as error:
             await self._end(error)
@@ -121,13 +123,13 @@ class _Session:
                     pass
 
     async def _send(self, frame: frames.Frame) -> None:
-        async with self._sending, asyncio.timeout(SEND_SECONDS):
+        async with self._sending, asyncio.timeout(welcome.SEND_SECONDS):
             if not self._closed:
                 await self._websocket.send_text(frame.text)
 
     async def _close(self, code: int, reason: str) -> None:
         """Say goodbye, after which nothing more is sent."""
-        async with self._sending, asyncio.timeout(SEND_SECONDS):
+        async with self._sending, asyncio.timeout(welcome.SEND_SECONDS):
             if not self._closed:
                 self._closed = True
                 await self._websocket.close(code, reason)
