@@ -7,6 +7,7 @@ OpenSkeloError              anything below; has a stable `code`, a message and p
 ├── NotFound                no such run, node, approval, artifact
 ├── AttemptFailed           work that did not succeed: what executors raise, and the kernel rules on
 │   ├── Denied              work that was not allowed and has not been done: by a plan's mode, or a capability
+│   ├── OverBudget          work that would take more than the run's budget has left, and was not begun
 │   ├── Escalated           work that is a person's from here on: the run ends as escalated
 │   └── Unusable            a model's answer that came and is none; lives in `providers.seam`, as it holds the answer
 │       └── Broken          one that broke off, and may be tried again
@@ -112,6 +113,17 @@ class Denied(AttemptFailed):
 
     def __init__(self, message: str, *, code: str | None = None, hint: str | None = None) -> None:
         super().__init__(message, code=code, hint=hint, retryable=False)
+
+
+class OverBudget(AttemptFailed):
+    """Work that would take more than the run's budget has left: so much in all, of which the dearest was not begun."""
+
+    default_code = "BUDGET_EXCEEDED"
+
+    def __init__(self, message: str, *, tokens: int, cost_nanousd: int = 0) -> None:
+        super().__init__(message, retryable=False)
+        self.tokens = tokens
+        self.cost_nanousd = cost_nanousd
 
 
 class Escalated(AttemptFailed):

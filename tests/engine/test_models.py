@@ -302,6 +302,36 @@ def test_a_budget_is_reserved_before_the_question(tmp_path: Path) -> None:
     stage.play(story)
 
 
+@pytest.mark.parametrize("reviewed", [False, True])
+def test_a_prompt_that_is_longer_than_the_budget_is_not_sent(tmp_path: Path, reviewed: bool) -> None:
+    async def story() -> None:
+        long = "word " * 4_000
+        provider = scripted.Scripted({"ask": [{"text": long if reviewed else "a"}], "ask:review": ["{}"]})
+        gate: Json = {"name": "review", "type": "llm_review", "port": "text", "criteria": ["Is short."]}
+        flow = stage.workflow(
+            ask(
+                inputs={"topic": {"type": "string", "from": "inputs.topic"}},
+                max_tokens=50,
+                retry={"max_attempts": 3},
+                post_gates=[gate] if reviewed else [],
+            ),
+            inputs={"topic": "string"},
+            budgets={"max_tokens": 7_000 if reviewed else 3_000},
+        )
+        async with engine(tmp_path, provider) as opened:
+            run_id = await opened.start(flow, {"topic": "bees" if reviewed else long})
+            done = await opened.wait(run_id)
+            assert (done["ending"], [one.node for one in provider.asked]) == (
+                "budget_exceeded",
+                ["ask"] if reviewed else [],
+            )
+            assert "max_tokens is" in str(cast("JsonObject", done["error"])["message"])
+            made = cast("list[JsonObject]", (await opened.receipts(run_id))["receipts"])
+            assert [one["status"] for one in made] == ["failed"]
+
+    stage.play(story)
+
+
 def test_a_workflow_whose_models_are_missing_is_not_started(tmp_path: Path) -> None:
     gone = config.ProviderConfig(name="gone", kind="recorded", recordings="nowhere")
     models = config.Config(providers={"gone": gone}, experts={"x": config.ExpertConfig(name="x", provider="gone")})

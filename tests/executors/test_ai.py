@@ -426,3 +426,28 @@ def test_an_answer_that_is_stopped_is_charged_what_was_reserved_for_it(
     assert asked > 100
     assert (metrics.tokens_out, metrics.cost_nanousd) == ((4, 0) if reserve.tokens == 0 else (5000 - asked, 77))
     assert texts(found)[journal.PARTIAL] == '{"text": "be'
+
+
+class _Dear(scripted.Scripted):
+    """A provider that says what it costs: one nano-dollar a token."""
+
+    def plan(self, request: seam.Request) -> tuple[seam.Planned, ...]:
+        return (seam.Planned(request=request),)
+
+    def cost(self, way: seam.Planned, usage: seam.Usage) -> int:
+        return usage.tokens_in + usage.tokens_out
+
+
+@pytest.mark.parametrize(
+    ("room", "sent"), [((None, None), True), ((None, 10_000), True), ((None, 250), False), ((250, None), False)]
+)
+def test_a_question_is_sent_only_while_there_is_room_for_it(
+    tmp_path: Path, room: tuple[int | None, int | None], sent: bool
+) -> None:
+    provider = _Dear([{"text": "Bees!"}])
+    found = ask(tmp_path, provider, room=room)
+    assert (len(provider.asked), found.failure is None) == ((1, True) if sent else (0, False))
+    if found.failure is not None:
+        assert (found.failure.code, found.failure.retryable) == ("BUDGET_EXCEEDED", False)
+        assert found.failure.needs is not None
+        assert found.failure.needs.tokens > 250

@@ -275,3 +275,44 @@ def test_the_totals_are_in_the_last_fact() -> None:
         "toolNanousd": 6,
         "wallMs": 7,
     }
+
+
+def test_work_that_turns_out_to_need_more_than_is_left_ends_the_run_with_evidence() -> None:
+    stage = Stage(
+        flow(
+            work("a", reserve=AMOUNT(tokens=60), retry=definition.Retry(max_attempts=3)),
+            limits=LIMITS(max_tokens=100, max_cost_nanousd=10**9),
+        )
+    )
+    stage.create()
+    needs = outcome.Needs(tokens=5_000, cost_nanousd=2)
+    failure = outcome.Failure(code="BUDGET_EXCEEDED", message="too long", retryable=False, needs=needs)
+    stage.fail("a", failure)
+    assert stage.ends() == ("budget_exceeded", "BUDGET_EXCEEDED")
+    assert stage.run.error == {
+        "code": "BUDGET_EXCEEDED",
+        "message": "max_tokens is 100; 0 used and the next attempt needs 5000",
+        "limit": "max_tokens",
+        "allowed": 100,
+        "used": 0,
+        "node": "a",
+    }
+
+
+def test_room_is_what_is_not_used_yet() -> None:
+    stage = Stage(flow(work("a", reserve=AMOUNT(tokens=60)), work("b"), limits=LIMITS(max_tokens=100)))
+    stage.create()
+    assert budget.room(stage.run) == (100, None)
+    stage.succeed("a", metrics=outcome.Metrics(tokens_in=30, tokens_out=1, cost_nanousd=9))
+    assert budget.room(stage.run) == (69, None)
+    assert budget.shortage(stage.run, 69, 10**9) is None
+    dear = Stage(flow(work("a"), limits=LIMITS(max_cost_nanousd=50)))
+    dear.create()
+    assert budget.room(dear.run) == (None, 50)
+    assert budget.shortage(dear.run, 10**9, 51) == {
+        "code": "BUDGET_EXCEEDED",
+        "message": "max_cost_usd is 0.00000005 USD; 0 used and the next attempt needs 0.000000051",
+        "limit": "max_cost_usd",
+        "allowed": 50,
+        "used": 0,
+    }

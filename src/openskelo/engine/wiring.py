@@ -11,7 +11,8 @@ import orjson
 
 from openskelo import errors
 from openskelo.executors import task
-from openskelo.kernel import definition
+from openskelo.frozen import replace
+from openskelo.kernel import budget, definition
 from openskelo.kernel.json import Json, JsonObject, Stored
 from openskelo.kernel.run import InFlight, Run
 from openskelo.values import canonical
@@ -197,7 +198,7 @@ async def make_task(blobs: Blobs, run: Run, flight: InFlight, visits: Visits) ->
         if values is None:
             values = await inputs(blobs, run, node)
     run_inputs: Any = run.inputs["value"] if "value" in run.inputs else await _given(blobs, run, node, shared)
-    return task.Task(
+    made = task.Task(
         run_id=run.id,
         workflow_name=run.workflow.name,
         workflow_hash=run.workflow.hash,
@@ -213,6 +214,7 @@ async def make_task(blobs: Blobs, run: Run, flight: InFlight, visits: Visits) ->
         run_inputs=run_inputs,
         plan_mode="normal" if run.workflow.plan is None else run.workflow.plan.mode,
     )
+    return replace(made, room=budget.room(run)) if run.limited and _tells_of_run(node) else made
 
 
 async def _given(blobs: Blobs, run: Run, node: definition.Node, shared: task.Shared | None) -> JsonObject:

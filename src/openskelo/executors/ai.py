@@ -48,10 +48,13 @@ async def ask(
 ) -> seam.Answer:
     """The answer to what was written, with what it took added to the attempt.
 
-    The prompt is kept before it is sent; what was heard is kept if the answer does not come to its end.
+    The prompt is kept before it is sent; what was heard is kept if the answer does not come to its end. One that would
+    take more than the run has left is not sent (`errors.OverBudget`).
     """
     ways = seam.plan(provider, asked)
     prompt.keep(one, written, ways[0])
+    if one.task.room is not None:
+        answer.check_room(one, provider, ways[0])
 
     def hear(text: str) -> None:
         one.heard.append(text)

@@ -15,6 +15,8 @@ from openskelo.values import canonical
 _FENCED = re.compile(r"\A\s*```(?:json|JSON)?[ \t]*\n(.*?)\n[ \t]*```\s*\Z", re.DOTALL)
 _TICKS = re.compile(r"`{3,}")
 _TAG = re.compile(r"<\s*/?\s*data", re.IGNORECASE)
+#: A token has about four letters of English, and in plain words hardly more.
+_LETTERS_AT_BEST = 5
 #: How much of a refused answer a repair is shown.
 MAX_ANSWER_BYTES = 8 * 1024
 
@@ -55,6 +57,22 @@ def parse(text: str) -> JsonObject:
     if not isinstance(found, Mapping):
         raise errors.AttemptFailed("the answer is JSON, but not an object", code="ANSWER_INVALID")
     return cast("JsonObject", found)
+
+
+def check_room(one: job.Job, provider: seam.Provider, way: seam.Planned) -> None:
+    """Nothing when what is to be sent, and the longest answer to it, fit into what the run has left (else OverBudget).
+
+    Reservations are made before a prompt is written, and know its length only as far as schemas say it. A prompt is
+    counted as short as it may well be here: what fits must not be refused.
+    """
+    tokens, cost = one.task.room or (None, None)
+    letters = sum(len(message.text) for message in way.request.messages)
+    needs = seam.Usage(tokens_in=letters // _LETTERS_AT_BEST, tokens_out=way.request.max_tokens or 0)
+    total = one.spent.tokens_in + one.spent.tokens_out + needs.tokens_in + needs.tokens_out
+    price = 0 if cost is None else one.spent.cost_nanousd + seam.cost(provider, way, needs)
+    if (tokens is not None and total > tokens) or (cost is not None and price > cost):
+        message = f"a prompt of {letters} letters, and its answer, take more than is left"
+        raise errors.OverBudget(message, tokens=total, cost_nanousd=price)
 
 
 def count(spent: job.Spent, answered: seam.Answer) -> None:

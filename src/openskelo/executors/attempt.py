@@ -388,6 +388,9 @@ def _failure(error: errors.OpenSkeloError, retryable: bool, retry_after_ms: int 
         denied=isinstance(error, errors.Denied),
         escalated=isinstance(error, errors.Escalated),
         happened=error.happened if isinstance(error, errors.AttemptFailed) else "no",
+        needs=outcome.Needs(tokens=error.tokens, cost_nanousd=error.cost_nanousd)
+        if isinstance(error, errors.OverBudget)
+        else None,
     )
 
 

@@ -40,7 +40,7 @@ class Judgement:
 
 
 async def judge(gates: Sequence[definition.Gate], composition: definition.Composition, around: look.Look) -> Judgement:
-    """Evaluate every gate. A gate that cannot be evaluated has not passed."""
+    """Evaluate every gate. A gate that cannot be evaluated has not passed; OverBudget when the run has nothing left."""
     verdicts: list[JsonObject] = []
     first: tuple[str, str] | None = None
     for gate in gates:
@@ -61,6 +61,8 @@ async def _evaluate(gate: definition.Gate, around: look.Look) -> look.Finding:
         if pure is not None:
             return pure(gate.params, around)
         return await _ask(gate, around)
+    except errors.OverBudget:
+        raise  # no verdict on the work: the run has nothing left to have it judged
     except errors.OpenSkeloError as error:
         reason = f"{error.message} ({error.hint})" if error.hint else error.message
         return look.Finding(passed=False, reason=reason, evidence={"code": error.code})

@@ -29,10 +29,15 @@ async def llm_review(gate: definition.Gate, around: look.Look) -> look.Finding:
     started = time.perf_counter()
     try:
         request = _request(gate, around, criteria)
-        _keep(gate, around, seam.plan(provider, request)[0])
+        way = seam.plan(provider, request)[0]
+        _keep(gate, around, way)
+        if around.job.task.room is not None:
+            answer.check_room(around.job, provider, way)
         answered = await limit.within(_TIMEOUT_MS, provider.complete(request, lambda _text: None))
         answer.count(around.job.spent, answered)
         verdicts = _verdicts(answer.parse(answered.text), len(criteria))
+    except errors.OverBudget:
+        raise
     except errors.OpenSkeloError as error:
         if isinstance(error, seam.Unusable):
             answer.count(around.job.spent, error.answer)

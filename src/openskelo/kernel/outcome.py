@@ -13,12 +13,32 @@ Route: TypeAlias = Literal["on", "back", "both", "none"]
 
 
 @frozen
+class Metrics:
+    """What the attempt really used."""
+
+    tokens_in: int = 0
+    tokens_out: int = 0
+    wall_ms: int = 0
+    cost_nanousd: int = 0
+    tool_nanousd: int = 0
+
+
+@frozen
+class Needs:
+    """What work would take of a run's budget."""
+
+    tokens: int
+    cost_nanousd: int = 0
+
+
+@frozen
 class Failure:
     """Why an attempt did not succeed. `gate` names the first gate that failed, if one did.
 
     `repairable`: the work produced something, and told what is wrong with it, may well mend it at once.
     `denied`: the work was not allowed (by the plan's mode, a capability, a spend cap) and has not been done.
     `escalated`: the work is a person's from here on; the run ends so.
+    `needs`: what the work would take in all, where that is more than the run's budget has left.
     `happened`: whether the effect of the work has happened all the same; it counts where that happens once.
     """
 
@@ -31,17 +51,7 @@ class Failure:
     denied: bool = False
     escalated: bool = False
     happened: Happened = "no"
-
-
-@frozen
-class Metrics:
-    """What the attempt really used."""
-
-    tokens_in: int = 0
-    tokens_out: int = 0
-    wall_ms: int = 0
-    cost_nanousd: int = 0
-    tool_nanousd: int = 0
+    needs: Needs | None = None
 
 
 @frozen

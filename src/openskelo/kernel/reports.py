@@ -6,7 +6,7 @@ from typing import Literal, assert_never, cast
 
 from openskelo.errors import Refused
 from openskelo.frozen import replace
-from openskelo.kernel import commands, definition, events, outcome, questions, record, stall
+from openskelo.kernel import budget, commands, definition, events, outcome, questions, record, stall
 from openskelo.kernel.flows import graph, plan
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.kernel.run import InFlight, NodeState, Run, Slot
@@ -90,6 +90,9 @@ def _failed(run: Run, report: commands.ReportAttempt, failure: outcome.Failure) 
     slot = node.slots[report.item or 0]
     if failure.denied:
         return (_denied(run, report, failure),)
+    if failure.needs is not None:
+        short = budget.shortage(run, failure.needs.tokens, failure.needs.cost_nanousd) or _error(failure, None)
+        return (replace(_attempt_failed(run, report, short, way="fail"), ending="budget_exceeded"),)
     if failure.escalated:
         return (replace(_attempt_failed(run, report, _error(failure, None), way="fail"), ending="escalated"),)
     if failure.happened != "no" and definition.is_once(shape):

@@ -10,7 +10,7 @@ from pathlib import Path
 from openskelo import errors
 from openskelo.frozen import replace
 from openskelo.kernel.json import Json
-from openskelo.providers import catalog, config, experts, failure, seam
+from openskelo.providers import catalog, config, experts, failure, prices, seam
 
 #: Transient failures that another expert may not have. A rate limit is waited for instead.
 _OUT_OF_ORDER = frozenset({"PROVIDER_UNAVAILABLE", "PROVIDER_TIMEOUT"})
@@ -29,6 +29,11 @@ class Router:
     def plan(self, request: seam.Request) -> tuple[seam.Planned, ...]:
         """The expert that is asked, then its fallbacks, each with exactly what it is sent."""
         return experts.plan(self._models, request)
+
+    def cost(self, way: seam.Planned, usage: seam.Usage) -> int:
+        """What so many tokens cost that way, at the prices of whoever is asked in the end."""
+        payee = config.asked_in_the_end(self._models, way.provider)
+        return prices.cost(payee, way.model or payee.model or "", usage) or 0
 
     async def complete(self, request: seam.Request, on_text: seam.OnText) -> seam.Answer:
         """The first answer of the plan: an expert that can give none hands over to the next; the last error counts.

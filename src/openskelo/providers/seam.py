@@ -88,10 +88,14 @@ class Planned:
 
 
 class Planner(Protocol):
-    """A provider that decides whom to ask: it can say so before anything is sent."""
+    """A provider that decides whom to ask: it can say so, and what that would cost, before anything is sent."""
 
     def plan(self, request: Request) -> tuple[Planned, ...]:
         """The ways it would try, in order; `errors.AttemptFailed` when there is none."""
+        ...
+
+    def cost(self, way: Planned, usage: Usage) -> int:
+        """What so many tokens cost there in billionths of a dollar; 0 when nobody knows."""
         ...
 
 
@@ -102,6 +106,12 @@ def plan(provider: Provider, request: Request) -> tuple[Planned, ...]:
     """
     planning = getattr(provider, "plan", None)  # asked for every question: a look at the whole protocol takes long
     return (Planned(request=request),) if planning is None else cast("Planner", provider).plan(request)
+
+
+def cost(provider: Provider, way: Planned, usage: Usage) -> int:
+    """What so many tokens cost when they go that way; nothing where `provider` has no prices."""
+    pricing = getattr(provider, "cost", None)
+    return 0 if pricing is None else cast("Planner", provider).cost(way, usage)
 
 
 class Unusable(errors.AttemptFailed):
