@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from pathlib import Path
 
 import httpx
 import pytest
+from websockets import exceptions
+from websockets.sync import client as websockets
 
-from openskelo.contract import patching
+from openskelo.contract import patching, pruned
 from openskelo.contract.wire import run as wire
 from openskelo.engine import pruning
 from tests.server import house
@@ -231,6 +234,44 @@ def test_only_a_run_that_has_ended_can_be_deleted(client: httpx.Client) -> None:
     house.until(client, run_id, lambda found: found["ending"] is not None)
     assert client.delete(f"/api/runs/{run_id}").status_code == 204
     assert house.problem(client.get(f"/api/runs/{run_id}")) == (404, "RUN_NOT_FOUND")
+
+
+def test_a_run_that_was_deleted_is_shown_nowhere_and_its_followers_are_told(tmp_path: Path) -> None:
+    with (
+        house.open_house(tmp_path / "a") as home,
+        house.open_house(tmp_path / "a") as other,  # another server on the same data dir
+        home.client() as client,
+        other.client() as elsewhere,
+    ):
+        run_id = house.start(client, "each.yaml", words=["gone"])["id"]
+        house.until(client, run_id, lambda found: found["ending"] is not None)
+        address = f"{home.url.replace('http', 'ws')}/ws?runId={run_id}"
+        for reader in (client, elsewhere):
+            for path in ("nodes", "events"):
+                assert reader.get(f"/api/runs/{run_id}/{path}").status_code == 200
+        with websockets.connect(address) as socket_:
+            assert [json.loads(socket_.recv(5))["type"] for _ in range(2)] == ["hello", "snapshot"]
+            assert client.delete(f"/api/runs/{run_id}").status_code == 204
+            told = json.loads(socket_.recv(5))
+            assert (told["type"], told["code"], told["runId"]) == ("error", "RUN_NOT_FOUND", run_id)
+            with pytest.raises(exceptions.ConnectionClosed):
+                socket_.recv(5)
+        for reader in (client, elsewhere):
+            for path in ("", "/nodes", "/edges", "/events", "/artifacts"):
+                assert house.problem(reader.get(f"/api/runs/{run_id}{path}")) == (404, "RUN_NOT_FOUND"), path
+            assert house.problem(reader.get("/api/stream", params={"runId": run_id})) == (404, "RUN_NOT_FOUND")
+
+
+def test_what_another_process_has_pruned_is_not_shown_from_memory(client: httpx.Client, home: house.House) -> None:
+    run_id = house.start(client, "each.yaml", words=["forgotten"])["id"]
+    house.until(client, run_id, lambda found: found["ending"] is not None)
+    assert client.get(f"/api/runs/{run_id}/events").status_code == 200
+    with client.stream("GET", "/api/stream", params={"runId": run_id}) as stream:
+        assert stream.status_code == 200
+    home.run(home.engine.store.rewrite(run_id, pruned.shorten))
+    for path in ("/nodes", "/edges", "/events", "/artifacts"):
+        assert house.problem(client.get(f"/api/runs/{run_id}{path}")) == (404, "RUN_PRUNED"), path
+    assert house.problem(client.get("/api/stream", params={"runId": run_id})) == (404, "RUN_PRUNED")
 
 
 def test_a_pruned_run_says_so_and_still_has_its_record(client: httpx.Client, home: house.House) -> None:

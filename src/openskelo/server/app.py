@@ -54,6 +54,7 @@ def create(engine: local.Engine, settings: server_settings.Settings) -> FastAPI:
         views=views.Views(engine.store),
         idempotency=idempotency.Idempotency(engine.store),
         contents=contents.Contents(engine.store, data_dir),
+        streams=streams,
     )
     app = FastAPI(
         title="OpenSkelo",

@@ -8,7 +8,7 @@ from fastapi import Depends, Request
 
 from openskelo.engine import local
 from openskelo.frozen import mutable
-from openskelo.server import contents, guard, idempotency, identity, sessions, views
+from openskelo.server import contents, guard, hub, idempotency, identity, sessions, views
 from openskelo.server import settings as server_settings
 
 
@@ -22,6 +22,7 @@ class Desk:
     views: views.Views
     idempotency: idempotency.Idempotency
     contents: contents.Contents
+    streams: hub.Hub
     guard: guard.Guard | None = None
 
 

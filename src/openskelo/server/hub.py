@@ -99,6 +99,14 @@ class Hub:
             self._tail.cancel()
             await asyncio.gather(self._tail, return_exceptions=True)
 
+    def forget(self, run_id: str) -> None:
+        """Keep nothing of a run that was deleted; those who follow it are told that it is gone."""
+        self._tracks.forget(run_id)
+        if run_id in self._runs:
+            gone = errors.NotFound(f"run {run_id} was deleted", code="RUN_NOT_FOUND")
+            self._runs[run_id].channel.send(frames.error(gone, run_id))
+            self._send_away(run_id)
+
     async def check(self, run_id: str | None) -> None:
         """Refuse a stream before it begins: NotFound for a run that is not there, Busy when there are too many."""
         if self._closed:
@@ -287,6 +295,9 @@ class Hub:
         for one in self._topics_of(run_id):
             one.flush()
             one.channel.send(frame)
+        self._send_away(run_id)
+
+    def _send_away(self, run_id: str) -> None:
         found = self._runs.pop(run_id, None)
         for follower in () if found is None else found.channel.followers:
             follower.close()

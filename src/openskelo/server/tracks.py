@@ -38,7 +38,19 @@ class Tracks:
         """The run's track with everything that was in its log when this was called (NotFound, Corrupt)."""
         found = await self._find(run_id)
         await self._move(found, None)
+        await self._check_kept(run_id)
         return found
+
+    async def _check_kept(self, run_id: str) -> None:
+        """Show only what the log still has: any process may have deleted or pruned a run that is in memory here."""
+        row = await self._store.row(run_id)
+        if row is not None and row.ending is None:
+            return  # only runs that have ended are taken out
+        try:
+            _created(run_id, await self._first(run_id))
+        except errors.OpenSkeloError:
+            self.forget(run_id)
+            raise
 
     async def told(self, added: log.Added) -> Sequence[track.Told]:
         """What the facts of one Append tell, whether or not the track is beyond them already."""
@@ -98,13 +110,7 @@ class Tracks:
         raise _not_found(run_id)
 
     async def _make(self, run_id: str, first: bytes) -> track.Track:
-        try:
-            event = envelope.open_line(first)[1]
-        except (ValueError, LookupError, TypeError) as error:
-            raise loading.unreadable(run_id, 1, first, error) from error
-        if not isinstance(event, events.RunCreated):
-            raise errors.Corrupt(f"the log of run {run_id} does not begin with run.created")
-        workflow = await self._workflow(event.definition)
+        workflow = await self._workflow(_created(run_id, first).definition)
         return track.Track(run_id, self._project(run_id, workflow), len(workflow.nodes) + 1)
 
     async def _workflow(self, name: str) -> definition.Workflow:
@@ -145,6 +151,17 @@ class Tracks:
             if self._nodes <= MAX_NODES:
                 return
             self.forget(one.run_id)
+
+
+def _created(run_id: str, first: bytes) -> events.RunCreated:
+    """What the first line of a run says (NotFound when it was pruned, Corrupt when it cannot be the first)."""
+    try:
+        event = envelope.open_line(first)[1]
+    except (ValueError, LookupError, TypeError) as error:
+        raise loading.unreadable(run_id, 1, first, error) from error
+    if not isinstance(event, events.RunCreated):
+        raise errors.Corrupt(f"the log of run {run_id} does not begin with run.created")
+    return event
 
 
 def _not_found(run_id: str) -> errors.NotFound:

@@ -98,4 +98,5 @@ async def delete_run(desk: Here, run_id: RunId) -> Response:
     await pruning.sweep(desk.engine.store, [run_id])
     desk.engine.forget(run_id)
     desk.views.forget(run_id)
+    desk.streams.forget(run_id)
     return Response(status_code=204)
