@@ -14,7 +14,7 @@ from websockets.sync import client as websockets
 
 from openskelo import errors
 from openskelo.frozen import replace
-from openskelo.server import guard, headers, settings, tokens, welcome
+from openskelo.server import guard, headers, sessions, settings, tokens, welcome
 from tests.server import conftest, house
 
 ROLES: dict[str, tokens.Role] = {"vera": "viewer", "abel": "approver", "olga": "operator"}
@@ -240,6 +240,17 @@ def test_a_forged_cookie_is_no_session(locked: Locked, cookie: str) -> None:
     with locked.home.client() as browser:
         answer = browser.get("/api/runs", headers=[(b"cookie", f"skelo_session={cookie}".encode())])
         assert house.problem(answer) == (401, "TOKEN_REQUIRED")
+
+
+@pytest.mark.parametrize("other", ['prefs={"theme":"dark"}', "odd", "a b=1", "a[b]=1", "ä=1", "=", 'quoted="x;y"'])
+def test_a_session_holds_beside_the_cookies_of_other_programs_on_the_host(locked: Locked, other: str) -> None:
+    with locked.home.client() as browser:
+        browser.post("/login", data={"token": locked.made["vera"]})
+        session = f"{sessions.COOKIE}={browser.cookies[sessions.COOKIE]}"
+    with locked.home.client() as browser:
+        for given in (f"{other}; {session}", f"{session}; {other}"):
+            answered = browser.get("/api/session", headers=[(b"cookie", given.encode())])
+            assert (answered.status_code, answered.json().get("name")) == (200, "vera")
 
 
 def test_a_session_ends_with_its_token(locked: Locked) -> None:

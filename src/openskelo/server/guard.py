@@ -8,7 +8,6 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from collections.abc import Mapping
-from http import cookies
 from typing import cast
 from urllib.parse import urlsplit
 
@@ -168,13 +167,13 @@ def _name(host: str) -> str:
 
 
 def _cookie(headers: Headers) -> str | None:
-    jar: cookies.SimpleCookie = cookies.SimpleCookie()
-    try:
-        jar.load(headers.get("cookie", ""))
-    except cookies.CookieError:
-        return None
-    found = jar.get(sessions.COOKIE)
-    return None if found is None else found.value
+    """Our cookie, whatever others are beside it: a browser sends those of all programs on this host, however odd."""
+    for given in headers.getlist("cookie"):
+        for part in given.split(";"):
+            name, _, value = part.strip().partition("=")
+            if name == sessions.COOKIE:
+                return value
+    return None
 
 
 async def _turn_away(problem: problems.Problem, scope: Scope, receive: Receive, send: Send) -> None:
