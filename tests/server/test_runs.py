@@ -151,6 +151,20 @@ def test_runs_are_listed_paged_and_searched(tmp_path: Path) -> None:
         assert house.problem(client.get("/api/runs", params={"limit": 0})) == (422, "REQUEST_INVALID")
 
 
+def test_a_cursor_that_is_gone_is_not_taken_for_the_end(tmp_path: Path) -> None:
+    with house.open_house(tmp_path / "own") as home, home.client() as client:
+        runs = [house.start(client, "each.yaml", words=[])["id"] for _ in range(4)]
+        for run_id in runs:
+            house.until(client, run_id, lambda found: found["ending"] is not None)
+        page = client.get("/api/runs", params={"limit": 2}).json()
+        assert client.delete(f"/api/runs/{page['nextCursor']}").status_code == 204
+        for path in ("/api/runs", "/api/approvals", "/api/approvals/answered"):
+            answered = client.get(path, params={"cursor": page["nextCursor"]})
+            assert house.problem(answered) == (410, "CURSOR_GONE"), path
+        left = client.get("/api/runs", params={"limit": 3}).json()
+        assert ({one["id"] for one in left["runs"]}, left["nextCursor"]) == ({*runs} - {page["nextCursor"]}, None)
+
+
 def test_events_are_paged_and_give_the_snapshot(client: httpx.Client) -> None:
     run_id = house.start(client)["id"]
     house.asked(client, run_id)
@@ -210,6 +224,14 @@ def test_modes_and_status_are_changed_by_a_patch(client: httpx.Client) -> None:
     types = [event["type"] for event in client.get(f"/api/runs/{run_id}/events").json()["events"]]
     assert types.count("run.mode") == 2
     client.post(f"/api/runs/{run_id}/cancel")
+
+
+def test_a_patch_that_is_refused_has_changed_nothing(client: httpx.Client) -> None:
+    run_id = house.start(client)["id"]
+    house.asked(client, run_id)
+    both = client.patch(f"/api/runs/{run_id}", json={"mode": "INTERACTIVE", "status": "completed"})
+    assert house.problem(both) == (422, "REQUEST_INVALID")
+    assert client.get(f"/api/runs/{run_id}").json()["mode"] == "AUTO"
 
 
 def test_a_fork_keeps_what_came_before(client: httpx.Client) -> None:

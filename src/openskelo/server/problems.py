@@ -57,6 +57,11 @@ class Problem(HTTPException):
         self.hint = hint
 
 
+def gone(cursor: str) -> Problem:
+    """The answer to a cursor that names what was deleted meanwhile."""
+    return Problem(410, "CURSOR_GONE", f"{cursor} is not there (any more)", hint="begin with the first page again")
+
+
 def response(error: Problem | errors.OpenSkeloError) -> Response:
     """The answer that tells of an error."""
     if isinstance(error, Problem):

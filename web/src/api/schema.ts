@@ -2938,6 +2938,15 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
+      /** @description It is there no longer */
+      410: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
       /** @description What was sent is invalid; nothing was started or changed */
       422: {
         headers: {
@@ -3010,6 +3019,15 @@ export interface operations {
       };
       /** @description Not from here, or not with this role */
       403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description It is there no longer */
+      410: {
         headers: {
           [name: string]: unknown;
         };
@@ -3473,6 +3491,15 @@ export interface operations {
       };
       /** @description Not from here, or not with this role */
       403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description It is there no longer */
+      410: {
         headers: {
           [name: string]: unknown;
         };

@@ -17,7 +17,7 @@ from openskelo.stores import log
 router = APIRouter(prefix="/api/approvals", tags=["approvals"], route_class=Route, dependencies=VIEWERS)
 
 
-@router.get("", response_model=models.ApprovalPage, responses=problems.responses())
+@router.get("", response_model=models.ApprovalPage, responses=problems.responses(410))
 async def list_approvals(
     desk: Here,
     run_id: Annotated[RunId | None, Query(alias="runId", description="only those of this run")] = None,
@@ -25,18 +25,20 @@ async def list_approvals(
     cursor: Annotated[ApprovalId | None, Query(description="`nextCursor` of the page before")] = None,
 ) -> Response:
     """Open approvals, in the order they were asked."""
+    await _check_cursor(desk, cursor)
     rows = await desk.engine.store.approvals(run_id, limit=limit + 1, after=cursor)
     more = rows[limit - 1].approval_id if len(rows) > limit else None
     return answers.document({"approvals": [views.approval(row) for row in rows[:limit]], "nextCursor": more})
 
 
-@router.get("/answered", response_model=models.AnsweredPage, responses=problems.responses())
+@router.get("/answered", response_model=models.AnsweredPage, responses=problems.responses(410))
 async def list_answered(
     desk: Here,
     limit: Annotated[int, Query(ge=1, le=100, description="at most so many")] = 20,
     cursor: Annotated[ApprovalId | None, Query(description="`nextCursor` of the page before")] = None,
 ) -> Response:
     """Answered approvals of all runs, the newest question first."""
+    await _check_cursor(desk, cursor)
     closed = await desk.engine.store.closed(limit=limit + 1, before=cursor)
     found = await answered.of(desk.views, closed[:limit])
     more = closed[limit - 1][0] if len(closed) > limit else None
@@ -85,6 +87,12 @@ async def resolve_approval(desk: Here, who: Approver, approval_id: ApprovalId, b
         approval_id, status=given.status, values=given.modified_args, reason=given.reason, by=who.name
     )
     return answers.document({"approvalId": approval_id, "runId": run_id, "status": given.status, "by": who.name})
+
+
+async def _check_cursor(desk: Here, cursor: str | None) -> None:
+    """Say that the place to go on from is gone: an empty page would look like the end of the list."""
+    if cursor is not None and await desk.engine.store.asker(cursor) is None:
+        raise problems.gone(cursor)
 
 
 def _open(approval_id: str, row: log.ApprovalRow | None) -> log.ApprovalRow:

@@ -18,7 +18,7 @@ from openskelo.workflows import live
 router = APIRouter(prefix="/api/runs", tags=["runs"], route_class=Route, dependencies=VIEWERS)
 
 
-@router.get("", response_model=models.RunPage, responses=problems.responses())
+@router.get("", response_model=models.RunPage, responses=problems.responses(410))
 async def list_runs(
     desk: Here,
     limit: Limit = 50,
@@ -27,6 +27,8 @@ async def list_runs(
     q: Annotated[str | None, Query(max_length=200, description="a text in the name or the id")] = None,
 ) -> Response:
     """Runs, newest first."""
+    if cursor is not None and await desk.engine.store.row(cursor) is None:
+        raise problems.gone(cursor)
     rows = await desk.engine.store.rows(limit=limit + 1, status=status, text=q or None, before=cursor)
     more = rows[limit - 1].run_id if len(rows) > limit else None
     return answers.document({"runs": [views.summary(row) for row in rows[:limit]], "nextCursor": more})
@@ -71,7 +73,12 @@ async def change_run(desk: Here, who: Operator, run_id: RunId, body: wire.RunPat
     row = await desk.engine.store.row(run_id)
     if row is None:
         raise errors.NotFound(f"there is no run {run_id}", code="RUN_NOT_FOUND", hint="GET /api/runs lists them")
-    if body.mode is not None or body.global_mode is not None:
+    modes = body.mode is not None or body.global_mode is not None
+    if modes and body.status == "completed":  # whether it can be completed is only known when one tries
+        raise problems.Problem(
+            422, "REQUEST_INVALID", "a run that is completed has no modes to change", hint="change one of them"
+        )
+    if modes:
         await desk.engine.change(run_id, mode=body.mode, global_mode=body.global_mode, by=who.name)
     match body.status:
         case "paused":
