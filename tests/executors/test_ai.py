@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import orjson
 import pytest
@@ -451,3 +451,44 @@ def test_a_question_is_sent_only_while_there_is_room_for_it(
         assert (found.failure.code, found.failure.retryable) == ("BUDGET_EXCEEDED", False)
         assert found.failure.needs is not None
         assert found.failure.needs.tokens > 250
+
+
+class _Busy:
+    """A provider at which a question waits for its turn, as the router's do, and is then answered at once."""
+
+    async def complete(self, request: seam.Request, on_text: seam.OnText) -> seam.Answer:
+        listener = cast("seam.Patient", on_text)
+        listener.waits()
+        await asyncio.sleep(0.5)
+        listener.goes()
+        return seam.Answer(text='{"text": "Bees!"}')
+
+
+def test_waiting_for_a_turn_is_no_part_of_the_time_that_an_answer_may_take(tmp_path: Path) -> None:
+    found = ask(tmp_path, _Busy(), node(timeout_ms=200))
+    assert found.failure is None
+    assert found.metrics.wall_ms < 200
+
+
+class _Fallen(_Slow):
+    """Two experts in a row: the first was asked in vain, the second never ends. A token costs a nano-dollar."""
+
+    def plan(self, request: seam.Request) -> tuple[seam.Planned, ...]:
+        return (seam.Planned(request=request), seam.Planned(request=request))
+
+    def cost(self, way: seam.Planned, usage: seam.Usage) -> int:
+        return usage.tokens_in + usage.tokens_out
+
+    async def complete(self, request: seam.Request, on_text: seam.OnText) -> seam.Answer:
+        listener = cast("seam.Patient", on_text)
+        for _ in self.plan(request):
+            listener.waits()
+            listener.goes()
+        return await super().complete(request, on_text)
+
+
+def test_an_answer_that_is_stopped_is_charged_for_all_who_were_asked_and_at_their_prices(tmp_path: Path) -> None:
+    once = ask(tmp_path, _Slow(), node(timeout_ms=100)).metrics
+    found = ask(tmp_path, _Fallen(), node(timeout_ms=100)).metrics
+    assert (found.tokens_in, found.tokens_out) == (2 * once.tokens_in, once.tokens_out)
+    assert found.cost_nanousd == found.tokens_in + found.tokens_out

@@ -293,6 +293,49 @@ def test_a_provider_is_sent_no_more_at_once_than_its_limit() -> None:
     assert [answer.text for answer in answers] == [TEXT, TEXT, TEXT]
 
 
+class _Told:
+    """A listener who is told of the question's turn."""
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+
+    def __call__(self, text: str) -> None:
+        self.told.append("heard")
+
+    def waits(self) -> None:
+        self.told.append("waits")
+
+    def goes(self) -> None:
+        self.told.append("goes")
+
+
+def test_a_listener_is_told_when_a_question_waits_and_when_it_goes() -> None:
+    gate = threading.Event()
+    script = [loopback.Say(text=TEXT, may_go_on=gate), loopback.Say(text=TEXT)]
+    with loopback.Loopback(openai_chat.OpenAI(), script).running() as server:
+        models = config.Config(
+            providers={"a": remote("a", server, concurrency=1)},
+            experts={"one": config.ExpertConfig(name="one", provider="a")},
+            default_expert="one",
+        )
+
+        async def two_in_turn() -> tuple[list[str], list[str]]:
+            one = router.Router(models, root=Path(), environment={"KEY": loopback.KEY})
+            first, second = _Told(), _Told()
+            tasks = [asyncio.create_task(one.complete(request(), each)) for each in (first, second)]
+            async with asyncio.timeout(20):
+                while "heard" not in first.told:  # noqa: ASYNC110 -- the pieces come one by one
+                    await asyncio.sleep(0.01)
+                waiting = list(second.told)
+                gate.set()
+                await asyncio.gather(*tasks)
+            await one.close()
+            return waiting, second.told
+
+        waiting, told = asyncio.run(two_in_turn())
+    assert (waiting, told[:3]) == (["waits"], ["waits", "goes", "heard"])
+
+
 def test_what_is_missing_is_said_without_asking(tmp_path: Path) -> None:
     environment = {"OPENAI_API_KEY": "k"}
     assert router.Router(MODELS, root=tmp_path, environment=environment).missing({}) is None

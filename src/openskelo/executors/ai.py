@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 
 from openskelo import errors
-from openskelo.executors import answer, job, prompt, task
+from openskelo.executors import answer, ears, job, prompt, task
 from openskelo.frozen import frozen
 from openskelo.kernel import definition
 from openskelo.kernel.json import JsonObject
@@ -56,19 +56,16 @@ async def ask(
     if one.task.room is not None:
         answer.check_room(one, provider, ways[0])
 
-    def hear(text: str) -> None:
-        one.heard.append(text)
-        on_text(one.task, text)
-
+    ear = ears.Ear(one.spent, lambda text: _hear(one, on_text, text))
     try:
-        answered = await provider.complete(asked, hear)
+        answered = await provider.complete(asked, ear)
     except seam.Unusable as unusable:
         answer.count(one.spent, unusable.answer)
         if not isinstance(unusable, seam.Broken):
             one.answer = unusable.answer.text
         raise
     except asyncio.CancelledError:
-        answer.count_reserved(one, ways[0].request)
+        answer.count_reserved(one, provider, ways[: max(1, ear.turns)])
         raise
     answer.count(one.spent, answered)
     one.answer = answered.text
@@ -77,6 +74,11 @@ async def ask(
         prompt.keep(one, written, served)
         one.lines.append(f"answered by {answered.served_by}: {ways[0].expert} could not")
     return answered
+
+
+def _hear(one: job.Job, on_text: Callable[[task.Task, str], None], text: str) -> None:
+    one.heard.append(text)
+    on_text(one.task, text)
 
 
 def request(node: definition.Node, written: prompt.Prompt, schema: JsonObject) -> seam.Request:

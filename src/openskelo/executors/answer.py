@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 from openskelo import errors
@@ -82,10 +82,13 @@ def count(spent: job.Spent, answered: seam.Answer) -> None:
     spent.cost_nanousd += answered.cost_nanousd
 
 
-def count_reserved(one: job.Job, asked: seam.Request) -> None:
+def count_reserved(one: job.Job, provider: seam.Provider, ways: Sequence[seam.Planned]) -> None:
     """Add what an answer may have taken that was stopped before anybody could say: what its node has reserved for it,
-    or an estimate where it has reserved nothing."""
-    held, usage = one.task.node.reserve, seam.estimated(asked, "".join(one.heard))
-    one.spent.tokens_in += usage.tokens_in
-    one.spent.tokens_out += max(usage.tokens_out, held.tokens - usage.tokens_in)
-    one.spent.cost_nanousd += held.cost_nanousd
+    or an estimate where it has reserved nothing. `ways` are those it was asked for so far."""
+    held = one.task.node.reserve
+    usages = [seam.estimated(way.request, "".join(one.heard) if way is ways[-1] else "") for way in ways]
+    tokens_in = sum(usage.tokens_in for usage in usages)
+    cost = sum(seam.cost(provider, way, usage) for way, usage in zip(ways, usages, strict=True))
+    one.spent.tokens_in += tokens_in
+    one.spent.tokens_out += max(usages[-1].tokens_out, held.tokens - tokens_in)
+    one.spent.cost_nanousd += max(cost, held.cost_nanousd)

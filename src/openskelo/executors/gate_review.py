@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Mapping, Sequence
 
 from openskelo import errors
-from openskelo.executors import answer, job, limit, look, prompt
+from openskelo.executors import answer, ears, job, limit, look, prompt
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.providers import seam
@@ -33,7 +34,7 @@ async def llm_review(gate: definition.Gate, around: look.Look) -> look.Finding:
         _keep(gate, around, way)
         if around.job.task.room is not None:
             answer.check_room(around.job, provider, way)
-        answered = await limit.within(_TIMEOUT_MS, provider.complete(request, lambda _text: None))
+        answered = await limit.within(_TIMEOUT_MS, _ask(request, way, provider, around), around.job.spent.idle)
         answer.count(around.job.spent, answered)
         verdicts = _verdicts(answer.parse(answered.text), len(criteria))
     except errors.OverBudget:
@@ -58,6 +59,18 @@ async def llm_review(gate: definition.Gate, around: look.Look) -> look.Finding:
     ok = score >= look.number(gate.params, "threshold", 1.0)
     reason = "" if ok else f"{passed} of {len(criteria)} criteria passed; not: {'; '.join(failed)}"
     return look.Finding(passed=ok, reason=reason, evidence=evidence, took_ms=_since(started))
+
+
+async def _ask(request: seam.Request, way: seam.Planned, provider: seam.Provider, around: look.Look) -> seam.Answer:
+    """The reviewer's answer; one that is stopped is counted by what was asked."""
+    ear = ears.Ear(around.job.spent, lambda _text: None)
+    try:
+        return await provider.complete(request, ear)
+    except asyncio.CancelledError:
+        usage = seam.estimated(way.request, "")
+        cost = seam.cost(provider, way, usage)
+        answer.count(around.job.spent, seam.Answer(text="", usage=usage, cost_nanousd=cost))
+        raise
 
 
 def _criteria(params: JsonObject) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
@@ -19,7 +20,8 @@ NOTHING = canonical.digest_bytes(b"")
 class Spent:
     """What the attempt has used so far; every call to a model adds to it.
 
-    `waited`: the seconds in which there was no worker process for it, which are no part of its work.
+    `waited`: the seconds in which there was no worker process for it, or no turn at its model, which are no part of its
+    work; `waits_since` is when it began to wait, by the performance counter, while it does.
     """
 
     tokens_in: int = 0
@@ -27,6 +29,11 @@ class Spent:
     cost_nanousd: int = 0
     tool_nanousd: int = 0
     waited: float = 0.0
+    waits_since: float | None = None
+
+    def idle(self) -> float:
+        """The seconds that it has waited so far."""
+        return self.waited if self.waits_since is None else self.waited + time.perf_counter() - self.waits_since
 
 
 @frozen

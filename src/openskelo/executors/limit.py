@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import TypeVar, cast
 
 from openskelo import errors
@@ -12,23 +12,25 @@ from openskelo import errors
 _T = TypeVar("_T")
 #: How long cancelled work may take to clean up before it is left behind.
 GRACE_SECONDS = 2.0
+#: A clock that stands still is looked at no more often than this.
+_LEAST_SECONDS = 0.05
 #: Work that has ended by itself may be noticed so much later.
 _LATE_MS = 100
 
 
-async def within(timeout_ms: int | None, work: Awaitable[_T]) -> _T:
+async def within(timeout_ms: int | None, work: Awaitable[_T], idle: Callable[[], float] | None = None) -> _T:
     """The result of `work`, or AttemptFailed TIMEOUT once `timeout_ms` have passed and the work was cancelled.
 
-    Nobody knows how far it had come by then (`happened`).
+    Nobody knows how far it had come by then (`happened`). While the seconds of `idle` grow, the clock stands still.
     Without a limit this is a plain await: no task, no timer. Work that swallows its cancellation is abandoned.
     Work that blocks the loop cannot be stopped; what it gives after its time is a TIMEOUT all the same.
     """
     if timeout_ms is None:
         return await work
-    started = time.perf_counter()
+    started = time.perf_counter() - (0.0 if idle is None else idle())
     running = asyncio.ensure_future(cast("Coroutine[object, object, _T]", work))
     try:
-        done, _ = await asyncio.wait({running}, timeout=timeout_ms / 1000)
+        done = await _ended(running, timeout_ms / 1000, started, idle)
     except asyncio.CancelledError:
         await _stop(running)
         raise
@@ -36,7 +38,7 @@ async def within(timeout_ms: int | None, work: Awaitable[_T]) -> _T:
         if running.cancelled():  # nobody else has it, and we have not
             raise cancelled_itself()
         result = running.result()
-        took_ms = int((time.perf_counter() - started) * 1000)
+        took_ms = int((time.perf_counter() - started - (0.0 if idle is None else idle())) * 1000)
         if took_ms <= timeout_ms + _LATE_MS:
             return result
         hint = "an `async def` that blocks cannot be stopped, a plain function can"
@@ -44,6 +46,19 @@ async def within(timeout_ms: int | None, work: Awaitable[_T]) -> _T:
         raise errors.AttemptFailed(late, code="TIMEOUT", hint=hint, happened="unknown")
     await _stop(running)
     raise errors.AttemptFailed(f"stopped after {timeout_ms} ms", code="TIMEOUT", happened="unknown")
+
+
+async def _ended(running: asyncio.Future[_T], seconds: float, started: float, idle: Callable[[], float] | None) -> bool:
+    """Whether the work has ended when its time is over."""
+    left = seconds
+    while True:
+        done, _ = await asyncio.wait({running}, timeout=left)
+        if done or idle is None:
+            return bool(done)
+        left = seconds - (time.perf_counter() - started - idle())
+        if left <= 0:
+            return False
+        left = max(left, _LEAST_SECONDS)
 
 
 def cancelled_itself() -> errors.AttemptFailed:

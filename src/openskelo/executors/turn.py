@@ -51,7 +51,7 @@ def model(node: definition.Node, means: work.Means, provider: seam.Provider, sch
         return ai.parsed(await ai.ask(one, provider, means.on_text, asked, written))
 
     async def within(one: job.Job) -> object:
-        return await limit.within(node.timeout_ms, perform(one))
+        return await limit.within(node.timeout_ms, perform(one), one.spent.idle)
 
     return within
 

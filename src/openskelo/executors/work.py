@@ -136,7 +136,7 @@ def _model(node: definition.Node, means: Means, outputs: ports.Ports) -> job.Wor
     how = ai.asking(node, provider, means.on_text, outputs.schema)
 
     async def work(one: job.Job) -> object:
-        return await limit.within(node.timeout_ms, ai.work(one, how))
+        return await limit.within(node.timeout_ms, ai.work(one, how), one.spent.idle)
 
     return work
 

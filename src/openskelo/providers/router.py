@@ -6,6 +6,7 @@ import asyncio
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import cast
 
 from openskelo import errors
 from openskelo.frozen import replace
@@ -76,8 +77,14 @@ class Router:
                 await provider.close()
 
     async def in_turn(self, name: str, request: seam.Request, on_text: seam.OnText) -> seam.Answer:
-        """The answer of one provider, which is sent no more at once than it takes."""
-        async with self._limit(name):
+        """The answer of one provider, which is sent no more at once than it takes; a `seam.Patient` is told of it."""
+        limit = self._limit(name)
+        listener = None if getattr(on_text, "waits", None) is None else cast("seam.Patient", on_text)
+        if listener is not None:
+            listener.waits()
+        async with limit:
+            if listener is not None:
+                listener.goes()
             return await self._provider(name).complete(request, on_text)
 
     async def _ask(self, way: seam.Planned, on_text: seam.OnText) -> seam.Answer:

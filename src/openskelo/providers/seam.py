@@ -59,6 +59,18 @@ class Answer:
     served_by: str = ""
 
 
+class Patient(Protocol):
+    """A listener (an `OnText` that has these, too) who wants to know when a question waits for its turn."""
+
+    def waits(self) -> None:
+        """The provider has as many questions as it takes at once."""
+        ...
+
+    def goes(self) -> None:
+        """It is its turn: it is sent now."""
+        ...
+
+
 class Provider(Protocol):
     """A model API. Raises `errors.AttemptFailed` (with `retry_after_ms` when told to wait) when there is no answer."""
 

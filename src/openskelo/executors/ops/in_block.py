@@ -36,7 +36,7 @@ def resolve(node: definition.Node, means: work.Means) -> job.Work:
 
     async def perform(one: job.Job) -> object:
         inner = replace(one, task=replace(one.task, plan_mode=mode), inputs=_given(step, ports, one.inputs))
-        value = await limit.within(node.timeout_ms, op(inner))
+        value = await limit.within(node.timeout_ms, op(inner), one.spent.idle)
         if step.op == "emit":
             _end(node.key, value)
         return {port: value}

@@ -28,7 +28,9 @@ def resolve(node: definition.Node, step: definition.Step, means: work.Means) -> 
 
     async def perform(one: job.Job) -> object:
         work = op(one)
-        return plan.outputs(step, await (work if timeout_ms is None else limit.within(timeout_ms, work)))
+        return plan.outputs(
+            step, await (work if timeout_ms is None else limit.within(timeout_ms, work, one.spent.idle))
+        )
 
     return perform
 
