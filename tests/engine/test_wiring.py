@@ -45,7 +45,9 @@ class Counting(memory.MemoryLog):
         return found
 
 
-@pytest.mark.parametrize("gates", [[], [{"type": "expr", "expression": "outputs.size > 0 && size(run.inputs.texts) > 0"}]])
+@pytest.mark.parametrize(
+    "gates", [[], [{"type": "expr", "expression": "outputs.size > 0 && size(run.inputs.texts) > 0"}]]
+)
 def test_the_list_of_a_foreach_is_read_as_often_for_many_items_as_for_few(tmp_path: Path, gates: list[Json]) -> None:
     each = stage.block(
         "each",
