@@ -201,6 +201,26 @@ def test_wrong_tokens_are_tried_a_few_times_only(tmp_path: Path) -> None:
         assert form.status_code == 429
 
 
+def test_wrong_tokens_of_strangers_lock_out_nobody_who_was_let_in(tmp_path: Path) -> None:
+    made: dict[str, str] = {}
+
+    def strict(found: settings.Settings) -> settings.Settings:
+        return replace(house.demanding(found), limits=settings.Limits(wrong_tokens=3))
+
+    with (
+        house.open_house(tmp_path / "own", strict, ROLES, made) as home,
+        home.client(made["vera"]) as vera,
+        home.client(made["abel"]) as abel,
+        home.client("wrong") as stranger,
+    ):
+        assert vera.get("/api/runs").status_code == 200
+        assert [stranger.get("/api/runs").status_code for _ in range(4)] == [401, 401, 401, 429]
+        assert vera.get("/api/runs").status_code == 200
+        assert abel.get("/api/runs").status_code == 429  # one who was not seen before waits, so that nobody can guess
+        home.known.remove("vera")
+        assert vera.get("/api/runs").status_code == 429
+
+
 # -- browsers ---------------------------------------------------------------------------------------------------------
 
 

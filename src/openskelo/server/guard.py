@@ -33,6 +33,7 @@ class Guard:
         self._sessions = known
         self._names = {urlsplit(origin).hostname for origin in settings.origins} | {settings.host.lower()}
         self._wrong: OrderedDict[str, list[float]] = OrderedDict()
+        self._right: OrderedDict[tuple[str, str], None] = OrderedDict()  # addresses, and whose token came from there
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Hand on what may come in; answer everything else here."""
@@ -115,13 +116,15 @@ class Guard:
         return self._settings.tokens.find(token.strip()) if kind.lower() == "bearer" else None
 
     def _by_token(self, scope: Scope, header: str) -> identity.Identity:
-        self.check_patience(scope)
         found = self._find(header)
+        if found is None or (client(scope), found.hash) not in self._right:
+            self.check_patience(scope)
         if found is None:
             self.note_wrong(scope)
             raise problems.Problem(
                 401, "TOKEN_UNKNOWN", "nobody has this token", headers={"www-authenticate": 'Bearer realm="skelo"'}
             )
+        self._note_right(scope, found)
         return identity.Identity(name=found.name, role=found.role)
 
     def _check_csrf(self, scope: Scope, headers: Headers, who: identity.Identity) -> None:
@@ -151,6 +154,13 @@ class Guard:
         self._wrong[key] = kept[-self._settings.limits.wrong_tokens :]
         if len(self._wrong) > _CLIENTS:
             self._wrong.popitem(last=False)
+
+    def _note_right(self, scope: Mapping[str, object], token: tokens.Token) -> None:
+        """Remember who came from an address: strangers behind the same proxy must not lock them out."""
+        self._right[client(scope), token.hash] = None
+        self._right.move_to_end((client(scope), token.hash))
+        if len(self._right) > _CLIENTS:
+            self._right.popitem(last=False)
 
 
 def client(scope: Mapping[str, object]) -> str:
