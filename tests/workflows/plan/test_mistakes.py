@@ -105,6 +105,12 @@ CASES: dict[str, tuple[str, str, str, str]] = {
         "{type: object, properties: {text: {type: string}, good: {type: boolean}}, required: [text], additionalProperties: false}",  # noqa: E501
         "‸{type: objekt}",
     ),
+    "a schema that no answer can keep": (
+        "SCHEMA_INVALID",
+        seed.PLAN,
+        '"prompt_ref":"var:prompt","max_new_tokens":220,"temperature":0.0},"save_as":"patch"}',
+        '"prompt_ref":"var:prompt","max_new_tokens":220,"output_schema":{"type":‸["array","null"]}},"save_as":"patch"}',
+    ),
     "a request without a message": (
         "ARG_INVALID",
         seed.PLAN,

@@ -204,6 +204,7 @@ def _kept(op: definition.Op, place: cursor.Cursor, known: ops.Arg | None, uses: 
         return {refs.LITERAL: place.value}
     if name == "output_schema":
         _check_schema(place)
+        _check_object(place)
     return place.value
 
 
@@ -269,6 +270,15 @@ def _is_read(value: Json) -> bool:
             return refs.LITERAL in value or any(map(_is_read, value.values()))
         case _:
             return False
+
+
+def _check_object(place: cursor.Cursor) -> None:
+    """An expert answers with one JSON object, or not at all: no other type could ever be kept."""
+    kind = place.value.get("type") if isinstance(place.value, Mapping) else None
+    kinds = kind if isinstance(kind, list) else [kind]
+    if kinds and all(one in ("array", "string", "number", "integer", "boolean", "null") for one in kinds):
+        hint = "put the value under a name: {type: object, properties: {items: …}, required: [items]}"
+        place.at("type", kind).problem("SCHEMA_INVALID", "an expert answers with one JSON object", hint=hint)
 
 
 def _check_schema(place: cursor.Cursor) -> None:
