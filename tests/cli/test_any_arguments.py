@@ -20,6 +20,13 @@ _WORDS = st.one_of(
     ),
 )
 
+#: A project whose only expert has nothing to say: `plan` is answered at once, and not by the embedded model.
+_PROJECT = """\
+name: any
+providers: {tape: {kind: recorded, recordings: tapes}}
+experts: {mute: {provider: tape, model: none, max_tokens: 10}}
+"""
+
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(command=_COMMANDS, words=st.lists(_WORDS, max_size=5))
@@ -27,7 +34,7 @@ def test_any_arguments_are_answered(
     command: str, words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "skelo.yaml").write_text("name: any\n")
+    (tmp_path / "skelo.yaml").write_text(_PROJECT)
     with (tmp_path / "empty").open("w+") as nothing:
         monkeypatch.setattr("sys.stdin", nothing)
         code = main.main([command, *words])
