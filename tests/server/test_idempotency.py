@@ -40,6 +40,47 @@ def test_an_error_is_answered_alike(client: httpx.Client) -> None:
     assert (second.status_code, second.content) == (422, first.content)
 
 
+@pytest.mark.parametrize(
+    "refused",
+    [
+        {"workflow": "each.yaml"},  # an input is missing
+        {"workflow": "nothing.yaml"},
+        {"workflow": 1},  # not even of the right form
+        {"workflow": "each.yaml", "unknown": 1},
+    ],
+)
+def test_a_refused_request_has_done_nothing_and_leaves_its_key_free(client: httpx.Client, refused: object) -> None:
+    key = hashlib.sha256(repr(refused).encode()).hexdigest()
+    assert _post(client, key, refused).status_code in (404, 422)
+    mended = _post(client, key)
+    assert (mended.status_code, mended.headers.get("idempotent-replayed")) == (201, None)
+    again = _post(client, key)
+    assert (again.content, again.headers["idempotent-replayed"]) == (mended.content, "true")
+
+
+def test_requests_that_come_together_after_a_refused_one_are_done_once(home: house.House) -> None:
+    """Each of them waits for the one before, however that one ended."""
+
+    async def all_at_once() -> list[str]:
+        run_id, node_id, _ = await asyncio.to_thread(_live_graph)
+        body = {"nodeId": node_id, "content": "hello"}
+        async with httpx.AsyncClient(base_url=home.url) as client:
+
+            async def say(content: object) -> None:
+                asking = {**body, "content": content}
+                await client.post(f"/api/runs/{run_id}/chat", json=asking, headers={"idempotency-key": "said"})
+
+            await asyncio.gather(say(1), *(say("hello") for _ in range(12)))
+            told = (await client.get(f"/api/runs/{run_id}/events", params={"limit": 1000})).json()["events"]
+            return [one["message"]["content"] for one in told if one["type"] == "message.user"]
+
+    def _live_graph() -> tuple[str, str, str]:
+        with home.client() as client:
+            return house.live_graph(client)
+
+    assert asyncio.run(all_at_once()) == ["hello"]
+
+
 def test_requests_that_come_together_are_done_once(home: house.House) -> None:
     async def all_at_once() -> set[str]:
         async with httpx.AsyncClient(base_url=home.url) as client:

@@ -14,6 +14,7 @@ from openskelo.server import (
     contents,
     desk,
     guard,
+    head,
     headers,
     hub,
     idempotency,
@@ -81,13 +82,14 @@ def create(engine: local.Engine, settings: server_settings.Settings) -> FastAPI:
 
 
 def _protect(app: FastAPI, here: desk.Desk, known: sessions.Sessions) -> None:
-    """The last one added is the first one asked: headers, then limits, then the guard."""
+    """The last one added is the first one asked: headers, then limits, then what HEAD means, then the guard."""
 
     def guarded(inner: ASGIApp) -> ASGIApp:
         here.guard = guard.Guard(inner, settings=here.settings, known=known)
         return here.guard
 
     app.add_middleware(guarded)  # pyright: ignore[reportArgumentType] - a function that makes one is one
+    app.add_middleware(head.Head)
     app.add_middleware(limits.Limiter, limits=here.settings.limits)
     app.add_middleware(headers.Careful)
 

@@ -1,7 +1,8 @@
 """`Idempotency-Key`: the same request with the same key is done once, and answered alike however often it comes.
 
 What was answered is kept in the data dir, so that this holds over restarts. A run that such a request begins has an id
-that follows from the key: a request that was cut between beginning and answering finds its own run.
+that follows from the key: a request that was cut between beginning and answering finds its own run. A request that was
+refused did nothing, and leaves its key free for the one that is put right.
 """
 
 from __future__ import annotations
@@ -10,10 +11,12 @@ import asyncio
 import hashlib
 import time
 import uuid
+import weakref
 from collections.abc import Awaitable, Callable
 from typing import cast
 
 from fastapi import Request, Response
+from fastapi.exceptions import RequestValidationError
 
 from openskelo import errors
 from openskelo.frozen import frozen
@@ -47,7 +50,8 @@ class Idempotency:
     def __init__(self, store: log.Log) -> None:
         self._store = store
         self._me = uuid.uuid4().hex
-        self._under_way: dict[str, asyncio.Lock] = {}
+        # A lock is there for as long as anybody holds it or waits for it.
+        self._under_way: weakref.WeakValueDictionary[str, asyncio.Lock] = weakref.WeakValueDictionary()
 
     async def forget_old(self) -> None:
         """Drop answers that nobody has to get again."""
@@ -57,12 +61,8 @@ class Idempotency:
         """The answer to a request with this key: the one it got before, or what `handle` gives now."""
         asked = await _asked(request, key)
         lock = self._under_way.setdefault(asked.note, asyncio.Lock())
-        try:
-            async with lock:
-                return await self._once(request, asked, handle)
-        finally:
-            if not lock.locked():
-                self._under_way.pop(asked.note, None)
+        async with lock:
+            return await self._once(request, asked, handle)
 
     async def _once(self, request: Request, asked: _Asked, handle: Callable[[], Awaitable[Response]]) -> Response:
         begun: JsonObject = {"fingerprint": asked.fingerprint, "owner": self._me, "at": _now()}
@@ -77,9 +77,18 @@ class Idempotency:
             answer = await handle()
         except (errors.OpenSkeloError, problems.Problem) as error:
             answer = problems.response(error)
-        if answer.status_code < 500 and answer.status_code != 429:
+        except RequestValidationError:
+            await self._free(asked)
+            raise
+        if 400 <= answer.status_code < 500:
+            await self._free(asked)
+        elif answer.status_code < 400:
             await self._store.note(asked.note, {**begun, "answer": _kept(answer)}, at=_now())
         return answer
+
+    async def _free(self, asked: _Asked) -> None:
+        """Nothing was done under this key."""
+        await self._store.drop_notes(asked.note, before=2**53)  # whatever the clock says
 
     def _known(self, known: JsonObject, asked: _Asked) -> Response | None:
         """What was answered before; None when whoever began with it is gone. Another request is a Problem."""
