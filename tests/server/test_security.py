@@ -14,7 +14,7 @@ from websockets.sync import client as websockets
 
 from openskelo import errors
 from openskelo.frozen import replace
-from openskelo.server import guard, headers, sessions, settings, tokens, welcome
+from openskelo.server import guard, headers, settings, tokens, welcome
 from tests.server import conftest, house
 
 ROLES: dict[str, tokens.Role] = {"vera": "viewer", "abel": "approver", "olga": "operator"}
@@ -258,7 +258,10 @@ def test_a_session_needs_its_csrf_token_for_changes(locked: Locked) -> None:
 @pytest.mark.parametrize("cookie", ["x", "a.b", "é", ".", "eyJ9." + "0" * 64, "=" * 10, '"'])
 def test_a_forged_cookie_is_no_session(locked: Locked, cookie: str) -> None:
     with locked.home.client() as browser:
-        answer = browser.get("/api/runs", headers=[(b"cookie", f"skelo_session={cookie}".encode())])
+        browser.post("/login", data={"token": locked.made["vera"]})
+        (name,) = browser.cookies
+    with locked.home.client() as browser:
+        answer = browser.get("/api/runs", headers=[(b"cookie", f"{name}={cookie}".encode())])
         assert house.problem(answer) == (401, "TOKEN_REQUIRED")
 
 
@@ -266,11 +269,39 @@ def test_a_forged_cookie_is_no_session(locked: Locked, cookie: str) -> None:
 def test_a_session_holds_beside_the_cookies_of_other_programs_on_the_host(locked: Locked, other: str) -> None:
     with locked.home.client() as browser:
         browser.post("/login", data={"token": locked.made["vera"]})
-        session = f"{sessions.COOKIE}={browser.cookies[sessions.COOKIE]}"
+        ((name, value),) = browser.cookies.items()
+        session = f"{name}={value}"
     with locked.home.client() as browser:
         for given in (f"{other}; {session}", f"{session}; {other}"):
             answered = browser.get("/api/session", headers=[(b"cookie", given.encode())])
             assert (answered.status_code, answered.json().get("name")) == (200, "vera")
+
+
+def test_servers_of_two_data_dirs_on_one_host_do_not_log_each_other_out(locked: Locked, tmp_path: Path) -> None:
+    """Cookies know no ports: a browser has one jar for both."""
+    made: dict[str, str] = {}
+    with (
+        house.open_house(tmp_path / "other", house.demanding, ROLES, made) as other,
+        locked.home.client() as browser,
+    ):
+        browser.post("/login", data={"token": locked.made["vera"]})
+        browser.post(f"{other.url}/login", data={"token": made["olga"]})
+        here, there = browser.get("/api/session"), browser.get(f"{other.url}/api/session")
+        assert (here.status_code, there.status_code) == (200, 200)
+        assert (here.json()["name"], there.json()["name"]) == ("vera", "olga")
+        browser.post(f"{other.url}/logout", headers={"x-csrf-token": there.json()["csrfToken"]})
+        assert browser.get("/api/session").status_code == 200
+        assert browser.get(f"{other.url}/api/session").status_code == 401
+
+
+def test_a_session_holds_at_every_server_of_its_data_dir(tmp_path: Path) -> None:
+    made: dict[str, str] = {}
+    with house.open_house(tmp_path / "own", house.demanding, ROLES, made) as home, home.client() as browser:
+        browser.post("/login", data={"token": made["vera"]})
+        jar = dict(browser.cookies)
+    with house.open_house(tmp_path / "own", house.demanding) as home, home.client() as browser:
+        browser.cookies.update(jar)
+        assert browser.get("/api/session").json()["name"] == "vera"
 
 
 def test_a_session_ends_with_its_token(locked: Locked) -> None:

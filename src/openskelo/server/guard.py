@@ -95,7 +95,7 @@ class Guard:
         bearer = headers.get("authorization")
         if bearer is not None:
             return self._by_token(scope, bearer)
-        cookie = _cookie(headers)
+        cookie = _cookie(headers, self._sessions.cookie)
         found = None if cookie is None else self._sessions.read(cookie)
         if found is not None:
             self._check_csrf(scope, headers, found)
@@ -108,7 +108,7 @@ class Guard:
         bearer = headers.get("authorization")
         if bearer is not None:
             return self._find(bearer) is not None
-        cookie = None if who.csrf is None else _cookie(headers)
+        cookie = None if who.csrf is None else _cookie(headers, self._sessions.cookie)
         return cookie is None or self._sessions.read(cookie) is not None
 
     def _find(self, header: str) -> tokens.Token | None:
@@ -176,12 +176,12 @@ def _name(host: str) -> str:
     return host.partition(":")[0].lower()
 
 
-def _cookie(headers: Headers) -> str | None:
+def _cookie(headers: Headers, wanted: str) -> str | None:
     """Our cookie, whatever others are beside it: a browser sends those of all programs on this host, however odd."""
     for given in headers.getlist("cookie"):
         for part in given.split(";"):
             name, _, value = part.strip().partition("=")
-            if name == sessions.COOKIE:
+            if name == wanted:
                 return value
     return None
 

@@ -8,7 +8,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 
-from openskelo.server import idempotency, problems
+from openskelo.server import idempotency, problems, sessions
 
 DESCRIPTION = """The contract of OpenSkelo over HTTP. Errors are problem documents (RFC 9457) with a stable `code`.
 `POST` requests may carry an `Idempotency-Key`. The stream of events is `/ws` (WebSocket) or `/api/stream` (SSE)."""
@@ -39,7 +39,12 @@ def _document(app: FastAPI) -> dict[str, Any]:
     )
     document["components"]["securitySchemes"] = {
         "token": {"type": "http", "scheme": "bearer"},
-        "session": {"type": "apiKey", "in": "cookie", "name": "skelo_session"},
+        "session": {
+            "type": "apiKey",
+            "in": "cookie",
+            "name": sessions.COOKIE,
+            "description": "What `/login` sets; its name goes on with what tells this data dir from others on the host",
+        },
     }
     document["security"] = [{}, {"token": []}, {"session": []}]
     for path in cast("dict[str, dict[str, Any]]", document["paths"]).values():

@@ -75,7 +75,7 @@ async def log_in(here: desk.Here, request: Request) -> Response:
         return page("Log in - OpenSkelo", _FORM.substitute(wrong='<p class="wrong">Nobody has this token.</p>'), 401)
     answer = RedirectResponse("/", 303)
     answer.set_cookie(
-        sessions.COOKIE,
+        here.sessions.cookie,
         here.sessions.begin(found),
         max_age=sessions.LIFETIME_SECONDS,
         path="/",
@@ -90,7 +90,8 @@ async def log_in(here: desk.Here, request: Request) -> Response:
 async def log_out(here: desk.Here) -> Response:
     """End the session in this browser."""
     answer = RedirectResponse("/login", 303)
-    answer.delete_cookie(sessions.COOKIE, path="/", httponly=True, samesite="strict", secure=here.settings.is_secure)
+    name = here.sessions.cookie
+    answer.delete_cookie(name, path="/", httponly=True, samesite="strict", secure=here.settings.is_secure)
     return answer
 
 

@@ -20,6 +20,7 @@ import orjson
 from openskelo import errors
 from openskelo.server import identity, tokens
 
+#: How the names of cookies begin. A browser sends cookies to every port of a host: each data dir has a name of its own.
 COOKIE = "skelo_session"
 LIFETIME_SECONDS = 7 * 24 * 3600
 
@@ -30,6 +31,8 @@ class Sessions:
     def __init__(self, key: bytes, known: tokens.Tokens) -> None:
         self._key = key
         self._tokens = known
+        #: The name of the cookie, the same for all servers over this data dir and for no other.
+        self.cookie = f"{COOKIE}_{self._sign('cookie', '')[:12]}"
 
     def begin(self, token: tokens.Token) -> str:
         """A cookie for whoever has shown this token."""
