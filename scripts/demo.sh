@@ -10,7 +10,15 @@ PATH=$bin:$PATH
 bold='' plain=''
 if [ -t 1 ]; then bold=$(printf '\033[1m') plain=$(printf '\033[0m'); fi
 say() { printf '\n%s%s%s\n' "$bold" "$*" "$plain"; }
-show() { printf '$ %s\n' "$*"; "$@" </dev/null; }
+quoted() {  # the words as a reader would have to type them
+    for word; do
+        case $word in
+            *[!A-Za-z0-9_./:=@%+,-]*) printf " '%s'" "$(printf %s "$word" | sed "s/'/'\\\\''/g")" ;;
+            *) printf ' %s' "$word" ;;
+        esac
+    done
+}
+show() { printf '$%s\n' "$(quoted "$@")"; "$@" </dev/null; }
 
 say "1. What the workflow will do"
 show skelo explain "$file"
@@ -28,8 +36,9 @@ say "4. The receipts, and the proof that the record is whole"
 show skelo receipts last
 show skelo verify last
 
-say "Look around in $2"
+say "Look around"
+echo "  make tour    a workflow is killed, resumed, approved and verified"
+printf '  cd%s\n' "$(quoted "$2")"
 for command in runs "show last" "events last" "--help" "serve    (a dashboard of all runs)"; do
     echo "  $bin/skelo $command"
 done
-echo "  make tour    a workflow is killed, resumed, approved and verified"

@@ -47,7 +47,8 @@ expect 0 skelo receipts last
 expect 0 skelo verify last
 expect 0 skelo output last
 
-say "Look around in $2"
+say "Look around"
+echo "  cd $2"
 for command in runs "show last" "events last" "replay last" --help; do
     echo "  $bin/skelo $command"
 done

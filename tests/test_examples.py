@@ -80,6 +80,7 @@ def test_the_demo_has_an_article_written_by_the_embedded_model(tmp_path: Path) -
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "intact and ended" in done.stdout
+    assert f"$ skelo run {flow.name} --input 'topic=bees in the city'\n" in done.stdout  # as it has to be typed
     (published,) = (project / "out").iterdir()
     assert 80 <= len(published.read_text()) <= 200
     (log,) = (project / ".skelo" / "runs").glob("*/events.jsonl")

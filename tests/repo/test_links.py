@@ -50,6 +50,16 @@ def test_every_relative_link_leads_somewhere() -> None:
     assert [problem for page in pages for problem in broken(page)] == []
 
 
+def test_the_documents_index_names_every_guide_reference_and_example() -> None:
+    index = tracked.ROOT / "docs" / "README.md"
+    named = {(index.parent / link).resolve() for link in links(tracked.text(index))}
+    pages = tracked.files("docs/guide/*.md", "docs/reference/*.md")
+    examples = [page.parent for page in tracked.files("examples/*/README.md")]
+    assert pages
+    assert examples
+    assert [str(path.relative_to(tracked.ROOT)) for path in (*pages, *examples) if path not in named] == []
+
+
 def test_links_are_read_from_prose_and_not_from_code(tmp_path: Path) -> None:
     page = "See [a](a.md#b), ![b](<c d.png>) and `[no](no.md)`.\n\n```md\n[no](no.md)\n```\n\n[r]: ref.md\n"
     assert links(page.replace("<c d.png>", "c.png")) == ["a.md#b", "c.png", "ref.md"]
