@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import logging
 import time
+from collections.abc import Awaitable, Callable
 from datetime import datetime
 
 from openskelo import errors
@@ -19,7 +20,7 @@ from openskelo.engine import local, standby, stopped
 LOOK_SECONDS = 1.0
 #: How long a run that only a person can move stays in memory.
 IDLE_SECONDS = 2.0
-#: How long it leaves a run alone that it could not take up.
+#: How long it leaves a run alone that it could not take up, and is silent about what goes on failing.
 AGAIN_SECONDS = 30.0
 _PAGE = 500
 _LOG = logging.getLogger("openskelo.keeper")
@@ -35,6 +36,7 @@ class Keeper:
         self._task: asyncio.Task[None] | None = None
         self._wake_at: dict[str, int] = {}  # of runs that wait, when time itself moves them
         self._not_before: dict[str, float] = {}  # of runs that could not be taken up
+        self._told_at: dict[str, float] = {}  # of its own tasks, when it last said that one failed
         self._stale = True  # approvals may have been opened that `_wake_at` does not know
 
     async def start(self) -> None:
@@ -57,19 +59,30 @@ class Keeper:
 
     async def _keep(self) -> None:
         look_at = 0.0
+        looks = (self._take_stopped, self._take_left, self._learn_times, self._take_due, self._put_aside)
         while True:
-            try:
-                await self._take_commanded()
-                if asyncio.get_running_loop().time() >= look_at:
-                    await self._look()
-                    look_at = asyncio.get_running_loop().time() + LOOK_SECONDS
-            except errors.StoreError as error:
-                _LOG.warning("%s %s", error.code, error.message)
-                await asyncio.sleep(LOOK_SECONDS)
+            await self._do(self._take_commanded)
+            if asyncio.get_running_loop().time() >= look_at:
+                for look in looks:
+                    await self._do(look)
+                look_at = asyncio.get_running_loop().time() + LOOK_SECONDS
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(LOOK_SECONDS):
                     await self._engine.elsewhere()
                     self._stale = True
+
+    async def _do(self, task: Callable[[], Awaitable[None]]) -> None:
+        """Do one of its tasks. Nothing that comes of it ends the keeping, not even a defect: the others go on."""
+        try:
+            await task()
+        except errors.StoreError as error:
+            _LOG.warning("%s %s", error.code, error.message)
+            await asyncio.sleep(LOOK_SECONDS)
+        except Exception:
+            name, now = task.__name__.lstrip("_"), asyncio.get_running_loop().time()
+            if now >= self._told_at.get(name, float("-inf")) + AGAIN_SECONDS:
+                self._told_at[name] = now
+                _LOG.exception("keeping runs going failed at %s", name)
 
     async def _take_commanded(self) -> None:
         """Take up runs for which somebody left a command while nobody drove them."""
@@ -84,26 +97,17 @@ class Keeper:
             if not await self._engine.store.driver_alive(run_id):
                 await self._attempt(run_id, resume=True)
 
-    async def _look(self) -> None:
-        await self._take_stopped()
+    async def _take_left(self) -> None:
+        """Take up runs whose driver died."""
         for status in ("running", "queued"):
             for row in await self._engine.store.rows(status=status, limit=_PAGE):
                 if not self._engine.is_driving(row.run_id) and not await self._engine.store.driver_alive(row.run_id):
                     await self._attempt(row.run_id)
-        if self._stale:
-            self._stale = False
-            await self._learn_times()
-        now = _now()
-        for run_id in [run_id for run_id, at in self._wake_at.items() if at <= now]:
-            del self._wake_at[run_id]
-            if not await self._engine.store.driver_alive(run_id):
-                await self._attempt(run_id)
-        for run_id, wake_at in (await self._engine.put_aside(idle=IDLE_SECONDS)).items():
-            if wake_at is not None:
-                self._wake_at[run_id] = wake_at
 
     async def _learn_times(self) -> None:
         """When open approvals expire, those of runs that another process left behind included."""
+        if not self._stale:
+            return
         found: dict[str, int] = {}
         for row in await self._engine.store.approvals():
             expires = row.document.get("expiresAt")
@@ -111,6 +115,21 @@ class Keeper:
                 at = int(datetime.fromisoformat(expires).timestamp() * 1000)
                 found[row.run_id] = min(at, found.get(row.run_id, at))
         self._wake_at = found
+        self._stale = False
+
+    async def _take_due(self) -> None:
+        """Take up runs whose time has come."""
+        now = _now()
+        for run_id in [run_id for run_id, at in self._wake_at.items() if at <= now]:
+            del self._wake_at[run_id]
+            if not await self._engine.store.driver_alive(run_id):
+                await self._attempt(run_id)
+
+    async def _put_aside(self) -> None:
+        """Let go of runs that only a person, or the time, can move."""
+        for run_id, wake_at in (await self._engine.put_aside(idle=IDLE_SECONDS)).items():
+            if wake_at is not None:
+                self._wake_at[run_id] = wake_at
 
     async def _attempt(self, run_id: str, *, resume: bool = False) -> None:
         """Take up a run; one that cannot be is left as it is, and tried again later."""
@@ -130,6 +149,9 @@ class Keeper:
         except errors.OpenSkeloError as error:
             self._not_before[run_id] = loop.time() + AGAIN_SECONDS
             _LOG.warning("run %s cannot go on: %s %s", run_id, error.code, error.message)
+        except Exception:  # a defect of ours in one run is none in the others
+            self._not_before[run_id] = loop.time() + AGAIN_SECONDS
+            _LOG.exception("run %s cannot go on", run_id)
 
 
 def _now() -> int:
