@@ -46,6 +46,37 @@ def test_an_unknown_command_suggests_the_near_one(skelo: Skelo) -> None:
     assert result.err == "error: USAGE there is no command 'vlidate'\n  did you mean validate?\n"
 
 
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (("version",), "did you mean --version?"),
+        (("run", "w.yaml", "--inpt", "name=x"), "did you mean --input?"),
+        (("run", "w.yaml", "--data_dir=x"), "did you mean --data-dir?"),
+        (("run", "w.yaml", "name=Ada"), "did you mean --input name=Ada?"),
+        (("doctor", "name=Ada"), "usage: skelo doctor [--json] [--data-dir DIR] [-h]"),
+        (("doctor", "--zzz"), "usage: skelo doctor [--json] [--data-dir DIR] [-h]"),
+    ],
+)
+def test_a_mistyped_argument_suggests_what_was_meant(
+    words: tuple[str, ...], hint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main.main(list(words)) == 2
+    assert capsys.readouterr().err.splitlines()[1:] == [f"  {hint}"]
+
+
+def test_a_usage_of_several_lines_stays_in_its_column(skelo: Skelo) -> None:
+    _, first, second, *_ = skelo("run").err.splitlines()
+    assert (first.index("[--input"), second.index("[--mode")) == (19, 19)
+
+
+@pytest.mark.parametrize("name", main.COMMANDS)
+def test_help_fits_a_terminal_of_80_columns(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.main([name, "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith(f"usage: skelo {name}")
+    assert [line for line in shown.splitlines() if len(line) > 79] == []
+
+
 def test_a_usage_mistake_is_a_document_with_json(skelo: Skelo) -> None:
     result = skelo("runs", "--limit", "many", "--json")
     assert result.code == 2

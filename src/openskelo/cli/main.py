@@ -75,6 +75,7 @@ COMMANDS: dict[str, Command] = {command.name: command for group in GROUPS.values
 
 HEAD = """usage: skelo COMMAND [ARGUMENTS]
        skelo COMMAND --help
+       skelo --version
 
 A backbone for AI work: code decides, models do bounded work, people approve,
 and every step leaves a receipt.
@@ -188,6 +189,8 @@ def _version(*, as_json: bool) -> int:
 def _unknown(name: str) -> errors.InvalidInput:
     import difflib  # noqa: PLC0415 - needed for a mistake only
 
+    if name == "version":
+        return errors.InvalidInput(f"there is no command {name!r}", code="USAGE", hint="did you mean --version?")
     near = difflib.get_close_matches(name, COMMANDS, n=1)
     hint = f"did you mean {near[0]}?" if near else "skelo --help lists the commands"
     return errors.InvalidInput(f"there is no command {name!r}", code="USAGE", hint=hint)

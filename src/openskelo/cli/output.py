@@ -45,7 +45,7 @@ def report(error: errors.OpenSkeloError, *, as_json: bool) -> int:
         paint = ink.Ink(sys.stderr).paint
         note(f"{paint('error', 'red', 'bold')}: {error.code} {ink.clean(error.message)}")
         if error.hint:
-            note(f"  {ink.clean(error.hint)}")
+            note("  " + ink.clean(error.hint).replace("\n", "\n  "))
     return exits.of_error(error)
 
 

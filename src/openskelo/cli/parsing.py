@@ -7,6 +7,8 @@ from typing import NoReturn, Protocol
 
 from openskelo import errors
 
+#: How wide help may be.
+WIDTH = 79
 #: The largest number that a database counts with.
 _MOST = 2**63 - 1
 
@@ -25,14 +27,29 @@ class Parser(argparse.ArgumentParser):
     """argparse, but a mistake is an error like any other: it has a code, a hint, and a JSON form."""
 
     def error(self, message: str) -> NoReturn:
-        raise errors.InvalidInput(message, code="USAGE", hint=f"{self.format_usage().strip()}")
+        raise errors.InvalidInput(message, code="USAGE", hint=self._advice(message) or self.format_usage().strip())
+
+    def _advice(self, message: str) -> str | None:
+        """What somebody who mistyped an option, or left `--input` away, most likely meant."""
+        _, _, words = message.partition("unrecognized arguments: ")
+        given, _, value = words.partition(" ")[0].partition("=")
+        known = self._option_string_actions
+        if given.startswith("--"):
+            import difflib  # noqa: PLC0415 - needed for a mistake only
+
+            near = difflib.get_close_matches(given, known, n=1)
+            return f"did you mean {near[0]}?" if near else None
+        return f"did you mean --input {given}={value}?" if value and "--input" in known else None
 
 
-class _Formatter(argparse.RawDescriptionHelpFormatter):
-    """Lines as they are written, in a width that does not change with the terminal by more than it must."""
+class _Formatter(argparse.HelpFormatter):
+    """Help of the same width everywhere, so that it fits the narrowest usual terminal; paragraphs stay apart."""
 
     def __init__(self, prog: str) -> None:
-        super().__init__(prog, max_help_position=26, width=88)
+        super().__init__(prog, max_help_position=26, width=WIDTH)
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return "\n\n".join(super(_Formatter, self)._fill_text(part, width, indent) for part in text.split("\n\n"))
 
 
 def parser(name: str, summary: str, module: CommandModule) -> Parser:
@@ -47,9 +64,7 @@ def parser(name: str, summary: str, module: CommandModule) -> Parser:
     module.add_arguments(made)
     shared = made.add_argument_group("for every command")
     shared.add_argument("--json", action="store_true", help="print one JSON document on stdout and nothing else there")
-    shared.add_argument(
-        "--data-dir", metavar="DIR", help="where runs are kept (default: $SKELO_HOME, or .skelo/ in the project)"
-    )
+    shared.add_argument("--data-dir", metavar="DIR", help="where runs are kept (default: $SKELO_HOME, else .skelo/)")
     shared.add_argument("-h", "--help", action="help", help="print this and stop")
     return made
 

@@ -24,7 +24,7 @@ _ROUNDS = 5
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--steps", metavar="N", type=int, default=200, help="length of the chain (default: 200)")
     parser.epilog = (
-        "F is one raw append of 400 bytes with fdatasync on the data dir's disk, measured in the same run.\n"
+        "F is one raw append of 400 bytes with fdatasync on the data dir's disk, measured in the same run. "
         "Median of 5. The full set is `make bench` in the source tree."
     )
 

@@ -18,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parsing.run_argument(parser)
     parser.add_argument("--reason", metavar="TEXT", help="why, for the record")
     parser.epilog = (
-        "exit codes: 0 the run is cancelled, 2 it had ended already, 3 the process that drives it\n"
+        "exit codes: 0 the run is cancelled, 2 it had ended already, 3 the process that drives it "
         "has not taken the order yet (COMMAND_WAITING): it stays posted, and will be done"
     )
 

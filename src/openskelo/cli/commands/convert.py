@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", metavar="F.json", help="where it goes (default: standard output)")
     parser.add_argument("--force", action="store_true", help="replace a file that is there")
     parser.epilog = (
-        "A plan becomes blocks where it has no jumps back, blocks become a plan where they run one after the\n"
+        "A plan becomes blocks where it has no jumps back, blocks become a plan where they run one after the "
         "other. What the other form cannot say is a problem that names the step or the block (exit 2)."
     )
 

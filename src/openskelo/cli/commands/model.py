@@ -18,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="install what is missing (about 120 MB, once)",
     )
     parser.epilog = (
-        "The model runs in this process, without a key and without a network. Any other GGUF file can be named\n"
+        "The model runs in this process, without a key and without a network. Any other GGUF file can be named "
         "in skelo.yaml instead: providers: {local: {kind: local, model_path: models/other.gguf}}\n\n"
         "exit codes: 0 it is installed, 1 it is not"
     )

@@ -56,10 +56,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--approve", action="store_true", help="run the plan at once when it has no problems")
     drive.add_arguments(parser)
     parser.epilog = (
-        "What was asked, every draft and what the checker said about it are a run of their own. The plan itself\n"
-        "is never run without --approve or a yes at the terminal. exit codes: 0 written, 1 no plan without\n"
-        "problems came of it, 2 invalid input, 3 interrupted before it was written (--resume goes on), 130\n"
-        "cancelled; with a run of the plan, those of `skelo run`."
+        "What was asked, every draft and what the checker said about it are a run of their own. The plan itself "
+        "is never run without --approve or a yes at the terminal.\n\nexit codes: 0 written, 1 no plan without "
+        "problems came of it, 2 invalid input, 3 interrupted before it was written (--resume goes on), 130 "
+        "cancelled; with a run of the plan, those of `skelo run`"
     )
 
 

@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--compact", action="store_true", help="give freed room back to the disk (rewrites the log)")
     parser.add_argument("--dry-run", action="store_true", help="say what would be freed, and change nothing")
     parser.epilog = (
-        "Inputs, outputs, prompts, messages and files go; the chain, the receipts and the ending stay, so that\n"
+        "Inputs, outputs, prompts, messages and files go; the chain, the receipts and the ending stay, so that "
         "`skelo verify` still proves its record. Runs that have not ended are never touched.\n\n"
         "exit codes: 0 done, 1 a run could not be pruned, 2 nothing was chosen by the arguments"
     )

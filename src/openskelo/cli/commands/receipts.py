@@ -14,7 +14,7 @@ from openskelo.kernel.json import JsonObject
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parsing.run_argument(parser)
     parser.epilog = (
-        "The digest leaves out times, attempt numbers and the chain: it is equal for two runs of the same\n"
+        "The digest leaves out times, attempt numbers and the chain: it is equal for two runs of the same "
         "deterministic work."
     )
 

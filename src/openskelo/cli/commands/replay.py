@@ -16,8 +16,8 @@ _SHORT = 19
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parsing.run_argument(parser)
     parser.epilog = (
-        "`pure` deterministic steps are executed again with their recorded inputs; of all others the kept outputs\n"
-        "are checked against the receipt. exit codes: 0 nothing differs, 1 something does."
+        "`pure` deterministic steps are executed again with their recorded inputs; of all others the kept outputs "
+        "are checked against the receipt.\n\nexit codes: 0 nothing differs, 1 something does"
     )
 
 

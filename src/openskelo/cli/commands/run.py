@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--planning", action="store_true", help="refuse every effect that is not pure")
     drive.add_arguments(parser)
     parser.epilog = (
-        "On a terminal, missing inputs and approvals are asked for. Ctrl-C suspends the run\n"
+        "On a terminal, missing inputs and approvals are asked for. Ctrl-C suspends the run "
         "(exit 3, `skelo resume` goes on), a second one cancels it (exit 130)."
     )
 

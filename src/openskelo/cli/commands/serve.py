@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--require-token", action="store_true", help="demand a token on this machine, too")
     parser.add_argument("--log", choices=("text", "json"), default="text", help="how to log to stderr (default: text)")
     parser.epilog = (
-        "Beyond this machine (--host, --origin) everybody needs a token: `skelo token add NAME`.\n"
+        "Beyond this machine (--host, --origin) everybody needs a token: `skelo token add NAME`. "
         "Stopping the server (SIGTERM, Ctrl-C) suspends what it drives; the next one goes on with it."
     )
 

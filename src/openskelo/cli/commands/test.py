@@ -20,9 +20,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--script", metavar="F", help="the scripted runs (default: FILE's name with .test.yaml)")
     parser.add_argument("--only", metavar="TEXT", help="only tests whose name contains this")
     parser.epilog = (
-        "Handlers, tools and checkers run for real, in a temporary copy of the project; models and people are\n"
-        "played by the script, and of a plan's tools and checkers those that it has results for.\n"
-        "exit codes: 0 all as expected, 1 not, 2 the files are invalid."
+        "Handlers, tools and checkers run for real, in a temporary copy of the project; models and people are "
+        "played by the script, and of a plan's tools and checkers those that it has results for.\n\n"
+        "exit codes: 0 all as expected, 1 not, 2 the files are invalid"
     )
 
 
