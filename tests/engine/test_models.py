@@ -59,8 +59,10 @@ class Endless:
     def __init__(self) -> None:
         self.begun = asyncio.Event()
         self.stopped = 0
+        self.requests: list[seam.Request] = []
 
     async def complete(self, request: seam.Request, on_text: Callable[[str], None]) -> seam.Answer:
+        self.requests.append(request)
         on_text('{"text": "Once')
         on_text(" upon")
         self.begun.set()
@@ -130,6 +132,104 @@ def test_cancelling_stops_the_answer_and_keeps_what_was_heard(tmp_path: Path) ->
             found = await kept(opened, run_id)
             assert found["ask", 1, "answer.partial.txt"] == '{"text": "Once upon'
             assert ("ask", 1, "prompt.full.txt") in found
+
+    stage.play(story)
+
+
+class Dear(Endless):
+    """As `Endless`, at a billionth of a dollar a token."""
+
+    def plan(self, request: seam.Request) -> tuple[seam.Planned, ...]:
+        return (seam.Planned(request=request),)
+
+    def cost(self, way: seam.Planned, usage: seam.Usage) -> int:
+        return usage.tokens_in + usage.tokens_out
+
+
+async def used(opened: openskelo.Engine, run_id: str) -> list[JsonObject]:
+    """What the attempts of a run have used, by their receipts and facts, and then the run by its document."""
+    found: list[JsonObject] = []
+    async for event in opened.follow(run_id, until_end=False):
+        data = cast("JsonObject", event["data"])
+        if "receipt" in data:
+            metrics = cast("dict[str, int]", cast("JsonObject", data["receipt"])["metrics"])
+            spent = cast("dict[str, int]", data.get("spent") or {})
+            tokens = metrics["tokens_in"] + metrics["tokens_out"]
+            found.append({"type": event["type"], "tokens": tokens, "cost": spent.get("costNanousd", 0) / 1e9})
+    budget = cast("dict[str, JsonObject]", (await opened.show(run_id))["budget"])
+    return [*found, {"type": "run", "tokens": budget["tokens"]["used"], "cost": budget["costUsd"]["used"]}]
+
+
+@pytest.mark.parametrize("way", ["cancel", "suspend"])
+def test_an_answer_that_is_stopped_is_counted_without_a_budget_too(tmp_path: Path, way: str) -> None:
+    async def story() -> None:
+        provider = Dear()
+        async with engine(tmp_path, provider) as opened:
+            run_id = await opened.start(stage.workflow(ask()))
+            await provider.begun.wait()
+            if way == "cancel":
+                await opened.cancel(run_id, by="ann")
+                await opened.wait(run_id)
+            else:
+                await opened.suspend(by="ann")
+            request = provider.requests[0]
+            taken = seam.estimated(request, '{"text": "Once upon')
+            tokens = taken.tokens_in + taken.tokens_out
+            kind = "attempt.cancelled" if way == "cancel" else "attempt.interrupted"
+            assert tokens > 10
+            assert await used(opened, run_id) == [
+                {"type": kind, "tokens": tokens, "cost": tokens / 1e9},
+                {"type": "run", "tokens": tokens, "cost": tokens / 1e9},
+            ]
+
+    stage.play(story)
+
+
+def test_what_was_answered_before_the_stop_is_counted_as_it_was_reported(tmp_path: Path) -> None:
+    """The answer of the block was there and paid for; the run is cancelled while a model reviews it."""
+
+    async def story() -> None:
+        endless = Endless()
+
+        class Reviewed:
+            async def complete(self, request: seam.Request, on_text: Callable[[str], None]) -> seam.Answer:
+                if request.node == "ask":
+                    usage = seam.Usage(tokens_in=1000, tokens_out=500)
+                    return seam.Answer(text='{"text": "good"}', usage=usage, cost_nanousd=70)
+                return await endless.complete(request, on_text)
+
+        review: dict[str, Json] = {"name": "fine", "type": "llm_review", "port": "text", "criteria": ["is fine"]}
+        async with engine(tmp_path, Reviewed()) as opened:
+            run_id = await opened.start(stage.workflow(ask(post_gates=[review])))
+            await endless.begun.wait()
+            await opened.cancel(run_id, by="ann")
+            await opened.wait(run_id)
+            asked = seam.estimated(endless.requests[0], "").tokens_in
+            assert await used(opened, run_id) == [
+                {"type": "attempt.cancelled", "tokens": 1500 + asked, "cost": 70e-9},
+                {"type": "run", "tokens": 1500 + asked, "cost": 70e-9},
+            ]
+
+    stage.play(story)
+
+
+def test_a_question_that_waits_for_its_turn_has_taken_nothing(tmp_path: Path) -> None:
+    async def story() -> None:
+        waiting = asyncio.Event()
+
+        class Crowded:
+            async def complete(self, request: seam.Request, on_text: Callable[[str], None]) -> seam.Answer:
+                cast("seam.Patient", on_text).waits()
+                waiting.set()
+                await asyncio.Event().wait()
+                raise AssertionError
+
+        async with engine(tmp_path, Crowded()) as opened:
+            run_id = await opened.start(stage.workflow(ask()))
+            await waiting.wait()
+            await opened.cancel(run_id, by="ann")
+            await opened.wait(run_id)
+            assert [one["tokens"] for one in await used(opened, run_id)] == [0, 0]
 
     stage.play(story)
 

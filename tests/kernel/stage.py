@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from openskelo.contract import envelope
-from openskelo.kernel import commands, definition, events, outcome, pending
+from openskelo.kernel import commands, definition, events, outcome, pending, record
 from openskelo.kernel import run as runs
 from openskelo.kernel.apply import apply
 from openskelo.kernel.decide import step
@@ -75,6 +75,7 @@ class Stage:
     workflow: definition.Workflow
     at: int = START
     checked: bool = True
+    meter: record.Meter = record.UNMETERED
     run: runs.Run = field(init=False)
     log: list[events.Event] = field(default_factory=list[events.Event])
 
@@ -85,7 +86,7 @@ class Stage:
 
     def step(self, command: commands.Command) -> list[str]:
         """Carry out a command; what it led to, told in short."""
-        facts = step(self.run, command)
+        facts = step(self.run, command, self.meter)
         self.log += facts
         if self.checked:
             self.check()

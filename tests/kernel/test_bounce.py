@@ -7,6 +7,7 @@ import pytest
 from openskelo.errors import Refused
 from openskelo.kernel import commands, definition, outcome, pending
 from openskelo.kernel import run as runs
+from openskelo.kernel.json import Json
 from tests.kernel.stage import Stage, failure, flow, work
 
 BAD = failure("not good", code="GATE_FAILED", gate="good")
@@ -301,3 +302,40 @@ def test_loops_within_loops_are_bounded_by_the_sum_of_their_bounds() -> None:
         bounces += any(line.startswith("node.bounced") for line in told)
     assert bounces == 3
     assert stage.ends() == ("failed", "GATE_FAILED")
+
+
+def judged(**passed: bool) -> tuple[dict[str, Json], ...]:
+    return tuple({"gate": name, "type": "expr", "passed": said} for name, said in passed.items())
+
+
+def test_every_gate_that_said_no_finds_its_way_back_not_only_the_first() -> None:
+    back = rule("draft", "review", gate="sources")
+    stage = Stage(flow(work("draft"), work("review", "draft", bounces=(back,))))
+    stage.create()
+    stage.succeed("draft")
+    assert stage.fail("review", BAD, verdicts=judged(early=False, good=False, calm=True, sources=False)) == [
+        "attempt.failed review 1.1 bounce",
+        "node.bounced review -> draft #1",
+        "attempt.started draft 2.1",
+    ]
+
+
+def test_a_gate_without_bounces_left_leaves_the_way_to_the_others() -> None:
+    rules = (rule("draft", "review", gate="sources"), rule("review", gate="good", max_bounces=1))
+    stage = Stage(flow(work("draft"), work("review", "draft", bounces=rules)))
+    stage.create()
+    stage.succeed("draft")
+    both = judged(good=False, sources=False)
+    assert stage.fail("review", BAD, verdicts=both)[1] == "node.bounced review -> review #1"
+    assert stage.fail("review", BAD, verdicts=both)[1] == "node.bounced review -> draft #1"
+
+
+def test_a_gate_before_the_work_that_others_outvoted_sends_nothing_back() -> None:
+    stage = Stage(flow(work("draft"), work("review", "draft", bounces=(rule("draft", "review", gate="early"),))))
+    stage.create()
+    stage.succeed("draft")
+    assert stage.fail("review", BAD, verdicts=judged(early=False, late=True, good=False)) == [
+        "attempt.failed review 1.1 fail",
+        "run.ending failed GATE_FAILED",
+        "run.ended failed GATE_FAILED",
+    ]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
-from openskelo.kernel import budget, commands, definition, outcome, pending
+from openskelo.kernel import budget, commands, definition, events, outcome, pending
 from openskelo.kernel import run as runs
-from tests.kernel.stage import START, Stage, flow, work
+from tests.kernel.stage import START, Stage, failure, flow, tell, work
 
 LIMITS = definition.Limits
 AMOUNT = definition.Amount
@@ -316,3 +318,65 @@ def test_room_is_what_is_not_used_yet() -> None:
         "allowed": 50,
         "used": 0,
     }
+
+
+class Watch:
+    """Knows what every attempt has used, and when it was asked."""
+
+    def __init__(self, used: outcome.Metrics) -> None:
+        self._used = used
+        self.asked: list[str] = []
+
+    def used(self, flight: runs.InFlight) -> outcome.Metrics:
+        self.asked.append(flight.node)
+        return self._used
+
+
+USED = outcome.Metrics(tokens_in=30, tokens_out=12, wall_ms=999, cost_nanousd=7, tool_nanousd=3)
+TAKEN = {"tokens_in": 30, "tokens_out": 12, "wall_ms": 5}
+
+
+def cut_by_ending(stage: Stage) -> None:
+    stage.step(commands.CancelRun(at=stage.at, by="nora"))
+
+
+def cut_by_suspending(stage: Stage) -> None:
+    stage.step(commands.PauseRun(at=stage.at, by="nora", reason="suspended"))
+    stage.step(commands.ReportInterrupted(at=stage.at, node="a", visit=1, attempt=1))
+
+
+@pytest.mark.parametrize("cut", [cut_by_ending, cut_by_suspending])
+@pytest.mark.parametrize(
+    ("reserve", "charged"), [(AMOUNT(), (42, 7, 3)), (AMOUNT(tokens=40, cost_nanousd=9, tool_nanousd=2), (42, 9, 3))]
+)
+def test_a_stopped_attempt_is_charged_what_it_is_known_to_have_used_and_no_less_than_it_reserved(
+    cut: Callable[[Stage], None], reserve: definition.Amount, charged: tuple[int, int, int]
+) -> None:
+    watch = Watch(USED)
+    stage = Stage(flow(work("a", reserve=reserve)), meter=watch)
+    stage.create()
+    stage.at += 5
+    cut(stage)
+    spent = stage.run.spent
+    assert (spent.tokens, spent.cost_nanousd, spent.tool_nanousd) == charged
+    (fact,) = (one for one in stage.log if isinstance(one, events.AttemptCancelled | events.AttemptInterrupted))
+    assert (fact.spent, fact.receipt["metrics"]) == ({"costNanousd": 7, "toolNanousd": 3}, TAKEN)
+    assert watch.asked == ["a"]
+
+
+def test_what_a_bounce_stops_is_charged_too() -> None:
+    bounce = definition.Bounce(when_gate="g", route_to="a", max_bounces=1, reset=("a", "b", "c"))
+    stage = Stage(flow(work("a"), work("b", "a", bounces=(bounce,)), work("c", "a")), meter=Watch(USED))
+    stage.create()
+    stage.succeed("a")
+    stage.fail("b", failure("no", gate="g"))
+    assert "attempt.cancelled c 1.1 bounce" in [tell(fact) for fact in stage.log]
+    assert (stage.run.spent.tokens, stage.run.spent.cost_nanousd) == (42, 7)
+
+
+def test_after_a_crash_nobody_knows_what_was_used() -> None:
+    watch = Watch(USED)
+    stage = Stage(flow(work("a")), meter=watch)
+    stage.create()
+    stage.crash()
+    assert (watch.asked, stage.run.spent.tokens, stage.run.spent.cost_nanousd) == ([], 0, 0)

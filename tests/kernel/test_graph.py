@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from openskelo.errors import Refused
-from openskelo.kernel import codec, commands, definition
+from openskelo.kernel import codec, commands, definition, outcome
 from openskelo.kernel import run as runs
 from openskelo.kernel.flows import graph
 from tests.kernel import live_play
@@ -325,6 +325,24 @@ def test_an_effect_in_doubt_is_asked_about_and_handed_on_when_it_happened() -> N
         "attempt.started a 2.1",
         "attempt.started b 1.1",
     ]
+
+
+class Watch:
+    """Knows what every turn has used."""
+
+    def used(self, flight: runs.InFlight) -> outcome.Metrics:
+        return outcome.Metrics(tokens_in=flight.visit, cost_nanousd=2)
+
+
+def test_turns_that_are_interrupted_or_removed_are_charged_what_they_have_used() -> None:
+    live = Room(live_play.empty(), meter=Watch())
+    live.create()
+    live.add("a")
+    live.say("a", "one")
+    live.say("a", "two", interrupt=True)
+    assert (live.run.spent.tokens, live.run.spent.cost_nanousd) == (1, 2)
+    live.step(commands.RemoveNode(at=live.at, by="nora", node="a"))
+    assert (live.run.spent.tokens, live.run.spent.cost_nanousd) == (3, 4)
 
 
 def test_a_removed_node_takes_its_work_questions_and_edges_along() -> None:

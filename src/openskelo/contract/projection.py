@@ -73,7 +73,7 @@ class Projection:
             traces.follow(self._traces[key], event, done=done)
             if self._run.live is not None and isinstance(event, events.AttemptSucceeded):
                 self._traces[key].said = traces.short(traces.spoken(event.outputs.get("value")))
-        if isinstance(event, events.AttemptSucceeded | events.AttemptFailed):
+        if isinstance(event, _LANDING):
             self._usage.add(event)
         told = chain(self._tell(event, flying=flying), self._patch_nodes(event), self._patch_run())
         return [self._sealed(index, event.at, one) for index, one in enumerate(told)]

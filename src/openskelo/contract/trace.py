@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from openskelo.contract import receipts
 from openskelo.frozen import field, mutable
 from openskelo.kernel import events, fresh
 from openskelo.kernel.json import Json, JsonObject
@@ -21,8 +22,8 @@ class Usage:
     tokens_out: int = 0
     cost_nanousd: int = 0
 
-    def add(self, event: events.AttemptSucceeded | events.AttemptFailed) -> None:
-        """Count one more attempt."""
+    def add(self, event: receipts.Receipted) -> None:
+        """Count one more attempt, whatever became of it."""
         metrics: Any = event.receipt["metrics"]
         spent: Any = event.spent or {}
         self.tokens_in += metrics["tokens_in"]
@@ -69,7 +70,10 @@ def follow(trace: Trace, event: events.Event, *, done: bool) -> None:
             trace.started_at = event.at if trace.started_at is None else trace.started_at
         case events.AttemptSucceeded() | events.AttemptFailed():
             _landed(trace, event)
+        case events.AttemptCancelled():
+            trace.usage.add(event)
         case events.AttemptInterrupted():
+            trace.usage.add(event)
             trace.trouble = f"interrupted by {'a crash' if event.reason == 'crash' else 'a suspension'}"
         case events.NodeSkipped():
             trace.inbox, trace.said = 0, f"skipped: {_WHY[event.reason]}"

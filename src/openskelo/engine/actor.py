@@ -5,25 +5,23 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import TypeAlias
 
 from openskelo import errors
 from openskelo.contract import envelope
 from openskelo.engine import errands, garbage, listing, wiring
 from openskelo.executors import attempt
 from openskelo.frozen import field, mutable, replace
-from openskelo.kernel import commands, events, fresh, pending, reports
+from openskelo.kernel import commands, events, fresh, outcome, pending, reports
 from openskelo.kernel.apply import apply
 from openskelo.kernel.decide import step
 from openskelo.kernel.json import JsonObject
-from openskelo.kernel.run import AttemptId, Run, is_busy
+from openskelo.kernel.run import AttemptId, InFlight, Run, is_busy
 from openskelo.stores import log
 
 #: Turns a node's expressions into a command; work without effects, done before the append.
 Resolve = Callable[[Run, str, int], Awaitable[commands.ResolveNode]]
-#: Says what the attempt that a fact stops leaves behind.
-Leave = Callable[[Run, "Cut"], attempt.Left | None]
-Cut: TypeAlias = events.AttemptCancelled | events.AttemptInterrupted
+#: Says what an attempt leaves behind that is stopped now.
+Leave = Callable[[Run, InFlight], attempt.Left | None]
 #: What most letters bring along.
 NO_BLOBS: Mapping[str, bytes] = {}
 _CUTS = (events.AttemptCancelled, events.AttemptInterrupted)
@@ -66,6 +64,7 @@ class Actor:
         self.wake_at: int | None = None
         self.asked_for = 0.0  # when somebody last wanted this run to be in memory, by the loop's clock
         self.failure: errors.OpenSkeloError | None = None
+        self._leave: Leave = _nothing
         self._taken: list[Letter] = []  # the letters of the turn that is being taken
         self._until_moved: list[asyncio.Future[None]] = []  # those who wait for it
         self._until_settled: list[asyncio.Future[None]] = []
@@ -77,13 +76,14 @@ class Actor:
         """
         facts: list[events.Event] = []
         letters = self._taken = []
+        self._leave = leave
         while self.mailbox:
             letter = self.mailbox.popleft()
             command = letter.command
             if command.at < self.run.updated_at:  # it was made before what is now in the log: time never goes back
                 command = replace(command, at=self.run.updated_at)
             try:
-                facts += step(self.run, command)
+                facts += step(self.run, command, self)
             except errors.Refused as refusal:
                 send_back(letter, refusal)
                 if letter.posted is None:
@@ -97,7 +97,7 @@ class Actor:
             return None
         blobs: dict[str, bytes] = {}
         if (self.work or self.left) and any(isinstance(fact, _CUTS) for fact in facts):
-            facts = self._with_leavings(facts, leave, blobs)
+            facts = self._with_leavings(facts, blobs)
         return Turn(actor=self, append=self._append(facts, letters, blobs), facts=facts, letters=letters)
 
     async def _resolve_all(self, resolve: Resolve, at: int) -> list[events.Event]:
@@ -107,17 +107,24 @@ class Actor:
             while owed := pending.resolutions(self.run):
                 for key in owed:
                     if key in self.run.resolving and self.run.ending is None:
-                        facts += step(self.run, await resolve(self.run, key, at))
+                        facts += step(self.run, await resolve(self.run, key, at), self)
         return facts
 
-    def _with_leavings(
-        self, facts: Sequence[events.Event], leave: Leave, blobs: dict[str, bytes]
-    ) -> list[events.Event]:
+    def used(self, flight: InFlight) -> outcome.Metrics:
+        """What an attempt that is being stopped has used (`record.Meter`)."""
+        key = (flight.node, flight.visit, flight.slot)
+        left = self.left.get(key) or self._leave(self.run, flight)
+        if left is None:
+            return outcome.Metrics()
+        self.left[key] = left
+        return left.used
+
+    def _with_leavings(self, facts: Sequence[events.Event], blobs: dict[str, bytes]) -> list[events.Event]:
         """The facts, with the files of each stopped attempt before its stop; their bytes go into `blobs`."""
         told: list[events.Event] = []
         for fact in facts:
             if isinstance(fact, _CUTS):
-                left = self.left.pop((fact.node, fact.visit, fact.item or 0), None) or leave(self.run, fact)
+                left = self.left.pop((fact.node, fact.visit, fact.item or 0), None)
                 for note in () if left is None else left.notes:
                     kept = reports.artifact(fact, note)
                     apply(self.run, kept)
@@ -187,6 +194,10 @@ class Actor:
         self._taken = []
         self.mailbox.clear()
         self.tell()
+
+
+def _nothing(_run: Run, _flight: InFlight) -> None:
+    """What is left by attempts before the first turn."""
 
 
 async def _woken(waiting: list[asyncio.Future[None]]) -> None:

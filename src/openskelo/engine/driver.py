@@ -18,7 +18,7 @@ from openskelo.engine import actor as actors
 from openskelo.engine import copies, errands, garbage, hearing, reporting, resolve, timers, turnstile
 from openskelo.executors import attempt
 from openskelo.kernel import commands, events, pending
-from openskelo.kernel.run import Run
+from openskelo.kernel.run import InFlight, Run
 from openskelo.stores import log
 
 #: How soon commands of other processes are noticed.
@@ -297,8 +297,8 @@ class Driver:
     async def _resolve(self, run: Run, key: str, at: int) -> commands.ResolveNode:
         return await resolve.resolve(self._store, run, key, at, self._performer.code)
 
-    def _leave(self, run: Run, cut: actors.Cut) -> attempt.Left | None:
-        return self._performer.left((run.id, cut.node, cut.visit, cut.item or 0))
+    def _leave(self, run: Run, flight: InFlight) -> attempt.Left | None:
+        return self._performer.left((run.id, flight.node, flight.visit, flight.slot))
 
     # -- work ---------------------------------------------------------------------------------------------------------
 

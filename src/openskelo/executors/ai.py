@@ -57,6 +57,7 @@ async def ask(
         answer.check_room(one, provider, ways[0])
 
     ear = ears.Ear(one.spent, lambda text: _hear(one, on_text, text))
+    one.spent.asking = lambda: answer.reserved(one, provider, ways[: ear.sent()])
     try:
         answered = await provider.complete(asked, ear)
     except seam.Unusable as unusable:
@@ -65,8 +66,10 @@ async def ask(
             one.answer = unusable.answer.text
         raise
     except asyncio.CancelledError:
-        answer.count_reserved(one, provider, ways[: max(1, ear.turns)])
+        one.spent.count(answer.reserved(one, provider, ways[: ear.sent()]))
         raise
+    finally:
+        one.spent.asking = None
     answer.count(one.spent, answered)
     one.answer = answered.text
     served = next((way for way in ways if way.expert == answered.served_by), ways[0])

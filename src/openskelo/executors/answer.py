@@ -8,6 +8,7 @@ from typing import cast
 
 from openskelo import errors
 from openskelo.executors import job
+from openskelo.kernel import outcome
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.providers import seam
 from openskelo.values import canonical
@@ -82,13 +83,17 @@ def count(spent: job.Spent, answered: seam.Answer) -> None:
     spent.cost_nanousd += answered.cost_nanousd
 
 
-def count_reserved(one: job.Job, provider: seam.Provider, ways: Sequence[seam.Planned]) -> None:
-    """Add what an answer may have taken that was stopped before anybody could say: what its node has reserved for it,
-    or an estimate where it has reserved nothing. `ways` are those it was asked for so far."""
+def reserved(one: job.Job, provider: seam.Provider, ways: Sequence[seam.Planned]) -> outcome.Metrics:
+    """What an answer may have taken that is stopped before anybody can say: what its node has reserved for it, or an
+    estimate where it has reserved nothing. `ways` are those it was asked for so far: none, while it waits its turn."""
+    if not ways:
+        return outcome.Metrics()
     held = one.task.node.reserve
     usages = [seam.estimated(way.request, "".join(one.heard) if way is ways[-1] else "") for way in ways]
     tokens_in = sum(usage.tokens_in for usage in usages)
     cost = sum(seam.cost(provider, way, usage) for way, usage in zip(ways, usages, strict=True))
-    one.spent.tokens_in += tokens_in
-    one.spent.tokens_out += max(usages[-1].tokens_out, held.tokens - tokens_in)
-    one.spent.cost_nanousd += max(cost, held.cost_nanousd)
+    return outcome.Metrics(
+        tokens_in=tokens_in,
+        tokens_out=max(usages[-1].tokens_out, held.tokens - tokens_in),
+        cost_nanousd=max(cost, held.cost_nanousd),
+    )

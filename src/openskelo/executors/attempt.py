@@ -53,10 +53,13 @@ class Attempted:
 
 @frozen
 class Left:
-    """What an attempt that is stopped leaves behind, with the bytes (by name) to be committed together with it."""
+    """What an attempt that is stopped leaves behind, with the bytes (by name) to be committed together with it, and
+    what it has `used` by then.
+    """
 
     notes: tuple[outcome.ArtifactNote, ...]
     blobs: Mapping[str, bytes]
+    used: outcome.Metrics = field(default_factory=outcome.Metrics)
 
 
 @frozen
@@ -161,7 +164,8 @@ class Performer:
             return None
         found = journal.artifacts(one, secret.values(self._project.secrets))
         kept = [(note, data) for note, data in found if len(data) <= SMALL_ARTIFACT_BYTES]
-        return Left(notes=tuple(note for note, _ in kept), blobs={note.hash: data for note, data in kept})
+        blobs = {note.hash: data for note, data in kept}
+        return Left(notes=tuple(note for note, _ in kept), blobs=blobs, used=one.spent.so_far())
 
     def provider(self) -> seam.Provider | None:
         """The models: those given, else those the project names, loaded when first asked for."""

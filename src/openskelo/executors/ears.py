@@ -9,12 +9,12 @@ from openskelo.executors import job
 
 
 class Ear:
-    """An `OnText` and a `seam.Patient` for one question. `turns` counts how often it was sent to somebody."""
+    """An `OnText` and a `seam.Patient` for one question."""
 
     def __init__(self, spent: job.Spent, hear: Callable[[str], None]) -> None:
         self._spent = spent
         self._hear = hear
-        self.turns = 0
+        self._turns = 0
 
     def __call__(self, text: str) -> None:
         self._hear(text)
@@ -25,4 +25,8 @@ class Ear:
     def goes(self) -> None:
         self._spent.waited = self._spent.idle()
         self._spent.waits_since = None
-        self.turns += 1
+        self._turns += 1
+
+    def sent(self) -> int:
+        """To how many the question was sent so far; a provider that never says so has been sent it at once."""
+        return self._turns or (0 if self._spent.waits_since is not None else 1)

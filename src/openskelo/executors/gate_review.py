@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from openskelo import errors
 from openskelo.executors import answer, ears, job, limit, look, prompt
-from openskelo.kernel import definition
+from openskelo.kernel import definition, outcome
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.providers import seam
 
@@ -35,13 +35,10 @@ async def llm_review(gate: definition.Gate, around: look.Look) -> look.Finding:
         if around.job.task.room is not None:
             answer.check_room(around.job, provider, way)
         answered = await limit.within(_TIMEOUT_MS, _ask(request, way, provider, around), around.job.spent.idle)
-        answer.count(around.job.spent, answered)
         verdicts = _verdicts(answer.parse(answered.text), len(criteria))
     except errors.OverBudget:
         raise
     except errors.OpenSkeloError as error:
-        if isinstance(error, seam.Unusable):
-            answer.count(around.job.spent, error.answer)
         return look.Finding(
             passed=False, reason=f"no usable review: {error.message} ({error.code})", took_ms=_since(started)
         )
@@ -62,15 +59,29 @@ async def llm_review(gate: definition.Gate, around: look.Look) -> look.Finding:
 
 
 async def _ask(request: seam.Request, way: seam.Planned, provider: seam.Provider, around: look.Look) -> seam.Answer:
-    """The reviewer's answer; one that is stopped is counted by what was asked."""
-    ear = ears.Ear(around.job.spent, lambda _text: None)
+    """The reviewer's answer, counted; one that is stopped is counted by what was asked."""
+    spent = around.job.spent
+    ear = ears.Ear(spent, lambda _text: None)
+    spent.asking = lambda: _taken(way, provider, ear)
     try:
-        return await provider.complete(request, ear)
-    except asyncio.CancelledError:
-        usage = seam.estimated(way.request, "")
-        cost = seam.cost(provider, way, usage)
-        answer.count(around.job.spent, seam.Answer(text="", usage=usage, cost_nanousd=cost))
+        answered = await provider.complete(request, ear)
+    except seam.Unusable as unusable:
+        answer.count(spent, unusable.answer)
         raise
+    except asyncio.CancelledError:
+        spent.count(_taken(way, provider, ear))
+        raise
+    finally:
+        spent.asking = None
+    answer.count(spent, answered)
+    return answered
+
+
+def _taken(way: seam.Planned, provider: seam.Provider, ear: ears.Ear) -> outcome.Metrics:
+    if not ear.sent():
+        return outcome.Metrics()
+    usage = seam.estimated(way.request, "")
+    return outcome.Metrics(tokens_in=usage.tokens_in, cost_nanousd=seam.cost(provider, way, usage))
 
 
 def _criteria(params: JsonObject) -> list[str]:

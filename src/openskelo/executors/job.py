@@ -14,6 +14,7 @@ from openskelo.values import canonical
 
 #: The hash of no bytes: what stands for inputs that could not be hashed.
 NOTHING = canonical.digest_bytes(b"")
+_NONE = outcome.Metrics()
 
 
 @mutable
@@ -21,7 +22,8 @@ class Spent:
     """What the attempt has used so far; every call to a model adds to it.
 
     `waited`: the seconds in which there was no worker process for it, or no turn at its model, which are no part of its
-    work; `waits_since` is when it began to wait, by the performance counter, while it does.
+    work; `waits_since` is when it began to wait, by the performance counter, while it does. `asking` says what the
+    answer that a model is giving now has taken so far, as far as anybody can tell.
     """
 
     tokens_in: int = 0
@@ -30,10 +32,27 @@ class Spent:
     tool_nanousd: int = 0
     waited: float = 0.0
     waits_since: float | None = None
+    asking: Callable[[], outcome.Metrics] | None = None
 
     def idle(self) -> float:
         """The seconds that it has waited so far."""
         return self.waited if self.waits_since is None else self.waited + time.perf_counter() - self.waits_since
+
+    def count(self, taken: outcome.Metrics) -> None:
+        """Add what something took to what the attempt has used."""
+        self.tokens_in += taken.tokens_in
+        self.tokens_out += taken.tokens_out
+        self.cost_nanousd += taken.cost_nanousd
+
+    def so_far(self) -> outcome.Metrics:
+        """What it has used if it is stopped now, the answer that is being given included."""
+        taken = _NONE if self.asking is None else self.asking()
+        return outcome.Metrics(
+            tokens_in=self.tokens_in + taken.tokens_in,
+            tokens_out=self.tokens_out + taken.tokens_out,
+            cost_nanousd=self.cost_nanousd + taken.cost_nanousd,
+            tool_nanousd=self.tool_nanousd,
+        )
 
 
 @frozen

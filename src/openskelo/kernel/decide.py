@@ -17,18 +17,21 @@ from openskelo.kernel.json import JsonObject
 from openskelo.kernel.run import NodeState, Run, is_under_way
 
 
-def step(run: Run, command: commands.Command) -> list[events.Event]:
-    """Carry out a command in memory: all its facts, applied. Refused leaves the run as it was."""
-    facts = list(decide(run, command))
+def step(run: Run, command: commands.Command, meter: record.Meter = record.UNMETERED) -> list[events.Event]:
+    """Carry out a command in memory: all its facts, applied. Refused leaves the run as it was.
+
+    Which attempts a command stops is ruled here; the `meter` is asked what each of them has used by then.
+    """
+    facts = list(decide(run, command, meter))
     for fact in facts:
         apply(run, fact)
-    while (fact := follow(run, command.at)) is not None:
+    while (fact := follow(run, command.at, meter)) is not None:
         apply(run, fact)
         facts.append(fact)
     return facts
 
 
-def decide(run: Run, command: commands.Command) -> tuple[events.Event, ...]:
+def decide(run: Run, command: commands.Command, meter: record.Meter = record.UNMETERED) -> tuple[events.Event, ...]:
     """The facts that `command` makes true now, or Refused."""
     if isinstance(command, commands.CreateRun):
         _admit_person(command.by)
@@ -50,7 +53,7 @@ def decide(run: Run, command: commands.Command) -> tuple[events.Event, ...]:
             _admit_person(command.by, command.reason)
             return answers.decide(run, command)
         case commands.ReportInterrupted():
-            return _interrupt(run, command)
+            return _interrupt(run, command, meter)
         case commands.Recover():
             return (events.RunRecovered(at=command.at),)
         case commands.PauseRun():
@@ -75,7 +78,7 @@ def decide(run: Run, command: commands.Command) -> tuple[events.Event, ...]:
             | commands.CompleteRun()
         ):
             _admit_person(command.by)
-            return graph.decide(run, command)
+            return graph.decide(run, command, meter)
         case _:
             assert_never(command)
 
@@ -197,8 +200,9 @@ def _from_cache(
     )
 
 
-def _interrupt(run: Run, command: commands.ReportInterrupted) -> tuple[events.Event, ...]:
+def _interrupt(run: Run, command: commands.ReportInterrupted, meter: record.Meter) -> tuple[events.Event, ...]:
     flight = reports.in_flight(run, command)
+    used = meter.used(flight)
     return (
         events.AttemptInterrupted(
             at=command.at,
@@ -208,7 +212,8 @@ def _interrupt(run: Run, command: commands.ReportInterrupted) -> tuple[events.Ev
             item=command.item,
             reason="suspended",
             uncertain=run.workflow.nodes[command.node].effect == "once",
-            receipt=record.cut(run, flight, command.at, "interrupted"),
+            receipt=record.cut(run, flight, command.at, "interrupted", used),
+            spent=record.spent(used),
         ),
     )
 

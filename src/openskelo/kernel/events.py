@@ -162,7 +162,10 @@ class AttemptFailed:
 
 @frozen
 class AttemptInterrupted:
-    """The attempt was cut. `uncertain`: it may have had its effect, and must not be repeated unasked."""
+    """The attempt was cut. `uncertain`: it may have had its effect, and must not be repeated unasked.
+
+    Its receipt and `spent` say what it is known to have used by then: nothing, after a crash.
+    """
 
     at: int
     node: str
@@ -172,11 +175,15 @@ class AttemptInterrupted:
     uncertain: bool
     receipt: JsonObject
     item: int | None = None
+    spent: JsonObject | None = None
 
 
 @frozen
 class AttemptCancelled:
-    """The attempt was stopped: the run ends, its place is entered anew, a person interrupts, or its node is removed."""
+    """The attempt was stopped: the run ends, its place is entered anew, a person interrupts, or its node is removed.
+
+    Its receipt and `spent` say what it is known to have used by then.
+    """
 
     at: int
     node: str
@@ -185,6 +192,7 @@ class AttemptCancelled:
     reason: Literal["ending", "bounce", "interrupt", "removed"]
     receipt: JsonObject
     item: int | None = None
+    spent: JsonObject | None = None
 
 
 @frozen

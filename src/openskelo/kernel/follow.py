@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Literal, cast
 
-from openskelo.kernel import budget, events, feedback, questions, record
+from openskelo.kernel import budget, events, feedback, outcome, questions, record
 from openskelo.kernel.flows import dag, graph, plan
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.kernel.run import InFlight, NodeState, Run
@@ -17,8 +17,8 @@ from openskelo.kernel.run import InFlight, NodeState, Run
 MAX_INTERRUPTIONS = 10
 
 
-def follow(run: Run, at: int) -> events.Event | None:
-    """The next fact that follows by itself."""
+def follow(run: Run, at: int, meter: record.Meter) -> events.Event | None:
+    """The next fact that follows by itself; `meter` knows what attempts that it stops have used."""
     if run.ended or not run.created:
         return None
     if run.lost:
@@ -26,7 +26,7 @@ def follow(run: Run, at: int) -> events.Event | None:
     if run.uncertain:
         return questions.about_uncertain(run, next(iter(run.uncertain.values())), at)
     if run.ending is not None:
-        return _wind_down(run, at)
+        return _wind_down(run, at, meter)
     if run.failed is not None:
         node, error, ending = run.failed
         course = run.course
@@ -35,7 +35,7 @@ def follow(run: Run, at: int) -> events.Event | None:
     if run.limited and (over := budget.overrun(run, at)) is not None:
         return events.RunEnding(at=at, ending="budget_exceeded", error=over)
     if run.bouncing is not None:
-        return _bounce(run, at)
+        return _bounce(run, at, meter)
     if run.paused is not None:
         return None
     if run.timers and run.timers[0][0] <= at:
@@ -114,9 +114,10 @@ def _stuck(run: Run, at: int) -> events.Event | None:
 # -- endings and bounces: what is under way is stopped first ---------------------------------------------------------
 
 
-def _wind_down(run: Run, at: int) -> events.Event:
+def _wind_down(run: Run, at: int, meter: record.Meter) -> events.Event:
     if run.in_flight:
-        return _cancel(run, next(iter(run.in_flight.values())), at, "ending")
+        flight = next(iter(run.in_flight.values()))
+        return _cancel(run, flight, at, "ending", meter.used(flight))
     if run.approvals:
         asked = next(iter(run.approvals.values()))
         return events.ApprovalWithdrawn(
@@ -126,12 +127,12 @@ def _wind_down(run: Run, at: int) -> events.Event:
     return events.RunEnded(at=at, ending=ending, error=run.error, spent=_totals(run, at), receipt_head=record.head(run))
 
 
-def _bounce(run: Run, at: int) -> events.Event:
+def _bounce(run: Run, at: int, meter: record.Meter) -> events.Event:
     plan = run.bouncing
     assert plan is not None  # noqa: S101  the caller has looked
     for flight in run.in_flight.values():
         if flight.node in plan.reset:
-            return _cancel(run, flight, at, "bounce")
+            return _cancel(run, flight, at, "bounce", meter.used(flight))
     for asked in run.approvals.values():
         if asked.node in plan.reset:
             return events.ApprovalWithdrawn(
@@ -153,7 +154,9 @@ def _bounce(run: Run, at: int) -> events.Event:
     )
 
 
-def _cancel(run: Run, flight: InFlight, at: int, reason: Literal["ending", "bounce"]) -> events.AttemptCancelled:
+def _cancel(
+    run: Run, flight: InFlight, at: int, reason: Literal["ending", "bounce"], used: outcome.Metrics
+) -> events.AttemptCancelled:
     return events.AttemptCancelled(
         at=at,
         node=flight.node,
@@ -161,7 +164,8 @@ def _cancel(run: Run, flight: InFlight, at: int, reason: Literal["ending", "boun
         attempt=flight.attempt,
         item=flight.item,
         reason=reason,
-        receipt=record.cut(run, flight, at, "cancelled"),
+        receipt=record.cut(run, flight, at, "cancelled", used),
+        spent=record.spent(used),
     )
 
 
@@ -170,6 +174,7 @@ def _cancel(run: Run, flight: InFlight, at: int, reason: Literal["ending", "boun
 
 def _rule_on_lost(run: Run, at: int) -> events.AttemptInterrupted:
     flight = next(iter(run.lost.values()))
+    used = outcome.Metrics()  # whoever knew died with the driver
     return events.AttemptInterrupted(
         at=at,
         node=flight.node,
@@ -178,7 +183,7 @@ def _rule_on_lost(run: Run, at: int) -> events.AttemptInterrupted:
         item=flight.item,
         reason="crash",
         uncertain=run.workflow.nodes[flight.node].effect == "once",
-        receipt=record.cut(run, flight, at, "interrupted"),
+        receipt=record.cut(run, flight, at, "interrupted", used),
     )
 
 

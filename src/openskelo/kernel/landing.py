@@ -11,6 +11,8 @@ from openskelo.kernel.json import JsonObject
 from openskelo.kernel.run import AttemptId, Course, InFlight, NodeState, Run, Slot
 from openskelo.kernel.stall import NO_STREAK
 
+_NO_MONEY = {"costNanousd": 0, "toolNanousd": 0}
+
 
 def started(run: Run, event: events.AttemptStarted) -> None:
     """The attempt is under way and holds its reservation."""
@@ -70,15 +72,19 @@ def _give_back(run: Run, node: NodeState, reserve: definition.Amount) -> None:
 
 
 def _cut(run: Run, event: events.AttemptInterrupted | events.AttemptCancelled) -> tuple[AttemptId, InFlight]:
-    """An attempt was stopped: nobody knows what it used, so it is charged what it had reserved."""
+    """An attempt was stopped: nobody knows all that it used, so it is charged what it had reserved, or known to have
+    used where that is more.
+    """
     key = (event.node, event.visit, event.item or 0)
     flight = run.lost.pop(key) if key in run.lost else run.in_flight.pop(key)
     reserve = flight.reserve
     _give_back(run, run.nodes[event.node], reserve)
     run.spent.steps += 1
-    run.spent.tokens += reserve.tokens
-    run.spent.cost_nanousd += reserve.cost_nanousd
-    run.spent.tool_nanousd += reserve.tool_nanousd
+    metrics: Any = event.receipt["metrics"]
+    known: Any = event.spent or _NO_MONEY
+    run.spent.tokens += max(reserve.tokens, metrics["tokens_in"] + metrics["tokens_out"])
+    run.spent.cost_nanousd += max(reserve.cost_nanousd, known["costNanousd"])
+    run.spent.tool_nanousd += max(reserve.tool_nanousd, known["toolNanousd"])
     run.last_receipt = event.receipt
     run.receipts += 1
     return key, flight

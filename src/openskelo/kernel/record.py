@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from openskelo.frozen import field, frozen
+from openskelo.frozen import field, frozen, replace
 from openskelo.kernel import definition, receipts
-from openskelo.kernel.json import Json
+from openskelo.kernel.json import Json, JsonObject
 from openskelo.kernel.outcome import Metrics
 from openskelo.kernel.run import InFlight, Run
 
@@ -32,6 +32,21 @@ class Attempt:
     visit: int
     attempt: int
     item: int | None = None
+
+
+class Meter(Protocol):
+    """Somebody who knows what an attempt under way has used so far: it is asked when one has to be stopped."""
+
+    def used(self, flight: InFlight, /) -> Metrics: ...
+
+
+class _Nobody:
+    def used(self, _flight: InFlight, /) -> Metrics:
+        return Metrics()
+
+
+#: What stands in where nobody watches the work.
+UNMETERED: Meter = _Nobody()
 
 
 @frozen
@@ -82,10 +97,17 @@ def output_ref(node: str, step: definition.Step | None) -> str:
     return "none" if step.save_as is None or step.op == "retry" else f"var:{step.save_as}"
 
 
-def cut(run: Run, flight: InFlight, at: int, status: receipts.Status) -> dict[str, Json]:
-    """The receipt of an attempt that was stopped: its outcome is unknown to the log."""
-    evidence = Evidence(status=status, metrics=Metrics(wall_ms=max(0, at - flight.started_at)))
-    return receipt(run, flight, evidence, at)
+def cut(run: Run, flight: InFlight, at: int, status: receipts.Status, used: Metrics) -> dict[str, Json]:
+    """The receipt of an attempt that was stopped: its outcome is unknown to the log, but not what it has `used`."""
+    took = replace(used, wall_ms=max(0, at - flight.started_at))
+    return receipt(run, flight, Evidence(status=status, metrics=took), at)
+
+
+def spent(metrics: Metrics) -> JsonObject | None:
+    """The money an attempt has used, as its fact holds it; None for none."""
+    if not metrics.cost_nanousd and not metrics.tool_nanousd:
+        return None
+    return {"costNanousd": metrics.cost_nanousd, "toolNanousd": metrics.tool_nanousd}
 
 
 def head(run: Run) -> str | None:

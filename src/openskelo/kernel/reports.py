@@ -51,12 +51,6 @@ def artifact(
     )
 
 
-def _spent(metrics: outcome.Metrics) -> JsonObject | None:
-    if not metrics.cost_nanousd and not metrics.tool_nanousd:
-        return None
-    return {"costNanousd": metrics.cost_nanousd, "toolNanousd": metrics.tool_nanousd}
-
-
 def _receipt(run: Run, report: commands.ReportAttempt, status: Literal["succeeded", "failed"]) -> JsonObject:
     result = report.outcome
     evidence = record.Evidence(
@@ -79,7 +73,7 @@ def _succeeded(run: Run, report: commands.ReportAttempt) -> events.AttemptSuccee
         outputs=result.outputs or {"value": {}},
         receipt=_receipt(run, report, "succeeded"),
         verdicts=result.verdicts or None,
-        spent=_spent(result.metrics),
+        spent=record.spent(result.metrics),
         goto=None if run.course is None or result.holds is None else plan.goto(run, report),
     )
 
@@ -100,7 +94,7 @@ def _failed(run: Run, report: commands.ReportAttempt, failure: outcome.Failure) 
     if failure.repairable and slot.repairs < shape.repairs:
         error = _error(failure, report.outcome.output_hash)
         return (_attempt_failed(run, report, error, way="repair"),)
-    rule = _bounce_rule(shape, node, failure)
+    rule = _bounce_rule(shape, node, failure, report.outcome.verdicts)
     if rule is not None:
         streak = node.loop.extended((failure.code, failure.message), report.outcome.output_hash or "")
         return _loop_or_ask(run, report, failure, streak, rule)
@@ -120,7 +114,7 @@ def _not_repeated(run: Run, report: commands.ReportAttempt, failure: outcome.Fai
     slot = node.slots[report.item or 0]
     tries_left = failure.retryable and slot.failures + 1 < _retry(run, report.node).max_attempts
     mends = failure.repairable and slot.repairs < shape.repairs
-    if tries_left or mends or _bounce_rule(shape, node, failure) is not None:
+    if tries_left or mends or _bounce_rule(shape, node, failure, report.outcome.verdicts) is not None:
         unless = "`repeatable: true`" if run.is_dag else "`effect: idempotent`"
         why = f"{failure.message}; its effect happens once and is not repeated ({unless} would allow it)"
         failure = replace(failure, message=why)
@@ -149,12 +143,27 @@ def _error(failure: outcome.Failure, output_hash: str | None) -> JsonObject:
     return error
 
 
-def _bounce_rule(shape: definition.Node, node: NodeState, failure: outcome.Failure) -> int | None:
-    """The rule for the gate that failed, while it has bounces left; afterwards the failure takes its ordinary way."""
-    for index, rule in enumerate(shape.bounces):
-        if rule.when_gate == failure.gate and node.bounces.get(index, 0) < rule.max_bounces:
-            return index
+def _bounce_rule(
+    shape: definition.Node, node: NodeState, failure: outcome.Failure, verdicts: tuple[JsonObject, ...]
+) -> int | None:
+    """The rule of the first gate that said no and has bounces left; without one the failure takes its ordinary way."""
+    for gate in _refusing(failure, verdicts) if shape.bounces else ():
+        for index, rule in enumerate(shape.bounces):
+            if rule.when_gate == gate and node.bounces.get(index, 0) < rule.max_bounces:
+                return index
     return None
+
+
+def _refusing(failure: outcome.Failure, verdicts: tuple[JsonObject, ...]) -> list[Json]:
+    """The gates that refused, in their order.
+
+    Whoever said no before the gate that the failure names stood before the work, and was outvoted there.
+    """
+    if failure.gate is None:
+        return []
+    names = [verdict.get("gate") for verdict in verdicts]
+    after = names.index(failure.gate) + 1 if failure.gate in names else len(names)
+    return [failure.gate, *(verdict.get("gate") for verdict in verdicts[after:] if verdict.get("passed") is False)]
 
 
 def _loop_or_ask(
@@ -223,6 +232,6 @@ def _attempt_failed(
         detail=result.feedback if way == "repair" else None,
         receipt=_receipt(run, report, "failed"),
         verdicts=result.verdicts or None,
-        spent=_spent(result.metrics),
+        spent=record.spent(result.metrics),
         outputs=result.outputs,
     )

@@ -29,6 +29,8 @@ LOOK_SECONDS = 0.5
 _CHUNK = 256
 #: So many different error codes are told apart: those of handlers are whatever their authors like.
 _MOST_CODES = 200
+#: The facts that say what an attempt has used.
+_LANDING = ("attempt.succeeded", "attempt.failed", "attempt.interrupted", "attempt.cancelled")
 
 
 class Streams(Protocol):
@@ -119,7 +121,7 @@ class Metrics:
     async def _line(self, run_id: str, line: bytes) -> None:
         kind = line[line.rfind(b'"type":"') + 8 : -2].decode()
         self._events[kind] += 1
-        if kind in ("attempt.failed", "attempt.succeeded") and line.startswith(b'{"data"'):
+        if kind in _LANDING and line.startswith(b'{"data"'):
             opened = cast("JsonObject", orjson.loads(line))
             await self._attempt(run_id, cast("JsonObject", opened["data"]))
 

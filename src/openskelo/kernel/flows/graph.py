@@ -33,8 +33,8 @@ MOST_EDGES = 5000
 MOST_LETTERS = 1000
 
 
-def decide(run: Run, command: commands.GraphCommand) -> tuple[events.Event, ...]:
-    """The facts that an order to a live graph makes true, or Refused."""
+def decide(run: Run, command: commands.GraphCommand, meter: record.Meter) -> tuple[events.Event, ...]:
+    """The facts that an order to a live graph makes true, or Refused; `meter` knows what a stopped turn has used."""
     live = run.live
     if live is None:
         raise Refused("the run is not a live graph", code="RUN_NOT_LIVE", hint="its workflow says what it consists of")
@@ -44,7 +44,7 @@ def decide(run: Run, command: commands.GraphCommand) -> tuple[events.Event, ...]
         case commands.ChangeNode():
             return (_changed(run, command),)
         case commands.RemoveNode():
-            return _removed(run, live, command)
+            return _removed(run, live, command, meter)
         case commands.AddEdge():
             return (_tied(run, live, command),)
         case commands.RemoveEdge():
@@ -52,7 +52,7 @@ def decide(run: Run, command: commands.GraphCommand) -> tuple[events.Event, ...]
                 raise Refused(f"there is no edge {command.id}", code="EDGE_UNKNOWN")
             return (graph_events.EdgeRemoved(at=command.at, edge=command.id, by=command.by),)
         case commands.SendMessage():
-            return _said(run, live, command)
+            return _said(run, live, command, meter)
         case commands.CompleteRun():
             if is_busy(run) or run.ready or run.resolving or run.backing_off or run.approvals:
                 raise Refused("the run has turns to take or questions open", code="RUN_BUSY", hint="cancel ends it all")
@@ -105,7 +105,7 @@ def _changed(run: Run, command: commands.ChangeNode) -> graph_events.NodeChanged
     return graph_events.NodeChanged(at=command.at, node=key, definition=codec.encode_node(command.node), by=command.by)
 
 
-def _removed(run: Run, live: inbox.Live, command: commands.RemoveNode) -> tuple[events.Event, ...]:
+def _removed(run: Run, live: inbox.Live, command: commands.RemoveNode, meter: record.Meter) -> tuple[events.Event, ...]:
     key, at = command.node, command.at
     node = _known(run, key)
     flight = run.in_flight.get((key, node.visit, 0))
@@ -113,7 +113,7 @@ def _removed(run: Run, live: inbox.Live, command: commands.RemoveNode) -> tuple[
     once = flight is not None and run.workflow.nodes[key].effect == "once"
     if once or any(question.kind == "uncertain" for question in asked):
         raise Refused(f"{key} has an effect under way or in doubt", code="NODE_BUSY", hint="wait, or answer first")
-    facts: list[events.Event] = [] if flight is None else [_stop(run, flight, at, "removed")]
+    facts: list[events.Event] = [] if flight is None else [_stop(run, flight, at, "removed", meter)]
     facts += [
         events.ApprovalWithdrawn(at=at, approval_id=one.id, node=key, visit=one.visit, reason="removed")
         for one in asked
@@ -122,14 +122,18 @@ def _removed(run: Run, live: inbox.Live, command: commands.RemoveNode) -> tuple[
     return (*facts, graph_events.NodeRemoved(at=at, node=key, by=command.by))
 
 
-def _stop(run: Run, flight: InFlight, at: int, reason: Literal["interrupt", "removed"]) -> events.AttemptCancelled:
+def _stop(
+    run: Run, flight: InFlight, at: int, reason: Literal["interrupt", "removed"], meter: record.Meter
+) -> events.AttemptCancelled:
+    used = meter.used(flight)
     return events.AttemptCancelled(
         at=at,
         node=flight.node,
         visit=flight.visit,
         attempt=flight.attempt,
         reason=reason,
-        receipt=record.cut(run, flight, at, "cancelled"),
+        receipt=record.cut(run, flight, at, "cancelled", used),
+        spent=record.spent(used),
     )
 
 
@@ -154,7 +158,7 @@ def _tied(run: Run, live: inbox.Live, command: commands.AddEdge) -> graph_events
     )
 
 
-def _said(run: Run, live: inbox.Live, command: commands.SendMessage) -> tuple[events.Event, ...]:
+def _said(run: Run, live: inbox.Live, command: commands.SendMessage, meter: record.Meter) -> tuple[events.Event, ...]:
     """A message queues. One that interrupts also stops the turn, unless that has an effect that happens once."""
     key, at = command.node, command.at
     node = _known(run, key)
@@ -173,7 +177,7 @@ def _said(run: Run, live: inbox.Live, command: commands.SendMessage) -> tuple[ev
         return (received,)
     flight = run.in_flight.get((key, node.visit, 0))
     if flight is not None and run.workflow.nodes[key].effect != "once":
-        return (received, _stop(run, flight, at, "interrupt"))
+        return (received, _stop(run, flight, at, "interrupt", meter))
     asked = next((one for one in run.approvals.values() if one.node == key and one.kind == "approval"), None)
     if asked is None:
         return (received,)
