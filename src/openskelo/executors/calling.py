@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import math
 import traceback
 import types
 from collections.abc import Awaitable, Callable
-from typing import TypeAlias, cast
+from typing import TypeAlias, cast, get_args
 
 from openskelo import errors
 from openskelo.frozen import frozen
@@ -15,6 +16,10 @@ from openskelo.handlers import aside, context
 
 Handler: TypeAlias = Callable[[context.Context], object]
 _Coroutine: type = types.CoroutineType
+#: The longest that a failure may have the next attempt wait: a year.
+MAX_WAIT_MS = 366 * 24 * 3600 * 1000
+_MAX_CODE = 100
+_HAPPENED = get_args(errors.Happened)
 
 
 @frozen
@@ -36,8 +41,8 @@ async def call(handler: Handler, ctx: context.Context, lines: list[str]) -> obje
         result = handler(ctx)
         is_promise = type(result) is _Coroutine or inspect.isawaitable(result)
         return await cast("Awaitable[object]", result) if is_promise else result
-    except errors.AttemptFailed:
-        raise
+    except errors.AttemptFailed as error:
+        raise fit(error) from error.__cause__
     except asyncio.CancelledError as error:
         current = asyncio.current_task()
         if current is None or current.cancelling():
@@ -57,8 +62,8 @@ async def call_in_thread(handler: Handler, ctx: context.Context, lines: list[str
     def run() -> object:
         try:
             return handler(ctx)
-        except errors.AttemptFailed:
-            raise
+        except errors.AttemptFailed as error:
+            raise fit(error) from error.__cause__
         except SystemExit as error:
             raise exited(error) from error
         except BaseException as error:  # no Ctrl-C and no cancellation of ours reaches a thread
@@ -73,6 +78,46 @@ def raised(error: BaseException, lines: list[str]) -> errors.AttemptFailed:
     frames = error.__traceback__.tb_next if error.__traceback__ else None
     lines.extend("".join(traceback.format_exception(type(error), error, frames)).rstrip().splitlines())
     return errors.AttemptFailed(describe(error), code="HANDLER_RAISED")
+
+
+def fit(error: errors.AttemptFailed) -> errors.AttemptFailed:
+    """A failure that somebody's handler raised, as it can be stored: the same one, unless it was put together wrongly.
+
+    An exception for a message, half a millisecond, or a class of one's own that never called ours say what they can.
+    """
+    code, message = getattr(error, "code", None), getattr(error, "message", None)
+    hint, wait = getattr(error, "hint", None), getattr(error, "retry_after_ms", None)
+    retryable, happened = getattr(error, "retryable", True), getattr(error, "happened", "no")
+    is_fit = (
+        type(message) is str
+        and _is_word(code)
+        and (hint is None or type(hint) is str)
+        and type(retryable) is bool
+        and (wait is None or (type(wait) is int and 0 <= wait <= MAX_WAIT_MS))
+        and happened in _HAPPENED
+    )
+    if is_fit:
+        return error
+    return errors.AttemptFailed(
+        message if isinstance(message, str) else describe(message if isinstance(message, BaseException) else error),
+        code=code if _is_word(code) else "FAILED",
+        hint=None if hint is None else str(hint),
+        retryable=bool(retryable),
+        retry_after_ms=_whole(wait),
+        happened=cast("errors.Happened", happened) if happened in _HAPPENED else "unknown",
+    )
+
+
+def _is_word(code: object) -> bool:
+    return type(code) is str and code.isascii() and code.isprintable() and 0 < len(code) <= _MAX_CODE
+
+
+def _whole(wait: object) -> int | None:
+    """So many milliseconds, of a number or its text as a header has it; None, the block's own pause, of all else."""
+    try:
+        return math.ceil(min(max(float(cast("float", wait)), 0.0), MAX_WAIT_MS))
+    except (TypeError, ValueError, OverflowError):  # NaN, too, has no ceiling
+        return None
 
 
 def exited(error: SystemExit) -> errors.AttemptFailed:

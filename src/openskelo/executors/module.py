@@ -48,8 +48,10 @@ class Modules:
         """The callable `name` of the file as it is now; AttemptFailed HANDLER_LOAD, with the traceback in `lines`."""
         try:
             found = getattr(self._module(path), name, None)
-        except (errors.AttemptFailed, KeyboardInterrupt):
+        except KeyboardInterrupt:
             raise
+        except errors.AttemptFailed as error:
+            raise calling.fit(error) from error.__cause__
         except BaseException as error:  # of a file that somebody else wrote
             failed = calling.raised(error, lines)
             raise errors.AttemptFailed(f"{Path(path).name}: {failed.message}", code="HANDLER_LOAD") from error

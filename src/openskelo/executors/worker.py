@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import inspect
-import io
 import os
 import select
 import socket
@@ -18,7 +17,7 @@ import threading
 import traceback
 from collections.abc import Coroutine, Generator, Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TextIO, cast
 
 import orjson
 
@@ -37,9 +36,7 @@ def main() -> None:
     channel = socket.socket(fileno=os.dup(0))
     _take_standard_input_away()
     _end_with(channel)
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace", line_buffering=True)
+    streams = _Streams()
     sys.dont_write_bytecode = True
     sys.path.insert(0, str(root))
     modules = module.Modules(root)
@@ -47,7 +44,32 @@ def main() -> None:
     own = os.getpid()
     while (body := frames.receive(channel)) is not None:
         os.chdir(root)
-        channel.sendall(frames.pack(_answer(orjson.loads(body), modules, own)))
+        answer = _answer(orjson.loads(body), modules, own)
+        streams.restore()
+        channel.sendall(frames.pack(answer))
+
+
+class _Streams:
+    """Standard output and error, as every handler finds them: the one before may have replaced or closed them."""
+
+    def __init__(self) -> None:
+        self._spare = os.dup(1)
+        self._kept = [_opened(1), _opened(2)]
+        sys.stdout, sys.stderr = self._kept
+
+    def restore(self) -> None:
+        """Put them back, with everything written."""
+        for index, stream in enumerate(self._kept):
+            try:
+                stream.flush()
+            except (ValueError, OSError):  # it was closed, or what is below it was
+                os.dup2(self._spare, index + 1)
+                self._kept[index] = _opened(index + 1)
+        sys.stdout, sys.stderr = self._kept
+
+
+def _opened(descriptor: int) -> TextIO:
+    return open(descriptor, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)
 
 
 def _answer(request: Mapping[str, Any], modules: module.Modules, own: int) -> bytes:
@@ -60,15 +82,13 @@ def _answer(request: Mapping[str, Any], modules: module.Modules, own: int) -> by
         handler = modules.function(request["path"], request["name"], lines)
         ctx = context.Context(**request["context"], _lines=lines)
         returned = _call(handler, ctx, lines, own)
-        if not isinstance(returned, Mapping) and not request.get("any"):
-            raise calling.not_a_dict(returned)
-        outputs = _outputs(cast("object", returned))
+        outputs = _outputs(returned, any_json=bool(request.get("any")))
         return b'{"outputs":' + outputs + b',"lines":' + orjson.dumps(_clean(lines)) + b"}"
     except errors.AttemptFailed as failed:
+        return orjson.dumps({"error": _failure(calling.fit(failed)), "lines": _clean(lines)})
+    except Exception as error:  # what it gave back may be code of its own: a mapping that cannot be read
+        failed = errors.AttemptFailed(calling.raised(error, lines).message, code="HANDLER_RETURN", happened="yes")
         return orjson.dumps({"error": _failure(failed), "lines": _clean(lines)})
-    finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
 
 
 def _call(handler: calling.Handler, ctx: context.Context, lines: list[str], own: int) -> object:
@@ -115,9 +135,11 @@ def _status(error: BaseException) -> int:
     return 1
 
 
-def _outputs(returned: object) -> bytes:
+def _outputs(returned: object, *, any_json: bool) -> bytes:
+    if not isinstance(returned, Mapping) and not any_json:
+        raise calling.not_a_dict(returned)
     try:
-        data = canonical.dumps(canonical.admit(returned))
+        data = canonical.dumps(canonical.admit(cast("object", returned)))
     except errors.InvalidInput as error:
         raise canonical.failed(error, "the outputs are not JSON", code="HANDLER_RETURN") from error
     if len(data) > frames.MAX_BYTES:
