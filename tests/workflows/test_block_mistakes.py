@@ -87,11 +87,11 @@ CASES = {
         "        ‸overwite: true\n",
     ),
     "a config without what it needs": (
-        "CONFIG_INVALID",
+        "DET_CONFIG_INVALID",
         "blocks: [{id: a, mode: deterministic, deterministic: {handler: builtin:read-file, config: ‸{}}}]\n",
     ),
     "a config value of a wrong type": (
-        "CONFIG_INVALID",
+        "DET_CONFIG_INVALID",
         "blocks: [{id: a, mode: deterministic, inputs: {c: string}, deterministic: "
         "{handler: builtin:write-file, config: {content_from: c, path_from: c, mkdir: ‸maybe}}}]\n",
     ),
@@ -101,17 +101,17 @@ CASES = {
         "{handler: builtin:write-file, config: {content_from: ‸txt, default_path_template: a}}}]\n",
     ),
     "a file to write that has no path": (
-        "CONFIG_INVALID",
+        "DET_CONFIG_INVALID",
         "blocks: [{id: a, mode: deterministic, inputs: {c: string}, deterministic: "
         "{handler: builtin:write-file, config: ‸{content_from: c}}}]\n",
     ),
     "a field that a path template does not have": (
-        "CONFIG_INVALID",
+        "DET_CONFIG_INVALID",
         "blocks: [{id: a, mode: deterministic, inputs: {c: string}, deterministic: "
         "{handler: builtin:write-file, config: {content_from: c, default_path_template: '{run_id}-{‸runid}.md'}}}]\n",
     ),
     "a field that a path to read does not have": (
-        "CONFIG_INVALID",
+        "DET_CONFIG_INVALID",
         "blocks:\n  - id: a\n    mode: deterministic\n    deterministic:\n      handler: builtin:read-file\n"
         "      config:\n        path: in/{index}/{‸day}.md\n",
     ),

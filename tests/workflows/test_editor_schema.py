@@ -21,7 +21,7 @@ EXEMPT = frozenset({"gates: a gate type of earlier days", "gates: bounds the wro
 BEYOND = frozenset(
     {"DUPLICATE_ID", "WRONG_MODE", "HANDLER_UNKNOWN", "HANDLER_NOT_FOUND", "HANDLER_OUTSIDE", "HANDLER_INVALID"}
     | {
-        "CONFIG_INVALID",
+        "DET_CONFIG_INVALID",
         "UNKNOWN_PORT",
         "OUTPUT_MISSING",
         "TYPE_MISMATCH",

@@ -72,7 +72,7 @@ def _check_path(node: definition.Node, place: cursor.Cursor) -> None:
     named = place.at("path_from", name)
     if fallback not in node.config:
         if name is None and node.handler == "builtin:write-file":
-            place.problem("CONFIG_INVALID", "nothing says where the file is", hint=f"give `path_from` or `{fallback}`")
+            place.problem("DET_CONFIG_INVALID", "nothing says where the file is", hint=f"give `path_from` or `{fallback}`")
         elif name is not None:
             hint = suggest.near(str(name), inputs, otherwise=f"give `{fallback}`")
             named.problem("UNKNOWN_PORT", f"this block has no input {str(name)[:60]!r}", hint=hint)
@@ -91,7 +91,7 @@ def _check_fields(spot: cursor.Cursor) -> None:
         hint = suggest.near(name, path_template.FIELDS, otherwise=f"the fields are {', '.join(path_template.FIELDS)}")
         position = (text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at))
         message = f"a path template has no field {name[:60]!r}"
-        spot.report.error_within(spot.path, "CONFIG_INVALID", message, position, hint=hint)
+        spot.report.error_within(spot.path, "DET_CONFIG_INVALID", message, position, hint=hint)
 
 
 def _check_outputs(node: definition.Node, section: cursor.Cursor, gives: Mapping[str, JsonObject]) -> None:

@@ -58,12 +58,12 @@ def _check_config(place: cursor.Cursor, name: str, config: JsonObject) -> None:
     for one_of in _needs(rules):
         if not any(key in config for key in one_of):
             words = " or ".join(f"`{key}`" for key in one_of)
-            place.problem("CONFIG_INVALID", f"{name} needs {words}")
+            place.problem("DET_CONFIG_INVALID", f"{name} needs {words}")
     values = {key: rule for key, rule in rules.items() if key not in ("required", "anyOf")}
     for violation in schema.compile(values).check(config):
         below: list[str | int] = [part for part in violation.path.split("/") if part]
         spot = cursor.Cursor(None, (*place.path, *below), place.report)
-        spot.problem("CONFIG_INVALID", f"{name}: {violation.message}")
+        spot.problem("DET_CONFIG_INVALID", f"{name}: {violation.message}")
 
 
 def _needs(rules: JsonObject) -> list[list[str]]:
