@@ -142,6 +142,17 @@ def test_closed_standard_streams_are_harmless(skelo: Skelo) -> None:
         assert (done.returncode, done.stderr) == (code, "")
 
 
+def test_a_workflow_file_that_is_not_there_is_answered_with_the_one_that_is(skelo: Skelo) -> None:
+    for name in ("hello.yaml", "hello.test.yaml", "hello.txt"):
+        skelo.write(name, "")
+    for said in ("helo.yaml", "hello", "hello.test.yml"):
+        result = skelo("run", said)
+        assert (result.code, result.err) == (
+            2,
+            f"error: FILE_NOT_FOUND there is no file {said}\n  did you mean 'hello.yaml'?\n",
+        )
+
+
 def test_odd_bytes_in_an_argument_are_printable(skelo: Skelo) -> None:
     name = b"\xff\x1b[31m.yaml".decode(errors="surrogateescape")
     plain = skelo("validate", name)

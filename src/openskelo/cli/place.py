@@ -46,8 +46,15 @@ def workflow_file(text: str) -> Path:
             hint="name the .yaml or .json file in it",
         )
     if not there:
-        raise errors.InvalidInput(f"there is no file {text}", code="FILE_NOT_FOUND")
+        from openskelo.workflows import nearby  # noqa: PLC0415 - needed for a mistake only
+
+        hint = nearby.meant(path, text, kind=_may_be_a_workflow)
+        raise errors.InvalidInput(f"there is no file {text}", code="FILE_NOT_FOUND", hint=hint)
     return path
+
+
+def _may_be_a_workflow(path: Path) -> bool:
+    return path.suffix in (".yaml", ".yml", ".json") and not path.name.endswith(_SCRIPT) and path.is_file()
 
 
 def is_there(path: Path) -> bool:

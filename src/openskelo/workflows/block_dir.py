@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from openskelo.kernel.json import Json
-from openskelo.workflows import cursor, handlers, problems, scope, spots, suggest
+from openskelo.workflows import cursor, handlers, nearby, problems, scope, spots, suggest
 
 #: The parts that may hold `{{ CEL }}`; what is in `context/` is shown as it is.
 PARTS = ("role.md", "rules.md", "task.md")
@@ -29,7 +29,8 @@ def read(found: cursor.Cursor, root: Path | None, variables: scope.Variables) ->
         return {}
     folder = root / text
     if not folder.is_dir():
-        found.problem("BLOCK_DIR_NOT_FOUND", f"there is no folder {text[:80]!r} in the project")
+        hint = nearby.meant(folder, text, kind=Path.is_dir)
+        found.problem("BLOCK_DIR_NOT_FOUND", f"there is no folder {text[:80]!r} in the project", hint=hint)
         return {}
     files = {name: _content(found, root, f"{text.rstrip('/')}/{name}") for name in _names(found, folder)}
     if not files:

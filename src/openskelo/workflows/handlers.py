@@ -12,7 +12,7 @@ from openskelo.handlers import catalog
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.values import schema
-from openskelo.workflows import cursor, handler_file, suggest
+from openskelo.workflows import cursor, handler_file, nearby, suggest
 
 #: Built-ins an author may name; `builtin:pass` belongs to sub-workflows, and does no harm elsewhere.
 BUILTINS = tuple(catalog.CONFIG)
@@ -91,7 +91,7 @@ def check_file(named: cursor.Cursor, name: str, root: Path | None) -> None:
         return
     real = root / path
     if not real.is_file():
-        hint = _nearest_file(real, root)
+        hint = nearby.meant(real, path)
         named.problem("HANDLER_NOT_FOUND", f"there is no file {path[:80]!r} in the project", hint=hint)
     elif path.endswith(".py"):
         handler_file.check(named, real, function or "handler")
@@ -113,15 +113,6 @@ def outside(path: str, root: Path) -> str | None:
     except (OSError, RuntimeError):
         return "cannot be followed"
     return None if real.is_relative_to(root.resolve()) else "leads outside of the project through a link"
-
-
-def _nearest_file(real: Path, root: Path) -> str | None:
-    try:
-        names = sorted(entry.name for entry in real.parent.iterdir() if entry.is_file())[:500]
-    except OSError:
-        return None
-    found = suggest.nearest(real.name, names)
-    return None if found is None else f"did you mean {(real.parent / found).relative_to(root).as_posix()!r}?"
 
 
 def default_effect(name: str, config: JsonObject) -> definition.Effect:

@@ -13,7 +13,19 @@ from openskelo.handlers import registry
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.providers import config
-from openskelo.workflows import asking, blocks, cursor, handlers, inline, limits, problems, project, source, suggest
+from openskelo.workflows import (
+    asking,
+    blocks,
+    cursor,
+    handlers,
+    inline,
+    limits,
+    nearby,
+    problems,
+    project,
+    source,
+    suggest,
+)
 
 #: How deep files may use each other.
 DEEPEST = 8
@@ -204,7 +216,8 @@ def _load_inner(spot: cursor.Cursor, path: Path, trail: _Trail) -> inline.Inner 
         read = source.read(path)
     except errors.InvalidWorkflow as error:
         if not path.exists():
-            spot.problem("USES_NOT_FOUND", f"there is no file {str(spot.value)[:80]!r}", hint=f"looked for {path}")
+            hint = nearby.meant(path, str(spot.value)) or f"looked for {path}"
+            spot.problem("USES_NOT_FOUND", f"there is no file {str(spot.value)[:80]!r}", hint=hint)
         else:
             spot.report.include(_listed(error))
         return None
