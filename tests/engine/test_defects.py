@@ -72,6 +72,39 @@ def test_a_handler_that_ends_its_own_task_has_failed(
     assert document["error"] == {"code": "HANDLER_RAISED", "message": message, "node": "work"}
 
 
+async def ends_with_it(ctx: openskelo.Context) -> JsonObject:
+    raise GeneratorExit(ctx.secret("K"))
+
+
+async def says_it(ctx: openskelo.Context) -> JsonObject:
+    key = ctx.secret("K")
+    raise openskelo.AttemptFailed(key, code=key, hint=key)
+
+
+@pytest.mark.parametrize(
+    ("handler", "error"),
+    [
+        (ends_with_it, {"code": "HANDLER_RAISED", "message": "GeneratorExit: [secret]", "node": "work"}),
+        (says_it, {"code": "[secret]", "message": "[secret] ([secret])", "node": "work"}),
+    ],
+)
+def test_no_secret_of_a_failure_reaches_the_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, handler: calling.Handler, error: JsonObject
+) -> None:
+    monkeypatch.setenv("MY_KEY", "swordfish")
+    project = openskelo.Project(root=tmp_path, data_dir=tmp_path / ".skelo", secrets={"K": "${env:MY_KEY}"})
+
+    async def story() -> JsonObject:
+        async with await openskelo.Engine.open(project, handlers={"work": handler}) as engine:
+            run_id = await engine.start(stage.workflow(stage.block("work", retry={"max_attempts": 2})), {})
+            document = await engine.wait(run_id)
+            events = [str(event) async for event in engine.follow(run_id, until_end=False)]
+            assert (len(events) > 5, [event for event in events if "swordfish" in event]) == (True, [])
+            return document
+
+    assert stage.play(story)["error"] == error
+
+
 def chain(*handlers: str) -> openskelo.Workflow:
     """Blocks one after the other, each with one of the local handlers."""
     blocks = [

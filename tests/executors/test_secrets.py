@@ -72,6 +72,33 @@ def test_outputs_with_a_secret_are_refused_however_it_is_written(
     assert failure.code == "SECRET_IN_OUTPUT"
 
 
+@pytest.mark.parametrize(
+    ("raised", "code", "message"),
+    [
+        ("errors.AttemptFailed('no', code=ctx.secret('K'))", "[secret]", "no"),
+        ("errors.AttemptFailed('no', code='E_' + ctx.secret('K'), retryable=False)", "E_[secret]", "no"),
+        ("errors.AttemptFailed('no', hint=ctx.secret('K'))", "FAILED", "no ([secret])"),
+        (
+            "errors.Denied(ctx.secret('K'), code=ctx.secret('K'), hint=ctx.secret('K'))",
+            "[secret]",
+            "[secret] ([secret])",
+        ),
+        ("errors.Escalated(ctx.secret('K'), code=ctx.secret('K'))", "[secret]", "[secret]"),
+        ("errors.OverBudget(ctx.secret('K'), tokens=9)", "BUDGET_EXCEEDED", "[secret]"),
+        ("type(ctx.secret('K'), (Exception,), {})(ctx.secret('K'))", "HANDLER_RAISED", "[secret]: [secret]"),
+    ],
+)
+@pytest.mark.parametrize("begin", [SYNC, ASYNC], ids=["worker", "loop"])
+def test_a_secret_is_masked_in_every_text_of_a_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, begin: str, raised: str, code: str, message: str
+) -> None:
+    monkeypatch.setenv("MY_KEY", "swordfish")
+    found = perform(tmp_path, f"from openskelo import errors\n{begin}raise {raised}\n").outcome
+    assert found.failure is not None
+    assert (found.failure.code, found.failure.message) == (code, message)
+    assert found.feedback == {"code": code, "message": message}
+
+
 def test_the_frame_of_a_key_is_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_KEY", "-----BEGIN PRIVATE KEY-----\nabc\n-----END PRIVATE KEY-----\n")
     source = SYNC + "return {'y': '-----BEGIN PRIVATE KEY-----'}\n"

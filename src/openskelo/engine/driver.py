@@ -365,7 +365,7 @@ class Driver:
             case _ if errand.stopped or self._is_ending(errand.task):
                 raise error
             case _:
-                return reporting.lost(errand, error, self.now())
+                return reporting.lost(self._performer, errand, error, self.now())
 
     def _is_ending(self, task: asyncio.Task[None] | None) -> bool:
         """Whether what ended the task was meant for it: the driver stops, the loop does, or it is gone already."""

@@ -47,7 +47,7 @@ async def perform(
     return actors.Letter(command=report, blobs=attempted.blobs, cached=cached)
 
 
-def lost(errand: errands.Errand, error: BaseException, now: int) -> actors.Letter:
+def lost(performer: attempt.Performer, errand: errands.Errand, error: BaseException, now: int) -> actors.Letter:
     """The letter for an attempt that ended the task around it: it has failed, and no more is known of it."""
     match error:
         case asyncio.CancelledError():
@@ -64,7 +64,8 @@ def lost(errand: errands.Errand, error: BaseException, now: int) -> actors.Lette
         attempt=flight.attempt,
         item=flight.item,
         outcome=outcome.Outcome(
-            inputs_hash="", failure=outcome.Failure(code=failed.code, message=failed.message, happened="unknown")
+            inputs_hash="",
+            failure=outcome.Failure(code=failed.code, message=performer.masked(failed.message), happened="unknown"),
         ),
     )
     return actors.Letter(command=report)

@@ -167,6 +167,10 @@ class Performer:
         blobs = {note.hash: data for note, data in kept}
         return Left(notes=tuple(note for note, _ in kept), blobs=blobs, used=one.spent.so_far())
 
+    def masked(self, text: str) -> str:
+        """`text` as it may be stored, without the project's secrets."""
+        return journal.clean(text, secret.values(self._project.secrets))
+
     def provider(self) -> seam.Provider | None:
         """The models: those given, else those the project names, loaded when first asked for."""
         if self._given is not None or self._project.models is None:
@@ -319,10 +323,11 @@ class Performer:
 
     async def _failed(self, one: job.Job, failure: outcome.Failure, feedback: Json = None) -> Attempted:
         hidden = secret.values(self._project.secrets)
-        message = journal.clean(failure.message, hidden)
+        code, message = journal.clean(failure.code, hidden), journal.clean(failure.message, hidden)
         happened = failure.happened if one.answer is None else "yes"
-        failure = replace(failure, message=message, repairable=_is_repairable(one, failure), happened=happened)
-        told = cast("JsonObject", feedback or {"code": failure.code, "message": message})
+        repairable = _is_repairable(one, failure)
+        failure = replace(failure, code=code, message=message, repairable=repairable, happened=happened)
+        told = journal.masked([cast("JsonObject", feedback or {"code": code, "message": message})], hidden)[0]
         if one.answer is not None:
             said = secret.mask(one.answer, hidden)
             one.files[_REFUSED] = job.File(kind="transcript", name=_REFUSED, text=said)

@@ -27,9 +27,9 @@ def clean(text: str, hidden: Sequence[str] = ()) -> str:
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
-def masked(verdicts: Sequence[JsonObject], hidden: Sequence[str]) -> Sequence[JsonObject]:
-    """Verdicts without secrets, wherever they are in the evidence."""
-    return [cast("JsonObject", _masked(verdict, hidden)) for verdict in verdicts] if hidden else verdicts
+def masked(told: Sequence[JsonObject], hidden: Sequence[str]) -> Sequence[JsonObject]:
+    """Verdicts, or what the next attempt is told, without secrets, wherever they are in them."""
+    return [cast("JsonObject", _masked(one, hidden)) for one in told] if hidden else told
 
 
 def _masked(value: Json, hidden: Sequence[str]) -> Json:
@@ -37,7 +37,7 @@ def _masked(value: Json, hidden: Sequence[str]) -> Json:
         case str():
             return secret.mask(value, hidden)
         case Mapping():
-            return {key: _masked(held, hidden) for key, held in value.items()}
+            return {secret.mask(key, hidden): _masked(held, hidden) for key, held in value.items()}
         case Sequence():
             return [_masked(held, hidden) for held in value]
         case _:
