@@ -382,6 +382,36 @@ def test_a_terminal_can_leave_a_question_for_later(skelo: Skelo) -> None:
     assert skelo("output", "last", "text").out == "nothing\n"
 
 
+def test_a_plain_no_at_a_terminal_is_understood(skelo: Skelo) -> None:
+    skelo.write("review.yaml", REVIEW)
+    terminal = Terminal(skelo.folder, "run", "review.yaml", "--input", "title=Bees")
+    terminal.until("Your answer")
+    terminal.type("no")
+    terminal.until("Why: ")
+    terminal.type("no bees")
+    assert terminal.end() == 0
+    assert skelo("output", "last", "text").out == "nothing\n"
+
+
+def test_a_plain_yes_at_a_terminal_is_understood(skelo: Skelo) -> None:
+    skelo.write("review.yaml", REVIEW)
+    terminal = Terminal(skelo.folder, "run", "review.yaml", "--input", "title=Bees", env={"TERM": "dumb"})
+    terminal.until("ask              waits for a person")  # a terminal that can only print gets plain lines
+    terminal.until("Your answer")
+    terminal.type("y")
+    assert terminal.end() == 0
+    assert skelo("output", "last", "text").out == "Bees\n"
+
+
+def test_an_interrupt_at_a_question_begins_a_line_of_its_own(skelo: Skelo) -> None:
+    skelo.write("review.yaml", REVIEW)
+    terminal = Terminal(skelo.folder, "run", "review.yaml", "--input", "title=Bees")
+    terminal.until("later): ")
+    terminal.interrupt()
+    assert terminal.end() == 3
+    assert "later): \r\nsuspending the run" in terminal.seen
+
+
 def test_an_answer_from_another_process_reaches_a_run_that_waits_at_a_terminal(skelo: Skelo) -> None:
     skelo.write("review.yaml", REVIEW)
     terminal = Terminal(skelo.folder, "run", "review.yaml", "--input", "title=Bees")

@@ -55,3 +55,17 @@ def test_items_that_a_person_has_taken_out_are_not_waited_for(shown: live.Live) 
     shown.show(_event("approval.resolved", node="draft", resolution={"status": "modified"}, by="ada", count=1))
     shown.show(_event("attempt.started", node="draft", attempt=1, item=0))
     assert "0/1" in _drawn(shown)
+
+
+@pytest.mark.parametrize("columns", [20, 40, 51, 60, 80, 120])
+def test_a_narrow_terminal_still_shows_sign_badge_and_name(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    shown = live.Live({"draft": {"mode": "ai", "status": "idle"}, "publish": {"mode": "deterministic"}})
+    shown.show(_event("attempt.succeeded", node="publish", attempt=1))
+    paper = console.Console(file=io.StringIO(), width=columns)
+    with paper.capture() as captured:
+        paper.print(shown.__rich__())
+    shown.close()
+    draft, publish, foot = (line.rstrip() for line in captured.get().splitlines())
+    assert [draft.split(), publish.split()] == [["·", "AI", "draft"], ["✓", "DET", "publish"]]
+    assert foot.startswith("1 of 2 done")

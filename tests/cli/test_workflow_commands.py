@@ -208,6 +208,24 @@ def test_init_writes_over_nothing_unless_told_to(tmp_path: Path) -> None:
     assert mine.read_text() != "mine"
 
 
+def test_init_says_a_command_that_can_be_typed_and_why_it_cannot_write(tmp_path: Path) -> None:
+    skelo = Skelo(folder=tmp_path)
+    assert "\n  cd 'my project'\n" in skelo("init", "my project").out
+    refused = skelo("init", "my project/skelo.yaml")
+    assert (refused.code, refused.err) == (
+        2,
+        "error: FOLDER_UNWRITABLE cannot write to my project/skelo.yaml: there is a file where a folder is needed\n"
+        "  choose another folder\n",
+    )
+
+
+def test_doctor_finds_a_file_where_the_data_dir_should_be(skelo: Skelo) -> None:
+    file = skelo.write(".skelo", "")
+    told = skelo("doctor", "--json")
+    (found,) = [check for check in told.document["checks"] if check["name"] == "data dir"]
+    assert (told.code, found["state"], found["detail"]) == (1, "fail", f"{file} is a file, not a folder")
+
+
 def test_doctor_finds_a_healthy_set_up_healthy_and_a_broken_project_broken(skelo: Skelo) -> None:
     good = skelo("doctor", "--json")
     assert (good.code, good.document["ok"]) == (0, True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import os
 import sys
 from collections.abc import AsyncGenerator, Coroutine
 
@@ -25,10 +26,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-q", "--quiet", action="store_true", help="no progress on stderr")
 
 
+def cache_argument(parser: argparse.ArgumentParser) -> None:
+    """The option of those that drive runs of blocks, which may be cached."""
+    parser.add_argument(
+        "--no-cache",
+        dest="cache",
+        action="store_false",
+        help="do the work of blocks with `cache: true`, too, as long as this command drives the run",
+    )
+
+
 @contextlib.asynccontextmanager
-async def engine_at(where: task.Project) -> AsyncGenerator[local.Engine]:
+async def engine_at(where: task.Project, *, cache: bool = True) -> AsyncGenerator[local.Engine]:
     """An engine over a data dir that has runs already (NotFound when it has none)."""
-    engine = await local.Engine.open(where, store=place.open_log(where))
+    engine = await local.Engine.open(where, store=place.open_log(where), cache=cache)
     async with engine:
         yield engine
 
@@ -85,6 +96,9 @@ async def _answered(
             answer = await stop.until(_first(answering.ask(lines, approvals[0]), gone))
         except EOFError:
             return document
+        except interrupts.Interrupted:
+            output.note()  # the question has left its line open
+            raise
         except _Overtaken:
             output.note("\nthis was answered elsewhere or is no longer asked")
         else:
@@ -192,7 +206,7 @@ async def _show_log(engine: local.Engine, envelope: JsonObject, shown: view.View
 async def _view(engine: local.Engine, run_id: str, args: argparse.Namespace) -> view.View:
     if args.quiet:
         return view.Silent()
-    if not sys.stderr.isatty() or args.json:
+    if not sys.stderr.isatty() or args.json or os.environ.get("TERM") == "dumb":
         return view.Plain()
     from openskelo.cli import live  # noqa: PLC0415 - rich is slow to import and for terminals only
 

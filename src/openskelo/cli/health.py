@@ -136,6 +136,9 @@ def _data_dir(where: task.Project) -> Finding:
             return Finding(name="data dir", state="ok", detail=detail)
         hint = "what is in it can be looked at; to run something, give another --data-dir"
         return Finding(name="data dir", state="fail", detail=f"{detail} cannot be written", hint=hint)
+    if where.data_dir.exists() and not where.data_dir.is_dir():
+        hint = "move it away, or give another --data-dir"
+        return Finding(name="data dir", state="fail", detail=f"{where.data_dir} is a file, not a folder", hint=hint)
     parent = _nearest(where.data_dir)
     if os.access(parent, os.W_OK | os.X_OK):
         return Finding(name="data dir", state="ok", detail=f"{where.data_dir} will be made by the first run")
@@ -145,7 +148,7 @@ def _data_dir(where: task.Project) -> Finding:
 def _space(where: task.Project) -> Finding:
     free = shutil.disk_usage(_nearest(where.data_dir)).free
     low = free < _LOW_SPACE
-    detail = f"{free / 1024**3:.1f} GiB free"
+    detail = f"{output.size(free)} free"
     return Finding(name="disk space", state="warn" if low else "ok", detail=detail, hint="make room" if low else None)
 
 

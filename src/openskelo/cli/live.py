@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 import time
 from collections.abc import Iterable, Sequence
@@ -13,6 +14,8 @@ from openskelo.cli import ink, members, output, view
 from openskelo.frozen import mutable
 from openskelo.kernel.json import JsonObject
 
+#: The narrowest remark worth showing.
+_REMARK = 8
 #: How much of what a model says is kept for the screen.
 _TAIL = 400
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
@@ -105,10 +108,11 @@ class Live:
     def __rich__(self) -> console.Group:
         shown, hidden = self._fitting()
         drawn = table.Table(box=None, show_header=False, padding=(0, 1), expand=False, pad_edge=False)
-        for size in self._widths():
+        widths = self._widths()
+        for size in widths:
             drawn.add_column(no_wrap=True, overflow="ellipsis", width=size)
         for key in shown:
-            drawn.add_row(*self._cells(key, self._rows[key]))
+            drawn.add_row(*itertools.islice(self._cells(key, self._rows[key]), len(widths)))
         elapsed = output.duration(max(0.1, round(time.monotonic() - self._started, 1)))
         total = sum(row.state in ("done", "skipped") for row in self._rows.values())
         more = f"… and {hidden} more. " if hidden else ""
@@ -116,10 +120,16 @@ class Live:
         return console.Group(drawn, foot)
 
     def _widths(self) -> tuple[int, ...]:
-        """Sign, badge, name, attempts or items, time, and for the remark what is left of the line."""
+        """Sign, badge, name, attempts or items, time, and for the remark what is left of the line.
+
+        A narrow line does without the remark, a very narrow one has the first three only.
+        """
         name = min(28, max((ink.width(key) for key in self._rows), default=0))
         fixed = (1, 5, max(name, 16), 10, 9)
-        return (*fixed, max(8, self._console.width - sum(fixed) - 2 * len(fixed) - 2))
+        left = self._console.width - sum(fixed) - 2 * len(fixed)
+        if left >= _REMARK:
+            return (*fixed, left)
+        return fixed if left >= 0 else (1, 5, max(1, min(name, self._console.width - 12)))
 
     def _open(self) -> RichLive:
         live = RichLive(get_renderable=self.__rich__, console=self._console, refresh_per_second=8, transient=False)

@@ -92,6 +92,16 @@ def count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
+def size(count: int) -> str:
+    """A number of bytes as people say it."""
+    left = float(count)
+    for unit in ("bytes", "KiB", "MiB"):
+        if left < 1024:
+            return f"{left:.0f} {unit}" if unit == "bytes" else f"{left:.1f} {unit}"
+        left /= 1024
+    return f"{left:.1f} GiB"
+
+
 def compact(value: Json, limit: int | None = None) -> str:
     """A JSON value on one line for people, cut at `limit` columns."""
     return ink.one_line(_encode(value, indented=False).decode(), limit)

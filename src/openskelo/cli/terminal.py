@@ -13,6 +13,9 @@ from openskelo.kernel.json import Json, JsonObject
 from openskelo.values import composition
 from openskelo.values import schema as schemas
 
+#: What people type for the answers to a question that can be answered so.
+_PLAINLY = {"y": "approve", "yes": "approve", "n": "deny", "no": "deny"}
+
 
 def is_interactive(*, as_json: bool) -> bool:
     """Whether somebody is there to be asked."""
@@ -88,11 +91,12 @@ async def ask_value(lines: Lines, name: str, schema: JsonObject, *, default: Jso
 
 
 async def choose(lines: Lines, question: str, answers: Mapping[str, str]) -> str:
-    """One of the keys of `answers`, by its first letter or whole."""
+    """One of the keys of `answers`, by its first letter or whole; a plain yes or no is understood, too."""
     paint = ink.Ink(sys.stderr).paint
     offered = ", ".join(f"{paint(key[0], 'bold')}{key[1:]}" for key in answers)
     while True:
         text = (await lines.ask(f"{question} ({offered}): ")).strip().lower()
+        text = _PLAINLY.get(text, text)
         found = [key for key in answers if text and key.startswith(text)]
         if len(found) == 1:
             return found[0]

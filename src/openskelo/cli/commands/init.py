@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from pathlib import Path
 
 from openskelo import errors
@@ -41,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
     except (OSError, ValueError) as error:
-        raise errors.InvalidInput(f"cannot write to {folder}: {error}", code="FOLDER_UNWRITABLE") from error
+        raise _unwritable(folder, error) from error
     if args.json:
         output.document({"folder": str(folder.absolute()), "files": sorted(contents)})
         return exits.COMPLETED
@@ -50,17 +51,26 @@ def run(args: argparse.Namespace) -> int:
     output.say()
     output.say("Now try:")
     if folder != Path():
-        output.say(f"  cd {folder}")
+        output.say(f"  cd {shlex.quote(str(folder))}")
     output.say("  skelo run hello.yaml --input name=Ada")
     output.say("  skelo explain release.yaml")
     return exits.COMPLETED
+
+
+def _unwritable(folder: Path, error: OSError | ValueError) -> errors.InvalidInput:
+    reason = error.strerror if isinstance(error, OSError) else error
+    if isinstance(error, FileExistsError | NotADirectoryError):
+        reason = "there is a file where a folder is needed"
+    return errors.InvalidInput(
+        f"cannot write to {folder}: {reason}", code="FOLDER_UNWRITABLE", hint="choose another folder"
+    )
 
 
 def _refuse_to_overwrite(folder: Path, contents: dict[str, bytes]) -> None:
     try:
         there = sorted(target for target in contents if (folder / target).exists())
     except (OSError, ValueError) as error:
-        raise errors.InvalidInput(f"cannot use {folder}: {error}", code="FOLDER_UNWRITABLE") from error
+        raise _unwritable(folder, error) from error
     if there:
         raise errors.InvalidInput(
             f"{folder} already has {', '.join(there)}",

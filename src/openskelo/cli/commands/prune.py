@@ -74,14 +74,5 @@ def _say(args: argparse.Namespace, pruned: retention.Pruned) -> int:
     swept = pruned.swept
     events = output.count(pruned.events, "event")
     blobs = f"{'at most ' if args.dry_run and swept.blobs else ''}{output.count(swept.blobs, 'blob')}"
-    output.say(f"{verb} {output.count(len(pruned.runs), 'run')}: {events} and {blobs}, {_size(pruned.bytes)}")
+    output.say(f"{verb} {output.count(len(pruned.runs), 'run')}: {events} and {blobs}, {output.size(pruned.bytes)}")
     return exits.FAILED if pruned.failed else exits.COMPLETED
-
-
-def _size(count: int) -> str:
-    size = float(count)
-    for unit in ("bytes", "KiB", "MiB"):
-        if size < 1024:
-            return f"{size:.0f} {unit}" if unit == "bytes" else f"{size:.1f} {unit}"
-        size /= 1024
-    return f"{size:.1f} GiB"
