@@ -45,6 +45,16 @@ def test_alternatives_say_how_each_was_missed() -> None:
     assert "s3cret" not in violation.message
 
 
+def test_every_value_that_an_enum_allows_is_named() -> None:
+    words: list[Json] = ["GET", "HEAD", "OPTIONS", "POST", None, 5]
+    listed = 'the value is not one of "GET", "HEAD", "OPTIONS", "POST", null or 5'
+    assert schema.compile({"enum": words}).check("PSOT") == (Violation(path="", message=listed),)
+    either = schema.compile({"anyOf": [{"enum": words}, {"type": "boolean"}]}).check("PSOT")
+    assert listed in either[0].message
+    many: list[Json] = [f"word {number}" for number in range(1000)]
+    assert len(schema.compile({"enum": many}).check("PSOT")[0].message) < 100
+
+
 def test_at_most_twenty_violations_are_reported() -> None:
     found = schema.compile({"items": {"type": "integer"}}).check(["x"] * 1000)
     assert [violation.path for violation in found] == [f"/{index}" for index in range(20)]

@@ -103,12 +103,22 @@ def _depth(value: Json) -> int:
 
 def _message(error: _Error) -> str:
     """The error in words; for alternatives, which one is missed by how little, as that is what to repair."""
-    words = error.message
+    words = _words(error)
     branches = cast("list[list[_Error]]", error.kind.value) if error.kind.name in ("anyOf", "oneOf") else None
     if isinstance(branches, list):
-        reasons = [f"{_pointer(branch[0].instance_path)} {branch[0].message}".strip() for branch in branches if branch]
+        reasons = [f"{_pointer(branch[0].instance_path)} {_words(branch[0])}".strip() for branch in branches if branch]
         words = f"{words}: {'; or '.join(reasons)}" if reasons else words
     return words if len(words) <= _MAX_MESSAGE else words[: _MAX_MESSAGE - 3] + "..."
+
+
+def _words(error: _Error) -> str:
+    """The library's words, but every value that an `enum` allows: whoever has to choose must know them."""
+    allowed = cast("list[Json]", error.kind.value) if error.kind.name == "enum" else []
+    if len(allowed) < 4:  # so many the library lists itself
+        return error.message
+    *most, last = (orjson.dumps(value).decode() for value in allowed)
+    words = f"{_MASK} is not one of {', '.join(most)} or {last}"
+    return words if len(words) <= _MAX_MESSAGE else error.message
 
 
 def compile(schema: JsonSchema) -> Schema:  # noqa: A001 -- read as `schema.compile`
