@@ -7,6 +7,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+import yaml
 
 from openskelo.contract.wire import approval as wire
 from openskelo.engine import posting
@@ -37,6 +38,29 @@ def test_an_answered_approval_is_closed_for_good(client: httpx.Client) -> None:
     assert house.resolve(client, approval["id"]).status_code == 200
     assert house.problem(house.resolve(client, approval["id"])) == (409, "APPROVAL_CLOSED")
     assert house.problem(client.get(f"/api/approvals/{approval['id']}")) == (410, "APPROVAL_CLOSED")
+
+
+def test_the_fields_of_a_form_keep_their_authors_order_over_a_restart(tmp_path: Path) -> None:
+    form: Json = {"properties": {"title": {"type": "string"}, "body": {"type": "string"}, "10": {}, "9": {}}}
+    names = ["title", "body", "10", "9"]
+    blocks: list[Json] = [
+        {"id": "one", "mode": "approval", "approval": {"prompt": "One?", "form": form}},
+        {"id": "two", "mode": "approval", "after": ["one"], "approval": {"prompt": "Two?", "form": form}},
+    ]
+    with house.open_house(tmp_path / "own") as home, home.client() as client:
+        (home.root / "two.yaml").write_text(yaml.safe_dump({"name": "two", "blocks": blocks}, sort_keys=False))
+        run_id = house.start(client, "two.yaml")["id"]
+        house.asked(client, run_id)
+    with house.open_house(tmp_path / "own") as home, home.client() as client:
+        first = house.asked(client, run_id)
+        assert (list(first["form"]["properties"]), first["form"]["x-order"]) == (names, names)
+        assert house.resolve(client, first["id"]).status_code == 200
+        house.until(client, run_id, lambda found: found["approvals"] and first["id"] not in found["approvals"])
+        second = house.asked(client, run_id)
+        assert (second["node"], list(second["form"]["properties"])) == ("two", names)
+        told = client.get(f"/api/runs/{run_id}/events", params={"limit": 1000}).json()["events"]
+        asked = [one["approval"]["form"]["x-order"] for one in told if one["type"] == "approval.requested"]
+        assert asked == [names, names]
 
 
 def test_an_unknown_approval_is_not_found(client: httpx.Client) -> None:

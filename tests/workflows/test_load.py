@@ -212,6 +212,7 @@ def _everything() -> Workflow:
         "properties": {"texts": TEXTS, "note": TEXT},
         "required": ["texts"],
         "additionalProperties": False,
+        "x-order": ["texts", "note"],
     }
     review = Node(
         key="review",

@@ -11,6 +11,7 @@ from openskelo.kernel import events
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.kernel.run import OpenApproval, Run, status
 from openskelo.stores import log
+from openskelo.values import ordering
 
 #: Facts about attempts alone.
 _OF_WORK = (events.AttemptStarted, events.AttemptSucceeded)
@@ -88,7 +89,7 @@ def approval_document(run: Run, asked: OpenApproval) -> JsonObject:
         "node": asked.node,
         "kind": asked.kind,
         "prompt": asked.document["prompt"],
-        "form": asked.document["form"],
+        "form": ordering.restored(cast("JsonObject", asked.document["form"])),
         "args": tool["args"],
         "approvers": list(asked.approvers),
         "digest": asked.digest,

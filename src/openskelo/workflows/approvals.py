@@ -9,7 +9,7 @@ from openskelo import errors
 from openskelo.frozen import frozen
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.values import composition, schema
+from openskelo.values import composition, ordering, schema
 from openskelo.workflows import cursor, ports, scope, suggest
 
 _KEYS = frozenset(
@@ -134,12 +134,16 @@ def _timeout(fields: cursor.Fields) -> int | None:
 
 
 def form(found: cursor.Cursor | None) -> JsonObject:
-    """The JSON Schema of an answer: as written, or made of names with types."""
+    """The JSON Schema of an answer: as written, or made of names with types; it says in which order they stand."""
     fields = None if found is None else found.fields()
     if found is None or fields is None or not fields.value:
         return {}
     if _is_schema(fields.value):
-        return _object_schema(found, fields.value)
+        return ordering.marked(_object_schema(found, fields.value))
+    return ordering.marked(_of_ports(found))
+
+
+def _of_ports(found: cursor.Cursor) -> JsonObject:
     asked = ports.read(found, "output").ports
     required: list[Json] = [port.name for port in asked if port.required]
     beside: JsonObject = {"required": required} if required else {}

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { check, initial, kindOf } from "./form";
+import { check, initial, kindOf, properties } from "./form";
 
 const FORM = {
   type: "object",
@@ -43,4 +43,13 @@ test("what is wrong is said at its place", () => {
   ]);
   expect(check(FORM, { count: 1 })).toEqual([{ pointer: "/text", message: "Please fill this in." }]);
   expect(check(FORM, { text: "fine", count: 1, extra: null })).toEqual([]);
+});
+
+test("fields come in the order that the form says, and none is lost", () => {
+  const names = (order: unknown) =>
+    properties({ properties: { a: {}, b: {}, "1": {} }, "x-order": order as string[] }).map(([name]) => name);
+  expect(names(["b", "a", "1"])).toEqual(["b", "a", "1"]);
+  expect(names(["b", "gone", 3, "b"])).toEqual(["b", "1", "a"]);
+  expect(names(undefined)).toEqual(["1", "a", "b"]);
+  expect(names("b")).toEqual(["1", "a", "b"]);
 });

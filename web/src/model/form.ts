@@ -18,8 +18,12 @@ export function schemaOf(value: Json | undefined): Schema {
   return isObject(value) ? value : {};
 }
 
+/** The fields, in their author's order: `x-order` says it where JSON that was kept with sorted names does not. */
 export function properties(schema: Schema): [string, Schema][] {
-  return Object.entries(schemaOf(schema["properties"])).map(([name, inner]) => [name, schemaOf(inner)]);
+  const found = schemaOf(schema["properties"]);
+  const said = Array.isArray(schema["x-order"]) ? schema["x-order"] : [];
+  const first = said.filter((name): name is string => typeof name === "string" && Object.hasOwn(found, name));
+  return [...new Set([...first, ...Object.keys(found)])].map((name) => [name, schemaOf(found[name])]);
 }
 
 export function isRequired(schema: Schema, name: string): boolean {

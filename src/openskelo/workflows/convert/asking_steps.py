@@ -11,7 +11,7 @@ from typing import cast
 
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.values import composition, refs, template
+from openskelo.values import composition, ordering, refs, template
 from openskelo.workflows.convert import result, sources
 
 _MODEL = ("temperature", "top_p", "seed", "system")
@@ -144,7 +144,7 @@ def question(known: sources.Sources, node: definition.Node) -> JsonObject:
     request: dict[str, Json] = {"message": _message(node, asked.prompt)}
     args: dict[str, Json] = {
         "request": {**request, "details": shown} if shown else request,
-        "answer": asked.form or {"type": "object", "additionalProperties": False},
+        "answer": ordering.unmarked(asked.form) or {"type": "object", "additionalProperties": False},
     }
     if asked.timeout_ms is not None:
         args["timeout_ms"] = asked.timeout_ms

@@ -14,7 +14,7 @@ from typing import cast
 from openskelo.frozen import field, mutable
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.values import plan_expression, refs
+from openskelo.values import ordering, plan_expression, refs
 from openskelo.workflows import approvals, source
 from openskelo.workflows.convert import block_ends, block_text, conditions, result
 from openskelo.workflows.plan import flow
@@ -189,7 +189,7 @@ class _Writer:
         when = None if beside else self._when(key, given)
         if twice := sorted(given.inputs.keys() & set(fields)):
             raise result.Stuck(key, f"an approval would suggest its input {twice[0]!r} as an answer")
-        rules: dict[str, Json] = {"prompt": asked.prompt, "form": asked.form, "on_deny": "end"}
+        rules: dict[str, Json] = {"prompt": asked.prompt, "form": ordering.unmarked(asked.form), "on_deny": "end"}
         if asked.approvers:
             rules["approvers"] = list[Json](asked.approvers)
         rules["timeout_ms"] = asked.timeout_ms  # none waits for ever, which is not what an approval does by itself
