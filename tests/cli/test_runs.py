@@ -398,3 +398,17 @@ def test_the_events_file_of_an_ended_run_that_was_cut_is_completed_by_resume(ske
     assert skelo("verify", "last").code == 1
     assert skelo("resume", "last").code == 0
     assert (path.read_bytes(), skelo("verify", "last").code) == (whole, 0)
+
+
+def test_work_whose_result_is_known_is_done_all_the_same_without_the_cache(skelo: Skelo) -> None:
+    block = "{id: count, mode: deterministic, outputs: {n: integer}, cache: true, deterministic: {handler: count.py}}"
+    skelo.write("count.yaml", f"name: count\nblocks: [{block}]\n")
+    counting = "from pathlib import Path\n\n\ndef handler(ctx):\n    lines = Path('lines')\n"
+    counting += "    with lines.open('a') as file:\n        file.write('x')\n    return {'n': lines.stat().st_size}\n"
+    skelo.write("count.py", counting)
+
+    def count(*options: str) -> object:
+        return skelo("run", "count.yaml", "--json", *options).document["outputs"]["n"]
+
+    assert [count(), count(), count("--no-cache"), count()] == [1, 1, 2, 2]
+    assert skelo("resume", "last", "--no-cache").code == 0

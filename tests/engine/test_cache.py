@@ -108,3 +108,23 @@ def test_the_node_that_a_fork_does_again_is_done_and_known_from_then_on(tmp_path
             return outputs
 
     assert stage.play(story) == [{"said": 1}, {"said": 2}, {"said": 2}]
+
+
+def test_an_engine_without_cache_does_the_work_and_keeps_what_it_came_to(tmp_path: Path) -> None:
+    asked: list[int] = []
+
+    def ask(ctx: openskelo.Context) -> JsonObject:
+        asked.append(len(asked))
+        return {"said": len(asked)}
+
+    flow = stage.workflow(stage.block("ask", outputs={"said": "integer"}, cache=True))
+    project = openskelo.Project(root=tmp_path, data_dir=tmp_path / ".skelo")
+
+    async def said(*, cache: bool) -> Json:
+        async with await openskelo.Engine.open(project, handlers={"ask": ask}, cache=cache) as engine:
+            return cast("JsonObject", (await engine.wait(await engine.start(flow)))["outputs"])["said"]
+
+    async def story() -> list[Json]:
+        return [await said(cache=cache) for cache in (True, True, False, True)]
+
+    assert stage.play(story) == [1, 1, 2, 2]

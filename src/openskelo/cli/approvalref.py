@@ -22,6 +22,7 @@ Reader: TypeAlias = "Callable[[argparse.Namespace, Schemas], tuple[commands.Answ
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What `approve` and `deny` share."""
     parser.add_argument("approval_id", metavar="ID", help="the approval's id, or at least 4 first characters of it")
+    drive.cache_argument(parser)
     drive.add_arguments(parser)
     parser.epilog = (
         "When no other process drives the run and no server stands by, this one goes on with it\n"
@@ -33,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 async def answer(args: argparse.Namespace, where: task.Project, read: Reader) -> int:
     """Give the answer that `read` makes of the arguments, then follow the run if it is ours to drive."""
-    async with drive.engine_at(where) as engine:
+    async with drive.engine_at(where, cache=args.cache) as engine:
         row = await resolve(engine.store, args.approval_id)
         status, values = read(args, await _schemas(engine, row))
         seen = await drive.head(engine, row.run_id)

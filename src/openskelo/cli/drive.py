@@ -26,10 +26,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-q", "--quiet", action="store_true", help="no progress on stderr")
 
 
+def cache_argument(parser: argparse.ArgumentParser) -> None:
+    """The option of those that drive runs of blocks, which may be cached."""
+    parser.add_argument(
+        "--no-cache",
+        dest="cache",
+        action="store_false",
+        help="do the work of blocks with `cache: true`, too, as long as this command drives the run",
+    )
+
+
 @contextlib.asynccontextmanager
-async def engine_at(where: task.Project) -> AsyncGenerator[local.Engine]:
+async def engine_at(where: task.Project, *, cache: bool = True) -> AsyncGenerator[local.Engine]:
     """An engine over a data dir that has runs already (NotFound when it has none)."""
-    engine = await local.Engine.open(where, store=place.open_log(where))
+    engine = await local.Engine.open(where, store=place.open_log(where), cache=cache)
     async with engine:
         yield engine
 

@@ -35,9 +35,17 @@ _AS_EVER = contextlib.nullcontext()
 class Driver:
     """Owns the runs this process drives. One task runs the loop; everybody else only sends letters."""
 
-    def __init__(self, store: log.Log, performer: attempt.Performer, clock: Callable[[], int] | None = None) -> None:
+    def __init__(
+        self,
+        store: log.Log,
+        performer: attempt.Performer,
+        clock: Callable[[], int] | None = None,
+        *,
+        cache: bool = True,
+    ) -> None:
         self._store = store
         self._performer = performer
+        self._code = performer.code if cache else None
         self._clock = clock or _milliseconds
         self._latest = 0
         self._actors: dict[str, actors.Actor] = {}
@@ -295,7 +303,7 @@ class Driver:
             self._timers.set(actor)
 
     async def _resolve(self, run: Run, key: str, at: int) -> commands.ResolveNode:
-        return await resolve.resolve(self._store, run, key, at, self._performer.code)
+        return await resolve.resolve(self._store, run, key, at, self._code)
 
     def _leave(self, run: Run, flight: InFlight) -> attempt.Left | None:
         return self._performer.left((run.id, flight.node, flight.visit, flight.slot))

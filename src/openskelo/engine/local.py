@@ -50,11 +50,13 @@ class Engine(records.Records):
         project: task.Project,
         store: log.Log,
         performer: attempt.Performer,
+        *,
+        cache: bool = True,
     ) -> None:
         super().__init__(project, store)
         self.performer = performer
         self._listeners: list[OnText] = []
-        self._driver = driver.Driver(store, performer)
+        self._driver = driver.Driver(store, performer, cache=cache)
         self._holding = holding.Holding(store, self._driver, performer)
         self._beginning = beginning.Beginning(store, self._driver, performer)
 
@@ -67,11 +69,13 @@ class Engine(records.Records):
         handlers: Mapping[str, calling.Handler] | None = None,
         provider: seam.Provider | None = None,
         on_text: OnText | None = None,
+        cache: bool = True,
     ) -> Engine:
         """An engine that drives: on the project's data dir, or on another store.
 
         Models are those of `provider`, else the project's. `on_text` hears what they say as they say it; what it hears
-        is not in the log.
+        is not in the log. Without `cache` the work of nodes that say `cache: true` is done, although its result is
+        known; what it comes to is known from then on.
         """
         if store is None:
             from openskelo.stores import datadir  # noqa: PLC0415  a caller with its own store needs no SQLite
@@ -86,7 +90,7 @@ class Engine(records.Records):
         performer = attempt.Performer(
             project=project, blobs=store, local_handlers=handlers, provider=provider, on_text=tell
         )
-        engine = cls(project, store, performer)
+        engine = cls(project, store, performer, cache=cache)
         engine._listeners = listeners
         engine._driver.start()
         return engine

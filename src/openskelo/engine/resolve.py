@@ -28,10 +28,11 @@ class Memory(wiring.Blobs, Protocol):
 
 
 #: Gives the digest of the project's code that a node's work is, empty for other work; AttemptFailed when it is gone.
+#: Without it nothing is taken from the cache.
 Code = Callable[[definition.Node], str]
 
 
-async def resolve(memory: Memory, run: Run, key: str, at: int, code: Code) -> commands.ResolveNode:
+async def resolve(memory: Memory, run: Run, key: str, at: int, code: Code | None) -> commands.ResolveNode:
     """The command that tells the kernel what `key`'s expressions came to. A failed expression is told as well.
 
     StoreError when a value cannot be kept now: that is no fault of the node's.
@@ -46,7 +47,7 @@ async def resolve(memory: Memory, run: Run, key: str, at: int, code: Code) -> co
         return commands.ResolveNode(at=at, node=key, visit=visit, failure=failure)
 
 
-async def _resolve(memory: Memory, run: Run, key: str, at: int, code: Code) -> commands.ResolveNode:
+async def _resolve(memory: Memory, run: Run, key: str, at: int, code: Code | None) -> commands.ResolveNode:
     node = run.workflow.nodes[key]
     visit = run.nodes[key].visit
     values, kept = await _inputs(memory, run, node)
@@ -55,7 +56,7 @@ async def _resolve(memory: Memory, run: Run, key: str, at: int, code: Code) -> c
     if found.skip:
         return commands.ResolveNode(at=at, node=key, visit=visit, skip=True)
     items = found.items
-    cached = await _cached(memory, run, node, values, code) if _may_be_cached(run, node) else None
+    cached = None if code is None or not _may_be_cached(run, node) else await _cached(memory, run, node, values, code)
     return commands.ResolveNode(
         at=at,
         node=key,

@@ -27,6 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--workflow", metavar="FILE", help="go on with this changed workflow (the changes are shown first)"
     )
+    drive.cache_argument(parser)
     drive.add_arguments(parser)
 
 
@@ -38,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _fork(args: argparse.Namespace, where: task.Project, changed: definition.Workflow | None) -> int:
-    async with drive.engine_at(where) as engine:
+    async with drive.engine_at(where, cache=args.cache) as engine:
         row = await runref.resolve(engine.store, args.run_id)
         pinned = (await loading.load(engine.store, row.run_id)).run.workflow
         if changed:

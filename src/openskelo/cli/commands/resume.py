@@ -12,6 +12,7 @@ from openskelo.kernel.json import JsonObject
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parsing.run_argument(parser)
+    drive.cache_argument(parser)
     drive.add_arguments(parser)
 
 
@@ -20,7 +21,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _resume(args: argparse.Namespace, where: task.Project) -> int:
-    async with drive.engine_at(where) as engine:
+    async with drive.engine_at(where, cache=args.cache) as engine:
         row = await runref.resolve(engine.store, args.run_id)
         if row.ending is not None:
             place.write_copy(engine.store, row.run_id)  # a power loss or a hand may have shortened it since

@@ -39,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="interactive asks before each effect that cannot be repeated (default: auto)",
     )
     parser.add_argument("--planning", action="store_true", help="refuse every effect that is not pure")
+    drive.cache_argument(parser)
     drive.add_arguments(parser)
     parser.epilog = (
         "On a terminal, missing inputs and approvals are asked for. Ctrl-C suspends the run "
@@ -62,7 +63,7 @@ async def _run(
     if terminal.is_interactive(as_json=args.json):
         given |= await _ask_missing(workflow, given)
     contexts = inputs.contexts(args.context)
-    async with await local.Engine.open(where, store=place.make_log(where)) as engine:
+    async with await local.Engine.open(where, store=place.make_log(where), cache=args.cache) as engine:
         run_id = await engine.start(
             workflow,
             given,
