@@ -18,14 +18,14 @@ from pathlib import Path
 from typing import IO
 
 from openskelo import errors
-from openskelo.executors import frames, job, limit, mortal
+from openskelo.executors import frames, job, limit, lookout, mortal
 
 _PROGRAM = "openskelo.executors.worker"
 _START_MS = 30_000
 _TRIES = 3
 _NOISE_BYTES = 256 * 1024
-#: A reply that is there so soon is looked for again and again: to sleep and be woken takes half as long as the call.
-_LOOK_SECONDS = 0.00015 if (os.cpu_count() or 1) > 1 else 0.0
+#: A reply that is there so soon is looked for again and again.
+_LOOK_SECONDS = 0.00015
 #: So much longer it is waited for without a trip round the event loop, which takes half as long again.
 _WAIT_SECONDS = 0.00015
 #: Calls that still wait after this long are worth another process, which takes about as long to start.
@@ -69,6 +69,7 @@ class Worker:
         ours.setblocking(False)
         self._socket = ours
         self._unpacker = frames.Unpacker()
+        self._lookout = lookout.Lookout(_LOOK_SECONDS)
         self._loop = asyncio.get_running_loop()
         self._reply: asyncio.Future[bytes] = self._loop.create_future()  # the first message says that it is ready
         self._loop.add_reader(ours, self._receive)
@@ -101,11 +102,12 @@ class Worker:
 
     def _wait_here(self) -> None:
         """Give a quick reply its time."""
-        until = time.perf_counter() + _LOOK_SECONDS
-        while not self._reply.done() and self.alive and time.perf_counter() < until:
+        if not self._lookout.sees(self._look) and select.select((self._socket,), (), (), _WAIT_SECONDS)[0]:
             self._receive()
-        if not self._reply.done() and self.alive and select.select((self._socket,), (), (), _WAIT_SECONDS)[0]:
-            self._receive()
+
+    def _look(self) -> bool:
+        self._receive()
+        return self._reply.done() or not self.alive
 
     def noise(self) -> str:
         """What was printed since the last look (its end, if it is much)."""

@@ -42,7 +42,8 @@ def main() -> None:
     modules = module.Modules(root)
     channel.sendall(frames.pack(b"{}"))
     own = os.getpid()
-    while (body := frames.receive(channel)) is not None:
+    inbox = frames.Inbox(channel)
+    while (body := inbox.receive()) is not None:
         os.chdir(root)
         answer = _answer(orjson.loads(body), modules, own)
         streams.restore()
