@@ -23,6 +23,7 @@ from openskelo.workflows import (
     nearby,
     problems,
     project,
+    secrets,
     source,
     suggest,
 )
@@ -115,6 +116,8 @@ def _check(
 
         fixed = pins.fix(workflow, settings.models, cursor.Cursor(read.value, (), report))
         workflow = blocks.sealed(fixed)
+    if workflow is not None and root is not None:
+        secrets.warn(workflow, settings.secrets, cursor.Cursor(read.value, (), report))
     if workflow is not None and workflow.limits.max_steps is not None:
         _warn_of_steps(workflow, workflow.limits.max_steps, report)
     return None if report.failed else workflow, report.problems()
