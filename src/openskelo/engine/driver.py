@@ -85,10 +85,23 @@ class Driver:
         if self._alarm is not None:
             self._alarm.cancel()
         await asyncio.gather(*work, return_exceptions=True)
+        self._let_go()
+
+    def _let_go(self) -> None:
+        self._stopped = True
         for actor in self._actors.values():
             actor.give_up(_closed())
         self._actors.clear()
         self.hearing.announce()  # nobody else wakes those who wait for other processes
+
+    def check_home(self) -> None:
+        """Refuse (InvalidInput ENGINE_LOOP) a caller in another event loop, or another thread: nobody would wake it."""
+        if self._loop is not None and self._loop.get_loop() is not asyncio.get_running_loop():
+            raise errors.InvalidInput(
+                "the engine was opened in another event loop",
+                code="ENGINE_LOOP",
+                hint="open one in each loop, or hand the call over: `asyncio.run_coroutine_threadsafe`",
+            )
 
     def now(self) -> int:
         """The time in milliseconds; it never goes back."""
@@ -97,7 +110,10 @@ class Driver:
         return self._latest
 
     def adopt(self, actor: actors.Actor) -> None:
-        """Drive a run from now on."""
+        """Drive a run from now on (ENGINE_CLOSED)."""
+        self.check_home()
+        if self._stopped:
+            raise _closed()
         self._latest = max(self._latest, actor.run.updated_at)
         actor.asked_for = asyncio.get_running_loop().time()
         self._actors[actor.run.id] = actor
@@ -166,12 +182,14 @@ class Driver:
         self, actor: actors.Actor, command: commands.Command, blobs: Mapping[str, bytes] = actors.NO_BLOBS
     ) -> asyncio.Future[None]:
         """Send a command now, with blobs to be committed beside its facts; what `submit` waits for."""
+        self.check_home()
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.send(actor, actors.Letter(command=command, blobs=blobs, done=done))
         return done
 
     async def elsewhere(self) -> None:
         """Wait until another process has changed the store (ENGINE_CLOSED when this one stops)."""
+        self.check_home()
         if not self._stopped:
             await self.hearing.elsewhere()
         if self._stopped:
@@ -182,7 +200,11 @@ class Driver:
     async def _drive(self) -> None:
         try:
             await self._rounds()
-        except (asyncio.CancelledError, GeneratorExit):
+        except asyncio.CancelledError:
+            if not self._stopped:  # a program that cancels every task there is, before it closes us or without
+                self._let_go()
+            raise
+        except GeneratorExit:
             raise
         except BaseException as error:  # a defect of ours must not leave callers waiting for ever
             self._give_up(error)

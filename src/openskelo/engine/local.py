@@ -105,9 +105,14 @@ class Engine(records.Records):
 
     async def close(self) -> None:
         """Stop driving and let go of the store. Runs that were under way can be resumed."""
-        await self._driver.stop()
-        await self.performer.close()
-        await self.store.close()
+        self._driver.check_home()
+        try:
+            await self._driver.stop()
+        finally:  # also for one who would not wait so long
+            try:
+                await self.performer.close()
+            finally:
+                await self.store.close()
 
     # -- beginning ----------------------------------------------------------------------------------------------------
 
@@ -228,6 +233,7 @@ class Engine(records.Records):
         It may be driven here or elsewhere. The document of a run that nobody drives is given at once, as it is:
         `resume` takes it up. StoreError when this process had to let go of the run: the same helps.
         """
+        self._driver.check_home()
         if self._driver.last_state(run_id) is None:
             self._check_held(run_id)
             await watching.until_settled(
@@ -416,6 +422,7 @@ class Engine(records.Records):
 
     async def show(self, run_id: str) -> JsonObject:
         """The run's document, from its log (NotFound)."""
+        self._driver.check_home()
         async with self._driver.between_turns:
             run = self._driver.last_state(run_id)
             return await self._document((await self._read(run_id)).run if run is None else run)
@@ -432,6 +439,7 @@ class Engine(records.Records):
 
         It ends with the run, at once where that has ended; without `until_end` with what there is.
         """
+        self._driver.check_home()
         seq = after
         ended = False
         while True:

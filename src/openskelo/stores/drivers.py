@@ -8,6 +8,7 @@ import re
 import uuid
 from collections.abc import Sequence
 from pathlib import Path
+from typing import IO
 
 from openskelo.stores import faults
 
@@ -23,7 +24,7 @@ class Drivers:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._held: tuple[str, int] | None = None
+        self._held: tuple[str, IO[bytes]] | None = None  # a file, which is closed with a store that nobody closes
 
     def me(self) -> str:
         """This store's driver id; the first call makes its lock."""
@@ -33,12 +34,13 @@ class Drivers:
             try:
                 self._folder.mkdir(exist_ok=True)
                 descriptor = os.open(unborn, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600)
-                fcntl.flock(descriptor, fcntl.LOCK_EX)
+                lock = os.fdopen(descriptor, "rb", buffering=0)
+                fcntl.flock(lock, fcntl.LOCK_EX)
                 # Under its own name only once it is locked: nobody may take it for a dead driver's in between.
                 unborn.rename(self._path(name))
             except OSError as error:
                 raise faults.of_os(error, "making a driver's lock") from error
-            self._held = (name, descriptor)
+            self._held = (name, lock)
         return self._held[0]
 
     def alive(self, name: str) -> bool:
@@ -76,11 +78,11 @@ class Drivers:
     def leave(self, *, owing: bool = False) -> None:
         """Give up this store's own lock, if it has one; `owing` leaves the file, as if the process had been killed."""
         if self._held is not None:
-            name, descriptor = self._held
+            name, lock = self._held
             self._held = None
             if not owing:
                 self._path(name).unlink(missing_ok=True)
-            os.close(descriptor)
+            lock.close()
 
     def _path(self, name: str) -> Path:
         if not _NAME.fullmatch(name):

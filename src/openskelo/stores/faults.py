@@ -14,6 +14,10 @@ def of_sqlite(error: sqlite3.Error) -> errors.StoreError:
     """The StoreError that says what SQLite met, and what to do next."""
     if isinstance(error, sqlite3.ProgrammingError) and "closed database" in str(error):  # it has no number
         return errors.StoreError("the engine was closed", code="ENGINE_CLOSED", hint="open another one")
+    if isinstance(error, sqlite3.ProgrammingError) and "same thread" in str(error):
+        return errors.StoreError(
+            "the engine was opened in another thread", code="ENGINE_LOOP", hint="open one in each thread"
+        )
     code = getattr(error, "sqlite_errorcode", 0)
     match code & 0xFF:
         case sqlite3.SQLITE_FULL:
