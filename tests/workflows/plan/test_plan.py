@@ -89,6 +89,20 @@ def test_everything_a_step_may_say_is_read(tmp_path: Path) -> None:
     )
 
 
+def test_an_emit_gives_what_the_plan_declares_unless_it_says_otherwise(tmp_path: Path) -> None:
+    text = (
+        "plan_id: p\ninputs: {a: 1, b: 2}\n"
+        "outputs: {result_ref: 'input:a', audit_refs: ['input:b'], more_ref: 'input:a'}\n"
+        "steps:\n  - {id: go, op: branch, args: {cond: {expr: input.a > 1}, then: own, else: plain}}\n"
+        "  - {id: own, op: emit, args: {result_ref: 'input:b', audit_refs: []}}\n  - {id: plain, op: emit}\n"
+    )
+    steps = _steps(_loaded(text, tmp_path, "plan.yaml"))
+    assert [steps[key].args for key in ("own", "plain")] == [
+        {"result_ref": "input:b", "audit_refs": [], "status": "ok"},
+        {"result_ref": "input:a", "audit_refs": ["input:b"], "status": "ok"},
+    ]
+
+
 def test_texts_that_look_like_refs_are_kept_as_texts(tmp_path: Path) -> None:
     text = RICH.replace('prompt: "write"', 'prompt: "var:draft"').replace('"Publish?"', '"input:what {{ is it }}"')
     workflow = _loaded(text, tmp_path, "plan.yaml")

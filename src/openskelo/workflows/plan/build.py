@@ -24,10 +24,11 @@ _GROWING_MS = 1_000
 
 
 def nodes(
-    drafts: Mapping[str, step.Draft], around: reach.Reach, inputs: Collection[str] = ()
+    drafts: Mapping[str, step.Draft], around: reach.Reach, inputs: Collection[str], outputs: JsonObject
 ) -> dict[str, definition.Node]:
-    """The nodes, each with the step after it; jumps lead to steps that are there. `inputs` are those of the plan."""
+    """The nodes, each with the step after it; jumps lead to steps that are there. `inputs` and `outputs`: the plan's."""
     drafts = {key: _with_task(draft) if "task" in inputs else draft for key, draft in drafts.items()}
+    drafts = {key: _with_outputs(draft, outputs) if draft.op == "emit" else draft for key, draft in drafts.items()}
     through = _guarded(drafts)
     following = {
         key: None if after is None else through.get(after, after)
@@ -77,6 +78,12 @@ def _with_task(draft: step.Draft) -> step.Draft:
     if draft.op != "transform" or draft.args.get("fn") != "assemble_prompt" or "task" in draft.args:
         return draft
     return replace(draft, args={**draft.args, "task": "input:task"})
+
+
+def _with_outputs(draft: step.Draft, outputs: JsonObject) -> step.Draft:
+    """An emit gives what the plan's `outputs` name where it names nothing itself."""
+    declared = {key: value for key, value in outputs.items() if key in ("result_ref", "audit_refs")}
+    return replace(draft, args={**declared, **draft.args})
 
 
 def _effect(draft: step.Draft, tool: registry.Tool | None, around: reach.Reach) -> definition.Effect:

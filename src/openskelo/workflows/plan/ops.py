@@ -198,8 +198,8 @@ _ASK = Op(
 _EMIT = Op(
     about="ends the run with a result and its evidence; refs that were never set are null",
     args={
-        "result_ref": _ref("the result"),
-        "audit_refs": _refs("the evidence"),
+        "result_ref": _ref("the result; what the plan's `outputs` name when absent"),
+        "audit_refs": _refs("the evidence; likewise"),
         "status": _plain("how the run ends", {"enum": ["ok", "failed", "denied", "escalated"]}, "ok"),
     },
 )

@@ -56,7 +56,7 @@ def read(place: cursor.Cursor, setting: Setting) -> definition.Workflow | None:
     checks.names(whole, known.declared, written.saved)
     if not tied or not drafts or place.report.failed:
         return None
-    nodes = build.nodes(drafts, around, known.inputs)
+    nodes = build.nodes(drafts, around, known.inputs, outputs.written)
     uses = [use for draft in drafts.values() for use in draft.uses]
     workflow = replace(
         about,
