@@ -26,7 +26,7 @@ _GROWING_MS = 1_000
 def nodes(
     drafts: Mapping[str, step.Draft], around: reach.Reach, inputs: Collection[str], outputs: JsonObject
 ) -> dict[str, definition.Node]:
-    """The nodes, each with the step after it; jumps lead to steps that are there. `inputs` and `outputs`: the plan's."""
+    """The nodes, each with the step after it; jumps lead to steps that are there. What else is given is the plan's."""
     drafts = {key: _with_task(draft) if "task" in inputs else draft for key, draft in drafts.items()}
     drafts = {key: _with_outputs(draft, outputs) if draft.op == "emit" else draft for key, draft in drafts.items()}
     through = _guarded(drafts)
