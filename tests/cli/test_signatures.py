@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.cli.conftest import Skelo
 
 ASK = """\
@@ -49,3 +51,17 @@ def test_a_signature_of_the_middle_is_no_proof_of_the_end(skelo: Skelo, tmp_path
     assert skelo("export", "last", "-o", late, "--sign", "--force").code == 0
     whole = skelo("verify", late, "--public-key", key, "--json")
     assert (whole.code, whole.document["signature"], whole.document["signedBy"]["seq"]) == (0, "ok", total)
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("name: hello\nblocks: []\n", "line 1, byte 0: LINE_INVALID not JSON: invalid literal, expected 'null'"),
+        ('{"a": 1}\n', "line 1, byte 0: LINE_INVALID not an event"),
+        ("", "line 1, byte 0: EMPTY there is not one event"),
+    ],
+)
+def test_a_file_that_is_no_record_is_called_so_and_not_altered(text: str, fault: str, skelo: Skelo) -> None:
+    skelo.write("hello.yaml", text)
+    told = skelo("verify", "hello.yaml")
+    assert (told.code, told.out.splitlines()) == (1, ["no record of a run", f"  {fault}"])

@@ -61,7 +61,7 @@ def _say(proved: chain.Verification) -> None:
     painter = ink.Ink(sys.stdout)
     if not proved.intact:
         output.say(f"{painter.paint(_fault(proved), 'red', 'bold')}  {proved.run_id or ''}".rstrip())
-        for problem in proved.problems:
+        for problem in proved.problems[: 1 if _is_no_record(proved) else None]:
             place_text = f"line {problem.line}, byte {problem.offset}: " if problem.line else ""
             output.say(f"  {place_text}{problem.code} {ink.one_line(problem.message)}")
         return
@@ -80,7 +80,14 @@ def _say(proved: chain.Verification) -> None:
 
 def _fault(proved: chain.Verification) -> str:
     """What is wrong in a word: a record that is whole, and only lacks the signature asked for, was not altered."""
+    if _is_no_record(proved):
+        return "no record of a run"
     unsigned = all(problem.code in ("SIGNATURE_MISSING", "SIGNATURE_PARTIAL") for problem in proved.problems)
     if not unsigned:
         return "altered"
     return "signed in part" if proved.signature == "partial" else "not signed"
+
+
+def _is_no_record(proved: chain.Verification) -> bool:
+    """Whether not one line is an event: somebody has named another file."""
+    return proved.run_id is None and all(problem.code in ("LINE_INVALID", "EMPTY") for problem in proved.problems)
