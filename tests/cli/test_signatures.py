@@ -57,7 +57,7 @@ def test_a_signature_of_the_middle_is_no_proof_of_the_end(skelo: Skelo, tmp_path
     ("text", "fault"),
     [
         ("name: hello\nblocks: []\n", "line 1, byte 0: LINE_INVALID not JSON: invalid literal, expected 'null'"),
-        ('{"a": 1}\n', "line 1, byte 0: LINE_INVALID not an event"),
+        ('{"a": 1}\n', "line 1, byte 0: LINE_INVALID not an event: hash, id, prev, runId, seq, ts, type missing"),
         ("", "line 1, byte 0: EMPTY there is not one event"),
     ],
 )
