@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import signal
 import time
 
 import pytest
 
+import openskelo
 from tests.cli.conftest import Skelo
 from tests.cli.terminals import Terminal
 
@@ -298,6 +300,22 @@ def test_approve_goes_on_and_exits_with_the_runs_code(skelo: Skelo) -> None:
     assert skelo("approvals", "--json").document == {"approvals": []}
     again = skelo("approve", approval, "--json")
     assert (again.code, again.document["error"]["code"]) == (2, "APPROVAL_NOT_FOUND")
+
+
+def test_approve_does_not_end_the_pause_of_a_person(skelo: Skelo) -> None:
+    approval = _pause(skelo)
+
+    async def pause() -> None:
+        async with await openskelo.Engine.open(openskelo.project_at(skelo.folder)) as engine:
+            (row,) = await engine.store.rows()
+            await engine.pause(row.run_id, by="ann")
+
+    asyncio.run(pause())
+    held = skelo("approve", approval, "--json")
+    assert (held.code, held.document["status"], held.document["approvals"]) == (3, "paused", [])
+    assert (held.document["nodes"]["ask"]["outcome"], held.document["nodes"]["say"]["attempts"]) == ("succeeded", 0)
+    gone_on = skelo("resume", "last", "--json")
+    assert (gone_on.code, gone_on.document["outputs"]) == (0, {"text": "Bees"})
 
 
 def test_changed_values_are_checked_by_the_form(skelo: Skelo) -> None:

@@ -9,6 +9,7 @@ from typing import cast
 import pytest
 
 import openskelo
+from openskelo.engine import keeper
 from openskelo.kernel.json import Json
 from tests.engine import stage
 
@@ -293,6 +294,52 @@ WAITING = stage.workflow(
     {"id": "ask", "mode": "approval", "approval": {"prompt": "Go on?"}},
     stage.block("work", after=["ask"], outputs={"n": "integer"}),
 )
+
+
+def test_a_run_that_a_person_pauses_while_it_is_suspended_stays_paused(tmp_path: Path) -> None:
+    """A server had to stop; before the next one goes on with its runs, a person wants one of them to wait."""
+    under_way = asyncio.Event()
+
+    async def work(ctx: openskelo.Context) -> dict[str, Json]:
+        under_way.set()
+        await asyncio.sleep(60 if ctx.attempt == 1 else 0)
+        return {"n": ctx.attempt}
+
+    async def story() -> None:
+        async with stage.engine(tmp_path, work=work) as engine:
+            stopping = keeper.Keeper(engine)
+            await stopping.start()
+            run_id = await engine.start(stage.workflow(stage.block("work", outputs={"n": "integer"})))
+            await under_way.wait()
+            await stopping.stop()
+        async with stage.engine(tmp_path, work=work) as engine:
+            await engine.pause(run_id, by="ann", reason="not before noon")
+        async with stage.engine(tmp_path, work=work) as engine:
+            following = keeper.Keeper(engine)
+            await following.start()
+            held = await engine.wait(run_id)
+            assert (held["status"], stage.node(held, "work")["attempts"]) == ("paused", 1)
+            await engine.resume(run_id, by="ann")
+            assert (await engine.wait(run_id))["outputs"] == {"n": 2}
+            await following.stop()
+
+    stage.play(story)
+
+
+def test_an_answer_does_not_end_the_pause_of_a_person(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with stage.engine(tmp_path, work=lambda _: {"n": 1}) as engine:
+            run_id = await engine.start(WAITING)
+            asked = stage.approvals(await engine.wait(run_id))
+            await engine.pause(run_id, by="ann")
+            await engine.answer(str(asked[0]["id"]), status="approved", by="kim")
+            held = await engine.wait(run_id)
+            assert (held["status"], stage.node(held, "ask")["outcome"]) == ("paused", "succeeded")
+            assert stage.node(held, "work")["attempts"] == 0
+            await engine.resume(run_id)
+            assert (await engine.wait(run_id))["outputs"] == {"n": 1}
+
+    stage.play(story)
 
 
 def test_a_run_that_another_engine_drives_is_waited_for(tmp_path: Path) -> None:

@@ -38,6 +38,18 @@ def test_a_paused_run_starts_nothing_new_and_lets_what_is_in_flight_land() -> No
     assert pending.resolutions(stage.run) == ("b",)
 
 
+def test_a_person_pauses_a_suspended_run_and_a_suspension_leaves_a_paused_one_as_it_is() -> None:
+    stage = chain()
+    assert stage.step(commands.PauseRun(at=stage.at, by="server", reason="suspended")) == ["run.paused"]
+    assert stage.step(commands.PauseRun(at=stage.at, by="server", reason="suspended")) == []
+    assert stage.step(commands.PauseRun(at=stage.at, by="nora", reason="wait")) == ["run.paused"]
+    assert stage.run.paused == "wait"
+    for reason in ("suspended", "operator"):
+        assert stage.step(commands.PauseRun(at=stage.at, by="kim", reason=reason)) == []
+    assert stage.run.paused == "wait"
+    assert stage.step(commands.ResumeRun(at=stage.at, by="nora")) == ["run.resumed"]
+
+
 def test_retries_do_not_come_due_while_paused() -> None:
     stage = Stage(flow(work("a", retry=definition.Retry(max_attempts=2, delay_ms=10))))
     stage.create()

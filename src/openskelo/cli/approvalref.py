@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from openskelo import errors
 from openskelo.cli import drive, exits, identity, members, output, render
-from openskelo.engine import loading, local, standby
+from openskelo.engine import loading, local, standby, stopped
 from openskelo.executors import task
 from openskelo.kernel import commands
 from openskelo.kernel.json import JsonObject
@@ -43,7 +43,7 @@ async def answer(args: argparse.Namespace, where: task.Project, read: Reader) ->
             row.approval_id, status=status, values=values, reason=args.reason, by=identity.user(), leave=elsewhere
         )
         if not elsewhere or engine.has_driven(row.run_id):  # whoever had it may have died since
-            await engine.resume(row.run_id, by=identity.user())
+            await engine.resume(row.run_id, by=identity.user(), only=stopped.REASON)  # an answer ends nobody's pause
             return await drive.to_end(engine, row.run_id, args, after=seen)
         document = await engine.show(row.run_id)
     if args.json:

@@ -6,10 +6,11 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import cast
 
+from openskelo.kernel import commands
 from openskelo.stores import log
 
 #: Why such a run is paused.
-REASON = "suspended"
+REASON = commands.SUSPENDED
 #: One note a run, so that two who stop at the same time do not overwrite each other's.
 _PREFIX = "keeper:suspended"
 

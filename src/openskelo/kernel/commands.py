@@ -12,6 +12,9 @@ from openskelo.kernel.outcome import Failure, Outcome
 
 Answer = Literal["approved", "denied", "modified"]
 
+#: Why a run is paused that nobody wants to be: its driver had to stop.
+SUSPENDED = "suspended"
+
 
 @frozen
 class Kept:
@@ -145,7 +148,10 @@ class Recover:
 
 @frozen
 class PauseRun:
-    """Start nothing new until the run is resumed; what is under way ends."""
+    """Start nothing new until the run is resumed; what is under way ends.
+
+    A run that is `SUSPENDED` is paused all the same: then it does not go on with whoever drives it next.
+    """
 
     at: int
     by: str

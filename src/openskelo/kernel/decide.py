@@ -219,7 +219,8 @@ def _interrupt(run: Run, command: commands.ReportInterrupted, meter: record.Mete
 
 
 def _pause(run: Run, command: commands.PauseRun) -> tuple[events.Event, ...]:
-    if run.paused is not None:
+    """The first one counts, but for a suspension, which does not outlast the wish of a person."""
+    if run.paused is not None and (run.paused != commands.SUSPENDED or command.reason == commands.SUSPENDED):
         return ()
     return (events.RunPaused(at=command.at, reason=command.reason, by=command.by),)
 
