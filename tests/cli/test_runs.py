@@ -110,6 +110,20 @@ def test_an_unknown_output_names_those_there_are(ended: tuple[Skelo, Result]) ->
     result = skelo("output", "last", "nothing")
     assert (result.code, result.out) == (2, "")
     assert result.err == "error: OUTPUT_NOT_FOUND this run has no output nothing\n  its outputs: result\n"
+    assert skelo("output", "last", "double").err.endswith("\n  double is a node, with double.n\n")
+    assert skelo("output", "last", "duble.n").err.endswith("\n  did you mean 'double.n'?\n")
+    assert skelo("output", "last", "reslt").err.endswith("\n  did you mean 'result'?\n")
+
+
+def test_one_of_a_thing_is_not_many(skelo: Skelo) -> None:
+    skelo.write(
+        "one.yaml",
+        "name: one\nblocks:\n  - {id: a, mode: deterministic, foreach: {items: '[1]'}, outputs: {n: integer},"
+        " deterministic: {handler: builtin:transform, config: {map: {n: item}}}}\n",
+    )
+    ran = skelo("run", "one.yaml")
+    assert (ran.code, " 1 item\n" in ran.err) == (0, True)
+    assert "\nused 1 step, " in skelo("show", "last").out
 
 
 def test_runs_lists_the_newest_first_and_nothing_where_there_is_no_data_dir(

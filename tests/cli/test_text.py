@@ -102,7 +102,7 @@ def test_the_graph_braces_what_may_run_side_by_side_and_shows_the_ways_back() ->
         (
             "approval.resolved",
             {"resolution": {"status": "modified"}, "by": "ada", "count": 1},
-            "modified by ada, 1 items",
+            "modified by ada, 1 item",
         ),
         ("node.bounced", {"routeTo": "draft", "bounce": 1}, "sent back to draft (bounce 1)"),
         ("something.new", {}, ""),

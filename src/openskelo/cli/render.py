@@ -19,6 +19,7 @@ _BUDGET = {
     "wallMs": "ms of work",
     "toolSpendUsd": "USD for tools",
 }
+_COUNTED = ("steps", "tokens")
 
 
 def result(document: JsonObject) -> None:
@@ -181,7 +182,9 @@ def _budget(document: JsonObject) -> None:
         amounts = members.as_object(value)
         used, limit = amounts.get("used"), amounts.get("limit")
         if used or limit is not None:
-            words.append(f"{used}{f' of {limit}' if limit is not None else ''} {_BUDGET.get(key, key)}")
+            noun = _BUDGET.get(key, key)
+            noun = noun.removesuffix("s") if (used if limit is None else limit) == 1 and key in _COUNTED else noun
+            words.append(f"{used}{f' of {limit}' if limit is not None else ''} {noun}")
     if words:
         output.say()
         output.say(f"used {', '.join(words)}")

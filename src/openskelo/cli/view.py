@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Protocol
 
 from openskelo.cli import ink, members, output
-from openskelo.kernel.json import JsonObject
+from openskelo.kernel.json import Json, JsonObject
 
 _SKIPPED = {
     "when": "its condition is false",
@@ -109,9 +109,13 @@ def sentence(envelope: JsonObject) -> str:
         case "node.finished":
             return "all items done"
         case "node.resolved" if data.get("count") is not None:
-            return f"{data.get('count')} items"
+            return _items(data["count"])
         case _:
             return ""
+
+
+def _items(count: Json) -> str:
+    return output.count(int(str(count)), "item")
 
 
 def error_text(data: JsonObject) -> str:
@@ -155,7 +159,7 @@ def _approval(kind: str, data: JsonObject) -> str:
         case "approval.resolved":
             status = members.text_at(members.object_at(data, "resolution"), "status")
             why = f": {ink.one_line(str(data['reason']))}" if data.get("reason") else ""
-            items = f", {data['count']} items" if data.get("count") is not None else ""
+            items = f", {_items(data['count'])}" if data.get("count") is not None else ""
             return f"{status} by {ink.one_line(str(data.get('by')))}{why}{items}"
         case _:
             return "question withdrawn"

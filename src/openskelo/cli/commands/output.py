@@ -9,6 +9,7 @@ from openskelo import errors
 from openskelo.cli import artifacts, exits, members, output, parsing, place, runref
 from openskelo.executors import task
 from openskelo.kernel.json import Json, JsonObject
+from openskelo.workflows import suggest
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -57,8 +58,20 @@ def _pick(document: JsonObject, outputs: JsonObject, key: str) -> Json:
     if key in outputs:
         return outputs[key]
     node, _, port = key.rpartition(".")
-    inner = members.object_at(members.object_at(members.object_at(document, "nodes"), node), "outputs")
+    nodes = members.object_at(document, "nodes")
+    inner = members.object_at(members.object_at(nodes, node), "outputs")
     if port in inner:
         return inner[port]
-    there = ", ".join(outputs) or "none so far"
-    raise errors.NotFound(f"this run has no output {key}", code="OUTPUT_NOT_FOUND", hint=f"its outputs: {there}")
+    raise errors.NotFound(
+        f"this run has no output {key}", code="OUTPUT_NOT_FOUND", hint=_instead(key, list(outputs), nodes)
+    )
+
+
+def _instead(key: str, outputs: list[str], nodes: JsonObject) -> str:
+    """What there is to ask for, of the node if one was named."""
+    given = {node: members.object_at(members.object_at(nodes, node), "outputs") for node in nodes}
+    if given.get(key):
+        return f"{key} is a node, with {', '.join(f'{key}.{port}' for port in given[key])}"
+    inner = [f"{node}.{port}" for node, ports in given.items() for port in ports]
+    near = suggest.did_you_mean(key, [*outputs, *inner])
+    return near or f"its outputs: {', '.join(outputs) or 'none so far'}"
