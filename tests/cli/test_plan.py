@@ -171,7 +171,10 @@ def test_a_file_that_is_there_stays(skelo: Skelo) -> None:
 def test_an_expert_that_is_not_there_is_said_before_anything_is_asked(skelo: Skelo) -> None:
     with _server(skelo) as server:
         done = skelo("plan", "anything", "--expert", "nobody", "--json")
+        told = skelo("plan", "anything", "--expert", "nobody").err
         assert server.asked == []
+    assert told.count("EXPERT_UNKNOWN") == 1
+    assert told.endswith("1 problem found, nothing was started\n")
     assert (done.code, done.document["problems"][0]["code"]) == (2, "EXPERT_UNKNOWN")
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from openskelo import errors
 from openskelo.cli import ink, output
+from openskelo.frozen import replace
 from openskelo.kernel.json import Json
 from openskelo.workflows.problems import Problem
 
@@ -17,9 +18,11 @@ def show(problems: Sequence[errors.ProblemLike], *, as_json: bool) -> None:
     if as_json:
         output.document({"problems": [as_document(problem) for problem in found]})
         return
-    for problem in found:
+    # What is wrong in a document that stands in no file is at the same place wherever it is: told once.
+    told = list({replace(problem, path=""): problem for problem in found}.values())
+    for problem in told:
         line(problem)
-    output.note(count(found))
+    output.note(count(told))
 
 
 def line(problem: Problem, *, in_file: bool = True) -> None:
