@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from openskelo import errors
 from openskelo.contract import envelope
-from openskelo.engine import errands, garbage, listing, wiring
+from openskelo.engine import errands, listing, wiring
 from openskelo.executors import attempt
 from openskelo.frozen import field, mutable, replace
 from openskelo.kernel import commands, events, fresh, outcome, pending, reports
@@ -103,11 +103,10 @@ class Actor:
     async def _resolve_all(self, resolve: Resolve, at: int) -> list[events.Event]:
         """Give every node that waits for its values what it waits for, until none does or the run ends over one."""
         facts: list[events.Event] = []
-        with garbage.uncollected():  # a foreach may start a thousand attempts
-            while owed := pending.resolutions(self.run):
-                for key in owed:
-                    if key in self.run.resolving and self.run.ending is None:
-                        facts += step(self.run, await resolve(self.run, key, at), self)
+        while owed := pending.resolutions(self.run):
+            for key in owed:
+                if key in self.run.resolving and self.run.ending is None:
+                    facts += step(self.run, await resolve(self.run, key, at), self)
         return facts
 
     def used(self, flight: InFlight) -> outcome.Metrics:

@@ -27,9 +27,6 @@ POLL_SECONDS = 0.05
 REMEMBERED = 16
 #: How long one task goes from attempt to attempt before others get their turn.
 RELAY_SECONDS = 0.005
-#: So many letters that are taken in one turn make enough to keep the collector away.
-MANY = 16
-_AS_EVER = contextlib.nullcontext()
 
 
 class Driver:
@@ -64,11 +61,13 @@ class Driver:
         self._alarm: asyncio.TimerHandle | None = None
         self._loop: asyncio.Task[None] | None = None
         self._stopped = False
+        self._patience = garbage.Patience()
 
     # -- what the engine calls ----------------------------------------------------------------------------------------
 
     def start(self) -> None:
         """Begin to drive."""
+        self._patience.begin()
         self._loop = asyncio.create_task(self._drive(), name="skelo-driver")
 
     async def stop(self) -> None:
@@ -89,6 +88,7 @@ class Driver:
 
     def _let_go(self) -> None:
         self._stopped = True
+        self._patience.end()
         for actor in self._actors.values():
             actor.give_up(_closed())
         self._actors.clear()
@@ -247,21 +247,19 @@ class Driver:
     async def _turn(self) -> None:
         """Let each run that has mail take its turn, and make all their turns durable at once."""
         dirty, self._dirty = self._dirty, {}
-        many = sum([len(actor.mailbox) for actor in dirty.values()]) >= MANY
-        with garbage.uncollected() if many else _AS_EVER:
-            turns: list[actors.Turn] = []
-            for actor in dirty.values():
-                try:
-                    turn = await actor.take_turn(self._resolve, self._leave)
-                except errors.StoreError as error:
-                    await self._drop(actor, error)
-                    continue
-                if turn is None:
-                    self._settle(actor)
-                else:
-                    turns.append(turn)
-            if turns:
-                await self._commit(turns)
+        turns: list[actors.Turn] = []
+        for actor in dirty.values():
+            try:
+                turn = await actor.take_turn(self._resolve, self._leave)
+            except errors.StoreError as error:
+                await self._drop(actor, error)
+                continue
+            if turn is None:
+                self._settle(actor)
+            else:
+                turns.append(turn)
+        if turns:
+            await self._commit(turns)
 
     async def _commit(self, turns: Sequence[actors.Turn]) -> None:
         try:

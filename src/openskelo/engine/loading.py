@@ -30,7 +30,7 @@ async def load(store: log.Log, run_id: str) -> Loaded:
     run: runs.Run | None = None
     last = b""
     seq = 0
-    with garbage.uncollected():
+    with garbage.patience():
         async for lines in store.read(run_id):
             if run is None:
                 run = await _begin(store, run_id, lines[0])
