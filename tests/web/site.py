@@ -193,7 +193,7 @@ class Site:
 
     def write(self, name: str, document: Mapping[str, Json]) -> None:
         """A workflow file."""
-        (self.root / name).write_text(yaml.safe_dump(dict(document)))
+        (self.root / name).write_text(yaml.safe_dump(dict(document), sort_keys=False))
 
     def begin(self, workflow: str, **inputs: Json) -> str:
         """Begin a run over REST; its id."""

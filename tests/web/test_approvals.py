@@ -29,6 +29,32 @@ STALLING: dict[str, Json] = {
 }
 
 
+QUESTIONS: dict[str, Json] = {
+    "name": "questions",
+    "blocks": [
+        {
+            "id": "ask",
+            "mode": "approval",
+            "approval": {
+                "prompt": "Who, and when?",
+                "form": {
+                    "type": "object",
+                    "required": ["who", "count"],
+                    "properties": {
+                        "who": {"type": "string", "minLength": 2},
+                        "count": {"type": "integer"},
+                        "day": {"type": "string", "format": "date"},
+                        "note": {"type": ["string", "null"]},
+                        "more": {"type": "object", "required": ["b"], "properties": {"b": {"type": "string"}}},
+                        "any": {},
+                    },
+                },
+            },
+        }
+    ],
+}
+
+
 @pytest.fixture(autouse=True)
 def nothing_open(site: sites.Site) -> Generator[None]:
     """Each test has an inbox of its own."""
@@ -37,6 +63,59 @@ def nothing_open(site: sites.Site) -> Generator[None]:
         for one in client.get("/api/approvals").json()["approvals"]:
             client.post(f"/api/runs/{one['runId']}/cancel")
             site.ended(one["runId"])
+
+
+def test_a_question_that_wants_values_is_answered_with_exactly_what_is_seen(page: Page, site: sites.Site) -> None:
+    site.write("questions.yaml", QUESTIONS)
+    run_id = site.begin("questions.yaml")
+    approval = site.asked(run_id)["id"]
+    page.goto(f"{site.url}/approvals/{approval}")
+    expect(page.get_by_role("button", name="Approve")).to_have_count(0)  # a plain yes would be refused
+    page.get_by_role("button", name="Answer").wait_for()
+    page.keyboard.press("a")
+    send = page.get_by_role("button", name="Answer")
+    names = page.locator(".answer-form > .fields > .field > .field-label")
+    expect(names).to_have_text(
+        ["who", "count", "day optional", "note optional", "more optional", "any optional, as JSON"]
+    )
+    anything = page.get_by_label("any optional, as JSON")
+    anything.fill("hello")
+    send.click()
+    expect(anything).to_be_focused()  # nothing was sent: it is not JSON
+    expect(page.locator(".field-wrong")).to_have_text("This is not JSON; texts are in quotes.")
+    anything.fill('"hello"')
+    page.get_by_label("b", exact=True).fill("x")
+    page.get_by_label("b", exact=True).fill("")
+    page.get_by_label("day optional").fill("2026-02-03")
+    send.click()
+    expect(page.get_by_label("who")).to_be_focused()
+    expect(page.locator(".field-wrong")).to_have_text(["Please fill this in."] * 2)  # `more` may be left out again
+    page.get_by_label("b", exact=True).fill("y")
+    page.get_by_label("who").fill("Ann")
+    page.get_by_label("count").fill("3")
+    page.get_by_label("note optional").fill("soon")
+    expect(page.locator(".field-wrong")).to_have_count(0)
+    send.click()
+    site.ended(run_id)
+    with site.client() as client:
+        answered = client.get(f"/api/approvals/{approval}/answer").json()["resolution"]
+    values = {"who": "Ann", "count": 3, "day": "2026-02-03", "note": "soon", "more": {"b": "y"}, "any": "hello"}
+    assert answered == {"status": "modified", "modifiedArgs": values}
+
+
+def test_a_denial_is_not_sent_without_a_reason(page: Page, site: sites.Site) -> None:
+    approval = site.asked(site.begin("review.yaml", topic="denials"))["id"]
+    page.goto(f"{site.url}/approvals/{approval}")
+    page.get_by_role("button", name="Deny").wait_for()
+    page.keyboard.press("d")
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_label("Reason")).to_be_focused()
+    page.keyboard.type("no room")
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_role("heading", name="Nothing waits for you")).to_be_visible()
+    with site.client() as client:
+        answered = client.get(f"/api/approvals/{approval}/answer").json()["resolution"]
+    assert answered == {"status": "denied", "reason": "no room"}
 
 
 def test_approvals_are_answered_by_keyboard_alone(page: Page, site: sites.Site) -> None:

@@ -9,7 +9,7 @@ import { check, type FieldProblem } from "../model/form";
 import { type AnswerStatus, choices } from "../model/questions";
 import { Button } from "../ui/button";
 import { ProblemBox, Waiting } from "../ui/notice";
-import { SchemaForm } from "../ui/schema-form";
+import { isReadable, SchemaForm, showWrong } from "../ui/schema-form";
 import { done, failed } from "../ui/toasts";
 import { type Draft, draftAtHand, useDraft } from "./use-draft";
 import "./answer-box.css";
@@ -33,7 +33,12 @@ export function AnswerBox({ approval, onAnswered }: Props) {
   return (
     <div className="answer-choices">
       <Choice look="primary" hint="a" choice={offered.approved} onChoose={() => setChosen("approved")} />
-      <Choice look="plain" hint="m" choice={offered.modified} onChoose={() => setChosen("modified")} />
+      <Choice
+        look={offered.approved === null ? "primary" : "plain"}
+        hint="m"
+        choice={offered.modified}
+        onChoose={() => setChosen("modified")}
+      />
       <Choice look="danger" hint="d" choice={offered.denied} onChoose={() => setChosen("denied")} />
     </div>
   );
@@ -59,10 +64,11 @@ function Choice(props: {
 function useAnswerKeys(approval: Approval, choose: (status: AnswerStatus) => void): readonly Shortcut[] {
   return useMemo(() => {
     const offered = choices(approval);
-    const keys: [string, AnswerStatus][] = [
+    const keys: (readonly [string, AnswerStatus])[] = [
       ["a", "approved"],
       ["d", "denied"],
       ["m", "modified"],
+      ...(offered.approved === null ? ([["a", "modified"]] as const) : []),
     ];
     return keys.flatMap(([key, status]) => {
       const choice = offered[status];
@@ -76,6 +82,7 @@ interface ModifyingProps extends Props {
   onBack: () => void;
 }
 
+const NO_PROBLEMS: readonly FieldProblem[] = [];
 const NO_DRAFT: Draft = { form: {}, values: undefined };
 
 function Modifying(props: ModifyingProps) {
@@ -105,7 +112,9 @@ function Sending({ approval, status, draft, onBack, onAnswered }: ModifyingProps
   };
   const submit = (event: FormEvent) => {
     event.preventDefault();
+    if (form.current === null || !isReadable(form.current)) return;
     void answer.send();
+    showWrong(form.current);
   };
   return (
     <form className="answer-form" ref={form} onSubmit={submit} onKeyDown={onKey} noValidate>
@@ -121,12 +130,14 @@ function Sending({ approval, status, draft, onBack, onAnswered }: ModifyingProps
       )}
       <label className="field">
         <span className="field-label">
-          Reason<span className="field-optional"> optional, kept in the record</span>
+          Reason
+          <span className="field-optional">{status === "denied" ? " " : " optional, "}kept in the record</span>
         </span>
         <textarea
           className="input"
           rows={2}
           maxLength={4000}
+          required={status === "denied"}
           value={answer.reason}
           onChange={(event) => answer.setReason(event.target.value)}
         />
@@ -147,13 +158,13 @@ function Sending({ approval, status, draft, onBack, onAnswered }: ModifyingProps
 function useAnswer(approval: Approval, status: AnswerStatus, draft: Draft, onAnswered: () => void) {
   const [values, setValues] = useState(draft.values);
   const [reason, setReason] = useState("");
-  const [problems, setProblems] = useState<readonly FieldProblem[]>([]);
+  const [tried, setTried] = useState(false);
+  const problems = status === "modified" && tried ? check(draft.form, values) : NO_PROBLEMS;
   const [problem, setProblem] = useState<Problem | null>(null);
   const [busy, setBusy] = useState(false);
   const send = async () => {
-    const wrong = status === "modified" ? check(draft.form, values) : [];
-    setProblems(wrong);
-    if (wrong.length > 0) return;
+    setTried(true);
+    if (status === "modified" && check(draft.form, values).length > 0) return;
     setBusy(true);
     setProblem(null);
     try {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { check, initial, kindOf, properties } from "./form";
+import { check, formatOf, initial, kindOf, properties } from "./form";
 
 const FORM = {
   type: "object",
@@ -52,4 +52,15 @@ test("fields come in the order that the form says, and none is lost", () => {
   expect(names(["b", "gone", 3, "b"])).toEqual(["b", "1", "a"]);
   expect(names(undefined)).toEqual(["1", "a", "b"]);
   expect(names("b")).toEqual(["1", "a", "b"]);
+});
+
+test("a type that may also be null, a constant and a format have fields that people can fill in", () => {
+  expect(kindOf({ type: ["string", "null"] }, undefined)).toBe("text");
+  expect(kindOf({ type: ["null", "integer"] }, null)).toBe("number");
+  expect(kindOf({ type: ["string", "integer"] }, undefined)).toBe("json");
+  expect(kindOf({ const: 5 }, undefined)).toBe("choice");
+  expect(check({ const: 5 }, 6)).toEqual([{ pointer: "", message: "Choose one of the list." }]);
+  expect(check({ type: ["string", "null"], minLength: 2 }, null)).toEqual([]);
+  expect(formatOf({ type: ["string", "null"], format: "date" })).toBe("A date, such as 2026-01-31");
+  expect(formatOf({ type: "integer", format: "date" })).toBeNull();
 });

@@ -11,6 +11,17 @@ export interface FieldProblem {
 
 export type FieldKind = "text" | "long-text" | "number" | "boolean" | "choice" | "list" | "object" | "json";
 
+/** How a text is to be written, for formats that people do not know by heart. */
+const FORMATS: Record<string, string> = {
+  date: "A date, such as 2026-01-31",
+  "date-time": "A date and time, such as 2026-01-31T12:00:00Z",
+  time: "A time, such as 12:00:00Z",
+  duration: "A duration, such as P1DT2H",
+  email: "An email address",
+  uri: "An address, such as https://example.org",
+  uuid: "A UUID",
+};
+
 /** A text field gets several lines when what it holds may be long. */
 const LONG = 120;
 
@@ -31,9 +42,33 @@ export function isRequired(schema: Schema, name: string): boolean {
   return Array.isArray(required) && required.includes(name);
 }
 
+/** The values to choose from; null where any will do. */
+export function choicesOf(schema: Schema): readonly Json[] | null {
+  if (schema["const"] !== undefined) return [schema["const"]];
+  return Array.isArray(schema["enum"]) ? schema["enum"] : null;
+}
+
+/** The one type that a value has, if it has any: `null` beside another means that there may be none. */
+export function typeOf(schema: Schema): Json | undefined {
+  const type = schema["type"];
+  if (!Array.isArray(type)) return type;
+  const some = type.filter((one) => one !== "null");
+  return some.length === 1 ? some[0] : type;
+}
+
+export function isNullable(schema: Schema): boolean {
+  return Array.isArray(schema["type"]) && schema["type"].includes("null");
+}
+
+/** What to say about how a field is filled in; null where that is plain. */
+export function formatOf(schema: Schema): string | null {
+  const format = schema["format"];
+  return typeOf(schema) === "string" && typeof format === "string" ? (FORMATS[format] ?? null) : null;
+}
+
 export function kindOf(schema: Schema, value: Json | undefined): FieldKind {
-  if (Array.isArray(schema["enum"])) return "choice";
-  switch (schema["type"]) {
+  if (choicesOf(schema) !== null) return "choice";
+  switch (typeOf(schema)) {
     case "string":
       return isLong(schema, value) ? "long-text" : "text";
     case "integer":
@@ -82,8 +117,8 @@ export function initial(schema: Schema, given?: Json): Json | undefined {
 export function check(schema: Schema, value: Json | undefined, pointer = ""): FieldProblem[] {
   const wrong = (message: string): FieldProblem[] => [{ pointer, message }];
   if (value === undefined) return [];
-  const choices = schema["enum"];
-  if (Array.isArray(choices)) {
+  const choices = choicesOf(schema);
+  if (choices !== null) {
     const known = choices.some((one) => JSON.stringify(one) === JSON.stringify(value));
     return known ? [] : wrong("Choose one of the list.");
   }

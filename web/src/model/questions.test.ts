@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Approval } from "../api/types";
-import { answerWord, editable, headline, inOrder, isDiff, remainder } from "./questions";
+import { answerWord, choices, editable, headline, inOrder, isDiff, remainder } from "./questions";
 
 const approval = (more: Partial<Approval>) =>
   ({ id: "a", kind: "approval", form: {}, tool: { id: "t", name: "approval", args: {} }, ...more }) as Approval;
@@ -32,4 +32,15 @@ test("an answer by the clock, and one that nobody gave, say so", () => {
   const denied = { resolution: { status: "denied" as const }, withdrawn: false, by: "timer" };
   expect(answerWord(denied).text).toBe("Denied, time was up");
   expect(answerWord({ ...denied, withdrawn: true }).text).toBe("Withdrawn");
+});
+
+test("a plain yes is offered only where it would do", () => {
+  const form = { required: ["who"], properties: { who: { type: "string" } } };
+  const tool = (args: object) => ({ id: "t", name: "approval", args }) as Approval["tool"];
+  expect(choices(approval({ form })).approved).toBeNull();
+  expect(choices(approval({ form })).modified?.name).toBe("Answer");
+  expect(choices(approval({ form, tool: tool({ who: "ann" }) })).approved?.name).toBe("Approve");
+  expect(choices(approval({ form: { ...form, required: [] } })).approved?.name).toBe("Approve");
+  const known = { ...form, properties: { who: { type: "string", default: "ann" } } };
+  expect(choices(approval({ form: known })).approved?.name).toBe("Approve");
 });

@@ -1,6 +1,7 @@
 /** Approvals as people meet them: what kind of question it is, what each answer means, and what may be changed. */
 import type { JsonObject } from "../api/json";
 import type { Answered, Approval, Resolution } from "../api/types";
+import { isRequired, properties, type Schema } from "./form";
 import type { Tone, Word } from "./words";
 
 export type AnswerStatus = Resolution["status"];
@@ -18,7 +19,7 @@ export function kindWord(approval: Pick<Approval, "kind">): Word {
 
 /** What the answers to this kind of question do. */
 export function choices(
-  approval: Pick<Approval, "kind">,
+  approval: Pick<Approval, "kind" | "form" | "tool">,
 ): Record<AnswerStatus, { name: string; means: string } | null> {
   switch (approval.kind) {
     case "stalled":
@@ -35,6 +36,12 @@ export function choices(
       };
     case "approval":
     case "ask_human":
+      if (wantsValues(approval))
+        return {
+          approved: null,
+          denied: { name: "Deny", means: "The run does not do it." },
+          modified: { name: "Answer", means: "The run goes on with what you fill in." },
+        };
       return {
         approved: { name: "Approve", means: "The run goes on with exactly what is asked." },
         denied: { name: "Deny", means: "The run does not do it." },
@@ -53,6 +60,16 @@ export function answerWord(answered: Pick<Answered, "resolution" | "withdrawn" |
   if (answered.withdrawn) return { text: "Withdrawn", tone: "still" };
   const word = ANSWERS[answered.resolution.status];
   return answered.by === "timer" ? { ...word, text: `${word.text}, time was up` } : word;
+}
+
+/** Whether a plain yes would not do: the form demands values that neither the question nor a default brings. */
+function wantsValues(approval: Pick<Approval, "kind" | "form" | "tool">): boolean {
+  if (approval.tool.stored) return false;
+  const form = approval.form as Schema;
+  const given = approval.tool.args as JsonObject;
+  return properties(form).some(
+    ([name, field]) => isRequired(form, name) && given[name] === undefined && field["default"] === undefined,
+  );
 }
 
 /** What an answer changes begins as: of what is asked, those parts that the form has. */

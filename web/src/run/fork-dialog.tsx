@@ -9,13 +9,13 @@ import { paths } from "../app/paths";
 import { navigate } from "../app/router";
 import { useRunPart } from "../live/hooks";
 import { useAsked } from "../live/use-asked";
-import { check, type FieldProblem, type Schema } from "../model/form";
+import { check, escaped, type FieldProblem, type Schema } from "../model/form";
 import { textOf } from "../model/line-diff";
 import type { RunState } from "../model/run-store";
 import { Button } from "../ui/button";
 import { Dialog } from "../ui/dialog";
 import { ProblemBox, Waiting } from "../ui/notice";
-import { SchemaForm } from "../ui/schema-form";
+import { isReadable, SchemaForm, showWrong } from "../ui/schema-form";
 import { done, failed } from "../ui/toasts";
 
 interface Props {
@@ -98,11 +98,18 @@ function ForkForm({ id, node, schema, given, onClose }: FormProps) {
   const [busy, setBusy] = useState(false);
   const changed = changes(given, isObject(values) ? values : {});
   const names = Object.keys(changed);
-  const submit = async (event: FormEvent) => {
+  const submit = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
-    const wrong = check(schema, values).filter((one) => names.some((name) => one.pointer.startsWith(`/${name}`)));
+    if (!isReadable(event.currentTarget)) return;
+    const touched = names.map((name) => `/${escaped(name)}`);
+    const wrong = check(schema, values).filter(({ pointer }) =>
+      touched.some((one) => pointer === one || pointer.startsWith(`${one}/`)),
+    );
     setProblems(wrong);
-    if (wrong.length > 0) return;
+    if (wrong.length > 0) {
+      showWrong(event.currentTarget);
+      return;
+    }
     setBusy(true);
     try {
       const fork = await forkRun(id, { node: node.key, inputs: changed });

@@ -12,7 +12,7 @@ import { check, type FieldProblem, initial, type Schema } from "../model/form";
 import { Button } from "../ui/button";
 import { Icon } from "../ui/icon";
 import { ProblemBox } from "../ui/notice";
-import { SchemaForm } from "../ui/schema-form";
+import { isReadable, SchemaForm, showWrong } from "../ui/schema-form";
 
 export function InputForm({ path, inputs, headingId }: { path: string; inputs: readonly Port[]; headingId: string }) {
   const schema = useMemo(() => schemaOfPorts(inputs), [inputs]);
@@ -25,11 +25,15 @@ export function InputForm({ path, inputs, headingId }: { path: string; inputs: r
   const mayStart = useMay("operator");
   const wrong = tried ? [...check(schema, value), ...refusedFields(refused)] : [];
 
-  const start = async (event: FormEvent) => {
+  const start = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
+    if (!isReadable(event.currentTarget)) return;
     setTried(true);
     setRefused(null);
-    if (check(schema, value).length > 0) return;
+    if (check(schema, value).length > 0) {
+      showWrong(event.currentTarget);
+      return;
+    }
     setStarting(true);
     try {
       const given = isObject(value) ? value : {};

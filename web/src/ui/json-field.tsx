@@ -1,11 +1,15 @@
-/** A value that has no field of its own, written as JSON; what cannot be read yet is kept as it is typed. */
-import { useState } from "react";
+/** A value that has no field of its own, written as JSON; what cannot be read is never sent. */
+import { useEffect, useRef, useState } from "react";
 import type { Json } from "../api/json";
 import type { ControlProps } from "./schema-form";
+
+const UNREADABLE = "This is not JSON; texts are in quotes.";
 
 export function JsonField({ id, value, onChange, disabled, hints, wrong }: ControlProps) {
   const [text, setText] = useState(() => (value === undefined ? "" : JSON.stringify(value, null, 2)));
   const [unreadable, setUnreadable] = useState(false);
+  const field = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => field.current?.setCustomValidity(unreadable ? UNREADABLE : ""), [unreadable]);
   const take = (typed: string) => {
     setText(typed);
     if (typed.trim() === "") {
@@ -24,6 +28,7 @@ export function JsonField({ id, value, onChange, disabled, hints, wrong }: Contr
     <>
       <textarea
         id={id}
+        ref={field}
         className="input mono"
         rows={Math.min(12, Math.max(3, text.split("\n").length))}
         spellCheck={false}
@@ -33,7 +38,7 @@ export function JsonField({ id, value, onChange, disabled, hints, wrong }: Contr
         aria-invalid={wrong || unreadable || undefined}
         onChange={(event) => take(event.target.value)}
       />
-      {unreadable && <p className="field-wrong">This is not JSON yet; the last value that was is kept.</p>}
+      {unreadable && <p className="field-wrong">{UNREADABLE}</p>}
     </>
   );
 }

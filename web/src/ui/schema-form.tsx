@@ -1,7 +1,18 @@
 /** A form made from a JSON Schema: one field for each property, nested ones inside, anything unusual as JSON. */
 import { useId } from "react";
 import { isObject, type Json } from "../api/json";
-import { escaped, type FieldProblem, isRequired, kindOf, properties, type Schema } from "../model/form";
+import {
+  choicesOf,
+  escaped,
+  type FieldProblem,
+  formatOf,
+  isNullable,
+  isRequired,
+  kindOf,
+  properties,
+  type Schema,
+  typeOf,
+} from "../model/form";
 import { JsonField } from "./json-field";
 import { ListField } from "./list-field";
 import "./schema-form.css";
@@ -13,6 +24,19 @@ interface Props {
   /** What to say at fields; from `check` or from the server. */
   problems: readonly FieldProblem[];
   disabled?: boolean;
+}
+
+/** Whether everything that was typed can be read, so that nothing else is sent than what is seen; else it is shown where. */
+export function isReadable(form: HTMLFormElement): boolean {
+  return form.reportValidity();
+}
+
+/** Lead to the first field that something is wrong with, once that is drawn: a long form hides it from who sends it. */
+export function showWrong(form: HTMLFormElement): void {
+  requestAnimationFrame(() => {
+    const field = form.querySelector(".field-wrong")?.closest(".field");
+    field?.querySelector<HTMLElement>("input, textarea, select, button")?.focus();
+  });
 }
 
 /** The fields of an object's schema; anything else is one field. The caller has the form element and its buttons. */
@@ -65,7 +89,7 @@ export function Field(props: NamedProps) {
   const id = useId();
   const kind = kindOf(schema, value);
   const title = typeof schema["title"] === "string" ? schema["title"] : name;
-  const help = typeof schema["description"] === "string" ? schema["description"] : null;
+  const help = typeof schema["description"] === "string" ? schema["description"] : formatOf(schema);
   const wrong = problems.filter((one) => one.pointer === pointer);
   const hints = [help === null ? "" : `${id}-help`, wrong.length > 0 ? `${id}-wrong` : ""].filter(Boolean).join(" ");
   const grouped = kind === "object" || kind === "list";
@@ -75,7 +99,7 @@ export function Field(props: NamedProps) {
     <Box className={`field field-${kind}`}>
       <Label className="field-label" {...(grouped ? {} : { htmlFor: id })}>
         {title}
-        {!required && kind !== "boolean" && <span className="field-optional"> optional</span>}
+        <Aside optional={!required && kind !== "boolean"} json={kind === "json"} />
       </Label>
       {help !== null && (
         <p className="field-help" id={`${id}-help`}>
@@ -84,7 +108,7 @@ export function Field(props: NamedProps) {
       )}
       {kind === "object" ? (
         <div className="fields">
-          <Inside {...props} />
+          <Inside {...props} onChange={(to) => props.onChange(required || !isEmpty(to) ? to : undefined)} />
         </div>
       ) : kind === "list" ? (
         <ListField {...props} name={title} />
@@ -102,6 +126,17 @@ export function Field(props: NamedProps) {
   );
 }
 
+/** An object that may be left out is left out when nothing is in it any more. */
+function isEmpty(value: Json | undefined): boolean {
+  return isObject(value) && Object.values(value).every((one) => one === "" || one === null);
+}
+
+function Aside({ optional, json }: { optional: boolean; json: boolean }) {
+  if (!optional && !json) return null;
+  const words = [...(optional ? ["optional"] : []), ...(json ? ["as JSON"] : [])];
+  return <span className="field-optional"> {words.join(", ")}</span>;
+}
+
 export interface ControlProps extends NamedProps {
   id: string;
   hints: string;
@@ -111,7 +146,9 @@ export interface ControlProps extends NamedProps {
 function Control(props: ControlProps) {
   const { id, schema, value, onChange, required, disabled, hints, wrong } = props;
   const known = { id, disabled, "aria-describedby": hints || undefined, "aria-invalid": wrong || undefined };
-  const takeText = (text: string) => onChange(text === "" && !required ? undefined : text);
+  const none = !required ? undefined : isNullable(schema) ? null : "";
+  const missing = none === "" ? undefined : none;
+  const takeText = (text: string) => onChange(text === "" ? none : text);
   switch (kindOf(schema, value)) {
     case "long-text":
       return (
@@ -129,10 +166,10 @@ function Control(props: ControlProps) {
           {...known}
           className="input input-number number"
           type="number"
-          step={schema["type"] === "integer" ? 1 : "any"}
+          step={typeOf(schema) === "integer" ? 1 : "any"}
           value={typeof value === "number" ? value : ""}
           onChange={(event) =>
-            onChange(Number.isNaN(event.target.valueAsNumber) ? undefined : event.target.valueAsNumber)
+            onChange(Number.isNaN(event.target.valueAsNumber) ? missing : event.target.valueAsNumber)
           }
         />
       );
@@ -153,7 +190,7 @@ function Control(props: ControlProps) {
         <input
           {...known}
           className="input"
-          type="text"
+          type={schema["format"] === "date" ? "date" : "text"}
           value={typeof value === "string" ? value : ""}
           onChange={(event) => takeText(event.target.value)}
         />
@@ -162,7 +199,7 @@ function Control(props: ControlProps) {
 }
 
 function Choice({ id, schema, value, onChange, disabled, hints, wrong }: ControlProps) {
-  const choices = Array.isArray(schema["enum"]) ? schema["enum"] : [];
+  const choices = choicesOf(schema) ?? [];
   const at = choices.findIndex((one) => JSON.stringify(one) === JSON.stringify(value));
   return (
     <select

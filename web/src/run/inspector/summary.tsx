@@ -6,7 +6,8 @@ import type { Fact } from "../../api/types";
 import { useRunPart } from "../../live/hooks";
 import { sameParts } from "../../live/use-store";
 import { clock, count, moment, money } from "../../model/amounts";
-import { dataOf, object, text } from "../../model/facts";
+import { attemptName } from "../../model/attempts";
+import { dataOf, number, object, text } from "../../model/facts";
 import type { RunState } from "../../model/run-store";
 import { MODE_NAMES, modeOf } from "../../model/words";
 import { Took } from "../../ui/time";
@@ -102,16 +103,25 @@ const TOLD: Record<string, (fact: Fact) => string> = {
   "approval.requested": (fact) => `Asked: ${text(dataOf(fact), "prompt")}`,
   "approval.resolved": (fact) => answered(fact),
   "approval.withdrawn": () => "The question was withdrawn",
-  "attempt.started": (fact) => `Attempt ${String(dataOf(fact)["attempt"])} started`,
-  "attempt.succeeded": (fact) => `Attempt ${String(dataOf(fact)["attempt"])} succeeded`,
-  "attempt.failed": (fact) =>
-    `Attempt ${String(dataOf(fact)["attempt"])} failed: ${text(object(dataOf(fact), "error"), "message")}`,
+  "attempt.started": (fact) => `${attemptOf(fact)} started`,
+  "attempt.succeeded": (fact) => `${attemptOf(fact)} succeeded`,
+  "attempt.failed": (fact) => `${attemptOf(fact)} failed: ${text(object(dataOf(fact), "error"), "message")}`,
   "attempt.interrupted": (fact) => `Interrupted: ${text(dataOf(fact), "reason")}`,
   "attempt.cancelled": (fact) => `Cancelled: ${text(dataOf(fact), "reason")}`,
   "node.finished": () => "All items are done",
   "node.failed": (fact) => `Failed: ${text(object(dataOf(fact), "error"), "message")}`,
   "message.received": () => "A message came",
 };
+
+function attemptOf(fact: Fact): string {
+  const data = dataOf(fact);
+  const item = data["item"];
+  return attemptName({
+    visit: number(data, "visit"),
+    attempt: number(data, "attempt"),
+    item: typeof item === "number" ? item : null,
+  });
+}
 
 function answered(fact: Fact): string {
   const data = dataOf(fact);
@@ -126,15 +136,22 @@ function Story({ facts }: { facts: readonly Fact[] }) {
   const told = facts.filter((fact) => fact.type in TOLD);
   if (told.length === 0) return <Nothing>Nothing yet.</Nothing>;
   return (
-    <ol className="panel-story">
-      {told.slice(-SHOWN).map((fact) => (
-        <li key={fact.seq}>
-          <Link to={paths.event(fact.runId, fact.seq)} className="number" title={`Event ${fact.seq}`}>
-            {clock(fact.ts).slice(0, 8)}
-          </Link>
-          <span>{TOLD[fact.type]?.(fact)}</span>
-        </li>
-      ))}
-    </ol>
+    <>
+      {told.length > SHOWN && (
+        <p className="muted small">
+          The last {SHOWN} of {count(told.length)}.
+        </p>
+      )}
+      <ol className="panel-story">
+        {told.slice(-SHOWN).map((fact) => (
+          <li key={fact.seq}>
+            <Link to={paths.event(fact.runId, fact.seq)} className="number" title={`Event ${fact.seq}`}>
+              {clock(fact.ts).slice(0, 8)}
+            </Link>
+            <span>{TOLD[fact.type]?.(fact)}</span>
+          </li>
+        ))}
+      </ol>
+    </>
   );
 }
