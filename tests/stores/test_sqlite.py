@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import shutil
 import sqlite3
+import time
 from pathlib import Path
 
 import pytest
 
 from openskelo import errors
-from openskelo.stores import appender, datadir, sqlite, statements, wal
+from openskelo.stores import appender, datadir, patience, sqlite, statements, wal
 from openskelo.stores.conformance import rig
 
 
@@ -88,7 +90,7 @@ def test_the_database_syncs_every_commit(tmp_path: Path) -> None:
 def test_a_log_that_somebody_else_holds_is_busy_and_usable_afterwards(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sqlite, "BUSY_SECONDS", 0.05)
+    monkeypatch.setattr(patience, "BUSY_SECONDS", 0.05)
 
     async def run() -> None:
         store = datadir.open_log(tmp_path)
@@ -129,5 +131,60 @@ def test_a_reader_that_stops_half_way_does_not_stop_the_writer(tmp_path: Path) -
         rest = [line async for chunk in reader for line in chunk]
         assert rest[-1] == b"last"
         await store.close()
+
+    asyncio.run(run())
+
+
+def test_the_loop_goes_on_while_somebody_else_holds_the_log(tmp_path: Path) -> None:
+    async def run() -> int:
+        store = datadir.open_log(tmp_path)
+        await store.append([rig.append(0, b"1")])
+        with contextlib.closing(sqlite3.connect(tmp_path / "log.db", isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            appending = asyncio.ensure_future(store.append([rig.append(1, b"2")]))
+            noting = asyncio.ensure_future(store.note("key", {}, at=1))
+            turns = 0
+            while turns < 20:
+                await asyncio.sleep(0.05)
+                turns += 1
+            assert not appending.done()
+            assert not noting.done()
+            other.execute("ROLLBACK")
+        await asyncio.gather(appending, noting)
+        assert await rig.lines(store, rig.RUN) == [b"1", b"2"]
+        assert await store.noted("key") == {}
+        await store.close()
+        return turns
+
+    started = time.monotonic()
+    assert asyncio.run(run()) == 20
+    assert time.monotonic() - started < 5  # it would have stood still for ten seconds
+
+
+@pytest.mark.parametrize("fate", ["removed", "moved", "replaced"])
+def test_a_log_that_is_not_at_its_path_any_more_is_gone_and_takes_nothing(tmp_path: Path, fate: str) -> None:
+    data_dir = tmp_path / "data"
+
+    async def run() -> None:
+        store = datadir.open_log(data_dir)
+        await store.append([rig.append(0, b"1")])
+        assert await store.changed() is False
+        data_dir.rename(tmp_path / "elsewhere")
+        if fate == "replaced":
+            shutil.copytree(tmp_path / "elsewhere", data_dir)
+        if fate == "removed":
+            shutil.rmtree(tmp_path / "elsewhere")
+        for doing in (
+            store.changed(),
+            store.append([rig.append(1, b"2")]),
+            store.append([rig.append(1, b"2", closed=("a",))]),
+            store.post(rig.RUN, {"type": "cancel"}),
+            store.claim(rig.OTHER),
+        ):
+            with pytest.raises(errors.StoreError) as raised:
+                await doing
+            assert raised.value.code == "STORE_GONE"
+        await store.close()
+        assert data_dir.exists() == (fate == "replaced")
 
     asyncio.run(run())

@@ -27,6 +27,8 @@ POLL_SECONDS = 0.05
 REMEMBERED = 16
 #: How long one task goes from attempt to attempt before others get their turn.
 RELAY_SECONDS = 0.005
+#: Troubles of the store as a whole: to try each run by itself would only take longer.
+_OF_NO_RUN = frozenset({"STORE_BUSY", "STORE_GONE"})
 
 
 class Driver:
@@ -265,8 +267,9 @@ class Driver:
         try:
             await self._store.append([turn.append for turn in turns])
         except errors.StoreError as error:
-            if len(turns) == 1:
-                await self._drop(turns[0].actor, error)
+            if len(turns) == 1 or error.code in _OF_NO_RUN:
+                for turn in turns:
+                    await self._drop(turn.actor, error)
             else:
                 for turn in turns:  # one run's conflict must not take the others with it
                     await self._commit([turn])
@@ -284,6 +287,8 @@ class Driver:
         del self._actors[actor.run.id]
         actor.give_up(error)
         self._dropped[actor.run.id] = error
+        if error.code in _OF_NO_RUN:
+            return  # nor can the claim be given up; see below
         with contextlib.suppress(errors.StoreError):  # the claim then stays this store's, which may claim it again
             await self._store.release(actor.run.id)
 
@@ -444,8 +449,13 @@ class Driver:
 
     async def _look_around(self, now: float) -> None:
         """Listen, and let copies of the log catch up; where there is no room for it, the next look tries again."""
-        with contextlib.suppress(errors.StoreError):
+        try:
             await self.hearing.listen()
+        except errors.StoreError as error:
+            if error.code == "STORE_GONE":
+                async with self.between_turns:
+                    for actor in self.driven():
+                        await self._drop(actor, error)
         self._copies.catch_up(now)
 
 

@@ -252,7 +252,8 @@ def _open(path: Path) -> int:
     try:
         return os.open(path, flags, 0o600)
     except FileNotFoundError:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.parent.mkdir(exist_ok=True)  # not the data dir: where that is gone, nobody would find the file
+        path.parent.mkdir(exist_ok=True)
         return os.open(path, flags, 0o600)
 
 

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias, cast
 
 import orjson
 
-from openskelo.stores import blobs, log
+from openskelo.stores import blobs, log, patience
 
 #: So many rows are read at a time, and changed in one transaction.
 ROWS = 512
@@ -76,8 +76,9 @@ class Pruner:
 
     def compact(self) -> None:
         """Give the room that was freed back to the disk, as far as nobody else is in the way."""
-        self._execute("VACUUM")
-        self._execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        with patience.insisting(self._connection):
+            self._execute("VACUUM")
+            self._execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def settle(self) -> None:
         """Move everything out of the write-ahead log, where removed bytes would linger, unless somebody reads it."""
@@ -100,7 +101,8 @@ class Pruner:
         """A transaction after which removed bytes are nowhere in the database."""
         self._execute("PRAGMA secure_delete = ON").fetchall()
         try:
-            self._execute("BEGIN IMMEDIATE")
+            with patience.insisting(self._connection):
+                self._execute("BEGIN IMMEDIATE")
             try:
                 yield
                 self._execute("COMMIT")

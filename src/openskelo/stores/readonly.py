@@ -8,7 +8,7 @@ import sqlite3
 import tempfile
 from pathlib import Path
 
-from openskelo.stores import faults, sqlite
+from openskelo.stores import faults, patience, sqlite
 
 
 class ReadonlyLog(sqlite.SqliteLog):
@@ -53,7 +53,7 @@ class ReadonlyLog(sqlite.SqliteLog):
 
 def _reader(database: Path, how: str) -> sqlite3.Connection:
     connection = sqlite3.connect(
-        f"{database.absolute().as_uri()}?{how}", uri=True, isolation_level=None, timeout=sqlite.BUSY_SECONDS
+        f"{database.absolute().as_uri()}?{how}", uri=True, isolation_level=None, timeout=patience.BUSY_SECONDS
     )
     try:
         connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()

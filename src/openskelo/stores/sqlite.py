@@ -13,12 +13,10 @@ import orjson
 
 from openskelo import errors
 from openskelo.kernel.json import JsonObject
-from openskelo.stores import appender, blobs, drivers, faults, log, mirror, pruner, statements, wal
+from openskelo.stores import appender, blobs, drivers, faults, log, mirror, patience, presence, pruner, statements, wal
 
 #: So many rows are read at a time.
 CHUNK = 512
-#: So long a commit waits for another process's.
-BUSY_SECONDS = 10.0
 #: The place in the order of listings that comes before none.
 _END = (2**63 - 1, 2**63 - 1)
 
@@ -27,7 +25,7 @@ _Row: TypeAlias = tuple[Any, ...]  # what sqlite3 says of its rows; each is read
 
 def connect(path: Path) -> sqlite3.Connection:
     """A connection as the store uses it: every commit synced, transactions begun by hand."""
-    connection = sqlite3.connect(path, isolation_level=None, timeout=BUSY_SECONDS, cached_statements=64)
+    connection = sqlite3.connect(path, isolation_level=None, timeout=patience.BUSY_SECONDS, cached_statements=64)
     try:
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA fullfsync = ON")  # on macOS a plain fsync does not reach the disk
@@ -56,24 +54,36 @@ class SqliteLog:
             self._connection = self._connected()
             self._execute = self._connection.execute
             self._version = self._data_version()
+        self._presence = presence.Presence(self._database)
         self._appender = appender.Appender(self._connection, self._sql)
         self._pruner = pruner.Pruner(self._connection, self._sql)
         self._repair_mirrors()
 
     def _connected(self) -> sqlite3.Connection:
-        return connect(self._database)
+        connection = connect(self._database)
+        patience.wait(connection, min(patience.AT_ONCE_SECONDS, patience.BUSY_SECONDS))
+        return connection
 
     async def append(self, batch: Sequence[log.Append]) -> None:
         """Commit every Append of the batch at once, durably, or nothing of it (Conflict, StoreFull, StoreError)."""
-        if self._commits in wal.STEPS:
-            self._reserve(wal.STEPS[self._commits])
-        if len(batch) == 1:
-            joined = self._appender.append_lines(batch[0])
-            if joined is not None:
-                self._mirror.add(batch[0].run_id, joined, first=False)
-                self._commits += 1
-                return
-        draft = self._appender.append_batch(batch, self._drivers.me())
+        try:
+            if self._commits in wal.STEPS:
+                self._reserve(wal.STEPS[self._commits])
+            if len(batch) == 1:
+                joined = self._appender.append_lines(batch[0])
+                if joined is not None:
+                    self._mirror.add(batch[0].run_id, joined, first=False)
+                    self._commits += 1
+                    return
+            draft = self._appender.append_batch(batch, self._drivers.me())
+        except errors.StoreError as error:
+            if self._presence.lost is not None:
+                raise self._presence.lost from error
+            if error.code != "STORE_BUSY":
+                raise
+            await patience.until_free(self._connection)
+            await self.append(batch)
+            return
         self._claimed |= draft.begun
         texts = draft.texts()
         for append in batch:
@@ -196,6 +206,7 @@ class SqliteLog:
 
     async def post(self, run_id: str, body: JsonObject) -> int:
         """Leave a command for the run's driver, durably; gives its id (NotFound for an unknown run)."""
+        await self._free()
         with _faults():
             added = self._execute(self._sql["post_command"], (run_id, orjson.dumps(body)))
         if added.rowcount != 1 or added.lastrowid is None:
@@ -211,7 +222,11 @@ class SqliteLog:
         return [log.PostedCommand(id=number, run_id=run, body=orjson.loads(body)) for number, run, body in found]
 
     async def changed(self) -> bool:
-        """Whether another process has committed anything since the last call."""
+        """Whether another process has committed anything since the last call (STORE_GONE: nobody can, any more)."""
+        if (lost := self._presence.look()) is not None:
+            with _faults():
+                self._execute("PRAGMA query_only = ON")
+            raise lost
         with _faults():
             version = self._data_version()
         before, self._version = self._version, version
@@ -221,6 +236,7 @@ class SqliteLog:
         """Become the run's driver; False while another living store is. A dead driver's claim is free at once."""
         log.check_run_id(run_id)
         me = self._drivers.me()
+        await self._free()
         with self._unsynced():
             found = self._execute(self._sql["read_driver"], (run_id,)).fetchone()
             if found is None:
@@ -244,6 +260,7 @@ class SqliteLog:
         try:
             await self.flush()
         finally:
+            await self._free()
             with self._unsynced():
                 self._execute(self._sql["release_run"], (run_id, self._drivers.me()))
 
@@ -270,6 +287,7 @@ class SqliteLog:
 
     async def note(self, key: str, document: JsonObject, *, at: int, first: bool = False) -> bool:
         """Keep a small document under a key, durably; False where `first` was wanted and there is one already."""
+        await self._free()
         with _faults():
             statement = self._sql["add_note" if first else "replace_note"]
             return self._execute(statement, (key, at, orjson.dumps(document))).rowcount == 1
@@ -285,6 +303,7 @@ class SqliteLog:
 
     async def drop_notes(self, prefix: str, *, before: int) -> int:
         """Remove the documents whose key begins so and which were kept before a time; gives how many."""
+        await self._free()
         with _faults():
             return self._execute(self._sql["drop_notes"], (prefix, f"{prefix}\U0010ffff", before)).rowcount
 
@@ -342,9 +361,11 @@ class SqliteLog:
         """Flush, give up all claims, and let go of everything; the store is of no use afterwards."""
         flushed = False
         try:
-            await self.flush()
-            flushed = True
-            if self._claimed:
+            if self._presence.lost is None:
+                await self.flush()
+                flushed = True
+            if flushed and self._claimed:
+                await self._free()
                 with self._unsynced():
                     me = self._drivers.me()
                     self._connection.executemany(self._sql["release_run"], [(run, me) for run in self._claimed])
@@ -365,6 +386,12 @@ class SqliteLog:
             except errors.StoreError:
                 continue
             self._drivers.bury(driver)
+
+    async def _free(self) -> None:
+        """Wait until nobody else holds the log (StoreError STORE_BUSY); the loop does not stand still meanwhile."""
+        if self._presence.lost is not None:
+            raise self._presence.lost
+        await patience.until_free(self._connection)
 
     @contextlib.contextmanager
     def _unsynced(self) -> Generator[None]:
