@@ -116,7 +116,7 @@ def _check_checker(draft: step.Draft, reach: Reach) -> None:
         known = {**op_catalog.CHECKERS, **reach.registry.checkers}
         _unknown(draft.at("checker_id"), "CHECKER_UNKNOWN", "checker", known)
         return
-    if checker.needs_input and "input_ref" not in draft.args:
+    if checker.needs_input and not _is_written(draft.written, "input_ref"):
         draft.written.problem("MISSING_KEY", f"`args` needs the key `input_ref`: {name} checks something")
     if checker.target == "tests_pass" and "argv" not in checker.config and not reach.commands:
         hint = "fix `argv` under `checkers` in skelo.yaml, or allow: {commands: true}"
@@ -170,8 +170,13 @@ def _check_args(
             place.at(name, value).key_problem("UNKNOWN_KEY", f"unknown key {name[:60]!r}", hint=hint)
     required = rules.get("required")
     for name in required if isinstance(required, list) else ():
-        if isinstance(name, str) and name not in given and name not in fixed:
+        if isinstance(name, str) and name not in fixed and not _is_written(place, name):
             place.problem("MISSING_KEY", f"{place.name} needs the key `{name}`")
+
+
+def _is_written(place: cursor.Cursor, name: str) -> bool:
+    """Whether the author gave the argument; one that is not what it should be has been reported for that."""
+    return isinstance(place.value, Mapping) and name in place.value
 
 
 def _check_value(place: cursor.Cursor, value: Json, rules: JsonObject) -> None:

@@ -240,7 +240,7 @@ def _find(op: definition.Op, place: cursor.Cursor, at: refs.Path, uses: list[Use
             ref = refs.parse(value)
             if ref is not None:
                 uses.append(Use(ref=ref, place=place, needed=op != "emit"))
-            elif key.endswith(("_ref", "_refs")) and len(at) > 1:
+            elif key.endswith(("_ref", "_refs")):
                 _is_ref(place)
             elif _MEANT.match(value):
                 hint = 'write {"$literal": …} for a text that begins like one'
@@ -255,7 +255,7 @@ def _find(op: definition.Op, place: cursor.Cursor, at: refs.Path, uses: list[Use
             for name, item in value.items():
                 _find(op, place.at(name, item), (*at, name), uses)
         case _:
-            if key.endswith("_ref") and len(at) > 1:
+            if key.endswith("_ref"):
                 _is_ref(place)
 
 
