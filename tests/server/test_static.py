@@ -58,3 +58,14 @@ def test_every_page_of_its_own_is_the_first_page(client: TestClient, path: str) 
 )
 def test_nothing_outside_of_the_build_is_given_out(client: TestClient, path: str) -> None:
     assert client.get(path).status_code == 404
+
+
+def test_a_person_who_mistypes_an_address_gets_a_page_and_a_program_a_problem(client: TestClient) -> None:
+    page = client.get("/run/typo", headers={"accept": "text/html,*/*"})
+    assert (page.status_code, page.headers["content-type"]) == (404, "text/html; charset=utf-8")
+    assert page.text == client.get("/").text  # the dashboard says that there is nothing here
+    told = client.get("/run/typo")
+    assert (told.status_code, told.json()["code"]) == (404, "PATH_UNKNOWN")
+    for path in ("/api/nothing", "/assets/nothing.js"):
+        asked = client.get(path, headers={"accept": "text/html,*/*"})
+        assert (asked.status_code, asked.headers["content-type"]) == (404, "application/problem+json")

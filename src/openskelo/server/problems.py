@@ -97,7 +97,7 @@ def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
 def install(app: FastAPI) -> None:
     """Let every error leave the app as a problem document."""
     app.add_exception_handler(errors.OpenSkeloError, _ours)
-    app.add_exception_handler(PlainHTTPException, _plain)
+    app.add_exception_handler(PlainHTTPException, plain)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(Exception, _defect)
 
@@ -109,7 +109,8 @@ async def _ours(request: Request, error: Exception) -> Response:
     return response(error)
 
 
-async def _plain(_: Request, error: Exception) -> Response:
+async def plain(_: Request, error: Exception) -> Response:
+    """The answer to an error that is about HTTP itself."""
     assert isinstance(error, PlainHTTPException)  # noqa: S101 - what the handler is installed for
     if isinstance(error, Problem):
         return response(error)

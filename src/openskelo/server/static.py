@@ -6,13 +6,13 @@ import mimetypes
 import re
 from pathlib import Path
 
-from fastapi import APIRouter, FastAPI, Response
+from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.responses import FileResponse
 from fastapi.staticfiles import StaticFiles
 from starlette.datastructures import Headers
 from starlette.types import Scope
 
-from openskelo.server import pages
+from openskelo.server import pages, problems
 
 #: Where a build of the dashboard is put when the package is made.
 FOLDER = Path(__file__).parent / "web"
@@ -37,6 +37,15 @@ def mount(app: FastAPI, folder: Path = FOLDER) -> None:
         return
     app.mount("/assets", Assets(directory=folder / "assets", check_dir=False))
     app.include_router(_router(index))
+
+    async def not_found(request: Request, error: Exception) -> Response:
+        """Whoever types an address that is none gets the dashboard, which says so; a program gets the problem."""
+        is_page = request.method == "GET" and not request.url.path.startswith(("/api/", "/assets/"))
+        if is_page and "text/html" in request.headers.get("accept", ""):
+            return FileResponse(index, 404, headers={"cache-control": "no-cache"})
+        return await problems.plain(request, error)
+
+    app.add_exception_handler(404, not_found)
 
 
 class Assets(StaticFiles):

@@ -29,6 +29,15 @@ export function placeOf(data: JsonObject): string {
   return `${text(data, "node")}#${number(data, "visit")}#${typeof item === "number" ? item : ""}`;
 }
 
+/** How a fact sounds: an end is as good as its ending. */
+export function factTone(fact: Fact): "bad" | "human" | "ok" | "plain" {
+  const ending = text(dataOf(fact), "ending");
+  if (/failed|denied|stalled|interrupted/.test(fact.type)) return "bad";
+  if (ending !== "" && ending !== "ok") return ending === "cancelled" ? "plain" : "bad";
+  if (/^approval/.test(fact.type)) return "human";
+  return /succeeded|finished|ended/.test(fact.type) ? "ok" : "plain";
+}
+
 /** A few words about a fact, for one line of a list. */
 export function summaryOf(fact: Fact): string {
   const data = dataOf(fact);

@@ -25,8 +25,12 @@ const STATUSES: Record<RunStatus, Word> = {
   failed: ENDINGS.failed,
 };
 
-export function runWord(run: { status: RunStatus; ending: Ending | null }): Word {
-  return run.ending === null ? STATUSES[run.status] : ENDINGS[run.ending];
+const WAITING: Word = { text: "Waiting", tone: "warn" };
+
+/** `waiting`: whether it is a person's answer that the run stands still for. */
+export function runWord(run: { status: RunStatus; ending: Ending | null }, waiting = false): Word {
+  if (run.ending !== null) return ENDINGS[run.ending];
+  return waiting && run.status === "paused" ? WAITING : STATUSES[run.status];
 }
 
 export function endingWord(ending: Ending): Word {

@@ -6,7 +6,7 @@ import { setSearch, useSearch } from "../app/router";
 import { useFacts } from "../live/use-facts";
 import { clock, count } from "../model/amounts";
 import { search, typesOf } from "../model/fact-search";
-import { dataOf, summaryOf, text } from "../model/facts";
+import { dataOf, factTone, summaryOf, text } from "../model/facts";
 import { Empty, ProblemBox, Waiting } from "../ui/notice";
 import { VirtualList } from "../ui/virtual-list";
 import { EventDetail } from "./event-detail";
@@ -87,15 +87,9 @@ function EventRow({ fact }: { fact: Fact | undefined }) {
       <time className="event-time number" dateTime={fact.ts}>
         {clock(fact.ts)}
       </time>
-      <span className={`event-type event-${tone(fact.type)}`}>{fact.type}</span>
+      <span className={`event-type event-${factTone(fact)}`}>{fact.type}</span>
       <span className="event-node">{text(dataOf(fact), "node")}</span>
       <span className="event-summary">{summaryOf(fact)}</span>
     </div>
   );
-}
-
-function tone(type: string): string {
-  if (/failed|denied|stalled|interrupted/.test(type)) return "bad";
-  if (/^approval/.test(type)) return "human";
-  return /succeeded|finished|ended/.test(type) ? "ok" : "plain";
 }

@@ -22,6 +22,7 @@ function headOf({ run }: RunState) {
     createdAt: run.createdAt,
     by: run.by,
     pauseReason: run.pauseReason,
+    waiting: run.pauseReason === null && Object.keys(run.approvals).length > 0,
     error: run.error,
     parent: run.parent,
     updatedAt: run.ending === null ? null : run.updatedAt,
@@ -49,7 +50,7 @@ export function RunHead({ id }: { id: string }) {
       <header className="run-head">
         <div className="run-title">
           <h1>{run.name}</h1>
-          <StatusBadge word={runWord(run)} />
+          <StatusBadge word={runWord(run, run.waiting)} />
         </div>
         <div className="run-facts number">
           {run.ending === null && <span>{PHASES[run.phase] ?? run.phase}</span>}

@@ -5,14 +5,13 @@ import { Link } from "../app/link";
 import { paths } from "../app/paths";
 import { useApprovals } from "../live/hooks";
 import { useProgress } from "../live/use-progress";
-import { runWord, type Word } from "../model/words";
+import { runWord } from "../model/words";
 import { StatusBadge } from "../ui/badge";
 import { Icon } from "../ui/icon";
 import { ProgressBar } from "../ui/progress-bar";
 import { Ago, Took } from "../ui/time";
 
 /** Not paused by anybody: it goes on as soon as a person answers. */
-const WAITING: Word = { text: "Waiting", tone: "warn" };
 
 export function RunTable({ rows, marked }: { rows: readonly RunSummary[]; marked: string | null }) {
   const approvals = useApprovals();
@@ -62,7 +61,7 @@ const Row = memo(function Row(props: { run: RunSummary; waiting: number; marked:
       </td>
       <td className="runs-status">
         <span className="runs-word">
-          <StatusBadge word={waiting > 0 && run.status === "paused" ? WAITING : runWord(run)} />
+          <StatusBadge word={runWord(run, waiting > 0)} />
         </span>
         {!ended && <LiveProgress runId={run.id} />}
         {waiting > 0 && (
