@@ -28,8 +28,10 @@ from openskelo.errors import (
 )
 
 if TYPE_CHECKING:
+    from openskelo.engine.health import doctor
     from openskelo.engine.local import Engine
     from openskelo.engine.place import project_at
+    from openskelo.engine.planning import plan
     from openskelo.engine.records import reading
     from openskelo.engine.verify import verify_file
     from openskelo.executors.task import Project
@@ -58,8 +60,10 @@ __all__ = [
     "__version__",
     "check",
     "convert",
+    "doctor",
     "from_document",
     "load",
+    "plan",
     "project_at",
     "reading",
     "verify_file",
@@ -73,8 +77,10 @@ _WHERE = {
     "Workflow": "openskelo.kernel.definition",
     "check": "openskelo.workflows.load",
     "convert": "openskelo.workflows.convert.file",
+    "doctor": "openskelo.engine.health",
     "from_document": "openskelo.workflows.load",
     "load": "openskelo.workflows.load",
+    "plan": "openskelo.engine.planning",
     "project_at": "openskelo.engine.place",
     "reading": "openskelo.engine.records",
     "verify_file": "openskelo.engine.verify",

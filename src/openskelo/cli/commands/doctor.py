@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import sys
+from collections.abc import Sequence
 
-from openskelo.cli import exits, health, ink, output
+from openskelo import errors
+from openskelo.cli import exits, ink, output, place
+from openskelo.engine import health
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -13,7 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    findings = health.examine(args)
+    findings = _examined(args)
     bad = any(finding.state == "fail" for finding in findings)
     if args.json:
         output.document(
@@ -35,3 +39,13 @@ def run(args: argparse.Namespace) -> int:
         if finding.hint:
             output.say(f"{'':<{size + 8}}{painter.paint(ink.one_line(finding.hint), 'dim')}")
     return exits.FAILED if bad else exits.COMPLETED
+
+
+def _examined(args: argparse.Namespace) -> Sequence[health.Finding]:
+    try:
+        where = place.of_args(args)
+    except errors.InvalidWorkflow as error:
+        details = "; ".join(str(problem) for problem in error.problems)
+        broken = health.Finding(name="project", state="fail", detail=details, hint="mend skelo.yaml")
+        return [*health.machine(), broken]
+    return asyncio.run(health.doctor(where))

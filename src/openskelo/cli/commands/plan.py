@@ -17,19 +17,16 @@ from openskelo.cli import (
     explaining,
     identity,
     interrupts,
-    members,
     output,
     place,
-    plan_terms,
-    planning,
     problems,
     runref,
     terminal,
 )
-from openskelo.engine import local, outlook
+from openskelo.engine import local, outlook, planning
 from openskelo.executors import task
 from openskelo.kernel import definition
-from openskelo.kernel.json import Json, JsonObject
+from openskelo.kernel.json import JsonObject
 from openskelo.workflows import load
 
 #: So many bytes of a plan's name are in that of its file.
@@ -81,16 +78,16 @@ async def _plan(args: argparse.Namespace, where: task.Project, goal: str | None,
     run_id, ended = await _drafted(args, where, goal)
     if ended.get("ending") in (None, "cancelled"):
         return _stopped(args, run_id, ended)
-    drafted = planning.last(members.object_at(ended, "nodes"), where.root)
-    if drafted is None or drafted.workflow is None:
-        return _refused(args, run_id, ended, drafted)
-    path = out or Path(f"{_file_name(drafted.workflow.name)}.plan.json")
+    planned = planning.outcome(ended, where.root)
+    if planned.plan is None or planned.workflow is None:
+        return _refused(args, planned)
+    path = out or Path(f"{_file_name(planned.workflow.name)}.plan.json")
     _free(path, force=args.force, run_id=run_id)
-    _write(path, drafted.document, run_id)
+    _write(path, planned.plan, run_id)
     if not args.json:
-        for warning in drafted.problems:
+        for warning in planned.problems:
             problems.line(warning)
-        explaining.show(drafted.workflow, outlook.basis(drafted.workflow, where, None, items=10), as_json=False)
+        explaining.show(planned.workflow, outlook.basis(planned.workflow, where, None, items=10), as_json=False)
     output.note(f"{path}: written; how it came about: skelo show {run_id}")
     try:
         wanted = args.approve or await _is_wanted(args)
@@ -100,7 +97,7 @@ async def _plan(args: argparse.Namespace, where: task.Project, goal: str | None,
     if wanted:
         return await _executed(args, where, path)
     if args.json:
-        output.document(_document(run_id, drafted, str(path)))
+        output.document({**planned.document(), "file": str(path)})
     else:
         output.note(f"nothing of it was run; to run it: skelo run {_typed(path)}")
     return exits.COMPLETED
@@ -108,10 +105,9 @@ async def _plan(args: argparse.Namespace, where: task.Project, goal: str | None,
 
 async def _drafted(args: argparse.Namespace, where: task.Project, goal: str | None) -> tuple[str, JsonObject]:
     """The run in which the plan is written, to its end, or as far as it came before somebody stopped it."""
-    handlers = {planning.CHECKER: planning.Looking(where.root).__call__}
     store = place.open_log(where) if goal is None else place.make_log(where)
-    async with await local.Engine.open(where, store=store, handlers=handlers) as engine:
-        run_id = await (_resumed(engine, args.resume) if goal is None else _asked(engine, args, where, goal.strip()))
+    async with await local.Engine.open(where, store=store, handlers=planning.handlers(where)) as engine:
+        run_id = await (_resumed(engine, args.resume) if goal is None else _asked(engine, args, goal))
         if not args.quiet:
             output.note(f"run {run_id} writes the plan")
         with interrupts.Interrupts() as stop:
@@ -121,12 +117,9 @@ async def _drafted(args: argparse.Namespace, where: task.Project, goal: str | No
                 return run_id, await drive.suspended(engine, run_id, stop, patient=not interruption.hurried)
 
 
-async def _asked(engine: local.Engine, args: argparse.Namespace, where: task.Project, goal: str) -> str:
+async def _asked(engine: local.Engine, args: argparse.Namespace, goal: str) -> str:
     """A new run that writes a plan."""
-    document = planning.workflow(where, args.expert, args.repairs)
-    asked = load.from_document(document, root=where.root, file="<plan>")
-    given: dict[str, Json] = {"goal": goal, "available": plan_terms.available(where.models, where.registry)}
-    return await engine.start(asked, given, by=identity.user())
+    return await planning.start(engine, goal, expert=args.expert, repairs=args.repairs, by=identity.user())
 
 
 async def _resumed(engine: local.Engine, named: str) -> str:
@@ -144,22 +137,22 @@ async def _resumed(engine: local.Engine, named: str) -> str:
 def _stopped(args: argparse.Namespace, run_id: str, ended: JsonObject) -> int:
     """What is said about a run that was interrupted before it had written a plan."""
     if args.json:
-        output.document(_document(run_id, None, None))
+        output.document({**planning.Planned(run_id=run_id).document(), "file": None})
     cancelled = ended.get("ending") == "cancelled"
     more = "cancelled" if cancelled else f"go on with: skelo plan --resume {run_id}"
     output.note(f"no plan was written; {more}")
     return exits.CANCELLED if cancelled else exits.UNFINISHED
 
 
-def _refused(args: argparse.Namespace, run_id: str, ended: JsonObject, drafted: planning.Drafted | None) -> int:
-    error = members.object_at(ended, "error")
+def _refused(args: argparse.Namespace, planned: planning.Planned) -> int:
     if args.json:
-        output.document({**_document(run_id, drafted, None), **({"error": error} if error else {})})
+        output.document({**planned.document(), "file": None})
         return exits.FAILED
-    for problem in () if drafted is None else drafted.problems:
+    for problem in planned.problems:
         problems.line(problem, in_file=False)
+    error = planned.error
     why = f"{error['code']} {error['message']}" if error else "no draft was without problems"
-    output.note(f"no plan came of it: {why}; the drafts are kept: skelo show {run_id}")
+    output.note(f"no plan came of it: {why}; the drafts are kept: skelo show {planned.run_id}")
     return exits.FAILED
 
 
@@ -224,14 +217,3 @@ def _write(path: Path, document: JsonObject, run_id: str) -> None:
             code="FILE_UNWRITABLE",
             hint=f"skelo plan --resume {run_id} --out FILE",
         ) from error
-
-
-def _document(run_id: str, drafted: planning.Drafted | None, path: str | None) -> dict[str, Json]:
-    found: list[Json] = [] if drafted is None else [problems.as_document(one) for one in drafted.problems]
-    return {
-        "runId": run_id,
-        "file": path,
-        "valid": drafted is not None and drafted.workflow is not None,
-        "plan": None if drafted is None else drafted.document,
-        "problems": found,
-    }

@@ -6,9 +6,9 @@ is left out of the shape, and not forbidden: the checker knows it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import cast
 
-from openskelo.cli import members
 from openskelo.handlers import op_catalog, registry
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
@@ -35,9 +35,9 @@ _ANYTHING: JsonObject = {}
 def shape(found: registry.Registry) -> JsonObject:
     """What of the published schema a plan is written with, in one piece: an answer's schema cannot look elsewhere."""
     whole = schema.schema()
-    top = members.object_at(whole, "properties")
-    step = members.object_at(members.object_at(whole, "$defs"), "step")
-    properties = {key: members.object_at(step, "properties")[key] for key in _OF_A_STEP}
+    top = _object_at(whole, "properties")
+    step = _object_at(_object_at(whole, "$defs"), "step")
+    properties = {key: _object_at(step, "properties")[key] for key in _OF_A_STEP}
     steps: JsonObject = {
         "type": "object",
         "properties": properties,
@@ -60,9 +60,9 @@ def _case(op: definition.Op, found: registry.Registry) -> JsonObject:
     known: Mapping[str, registry.Function] = {}
     if op in ("verify", "transform"):
         known = _checkers(found) if op == "verify" else _transforms(found)
-    needed = [members.list_at(one.args or {}, "required") for one in known.values()]
-    said = members.as_object(_short(schema.arguments(op)))
-    own = members.object_at(said, "properties")
+    needed = [_needed(one.args) for one in known.values()]
+    said = cast("JsonObject", _short(schema.arguments(op)))
+    own = _object_at(said, "properties")
     beside = {str(name): _ANYTHING for names in needed for name in names if name not in own}
     args: dict[str, Json] = {**said, "properties": {**own, **beside}}
     groups = ops.TABLE[op].one_of
@@ -79,7 +79,7 @@ def _short(said: Json) -> Json:
     """A schema without what is left out, its patterns in short."""
     match said:
         case {"pattern": str() as pattern, **rest}:
-            return {**members.as_object(_short(rest)), **_SHORT.get(pattern, {})}
+            return {**cast("JsonObject", _short(rest)), **_SHORT.get(pattern, {})}
         case Mapping():
             return {key: _short(value) for key, value in said.items() if key not in _LEFT_OUT}
         case list() | tuple():
@@ -126,8 +126,8 @@ def _functions(known: Mapping[str, registry.Function]) -> JsonObject:
 
 def _signature(args: JsonObject | None) -> str:
     """The names of arguments; those that may be left out have a question mark."""
-    needed = members.list_at(args or {}, "required")
-    names = members.object_at(args or {}, "properties")
+    needed = _needed(args)
+    names = _object_at(args or {}, "properties")
     return f"({', '.join(name if name in needed else f'{name}?' for name in names)})"
 
 
@@ -138,3 +138,11 @@ def _said(description: str) -> str:
 def _rule(rule: registry.ModeRule) -> JsonObject:
     listed = {"experts": rule.experts, "tools": rule.tools}
     return {name: list(names) for name, names in listed.items() if names is not None}
+
+
+def _object_at(found: JsonObject, key: str) -> JsonObject:
+    return cast("JsonObject", found.get(key) or {})
+
+
+def _needed(args: JsonObject | None) -> Sequence[Json]:
+    return cast("Sequence[Json]", (args or {}).get("required") or ())

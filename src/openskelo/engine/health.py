@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import fcntl
 import importlib
@@ -14,18 +13,18 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Literal
 
 from openskelo import errors
-from openskelo.cli import output, place
 from openskelo.contract import webhook
+from openskelo.engine import records
 from openskelo.executors import task
 from openskelo.frozen import frozen
 from openskelo.handlers import registry, secret
 from openskelo.providers import catalog, config
-from openskelo.stores import deliveries
+from openskelo.stores import datadir, deliveries, sqlite
 
 PARTS = {
     "orjson": "JSON",
@@ -52,17 +51,23 @@ class Finding:
     hint: str | None = None
 
 
-def examine(args: argparse.Namespace) -> list[Finding]:
-    """Every check, in an order a reader can follow; none of them raises."""
-    findings = [_python(), _sqlite(), *map(_part, PARTS)]
-    try:
-        where = place.of_args(args)
-    except errors.InvalidWorkflow as error:
-        details = "; ".join(str(problem) for problem in error.problems)
-        return [*findings, Finding(name="project", state="fail", detail=details, hint="mend skelo.yaml")]
-    findings.append(_project(where))
-    findings += _providers(where)
-    findings += _webhooks(where)
+async def doctor(project: task.Project) -> tuple[Finding, ...]:
+    """Whether a run would find all that it needs here, one finding a check; none of them raises.
+
+    Nobody is asked anything and nothing is sent. The `events.jsonl` of ended runs that are gone are written anew.
+    """
+    still = await asyncio.to_thread(_still, project)
+    return (*still, await _checked("runs", _runs(project)), await _checked("events.jsonl", _copies(project)))
+
+
+def machine() -> list[Finding]:
+    """What does not depend on a project: Python, and the parts that are installed."""
+    return [_python(), _sqlite(), *map(_part, PARTS)]
+
+
+def _still(where: task.Project) -> list[Finding]:
+    """The checks for which no log is opened, in an order a reader can follow."""
+    findings = [*machine(), _project(where), *_providers(where), *_webhooks(where)]
     findings += [_server(where, server) for server in where.registry.mcp.values()]
     checks: dict[str, Callable[[task.Project], Finding]] = {
         "data dir": _data_dir,
@@ -70,17 +75,26 @@ def examine(args: argparse.Namespace) -> list[Finding]:
         "file locks": _locks,
         "durable write": _sync,
         "secrets": _secrets,
-        "runs": _runs,
-        "events.jsonl": _copies,
     }
     for name, check in checks.items():
         try:
             findings.append(check(where))
-        except OSError as error:
-            findings.append(Finding(name=name, state="fail", detail=error.strerror or str(error)))
-        except errors.OpenSkeloError as error:
-            findings.append(Finding(name=name, state="fail", detail=error.message, hint=error.hint))
+        except (OSError, errors.OpenSkeloError) as error:
+            findings.append(_failed(name, error))
     return findings
+
+
+async def _checked(name: str, check: Awaitable[Finding]) -> Finding:
+    try:
+        return await check
+    except (OSError, errors.OpenSkeloError) as error:
+        return _failed(name, error)
+
+
+def _failed(name: str, error: OSError | errors.OpenSkeloError) -> Finding:
+    if isinstance(error, OSError):
+        return Finding(name=name, state="fail", detail=error.strerror or str(error))
+    return Finding(name=name, state="fail", detail=error.message, hint=error.hint)
 
 
 def _python() -> Finding:
@@ -121,7 +135,7 @@ def _project(where: task.Project) -> Finding:
 
 
 def _data_dir(where: task.Project) -> Finding:
-    if place.has_runs(where):
+    if datadir.exists(where.data_dir):
         try:
             version = (where.data_dir / "version").read_text().strip()
         except FileNotFoundError:
@@ -148,7 +162,7 @@ def _data_dir(where: task.Project) -> Finding:
 def _space(where: task.Project) -> Finding:
     free = shutil.disk_usage(_nearest(where.data_dir)).free
     low = free < _LOW_SPACE
-    detail = f"{output.size(free)} free"
+    detail = f"{free / 2**30:.1f} GiB free"
     return Finding(name="disk space", state="warn" if low else "ok", detail=detail, hint="make room" if low else None)
 
 
@@ -183,7 +197,7 @@ def _sync(where: task.Project) -> Finding:
     return Finding(
         name="durable write",
         state="warn" if slow else "ok",
-        detail=f"{usual * 1000:.2f} ms" if usual < 0.01 else output.duration(usual),
+        detail=f"{usual * 1000:.2f} ms" if usual < 0.01 else f"{usual * 1000:.0f} ms",
         hint="every step waits that long; a faster disk helps" if slow else None,
     )
 
@@ -285,9 +299,9 @@ def _is_there(where: task.Project, server: registry.McpServer) -> bool:
     return shutil.which(program, path=server.env.get("PATH")) is not None
 
 
-def _runs(where: task.Project) -> Finding:
+async def _runs(where: task.Project) -> Finding:
     """Whether a run waits for a driver that has died."""
-    lost = asyncio.run(_undriven(where)) if place.has_runs(where) else []
+    lost = await _undriven(where) if datadir.exists(where.data_dir) else []
     if lost:
         hint = f"go on with: skelo resume {lost[0]}"
         return Finding(name="runs", state="warn", detail=f"{len(lost)} without a process that drives them", hint=hint)
@@ -295,26 +309,29 @@ def _runs(where: task.Project) -> Finding:
 
 
 async def _undriven(where: task.Project) -> list[str]:
-    async with place.reading(where) as log:
+    async with records.reading(where) as found:
+        log = found.store
         rows = await log.rows(status="running", limit=1000)
         return [row.run_id for row in rows if not await log.driver_alive(row.run_id)]
 
 
-def _copies(where: task.Project) -> Finding:
+async def _copies(where: task.Project) -> Finding:
     """Whether every run that ended has its file; those that have none (of a restored data dir) are written."""
-    written = asyncio.run(_written(where)) if place.has_runs(where) else 0
+    written = await _written(where) if datadir.exists(where.data_dir) else 0
     detail = f"{written} were missing and have been written" if written else "every ended run has its own"
     return Finding(name="events.jsonl", state="ok", detail=detail)
 
 
 async def _written(where: task.Project) -> int:
     written = 0
-    async with place.reading(where) as log:
+    async with records.reading(where) as found:
+        log = found.store
         rows = await log.rows(limit=1000)
         while rows:
             for row in rows:
-                if row.ending is not None and not (where.data_dir / "runs" / row.run_id / "events.jsonl").exists():
-                    place.write_copy(log, row.run_id)
+                missing = not (where.data_dir / "runs" / row.run_id / "events.jsonl").exists()
+                if row.ending is not None and missing and isinstance(log, sqlite.SqliteLog):
+                    log.repair(row.run_id)
                     written += 1
             rows = await log.rows(limit=1000, before=rows[-1].run_id)
     return written

@@ -1,27 +1,34 @@
 """How a plan is asked for: an ordinary workflow in which a model drafts, the checker looks, and Problems go back.
 
+    planned = await openskelo.plan("Sort the mail.", openskelo.project_at("."))
+
 Every draft and every look leaves its receipt, so that it can be seen later who wrote what and why it was refused.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import cast
 
-from openskelo.cli import members, plan_terms
-from openskelo.executors import task
-from openskelo.frozen import frozen
+from openskelo import errors
+from openskelo.engine import local
+from openskelo.executors import calling, task
+from openskelo.frozen import as_dict, frozen
 from openskelo.handlers import context
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.providers import config
+from openskelo.providers import config, seam
 from openskelo.workflows import load, problems
+from openskelo.workflows.plan import terms
 
 #: What the workflow is called.
 NAME = "skelo-plan"
 #: The handler that looks at a draft.
 CHECKER = "check-plan"
-#: So often a draft with Problems goes back, unless somebody says otherwise.
+#: So often a draft with Problems goes back, unless somebody says otherwise; and at most.
 REPAIRS = 2
+_MOST_REPAIRS = 10
 #: How long a draft may be, and one by a model on this machine, which is slow and has a small window.
 _MOST_TOKENS = 8_000
 _MOST_TOKENS_HERE = 2_000
@@ -56,19 +63,71 @@ The refused draft:
 
 
 @frozen
-class Drafted:
-    """The last draft of a run, and what the checker says about it now."""
+class Planned:
+    """What came of a goal, and which run tells how: the last draft, and what the checker says about it now.
 
-    document: JsonObject
-    workflow: definition.Workflow | None
-    problems: tuple[problems.Problem, ...]
+    `workflow` is None where no draft was without Problems; `plan`, too, where there was none at all (the `error` of the
+    run says why). Warnings are among the `problems` of a plan that can be run.
+    """
+
+    run_id: str
+    plan: JsonObject | None = None
+    workflow: definition.Workflow | None = None
+    problems: tuple[problems.Problem, ...] = ()
+    error: JsonObject | None = None
+
+    def document(self) -> dict[str, Json]:
+        """As `skelo plan --json` prints it."""
+        found: dict[str, Json] = {
+            "runId": self.run_id,
+            "valid": self.workflow is not None,
+            "plan": self.plan,
+            "problems": [as_dict(one) for one in self.problems],
+        }
+        return found if self.error is None else {**found, "error": self.error}
+
+
+async def plan(
+    goal: str,
+    project: task.Project,
+    *,
+    expert: str | None = None,
+    repairs: int = REPAIRS,
+    provider: seam.Provider | None = None,
+    by: str = "python",
+) -> Planned:
+    """Have a model write a plan for `goal` with what the project has. The plan is checked, and never run.
+
+    It is written by `expert`, else the project's default one; by `provider`, where that is given. A draft with Problems
+    goes back up to `repairs` times. InvalidInput, and InvalidWorkflow for an unknown expert, when nothing was asked.
+    """
+    async with await local.Engine.open(project, handlers=handlers(project), provider=provider) as engine:
+        run_id = await start(engine, goal, expert=expert, repairs=repairs, by=by)
+        return outcome(await engine.wait(run_id), project.root)
+
+
+def handlers(project: task.Project) -> Mapping[str, calling.Handler]:
+    """What an engine needs to look at drafts."""
+    return {CHECKER: _Looking(project.root).__call__}
+
+
+async def start(engine: local.Engine, goal: str, *, expert: str | None, repairs: int, by: str) -> str:
+    """Begin a run that writes a plan, with an engine that has the `handlers` (InvalidInput, InvalidWorkflow)."""
+    if not goal.strip():
+        raise errors.InvalidInput("the goal is empty", code="USAGE", hint="say in words what the plan is for")
+    if not 0 <= repairs <= _MOST_REPAIRS:
+        raise errors.InvalidInput(f"repairs is 0 to {_MOST_REPAIRS}", code="USAGE")
+    where = engine.project
+    asked = load.from_document(workflow(where, expert, repairs), root=where.root, file="<plan>")
+    given: JsonObject = {"goal": goal.strip(), "available": terms.available(where.models, where.registry)}
+    return await engine.start(asked, given, by=by)
 
 
 def workflow(where: task.Project, expert: str | None, repairs: int) -> JsonObject:
     """The document of the workflow: drafts and looks in turn; each but the first draft only where one was refused."""
     blocks: list[Json] = []
     asked: dict[str, Json] = {
-        "outputs": {"plan": plan_terms.shape(where.registry)},
+        "outputs": {"plan": terms.shape(where.registry)},
         "max_tokens": _most_tokens(where.models, expert),
     }
     if expert is not None:
@@ -119,25 +178,24 @@ def _look(number: int) -> JsonObject:
     }
 
 
-class Looking:
+class _Looking:
     """The handler that checks a draft in its project."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
 
     async def __call__(self, ctx: context.Context) -> JsonObject:
-        drafted = check(members.object_at(ctx.inputs, "plan"), self._root)
-        wrong = [one for one in drafted.problems if one.severity == "error"]
+        _, found = _check(cast("JsonObject", ctx.inputs["plan"]), self._root)
+        wrong = [one for one in found if one.severity == "error"]
         return {"problems": [_told(one) for one in wrong[:_MOST_PROBLEMS]]}
 
 
-def check(document: JsonObject, root: Path) -> Drafted:
+def _check(document: JsonObject, root: Path) -> tuple[definition.Workflow | None, tuple[problems.Problem, ...]]:
     """A draft as the checker sees it. One that is no plan at all has a Problem, whatever else it may be."""
     if load.kind(document) != "plan":
         missing = problems.Problem(file="plan", line=1, column=1, code="KIND_UNKNOWN", message="it has no `steps`")
-        return Drafted(document=document, workflow=None, problems=(missing,))
-    found, listed = load.check_document(document, root=root, file="plan")
-    return Drafted(document=document, workflow=found, problems=listed)
+        return None, (missing,)
+    return load.check_document(document, root=root, file="plan")
 
 
 def _told(problem: problems.Problem) -> str:
@@ -145,12 +203,13 @@ def _told(problem: problems.Problem) -> str:
     return f"{problem.path or '/'}: {problem.code} {problem.message}{hint}"
 
 
-def last(nodes: JsonObject, root: Path) -> Drafted | None:
-    """The last draft that a run made, by the nodes of its document; None when it made none."""
-    drafts = [
-        members.object_at(members.object_at(members.object_at(nodes, key), "outputs"), "plan")
-        for key in sorted(nodes)
-        if key.startswith("draft_")
-    ]
-    made = [draft for draft in drafts if draft]
-    return check(made[-1], root) if made else None
+def outcome(document: JsonObject, root: Path) -> Planned:
+    """What has come, so far, of the run with this document (`Engine.show`)."""
+    nodes = cast("Mapping[str, JsonObject]", document["nodes"])
+    outputs = [cast("JsonObject", nodes[key].get("outputs") or {}) for key in sorted(nodes) if key.startswith("draft_")]
+    drafts = [cast("JsonObject", made["plan"]) for made in outputs if made.get("plan")]
+    run_id, error = cast("str", document["runId"]), cast("JsonObject | None", document.get("error"))
+    if not drafts:
+        return Planned(run_id=run_id, error=error)
+    found, listed = _check(drafts[-1], root)
+    return Planned(run_id=run_id, plan=drafts[-1], workflow=found, problems=listed, error=error)
