@@ -54,6 +54,29 @@ def test_rows_are_found_before_and_after_they_have_a_place(tmp_path: Path) -> No
     asyncio.run(run())
 
 
+@pytest.mark.parametrize("news", [3, appender.NEWS + 3])
+def test_what_is_known_of_runs_is_read_anew_only_where_others_have_moved_them(tmp_path: Path, news: int) -> None:
+    runs = [f"00000000-0000-4000-8000-{number:012d}" for number in range(50)]
+
+    async def run() -> list[str]:
+        store, other = datadir.open_log(tmp_path), datadir.open_log(tmp_path)
+        await store.append([rig.append(0, b"1", run_id=run_id) for run_id in runs])
+        await other.append([rig.append(seq, b"x") for seq in range(news)])
+        await other.append([rig.append(1, b"2", run_id=runs[7])])
+        asked: list[str] = []
+        store._connection.set_trace_callback(asked.append)
+        await store.append([rig.append(1, b"2", run_id=run_id) for run_id in runs if run_id != runs[7]])
+        store._connection.set_trace_callback(None)
+        with pytest.raises(errors.Conflict):
+            await store.append([rig.append(1, b"lost", run_id=runs[7]), rig.append(news, b"lost")])
+        assert [await rig.lines(store, run_id) for run_id in runs] == [[b"1", b"2"]] * 50
+        await other.close()
+        await store.close()
+        return [statement for statement in asked if "FROM runs WHERE run_id" in statement]
+
+    assert len(asyncio.run(run())) == (0 if news < appender.NEWS else 49)
+
+
 def test_the_write_ahead_log_has_room_and_does_not_grow(tmp_path: Path) -> None:
     async def run() -> list[int]:
         store = datadir.open_log(tmp_path)

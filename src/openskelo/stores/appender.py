@@ -16,6 +16,8 @@ from openskelo.stores import blobs, faults, log
 
 #: So many of the newest rows may be without a place in the index of runs; readers look at each of them.
 UNPLACED = 512
+#: So many new rows of other processes are looked at; after more than that, what is known of runs is read anew.
+NEWS = 4096
 
 
 class _Head:
@@ -193,9 +195,14 @@ class Appender:
     def _catch_up(self) -> None:
         """Inside a transaction: drop what others' commits have made wrong."""
         position, self._placed = self._execute(self._sql["last_position"]).fetchone()
-        if position != self._position:
+        if position == self._position:
+            return
+        if 0 <= self._position < position <= self._position + NEWS:
+            moved = set(self._execute(self._sql["read_moved"], (self._position,)))
+            self._heads = {run_id: head for run_id, head in self._heads.items() if (head.number,) not in moved}
+        else:
             self._heads.clear()
-            self._position = position
+        self._position = position
 
     def _head(self, run_id: str) -> _Head | None:
         """A copy of the run's head, so that a batch that fails changes nothing; None for an unknown run."""

@@ -6,6 +6,10 @@ INSERT INTO log (position, run, last, lines) VALUES (?, ?, ?, ?);
 -- The position of the newest row and the position up to which rows are placed.
 SELECT coalesce((SELECT max(position) FROM log), 0), (SELECT position FROM placed);
 
+-- name: read_moved
+-- The runs that have rows after a position.
+SELECT DISTINCT run FROM log WHERE position > ?;
+
 -- name: place_rows
 -- Notes where the rows are that came since the last time.
 INSERT INTO places (run, last, position)
