@@ -38,16 +38,7 @@ def line(problem: Problem, *, in_file: bool = True) -> None:
 
 def as_document(problem: Problem) -> dict[str, Json]:
     """One Problem as JSON."""
-    return {
-        "file": problem.file,
-        "line": problem.line,
-        "column": problem.column,
-        "code": problem.code,
-        "message": problem.message,
-        "path": problem.path,
-        "hint": problem.hint,
-        "severity": problem.severity,
-    }
+    return {**problem.document(), "severity": problem.severity}
 
 
 def count(problems: Sequence[Problem]) -> str:

@@ -48,12 +48,12 @@ def of(run_id: str, workflow: definition.Workflow) -> Edges:
             if source not in handed
         ]
         if node.step is not None:
-            documents += _jumps(run_id, key, node.step)
+            documents += [_document(run_id, key, to, label, "jump") for label, to in jumps(node.step).items()]
     return Edges(documents=tuple(documents), leaving=leaving, reaching=reaching)
 
 
-def _jumps(run_id: str, key: str, step: definition.Step) -> list[JsonObject]:
-    """Where a step of a plan may lead: a retry to what it tries, and from there on."""
+def jumps(step: definition.Step) -> dict[str, str]:
+    """Where a step of a plan may lead, by what the way is called: a retry to what it tries, and from there on."""
     ways = {
         "next": step.next,
         "then": step.then,
@@ -61,7 +61,7 @@ def _jumps(run_id: str, key: str, step: definition.Step) -> list[JsonObject]:
         "tries": step.target,
         "on_denied": step.on_denied,
     }
-    return [_document(run_id, key, to, label, "jump") for label, to in ways.items() if to is not None]
+    return {label: to for label, to in ways.items() if to is not None}
 
 
 def _document(run_id: str, source: str, target: str, label: str, kind: str) -> JsonObject:

@@ -17,10 +17,9 @@ from collections.abc import AsyncGenerator, Generator, Mapping
 import orjson
 
 from openskelo import errors
-from openskelo.contract import envelope
 from openskelo.executors import task
 from openskelo.kernel.json import JsonObject
-from openskelo.server import channel, frames, partials, replay, topic
+from openskelo.server import channel, frames, partials, replay, topic, views
 from openskelo.server import track as tracking
 from openskelo.server import tracks as shelf
 from openskelo.stores import log
@@ -188,7 +187,7 @@ class Hub:
             if reached is None:
                 everyone.flush()
                 follower.follow(everyone.channel)
-                yield frames.listing(everyone.cursor, [summary(row) for row in rows])
+                yield frames.listing(everyone.cursor, [views.summary(row) for row in rows])
                 return
             kept = everyone.after(reached)
             if reached > newest:
@@ -313,19 +312,3 @@ class Hub:
     def _to_all(self, frame: frames.Frame) -> None:
         for one in self._topics():
             one.channel.send(frame)
-
-
-def summary(row: log.RunRow) -> JsonObject:
-    """A run as listings show it."""
-    return {
-        "id": row.run_id,
-        "runId": row.run_id,
-        "contractVersion": frames.CONTRACT_VERSION,
-        "name": row.name,
-        "status": row.status,
-        "ending": row.ending,
-        "workflowHash": row.workflow_hash,
-        "createdAt": envelope.timestamp(row.created_at),
-        "updatedAt": envelope.timestamp(row.updated_at),
-        "parent": row.parent,
-    }

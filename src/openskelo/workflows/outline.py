@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import cast
 
+from openskelo.contract import edges
 from openskelo.kernel import definition
 from openskelo.kernel.flows import dag
 from openskelo.kernel.json import Json
@@ -71,17 +72,8 @@ def _step_layers(workflow: definition.Workflow) -> list[list[str]]:
 
 def jumps(node: definition.Node) -> list[dict[str, str]]:
     """Where a step of a plan may lead, each with what it is called; of a block nowhere."""
-    if node.step is None:
-        return []
-    step = node.step
-    ways = {
-        "next": step.next,
-        "then": step.then,
-        "else": step.otherwise,
-        "tries": step.target,
-        "on_denied": step.on_denied,
-    }
-    return [{"to": to, "label": label} for label, to in ways.items() if to is not None]
+    ways = {} if node.step is None else edges.jumps(node.step)
+    return [{"to": to, "label": label} for label, to in ways.items()]
 
 
 def source(binding: definition.Binding) -> str:

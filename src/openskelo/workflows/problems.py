@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 from openskelo.frozen import frozen
+from openskelo.kernel.json import Json
 from openskelo.workflows import spots, suggest
 
 Severity = Literal["error", "warning"]
@@ -28,6 +29,18 @@ class Problem:
     path: str = ""
     hint: str | None = None
     severity: Severity = "error"
+
+    def document(self) -> dict[str, Json]:
+        """As JSON, for programs; warnings and errors are told apart by where they are listed."""
+        return {
+            "file": self.file,
+            "line": self.line,
+            "column": self.column,
+            "code": self.code,
+            "message": self.message,
+            "path": self.path,
+            "hint": self.hint,
+        }
 
     def __str__(self) -> str:
         hint = f" ({self.hint})" if self.hint else ""

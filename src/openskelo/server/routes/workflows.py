@@ -6,11 +6,9 @@ import asyncio
 
 from fastapi import APIRouter, Response
 
-from openskelo.kernel.json import Json
 from openskelo.server import answers, explanation, models, problems, workflow_files
 from openskelo.server.bodies import Route
 from openskelo.server.desk import VIEWERS, Here
-from openskelo.workflows.problems import Problem
 
 router = APIRouter(prefix="/api/workflows", tags=["workflows"], route_class=Route, dependencies=VIEWERS)
 _ERRORS = problems.responses(404, 409, 413, 415)
@@ -32,8 +30,8 @@ async def validate_workflow(desk: Here, body: models.WorkflowBody) -> Response:
             "valid": workflow is not None,
             "name": None if workflow is None else workflow.name,
             "hash": None if workflow is None else workflow.hash,
-            "problems": [_problem(one) for one in found if one.severity == "error"],
-            "warnings": [_problem(one) for one in found if one.severity == "warning"],
+            "problems": [one.document() for one in found if one.severity == "error"],
+            "warnings": [one.document() for one in found if one.severity == "warning"],
         }
     )
 
@@ -43,15 +41,3 @@ async def explain_workflow(desk: Here, body: models.ExplainBody) -> Response:
     """A workflow taken apart, and what a run of it would take."""
     workflow = await asyncio.to_thread(workflow_files.get, desk.engine.project, body.workflow, body.document)
     return answers.document(explanation.of(workflow, items=body.items))
-
-
-def _problem(one: Problem) -> dict[str, Json]:
-    return {
-        "file": one.file,
-        "line": one.line,
-        "column": one.column,
-        "code": one.code,
-        "message": one.message,
-        "path": one.path,
-        "hint": one.hint,
-    }
