@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import AsyncGenerator
 from pathlib import Path
@@ -51,5 +52,30 @@ def test_an_answer_that_nobody_has_taken_yet_stays_posted(tmp_path: Path, monkey
             assert (await engine.wait(run_id))["ending"] == "ok"
             resolved = [event async for event in engine.follow(run_id) if event["type"] == "approval.resolved"]
             assert [one["data"]["by"] for one in resolved if isinstance(one["data"], dict)] == ["ann"]
+
+    stage.play(story)
+
+
+def test_of_two_who_answer_at_once_from_elsewhere_the_slower_is_told_so(tmp_path: Path) -> None:
+    later = stage.block("later", mode="approval", after=["ask"], approval={"prompt": "And then?"})
+    flow = stage.workflow(stage.block("ask", mode="approval", approval={"prompt": "Go on?"}), later)
+
+    async def story() -> None:
+        async with (
+            stage.engine(tmp_path) as driving,
+            stage.engine(tmp_path) as one,
+            stage.engine(tmp_path) as two,
+        ):
+            run_id = await driving.start(flow)
+            (asked,) = stage.approvals(await driving.wait(run_id))
+            told = await asyncio.gather(
+                one.answer(str(asked["id"]), status="approved", by="ann"),
+                two.answer(str(asked["id"]), status="denied", reason="no", by="bob"),
+                return_exceptions=True,
+            )
+            assert told[0] == run_id
+            assert isinstance(told[1], openskelo.Refused)
+            assert (told[1].code, told[1].message) == ("APPROVAL_CLOSED", "ann has answered first (approved)")
+            assert [now["node"] for now in stage.approvals(await driving.wait(run_id))] == ["later"]
 
     stage.play(story)

@@ -377,12 +377,14 @@ class Engine(records.Records):
         """Say what is wrong with an answer before it is posted to the run's driver."""
         from openskelo.kernel.decide import decide  # noqa: PLC0415  a look ahead at the driver's ruling
 
-        run = (await self._read(run_id)).run
-        asked = run.approvals.get(approval_id)
+        read = await self._read(run_id)
+        asked = read.run.approvals.get(approval_id)
         if asked is None:
             raise errors.Refused("the approval is not open (any more)", code="APPROVAL_CLOSED")
-        decide(run, await door.answer(self.store, run, asked, given, self._driver.now()))
+        command = await door.answer(self.store, read.run, asked, given, self._driver.now())
+        decide(read.run, command)
         await self._post(run_id, mail.answer_body(approval_id, given), leave=leave)
+        await posting.check_answered(self.store, run_id, command, after=read.chain.seq)
         return run_id
 
     def overhear(self, listener: OnText) -> Callable[[], None]:

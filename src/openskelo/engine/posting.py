@@ -7,6 +7,8 @@ import contextlib
 from collections.abc import Awaitable, Callable
 
 from openskelo import errors
+from openskelo.contract import envelope
+from openskelo.kernel import commands, events
 from openskelo.kernel.json import JsonObject
 from openskelo.stores import log
 
@@ -54,3 +56,27 @@ async def post(
             "it stays posted, and is done as soon as that process, or another one, goes on with the run",
             hint=f"there is no need to give it again; `skelo show {run_id}` says what has come of it",
         ) from None
+
+
+async def check_answered(store: log.Log, run_id: str, answer: commands.AnswerApproval, *, after: int) -> None:
+    """Refused (APPROVAL_CLOSED) when a posted answer was taken, and another one that was quicker holds.
+
+    The log says which: its lines after the seq at which the approval was open.
+    """
+    async for lines in store.read(run_id, after=after):
+        for line in lines:
+            match envelope.open_line(line)[1]:
+                case events.ApprovalResolved() as told if told.approval_id == answer.approval_id:
+                    if _is_same(told, answer):
+                        return
+                    raise errors.Refused(
+                        f"{told.by} has answered first ({told.resolution['status']})", code="APPROVAL_CLOSED"
+                    )
+                case _:
+                    pass
+    raise errors.Refused("the approval is not open (any more)", code="APPROVAL_CLOSED")
+
+
+def _is_same(told: events.ApprovalResolved, answer: commands.AnswerApproval) -> bool:
+    digest = answer.new_digest or answer.digest
+    return (told.by, told.resolution["status"], told.digest) == (answer.by, answer.status, digest)
