@@ -64,9 +64,10 @@ def test_what_is_known_of_runs_is_read_anew_only_where_others_have_moved_them(tm
         await other.append([rig.append(seq, b"x") for seq in range(news)])
         await other.append([rig.append(1, b"2", run_id=runs[7])])
         asked: list[str] = []
-        store._connection.set_trace_callback(asked.append)
+        database = store._connection  # pyright: ignore[reportPrivateUsage] - what it is asked has no public face
+        database.set_trace_callback(asked.append)
         await store.append([rig.append(1, b"2", run_id=run_id) for run_id in runs if run_id != runs[7]])
-        store._connection.set_trace_callback(None)
+        database.set_trace_callback(None)
         with pytest.raises(errors.Conflict):
             await store.append([rig.append(1, b"lost", run_id=runs[7]), rig.append(news, b"lost")])
         assert [await rig.lines(store, run_id) for run_id in runs] == [[b"1", b"2"]] * 50
