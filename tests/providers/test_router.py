@@ -349,6 +349,10 @@ def test_a_provider_says_what_it_still_needs(tmp_path: Path) -> None:
     absent = config.ProviderConfig(name="l", kind="local", model_path="a.gguf")
     kept = config.ProviderConfig(name="r", kind="recorded", recordings="kept")
     assert catalog.missing(absent, root=tmp_path, environment={}) == f"there is no model file {tmp_path / 'a.gguf'}"
+    (tmp_path / "a.gguf").write_text("version https://git-lfs.github.com/spec/v1\n")
+    assert catalog.missing(absent, root=tmp_path, environment={}) == f"{tmp_path / 'a.gguf'} is no GGUF file"
+    (tmp_path / "a.gguf").write_bytes(b"GGUF and more")
+    assert catalog.missing(absent, root=tmp_path, environment={}) is None
     assert catalog.missing(kept, root=tmp_path, environment={}) == f"there is no folder {tmp_path / 'kept'}"
     assert catalog.missing(config.embedded().providers["local"], root=tmp_path, environment={}) is None
     for long in (

@@ -64,4 +64,7 @@ def _missing_locally(settings: config.ProviderConfig, root: Path) -> str | None:
     path = local.model_file(settings, root)
     if path is None:
         return "the embedded model is not installed: skelo model install"
-    return None if path.is_file() else f"there is no model file {path}"
+    if not path.is_file():
+        return f"there is no model file {path}"
+    with path.open("rb") as file:  # half a download, or the pointer that git keeps for a large file
+        return None if file.read(4) == b"GGUF" else f"{path} is no GGUF file"
