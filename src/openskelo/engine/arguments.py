@@ -23,7 +23,7 @@ async def materialise(blobs: wiring.Blobs, run: Run, node: definition.Node) -> d
     edited = run.nodes[node.key].inputs
     if edited is not None:
         return {**cast("JsonObject", await wiring.load(blobs, edited))}
-    step = cast("definition.Step", node.step)
+    step: Any = node.step  # every node of a plan is one
     known = _Known(run)
     while True:
         try:
@@ -64,7 +64,7 @@ class _Known:
 
     def __init__(self, run: Run) -> None:
         self._run = run
-        self._course = cast("Course", run.course)
+        self._course: Any = run.course
         self._loaded: dict[str, Json] = {}
 
     async def load(self, blobs: wiring.Blobs, missing: _NotLoaded) -> None:

@@ -298,7 +298,7 @@ class Performer:
         """The outputs (a copy that nobody else holds) and their bytes, once they are JSON that may be kept."""
         if type(returned) is not dict and not isinstance(returned, Mapping):
             raise calling.not_a_dict(returned)
-        given = cast("Mapping[object, object]", returned)
+        given: Any = returned  # casting it would cost a call
         try:
             data = canonical.dumps(canonical.admit({**defaults, **given} if defaults else given))
         except errors.InvalidInput as error:

@@ -8,7 +8,7 @@ import math
 import traceback
 import types
 from collections.abc import Awaitable, Callable
-from typing import TypeAlias, cast, get_args
+from typing import Any, TypeAlias, get_args
 
 from openskelo import errors
 from openskelo.frozen import frozen
@@ -39,8 +39,8 @@ async def call(handler: Handler, ctx: context.Context, lines: list[str]) -> obje
     """What the async `handler` gives; whatever it raises becomes AttemptFailed with the traceback in the log."""
     try:
         result = handler(ctx)
-        is_promise = type(result) is _Coroutine or inspect.isawaitable(result)
-        return await cast("Awaitable[object]", result) if is_promise else result
+        promise: Any = result  # casting it would cost a call
+        return await promise if type(result) is _Coroutine or inspect.isawaitable(result) else result
     except errors.AttemptFailed as error:
         raise fit(error) from error.__cause__
     except asyncio.CancelledError as error:

@@ -50,7 +50,7 @@ def follow(run: Run, at: int, meter: record.Meter) -> events.Event | None:
         if run.course is not None and (closing := plan.close(run.course, at)) is not None:
             return closing
         return events.RunEnded(at=at, ending="ok", spent=_totals(run, at), receipt_head=record.head(run))
-    return _stuck(run, at)
+    return None if run.in_flight else _stuck(run, at)
 
 
 def _item(run: Run, node: str, slot: int) -> int | None:
@@ -68,7 +68,7 @@ def _start(run: Run, at: int) -> events.Event | None:
         return None
     if not run.is_dag and (refused := _beyond(run, node, at)) is not None:
         return refused
-    if (forbidden := by_mode(run, key, at)) is not None:
+    if run.global_mode == "PLANNING" and (forbidden := by_mode(run, key, at)) is not None:
         return forbidden
     if run.limited and (refusal := budget.refusal(run, shape.reserve, at)) is not None:
         if run.in_flight:
@@ -103,8 +103,8 @@ def by_mode(run: Run, key: str, at: int) -> events.NodeFailed | None:
 
 
 def _stuck(run: Run, at: int) -> events.Event | None:
-    """Nothing is owed, nobody is asked, and yet not every node is done: say so instead of waiting for ever."""
-    if run.in_flight or run.resolving or run.ready or run.approvals or run.backing_off or run.live is not None:
+    """Nothing is owed or under way, nobody is asked, and yet not every node is done: say so, and do not wait for ever."""
+    if run.resolving or run.ready or run.approvals or run.backing_off or run.live is not None:
         return None
     waiting: list[Json] = [key for key, node in run.nodes.items() if node.status != "done"]
     error: JsonObject = {"code": "RUN_STUCK", "message": "no node can go on", "waiting": waiting}

@@ -87,7 +87,7 @@ class Expression:
         if self._path is not None:
             found = _look_up(values, self._path)
             if _is_plain(found, self.returns):
-                return cast("Json", found)
+                return found
         data = {name: found for name, path in self._names if (found := _look_up(values, path)) is not _MISSING}
         for name, fields in self._reads:
             if name in data:
@@ -320,25 +320,24 @@ def _path(tree: cel_ast.Node) -> tuple[str, ...] | None:
             return None
 
 
-def _is_plain(found: object, returns: str) -> bool:
+def _is_plain(found: Any, returns: str) -> bool:  # casting it would cost more than all the rest
     """Whether what lies at the end of a way is what the library would give for it, and needs no more looking at."""
     kind = type(found)
     if kind is bool:
         return returns in ("dyn", "bool")
     if kind is int:
-        return returns in ("dyn", "int") and abs(cast("int", found)) <= canonical.MAX_INTEGER
+        return returns in ("dyn", "int") and abs(found) <= canonical.MAX_INTEGER
     if kind is str:
-        text = cast("str", found)
-        return returns in ("dyn", "string") and text.isascii() and "\0" not in text
+        return returns in ("dyn", "string") and found.isascii() and "\0" not in found
     return False
 
 
-def _look_up(values: Mapping[str, Json], path: tuple[str, ...]) -> object:
-    found: object = values
+def _look_up(values: Mapping[str, Json], path: tuple[str, ...]) -> Any:
+    found: Any = values
     for part in path:
         if not isinstance(found, _OBJECTS):
             return _MISSING
-        found = cast("Mapping[str, object]", found).get(part, _MISSING)
+        found = found.get(part, _MISSING)
     return found
 
 

@@ -99,7 +99,10 @@ def _find(value: Json, place: Path, free: frozenset[Path]) -> Iterator[tuple[Pat
 
 def replace(op: str, args: JsonObject, value_of: Callable[[Ref], Json]) -> JsonObject:
     """The arguments with a value in the place of every ref; a value that looks like a ref stays as it is."""
-    return cast("JsonObject", _replace(args, (), FREE.get(op, _NONE), value_of))
+    free = FREE.get(op, _NONE)
+    if len(args) == 1 and (*args,) in free:
+        return args
+    return cast("JsonObject", _replace(args, (), free, value_of))
 
 
 def _replace(value: Json, place: Path, free: frozenset[Path], value_of: Callable[[Ref], Json]) -> Json:
