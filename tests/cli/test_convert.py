@@ -62,10 +62,8 @@ def test_a_plan_as_blocks_gives_the_same(number: int, skelo: Skelo) -> None:
     assert asked.code == 0, asked.err
     assert skelo("validate", "blocks.json").code == 0
     plan = skelo("run", "sort.yaml", "--input", f"n={number}", "--json")
-    more = () if number == 4 else ("--input", "input_text=hello")
-    blocks = skelo(
-        "run", "blocks.json", "--input", f"input_n={number}", "--input", "ctx_rules=be brief", *more, "--json"
-    )
+    more = () if number == 4 else ("--input", "text=hello")
+    blocks = skelo("run", "blocks.json", "--input", f"n={number}", "--input", "ctx_rules=be brief", *more, "--json")
     assert (plan.code, blocks.code) == (0, 0), plan.err + blocks.err
     assert plan.document["outputs"]["result"] == ("big 2" if number == 4 else "hello-be brief")
     assert blocks.document["outputs"] == plan.document["outputs"]
@@ -152,13 +150,9 @@ def test_experts_and_questions_give_the_same_both_ways(
     assert asked.code == 0, asked.err
     expert = "long" if deep else "short"
     expected = {"ending": "ok", "outputs": {"result": result, "audit": audit}}
-    for file, name, question, said in (
-        ("asking.yaml", "deep", "ask", answer),
-        ("blocks.json", "input_deep", "ask_asked", {"value": answer}),
-    ):
-        case: dict[str, Json] = {"inputs": {name: deep}, "answers": {expert: [said]}, "expect": expected}
-        if name == "input_deep":
-            case["inputs"] = {name: deep, "input_what": "bees"}
+    case: dict[str, Json] = {}
+    for file, question, said in (("asking.yaml", "ask", answer), ("blocks.json", "ask_asked", {"value": answer})):
+        case = {"inputs": {"deep": deep, "what": "bees"}, "answers": {expert: [said]}, "expect": expected}
         if told is not None:
             case["approvals"] = {question: {"set": told}}
         skelo.write("script.yaml", json.dumps({"tests": [case]}))

@@ -43,7 +43,7 @@ def test_every_ending_of_a_plan_is_that_of_its_blocks(
     pair = converting.converted(tmp_path, ENDINGS)
     said = [testing.Reply(status="modified", values={"answer": "this"})]
     plan = pair.ends(converting.Played(inputs={"n": number}, people={"ask-it": said}))
-    blocks = pair.ends(converting.Played(inputs={"input_n": number}, people={"ask-it_asked": said}), other=True)
+    blocks = pair.ends(converting.Played(inputs={"n": number}, people={"ask-it_asked": said}), other=True)
     found = [(one["status"], one["ending"], one["outputs"], one.get("error", {}).get("code")) for one in (plan, blocks)]
     status, code = ("completed", None) if ending == "ok" else ("failed", "EMITTED")
     assert found == [(status, ending, outputs, code)] * 2
@@ -53,14 +53,14 @@ def test_a_question_that_is_denied_ends_both(tmp_path: Path) -> None:
     pair = converting.converted(tmp_path, ENDINGS)
     no = [testing.Reply(status="denied", reason="no")]
     plan = pair.ends(converting.Played(inputs={"n": 1}, people={"ask-it": no}))
-    blocks = pair.ends(converting.Played(inputs={"input_n": 1}, people={"ask-it_asked": no}), other=True)
+    blocks = pair.ends(converting.Played(inputs={"n": 1}, people={"ask-it_asked": no}), other=True)
     assert [(one["ending"], one["error"]["code"]) for one in (plan, blocks)] == [("denied", "APPROVAL_DENIED")] * 2
 
 
 def test_a_person_is_shown_what_the_plan_shows(tmp_path: Path) -> None:
     pair = converting.converted(tmp_path, ENDINGS)
     (plan,) = pair.ends(converting.Played(inputs={"n": 1}))["approvals"]
-    (blocks,) = pair.ends(converting.Played(inputs={"input_n": 1}), other=True)["approvals"]
+    (blocks,) = pair.ends(converting.Played(inputs={"n": 1}), other=True)["approvals"]
     shown = {"kind": "choice", "details": {"seen": ["two"], "text": "input:n", "more": "\U0001f41d"}}
     assert plan["args"] == {"message": "Which?", **shown}
     assert (blocks["prompt"], blocks["args"]) == ("Which?", shown)
@@ -121,7 +121,7 @@ steps:
         (False, {"result": {"y": 1}, "audit": [False, 1]}),
     ):
         assert pair.ends(converting.Played(inputs={"ok": ok}))["outputs"] == outputs
-        assert pair.ends(converting.Played(inputs={"input_ok": ok}), other=True)["outputs"] == outputs
+        assert pair.ends(converting.Played(inputs={"ok": ok}), other=True)["outputs"] == outputs
 
 
 def test_ids_that_a_step_has_already_are_left_to_it(tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ steps:
     ]
     for ok, ending in ((True, "failed"), (False, "ok")):
         assert pair.ends(converting.Played(inputs={"ok": ok}))["ending"] == ending
-        assert pair.ends(converting.Played(inputs={"input_ok": ok}), other=True)["ending"] == ending
+        assert pair.ends(converting.Played(inputs={"ok": ok}), other=True)["ending"] == ending
 
 
 #: Experts under a retry, asked with structured input and with words, and a tool that serves in one mode only.
@@ -169,7 +169,7 @@ def test_a_tool_stays_in_the_mode_of_its_plan(tmp_path: Path) -> None:
     outputs = {"result": "a note", "audit": ["Bees.", "So."]}
     plan = pair.ends(converting.Played(answers={"say": [down, "Bees."], "words": ["So."]}))
     answers: dict[str, list[Any]] = {"again": [down, {"value": "Bees."}], "words": [{"value": "So."}]}
-    played = converting.Played(inputs={"input_what": "bees"}, answers=answers)
+    played = converting.Played(inputs={"what": "bees"}, answers=answers)
     blocks = pair.ends(played, other=True)
     assert [(one["ending"], one["outputs"]) for one in (plan, blocks)] == [("ok", outputs)] * 2
     assert blocks["nodes"]["say_input"]["outputs"] == {
@@ -200,7 +200,7 @@ outputs: {why_ref: "var:seen.answer", all_refs: ["var:seen", "input:ok", "var:se
     emitted: JsonObject = {"result": True, "audit": []}
     for ok, outputs in ((True, emitted), (False, named)):
         plan = pair.ends(converting.Played(inputs={"ok": ok}, people={"ask": said}))
-        blocks = pair.ends(converting.Played(inputs={"input_ok": ok}, people={"ask_asked": said}), other=True)
+        blocks = pair.ends(converting.Played(inputs={"ok": ok}, people={"ask_asked": said}), other=True)
         assert [(one["ending"], one["outputs"]) for one in (plan, blocks)] == [("escalated", outputs)] * 2
 
 

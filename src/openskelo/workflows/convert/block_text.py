@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
@@ -53,6 +53,12 @@ def port(root: str) -> str:
     """The input port that stands for a variable, an input or a context of a plan."""
     kind, _, name = root.partition(":")
     return word(name) if kind == "var" else f"{kind}_{word(name)}"
+
+
+def entrance(root: str, contexts: Collection[str]) -> str:
+    """The workflow input that brings an input or a context: an input keeps its name unless a context has it."""
+    kind, _, name = root.partition(":")
+    return name if kind == "input" and name not in map(port, contexts) else port(root)
 
 
 def word(name: str) -> str:

@@ -86,9 +86,9 @@ class _Writer:
         )
         after = [str(block["id"]) for block in ends]
         inputs: dict[str, Json] = {
-            block_text.port(f"input:{port.name}"): block_text.declared(port) for port in self._workflow.inputs
+            self._entrance(f"input:{port.name}"): block_text.declared(port) for port in self._workflow.inputs
         }
-        inputs |= {block_text.port(name): {} for name in self._plan.contexts}
+        inputs |= {self._entrance(name): {} for name in self._plan.contexts}
         used = json.dumps([*blocks, *given])
         start = [] if self._start is None else [block_text.deterministic(self._start, {}, {}, "builtin:pass", {})]
         ending = [self._ending(key, after) for key in (*emits, *last) if self._ways.steps[key].ending != "ok"]
@@ -338,11 +338,15 @@ class _Writer:
         self._claim(key, port, root, ports)
         if port in ports.inputs:
             return port
-        source = f"inputs.{port}"
         if root.startswith("var:"):
             source = self._variable(key, root.removeprefix("var:"), ports, after=after)
+        else:
+            source = f"inputs.{self._entrance(root)}"
         ports.inputs[port] = {"from": source} if required else {"from": source, "required": False}
         return port
+
+    def _entrance(self, root: str) -> str:
+        return block_text.entrance(root, self._plan.contexts)
 
     def _claim(self, key: str, port: str, root: str, ports: _Ports) -> None:
         """Make sure that a port stands for one thing."""
