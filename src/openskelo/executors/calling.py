@@ -8,7 +8,7 @@ import math
 import traceback
 import types
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeAlias, get_args
+from typing import Any, TypeAlias, cast, get_args
 
 from openskelo import errors
 from openskelo.frozen import frozen

@@ -103,7 +103,7 @@ def by_mode(run: Run, key: str, at: int) -> events.NodeFailed | None:
 
 
 def _stuck(run: Run, at: int) -> events.Event | None:
-    """Nothing is owed or under way, nobody is asked, and yet not every node is done: say so, and do not wait for ever."""
+    """Nothing is owed or under way, nobody is asked, and yet not every node is done: say so instead of waiting on."""
     if run.resolving or run.ready or run.approvals or run.backing_off or run.live is not None:
         return None
     waiting: list[Json] = [key for key, node in run.nodes.items() if node.status != "done"]
