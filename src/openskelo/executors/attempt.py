@@ -296,9 +296,9 @@ class Performer:
 
     def _admit_outputs(self, returned: object, defaults: JsonObject, one: job.Job) -> tuple[JsonObject, bytes]:
         """The outputs (a copy that nobody else holds) and their bytes, once they are JSON that may be kept."""
+        given: Any = returned  # casting it would cost a call
         if type(returned) is not dict and not isinstance(returned, Mapping):
             raise calling.not_a_dict(returned)
-        given: Any = returned  # casting it would cost a call
         try:
             data = canonical.dumps(canonical.admit({**defaults, **given} if defaults else given))
         except errors.InvalidInput as error:

@@ -322,7 +322,7 @@ def _path(tree: cel_ast.Node) -> tuple[str, ...] | None:
 
 def _is_plain(found: Any, returns: str) -> bool:  # casting it would cost more than all the rest
     """Whether what lies at the end of a way is what the library would give for it, and needs no more looking at."""
-    kind = type(found)
+    kind: object = type(found)
     if kind is bool:
         return returns in ("dyn", "bool")
     if kind is int:
@@ -335,7 +335,8 @@ def _is_plain(found: Any, returns: str) -> bool:  # casting it would cost more t
 def _look_up(values: Mapping[str, Json], path: tuple[str, ...]) -> Any:
     found: Any = values
     for part in path:
-        if not isinstance(found, _OBJECTS):
+        held = found
+        if not isinstance(held, _OBJECTS):
             return _MISSING
         found = found.get(part, _MISSING)
     return found
