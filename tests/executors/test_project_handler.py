@@ -163,6 +163,13 @@ def test_a_file_that_cannot_be_loaded_says_why(tmp_path: Path, source: str, mess
     assert (failure.code, failure.message) == ("HANDLER_LOAD", message)
 
 
+@pytest.mark.parametrize("source", ["def handler(ctx)\n", "import nothing_like_this\n", ASYNC + "return {}\n1 / 0\n"])
+def test_the_traceback_of_a_file_that_cannot_be_loaded_begins_in_that_file(tmp_path: Path, source: str) -> None:
+    log = workshop.log_of(perform(tmp_path, source))
+    assert 'handlers/it.py", line ' in log
+    assert "openskelo/executors" not in log
+
+
 def test_an_async_file_that_cannot_be_loaded_says_why(tmp_path: Path) -> None:
     found = perform(tmp_path, "import nothing_like_this\n" + ASYNC + "return {}\n")
     assert failure_of(found).message == "it.py: ModuleNotFoundError: No module named 'nothing_like_this'"

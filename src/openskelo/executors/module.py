@@ -53,7 +53,7 @@ class Modules:
         except errors.AttemptFailed as error:
             raise calling.fit(error) from error.__cause__
         except BaseException as error:  # of a file that somebody else wrote
-            failed = calling.raised(error, lines)
+            failed = calling.raised(_outside(error), lines)
             raise errors.AttemptFailed(f"{Path(path).name}: {failed.message}", code="HANDLER_LOAD") from error
         if not callable(found):
             raise errors.AttemptFailed(
@@ -115,3 +115,11 @@ def _same(path: str, known: Signature) -> bool:
         return signature(path) == known
     except FileNotFoundError:
         return False
+
+
+def _outside(error: BaseException) -> BaseException:
+    """The error with the traceback that its author can use: without the calls in here that led to the file."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None and trace.tb_next.tb_frame.f_code.co_filename == __file__:
+        trace = trace.tb_next
+    return error.with_traceback(trace)
