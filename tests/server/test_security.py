@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import re
 import socket
 import time
 from collections.abc import Generator
@@ -234,6 +236,52 @@ def test_a_browser_is_led_to_the_login_page(locked: Locked) -> None:
         assert browser.get("/login.css").headers["content-type"].startswith("text/css")
         wrong = browser.post("/login", data={"token": "wrong"})
         assert (wrong.status_code, "set-cookie" in wrong.headers) == (401, False)
+
+
+def test_after_the_login_a_person_is_where_they_wanted_to_be(locked: Locked) -> None:
+    with locked.home.client() as browser:
+        led = browser.get("/approvals/1?run=a b&x=ä", headers={"accept": "text/html"})
+        assert led.status_code == 303
+        page = browser.get(led.headers["location"])
+        (wanted,) = re.findall(r'name="next" value="([^"]*)"', page.text)
+        assert wanted == "/approvals/1?run=a%20b&amp;x=%C3%A4"
+        again = browser.post("/login", data={"token": "wrong", "next": html.unescape(wanted)})
+        assert (again.status_code, wanted in again.text) == (401, True)
+        done = browser.post("/login", data={"token": locked.made["vera"], "next": html.unescape(wanted)})
+        assert (done.status_code, done.headers["location"]) == (303, "/approvals/1?run=a%20b&x=%C3%A4")
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        "https://evil.example/",
+        "//evil.example",
+        "/\\evil.example",
+        "/login",
+        "/api/runs",
+        "",
+        "x",
+        "/a\nb",
+        "/" * 3000,
+        "/ä",
+    ],
+)
+def test_the_login_leads_to_no_other_site(locked: Locked, wanted: str) -> None:
+    with locked.home.client() as browser:
+        done = browser.post("/login", data={"token": locked.made["vera"], "next": wanted})
+        assert (done.status_code, done.headers["location"]) == (303, "/")
+        page = browser.get("/login", params={"next": wanted})
+        assert 'name="next" value="/"' in page.text
+
+
+def test_a_link_on_another_site_is_followed_once_more_from_here_so_that_the_cookie_comes_along(locked: Locked) -> None:
+    navigation = {"accept": "text/html", "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"}
+    with locked.home.client() as browser:
+        page = browser.get('/runs/"><script>?a=1&b=2', headers=navigation)
+        assert (page.status_code, page.headers["cache-control"]) == (200, "no-store")
+        assert 'content="0;url=/runs/%22%3E%3Cscript%3E?a=1&amp;b=2"' in page.text
+        led = browser.get("/runs", headers={**navigation, "sec-fetch-site": "same-origin"})
+        assert (led.status_code, led.headers["location"]) == (303, "/login?next=%2Fruns")
 
 
 def test_a_session_needs_its_csrf_token_for_changes(locked: Locked) -> None:

@@ -12,10 +12,9 @@ from typing import cast
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
-from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from openskelo.server import identity, problems, sessions, tokens
+from openskelo.server import entrance, identity, problems, sessions, tokens
 from openskelo.server import settings as server_settings
 
 #: What anybody may see.
@@ -198,7 +197,7 @@ async def _ask_for_token(scope: Scope, headers: Headers, receive: Receive, send:
     """A person's browser is led to the login page; a program is told."""
     is_page = scope.get("method") == "GET" and not scope["path"].startswith(("/api/", "/metrics"))
     if scope["type"] == "http" and is_page and "text/html" in headers.get("accept", ""):
-        await RedirectResponse("/login", 303)(scope, receive, send)
+        await entrance.lead(scope, headers)(scope, receive, send)
         return
     problem = problems.Problem(
         401,

@@ -5,11 +5,12 @@ from __future__ import annotations
 import html
 import string
 from pathlib import Path
+from typing import Annotated
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
-from openskelo.server import desk, problems, sessions
+from openskelo.server import desk, entrance, problems, sessions
 
 router = APIRouter(include_in_schema=False)
 
@@ -22,6 +23,7 @@ _PAGE = string.Template("""<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>$title</title>
 <link rel="stylesheet" href="/login.css">
+<link rel="icon" href="data:,">
 </head>
 <body>
 <main>
@@ -39,6 +41,7 @@ _FORM = string.Template("""<h1>OpenSkelo</h1>
 <p>Log in with a token. <code>skelo token add NAME</code> makes one.</p>
 $wrong
 <form method="post" action="/login">
+<input type="hidden" name="next" value="$next">
 <label for="token">Token</label>
 <input id="token" name="token" type="password" autocomplete="current-password" required autofocus>
 <button>Log in</button>
@@ -51,9 +54,9 @@ def page(title: str, body: str, status: int = 200) -> HTMLResponse:
 
 
 @router.get("/login")
-async def show_login() -> Response:
-    """The form."""
-    return page("Log in - OpenSkelo", _FORM.substitute(wrong=""))
+async def show_login(wanted: Annotated[str, Query(alias=entrance.NEXT)] = "/") -> Response:
+    """The form; after it, a person is where they wanted to be."""
+    return _login(entrance.target(wanted))
 
 
 @router.get("/login.css")
@@ -68,12 +71,13 @@ async def log_in(here: desk.Here, request: Request) -> Response:
     guard = here.guard
     if guard is not None:
         guard.check_patience(request.scope)
-    found = here.settings.tokens.find(await _token(request))
+    token, wanted = await _fields(request)
+    found = here.settings.tokens.find(token)
     if found is None:
         if guard is not None:
             guard.note_wrong(request.scope)
-        return page("Log in - OpenSkelo", _FORM.substitute(wrong='<p class="wrong">Nobody has this token.</p>'), 401)
-    answer = RedirectResponse("/", 303)
+        return _login(wanted, '<p class="wrong">Nobody has this token.</p>', 401)
+    answer = RedirectResponse(wanted, 303)
     answer.set_cookie(
         here.sessions.cookie,
         here.sessions.begin(found),
@@ -95,12 +99,16 @@ async def log_out(here: desk.Here) -> Response:
     return answer
 
 
-async def _token(request: Request) -> str:
-    """The token in a form; read by hand, since one field needs no library."""
+def _login(wanted: str, wrong: str = "", status: int = 200) -> HTMLResponse:
+    return page("Log in - OpenSkelo", _FORM.substitute(wrong=wrong, next=html.escape(wanted)), status)
+
+
+async def _fields(request: Request) -> tuple[str, str]:
+    """The token in a form, and where to go with it; read by hand, since two fields need no library."""
     from urllib.parse import parse_qs  # noqa: PLC0415 - logging in is rare
 
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/x-www-form-urlencoded":
         raise problems.Problem(415, "BODY_TYPE", "the login form is application/x-www-form-urlencoded")
     fields = parse_qs((await request.body()).decode("utf-8", "replace"), max_num_fields=10)
-    return fields.get("token", [""])[0].strip()
+    return fields.get("token", [""])[0].strip(), entrance.target(fields.get(entrance.NEXT, ["/"])[0])

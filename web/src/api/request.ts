@@ -13,7 +13,6 @@ export interface Options {
   idempotencyKey?: string;
 }
 
-const RETURN_TO = "skelo.returnTo";
 let session: Promise<Session> | null = null;
 
 /** Who is asking, known after the first answer. */
@@ -77,17 +76,9 @@ function isProblemDocument(response: Response): boolean {
   return response.headers.get("content-type")?.startsWith("application/problem+json") === true;
 }
 
-/** Lead to the login page, and remember where from. */
+/** Lead to the login page, which leads back to where the person was. */
 export function askToLogIn(): void {
-  sessionStorage.setItem(RETURN_TO, location.pathname + location.search);
-  location.assign("/login");
-}
-
-/** Where the person was when the session ended; told once. */
-export function takeReturnPath(): string | null {
-  const found = sessionStorage.getItem(RETURN_TO);
-  sessionStorage.removeItem(RETURN_TO);
-  return found;
+  location.assign(withQuery("/login", { next: location.pathname + location.search }));
 }
 
 export async function logOut(): Promise<void> {

@@ -1,6 +1,5 @@
 /** The app: one shell around the page that the address names. */
 import { Component, type ReactNode, Suspense, useEffect, useRef } from "react";
-import { takeReturnPath } from "../api/request";
 import { problemOf } from "../api/refusal";
 import { beginNotifications } from "../approvals/notifications";
 import { begin } from "../live/streams";
@@ -8,7 +7,7 @@ import { Empty, ProblemBox, Waiting } from "../ui/notice";
 import { ButtonLink } from "../ui/button";
 import { Toasts } from "../ui/toasts";
 import { paths } from "./paths";
-import { navigate, usePath } from "./router";
+import { usePath } from "./router";
 import { pageAt } from "./routes";
 import { Shell } from "./shell";
 import { beginTheme } from "./theme";
@@ -18,8 +17,6 @@ export function App() {
   useEffect(() => {
     beginTheme();
     begin();
-    const before = takeReturnPath();
-    if (before !== null && location.pathname === "/") navigate(before, { replace: true });
     return beginNotifications();
   }, []);
   return (
