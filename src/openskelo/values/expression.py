@@ -320,9 +320,10 @@ def _path(tree: cel_ast.Node) -> tuple[str, ...] | None:
             return None
 
 
-def _is_plain(found: Any, returns: str) -> bool:  # casting it would cost more than all the rest
+def _is_plain(value: object, returns: str) -> bool:
     """Whether what lies at the end of a way is what the library would give for it, and needs no more looking at."""
-    kind: object = type(found)
+    kind = type(value)
+    found: Any = value  # casting it would cost more than all the rest
     if kind is bool:
         return returns in ("dyn", "bool")
     if kind is int:
