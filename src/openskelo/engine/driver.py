@@ -47,6 +47,7 @@ class Driver:
         self._code = performer.code if cache else None
         self._clock = clock or _milliseconds
         self._latest = 0
+        self._ahead = 0  # of a clock that was set back
         self._actors: dict[str, actors.Actor] = {}
         self._dirty: dict[str, actors.Actor] = {}
         self._ended: dict[str, Run] = {}
@@ -106,10 +107,15 @@ class Driver:
             )
 
     def now(self) -> int:
-        """The time in milliseconds; it never goes back."""
+        """The time in milliseconds; it never goes back, and goes on where the clock was set back."""
         at = self._clock()
-        self._latest = max(self._latest, at)
-        return self._latest
+        if at < self._latest:
+            self._ahead = max(self._ahead, self._latest - at)
+            at += self._ahead
+        else:
+            self._ahead = 0
+        self._latest = at
+        return at
 
     def adopt(self, actor: actors.Actor) -> None:
         """Drive a run from now on (ENGINE_CLOSED)."""
