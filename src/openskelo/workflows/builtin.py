@@ -72,7 +72,9 @@ def _check_path(node: definition.Node, place: cursor.Cursor) -> None:
     named = place.at("path_from", name)
     if fallback not in node.config:
         if name is None and node.handler == "builtin:write-file":
-            place.problem("DET_CONFIG_INVALID", "nothing says where the file is", hint=f"give `path_from` or `{fallback}`")
+            place.problem(
+                "DET_CONFIG_INVALID", "nothing says where the file is", hint=f"give `path_from` or `{fallback}`"
+            )
         elif name is not None:
             hint = suggest.near(str(name), inputs, otherwise=f"give `{fallback}`")
             named.problem("UNKNOWN_PORT", f"this block has no input {str(name)[:60]!r}", hint=hint)
