@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import sqlite3
 import subprocess
 import sys
 import time
@@ -141,6 +142,31 @@ def test_a_receiver_in_trouble_is_told_again_under_the_same_id_and_no_run_waits(
         stage.play(lambda: story(to))
     assert len({got.headers["openskelo-delivery"] for got in to.got}) == 1
     assert len({got.body for got in to.got}) == 1
+
+
+def test_what_cannot_be_read_stays_owed_and_is_told_once_it_can(tmp_path: Path) -> None:
+    def swap(old: bytes, new: bytes) -> None:
+        with contextlib.closing(sqlite3.connect(tmp_path / ".skelo" / "log.db")) as found, found:
+            rows: list[tuple[int, bytes]] = found.execute("SELECT position, lines FROM log").fetchall()
+            changed = [(lines.replace(old, new), position) for position, lines in rows if old in lines]
+            assert len(changed) == 1
+            found.executemany("UPDATE log SET lines = ? WHERE position = ?", changed)
+
+    async def story(to: receiver.Receiver) -> None:
+        async with stage.engine(tmp_path) as engine:
+            project = hooked(tmp_path, to.url, events=("run.ended",))
+            async with webhooks.telling(project, engine.store, webhook_child.PACE) as teller:
+                found = await ready(teller)
+                await asked_and_answered(engine)
+                await until(lambda: len(to.got) == 1)
+                swap(b'"type":"run.ended"}', b'"type";"run.ended"}')
+                await until(lambda: any("INTERNAL" in (one.error or "") for one in found.backlog().values()))
+                swap(b'"type";"run.ended"}', b'"type":"run.ended"}')
+                await until(lambda: len(to.got) == 2 and found.backlog() == {})
+
+    with receiver.receiving() as to:
+        to.answers = [500]
+        stage.play(lambda: story(to))
 
 
 def test_a_slow_receiver_does_not_hold_up_another(tmp_path: Path) -> None:

@@ -186,6 +186,9 @@ class Teller:
             self._failed(hook, one, f"no answer within {self._pace.timeout:g} s")
         except errors.OpenSkeloError as error:
             self._failed(hook, one, f"{error.code} {error.message}", for_good=error.code == "WEBHOOK_GONE")
+        except Exception as error:  # a defect, or a log that was damaged: the delivery stays owed, and the others go on
+            _log.exception("webhook %s: %s of run %s failed", hook.label, one.type, one.run_id)
+            self._failed(hook, one, f"INTERNAL {type(error).__name__}")
         else:
             self._owed.done(one.id)
 
