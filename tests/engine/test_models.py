@@ -432,6 +432,52 @@ def test_a_prompt_that_is_longer_than_the_budget_is_not_sent(tmp_path: Path, rev
     stage.play(story)
 
 
+class Crowd:
+    """Answers when told to; every answer took `taken` tokens. `most` is how many it was giving at once."""
+
+    def __init__(self, taken: int) -> None:
+        self._taken = taken
+        self.may_answer = asyncio.Event()
+        self.asked = self.now = self.most = 0
+
+    async def complete(self, request: seam.Request, on_text: Callable[[str], None]) -> seam.Answer:
+        self.asked += 1
+        self.now += 1
+        self.most = max(self.most, self.now)
+        await self.may_answer.wait()
+        self.now -= 1
+        return seam.Answer(text='{"text": "good"}', usage=seam.Usage(tokens_in=self._taken))
+
+
+@pytest.mark.parametrize(
+    ("budget", "taken", "ending", "asked", "most"),
+    [
+        (6_000, 4_000, "budget_exceeded", 1, 1),  # a second one would pass the limit
+        (9_000, 4_000, "budget_exceeded", 2, 2),
+        (9_000, 10, "ok", 3, 2),  # the third waits until it is known how little the others took
+        (20_000, 4_000, "ok", 3, 3),
+    ],
+)
+def test_prompts_that_are_longer_than_was_reserved_do_not_pass_the_limit_together(
+    tmp_path: Path, budget: int, taken: int, ending: str, asked: int, most: int
+) -> None:
+    async def story() -> None:
+        provider = Crowd(taken)
+        topic: Json = {"topic": {"type": "string", "from": "inputs.topic"}}
+        blocks = [ask(key, inputs=topic, max_tokens=50, timeout_ms=5_000) for key in ("a", "b", "c")]
+        flow = stage.workflow(*blocks, inputs={"topic": "string"}, budgets={"max_tokens": budget})
+        async with engine(tmp_path, provider) as opened:
+            run_id = await opened.start(flow, {"topic": "word " * 4_000})
+            await asyncio.sleep(0.4)  # long enough for all that may be asked at once
+            provider.may_answer.set()
+            done = await opened.wait(run_id)
+            used = cast("dict[str, JsonObject]", done["budget"])["tokens"]["used"]
+            assert (done["ending"], provider.asked, provider.most) == (ending, asked, most)
+            assert cast("int", used) <= budget
+
+    stage.play(story)
+
+
 def test_a_workflow_whose_models_are_missing_is_not_started(tmp_path: Path) -> None:
     gone = config.ProviderConfig(name="gone", kind="recorded", recordings="nowhere")
     models = config.Config(providers={"gone": gone}, experts={"x": config.ExpertConfig(name="x", provider="gone")})

@@ -11,8 +11,9 @@ import orjson
 import pytest
 
 from openskelo import errors
-from openskelo.executors import attempt, journal, prompt
+from openskelo.executors import attempt, journal, prompt, purse
 from openskelo.kernel import definition, outcome
+from openskelo.kernel import run as runs
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.providers import scripted, seam
 from openskelo.values import canonical
@@ -445,7 +446,9 @@ def test_a_question_is_sent_only_while_there_is_room_for_it(
     tmp_path: Path, room: tuple[int | None, int | None], sent: bool
 ) -> None:
     provider = _Dear([{"text": "Bees!"}])
-    found = ask(tmp_path, provider, room=room)
+    limits = definition.Limits(max_tokens=room[0], max_cost_nanousd=room[1])
+    limited = runs.new("run", definition.Workflow(name="w", hash="", nodes={}, limits=limits))
+    found = ask(tmp_path, provider, purse=purse.Purse(limited))
     assert (len(provider.asked), found.failure is None) == ((1, True) if sent else (0, False))
     if found.failure is not None:
         assert (found.failure.code, found.failure.retryable) == ("BUDGET_EXCEEDED", False)

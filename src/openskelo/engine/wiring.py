@@ -5,17 +5,20 @@ from __future__ import annotations
 import asyncio
 import functools
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Protocol, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 
 import orjson
 
 from openskelo import errors
 from openskelo.executors import task
 from openskelo.frozen import replace
-from openskelo.kernel import budget, definition
+from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject, Stored
 from openskelo.kernel.run import InFlight, Run
 from openskelo.values import canonical
+
+if TYPE_CHECKING:
+    from openskelo.executors import purse as purses
 
 #: Values above this many canonical bytes are kept as blobs, and events hold their name.
 INLINE_BYTES = 32 * 1024
@@ -152,13 +155,25 @@ _NOTHING: Mapping[str, JsonObject] = {}
 
 
 class Visits:
-    """What the items of a visit share, by node and visit: whoever drives a run keeps it while it is of use."""
+    """What the items of a visit share, by node and visit: whoever drives a run keeps it while it is of use.
 
-    __slots__ = ("_reading", "known")
+    And what all who ask models share: the run's purse.
+    """
+
+    __slots__ = ("_purse", "_reading", "known")
 
     def __init__(self) -> None:
         self.known: dict[tuple[str, int], task.Shared] = {}
         self._reading: asyncio.Lock | None = None
+        self._purse: purses.Purse | None = None
+
+    def purse(self, run: Run) -> purses.Purse:
+        """The purse of the run."""
+        if self._purse is None:
+            from openskelo.executors import purse as purses  # noqa: PLC0415  only runs with limits that ask models need it
+
+            self._purse = purses.Purse(run)
+        return self._purse
 
     async def read(self, blobs: Blobs, run: Run, node: definition.Node) -> task.Shared:
         """Find it out, once: items that begin together wait for the first of them."""
@@ -214,7 +229,7 @@ async def make_task(blobs: Blobs, run: Run, flight: InFlight, visits: Visits) ->
         run_inputs=run_inputs,
         plan_mode="normal" if run.workflow.plan is None else run.workflow.plan.mode,
     )
-    return replace(made, room=budget.room(run)) if run.limited and _tells_of_run(node) else made
+    return replace(made, purse=visits.purse(run)) if run.limited and _tells_of_run(node) else made
 
 
 async def _given(blobs: Blobs, run: Run, node: definition.Node, shared: task.Shared | None) -> JsonObject:

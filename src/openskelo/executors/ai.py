@@ -53,13 +53,14 @@ async def ask(
     """
     ways = seam.plan(provider, asked)
     prompt.keep(one, written, ways[0])
-    if one.task.room is not None:
-        answer.check_room(one, provider, ways[0])
+    if one.task.purse is not None:
+        await one.task.purse.claim(one, answer.needs(one, provider, ways[0]))
 
     ear = ears.Ear(one.spent, lambda text: _hear(one, on_text, text))
     one.spent.asking = lambda: answer.reserved(one, provider, ways[: ear.sent()])
     try:
         answered = await provider.complete(asked, ear)
+        answer.count(one.spent, answered)
     except seam.Unusable as unusable:
         answer.count(one.spent, unusable.answer)
         if not isinstance(unusable, seam.Broken):
@@ -70,7 +71,8 @@ async def ask(
         raise
     finally:
         one.spent.asking = None
-    answer.count(one.spent, answered)
+        if one.task.purse is not None:
+            one.task.purse.settle(one)
     one.answer = answered.text
     served = next((way for way in ways if way.expert == answered.served_by), ways[0])
     if served is not ways[0]:

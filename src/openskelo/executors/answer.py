@@ -60,20 +60,17 @@ def parse(text: str) -> JsonObject:
     return cast("JsonObject", found)
 
 
-def check_room(one: job.Job, provider: seam.Provider, way: seam.Planned) -> None:
-    """Nothing when what is to be sent, and the longest answer to it, fit into what the run has left (else OverBudget).
+def needs(one: job.Job, provider: seam.Provider, way: seam.Planned) -> outcome.Needs:
+    """What the attempt has taken in all when what is to be sent has had the longest answer.
 
-    Reservations are made before a prompt is written, and know its length only as far as schemas say it. A prompt is
-    counted as short as it may well be here: what fits must not be refused.
+    A prompt is counted as short as it may well be here: what fits must not be refused.
     """
-    tokens, cost = one.task.room or (None, None)
     letters = sum(len(message.text) for message in way.request.messages)
-    needs = seam.Usage(tokens_in=letters // _LETTERS_AT_BEST, tokens_out=way.request.max_tokens or 0)
-    total = one.spent.tokens_in + one.spent.tokens_out + needs.tokens_in + needs.tokens_out
-    price = 0 if cost is None else one.spent.cost_nanousd + seam.cost(provider, way, needs)
-    if (tokens is not None and total > tokens) or (cost is not None and price > cost):
-        message = f"a prompt of {letters} letters, and its answer, take more than is left"
-        raise errors.OverBudget(message, tokens=total, cost_nanousd=price)
+    more = seam.Usage(tokens_in=letters // _LETTERS_AT_BEST, tokens_out=way.request.max_tokens or 0)
+    return outcome.Needs(
+        tokens=one.spent.tokens_in + one.spent.tokens_out + more.tokens_in + more.tokens_out,
+        cost_nanousd=one.spent.cost_nanousd + seam.cost(provider, way, more),
+    )
 
 
 def count(spent: job.Spent, answered: seam.Answer) -> None:

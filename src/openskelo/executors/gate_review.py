@@ -32,8 +32,8 @@ async def llm_review(gate: definition.Gate, around: look.Look) -> look.Finding:
         request = _request(gate, around, criteria)
         way = seam.plan(provider, request)[0]
         _keep(gate, around, way)
-        if around.job.task.room is not None:
-            answer.check_room(around.job, provider, way)
+        if around.job.task.purse is not None:
+            await around.job.task.purse.claim(around.job, answer.needs(around.job, provider, way))
         answered = await limit.within(_TIMEOUT_MS, _ask(request, way, provider, around), around.job.spent.idle)
         verdicts = _verdicts(answer.parse(answered.text), len(criteria))
     except errors.OverBudget:
@@ -65,6 +65,7 @@ async def _ask(request: seam.Request, way: seam.Planned, provider: seam.Provider
     spent.asking = lambda: _taken(way, provider, ear)
     try:
         answered = await provider.complete(request, ear)
+        answer.count(spent, answered)
     except seam.Unusable as unusable:
         answer.count(spent, unusable.answer)
         raise
@@ -73,7 +74,8 @@ async def _ask(request: seam.Request, way: seam.Planned, provider: seam.Provider
         raise
     finally:
         spent.asking = None
-    answer.count(spent, answered)
+        if around.job.task.purse is not None:
+            around.job.task.purse.settle(around.job)
     return answered
 
 

@@ -13,6 +13,7 @@ from openskelo.kernel.json import Json, JsonObject, Stored
 
 if TYPE_CHECKING:
     from openskelo.contract import webhook
+    from openskelo.executors import purse
     from openskelo.providers import config
 
 
@@ -64,7 +65,7 @@ class Task:
 
     `feedback` is what the previous attempt or the bounce wants this one to know. `item_index` is set in a foreach.
     `run_inputs` are the run's, for prompts and gates (large ones only where there are any). `plan_mode` is that of the
-    plan, which says what its steps may reach. `room` is what the run's limits leave to a model: tokens, nano-dollars.
+    plan, which says what its steps may reach. `purse` is there where the run has limits and its node may ask a model.
     """
 
     run_id: str
@@ -81,7 +82,7 @@ class Task:
     feedback: Json = None
     run_inputs: JsonObject = field(default_factory=fresh.a_dict)
     plan_mode: definition.PlanMode = "normal"
-    room: tuple[int | None, int | None] | None = None
+    purse: purse.Purse | None = None
 
     @property
     def piece(self) -> Piece:

@@ -28,17 +28,6 @@ def step_refusal(run: Run) -> JsonObject | None:
     return _evidence("max_steps", limit, used, 1) if limit is not None and used + 1 > limit else None
 
 
-def room(run: Run) -> tuple[int | None, int | None]:
-    """How many tokens and nano-dollars the limits leave beside what was used; None where there is no limit.
-
-    What is held by attempts under way may come back, and is not taken off.
-    """
-    limits, spent = run.workflow.limits, run.spent
-    tokens = None if limits.max_tokens is None else limits.max_tokens - spent.tokens
-    cost = None if limits.max_cost_nanousd is None else limits.max_cost_nanousd - spent.cost_nanousd
-    return tokens, cost
-
-
 def shortage(run: Run, tokens: int, cost_nanousd: int) -> JsonObject | None:
     """Why work that needs so much, as it has turned out, cannot be done with what is not used yet; None if it can."""
     limits, spent = run.workflow.limits, run.spent
