@@ -101,8 +101,10 @@ class _Known:
 
     def _given(self, text: str) -> JsonObject:
         """An expression with what it names."""
-        names = plan_expression.compile(text).names
-        return {"text": text, "scope": {root: self._of(root, wanted) for root, wanted in names.items()}}
+        scope: dict[str, Json] = {}
+        for root, wanted in plan_expression.compile(text).names.items():
+            scope[root] = self._of(root, wanted)
+        return {"text": text, "scope": scope}
 
     def _of(self, root: str, wanted: Collection[str] | None) -> JsonObject:
         """What is known of the `wanted` names (None: of all) that belong to a root."""

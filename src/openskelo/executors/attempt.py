@@ -216,7 +216,7 @@ class Performer:
         except errors.InvalidInput as error:
             raise _contract("INPUT_CONTRACT", [error.message], retryable=False) from error
         prepared = self._prepared.get(id(node)) or self._prepare(node)
-        problems = intake.problems(of, prepared.inputs, self._project)
+        problems = () if prepared.inputs is _FREE else intake.problems(of, prepared.inputs, self._project)
         if prepared.inputs.artifacts and self._known is not None:
             problems = problems or await prepared.inputs.unkept(inputs, self._known, of.run_id)
         if problems:
@@ -226,7 +226,7 @@ class Performer:
         started = time.perf_counter() - one.spent.waited
         returned = await prepared.work(one)
         outputs, data = self._admit_outputs(returned, prepared.outputs.defaults, one)
-        problems = prepared.outputs.problems(outputs, self._project)
+        problems = () if prepared.outputs is _FREE else prepared.outputs.problems(outputs, self._project)
         if prepared.outputs.artifacts and self._known is not None:
             problems = problems or await prepared.outputs.unkept(outputs, self._known, of.run_id)
         if problems:

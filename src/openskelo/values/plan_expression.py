@@ -40,8 +40,9 @@ class PlanExpression:
 
     def evaluate(self, scope: JsonObject) -> Json:
         """The result, where `scope` has a map for each root of `names` (AttemptFailed EXPR_FAILED, EXPR_RESULT)."""
+        inside = {_INSIDE if root == "var" else root: known for root, known in scope.items()} if "var" in scope else scope
         try:
-            return self._compiled.evaluate({_INSIDE if root == "var" else root: known for root, known in scope.items()})
+            return self._compiled.evaluate(inside)
         except errors.AttemptFailed as error:
             raise errors.AttemptFailed(
                 _outside(error.message), code=error.code, hint=error.hint, retryable=error.retryable
