@@ -40,7 +40,9 @@ class PlanExpression:
 
     def evaluate(self, scope: JsonObject) -> Json:
         """The result, where `scope` has a map for each root of `names` (AttemptFailed EXPR_FAILED, EXPR_RESULT)."""
-        inside = {_INSIDE if root == "var" else root: known for root, known in scope.items()} if "var" in scope else scope
+        inside = scope
+        if "var" in scope:
+            inside = {_INSIDE if root == "var" else root: known for root, known in scope.items()}
         try:
             return self._compiled.evaluate(inside)
         except errors.AttemptFailed as error:
