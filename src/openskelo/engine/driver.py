@@ -15,7 +15,9 @@ from typing import cast
 
 from openskelo import errors
 from openskelo.engine import actor as actors
+from openskelo.engine import clock as clocks
 from openskelo.engine import copies, errands, garbage, hearing, reporting, resolve, timers, turnstile
+from openskelo.engine import roster as rosters
 from openskelo.executors import attempt
 from openskelo.kernel import commands, events, pending
 from openskelo.kernel.run import InFlight, Run
@@ -23,8 +25,6 @@ from openskelo.stores import log
 
 #: How soon commands of other processes are noticed.
 POLL_SECONDS = 0.05
-#: How many runs that have ended are kept in memory, for those who ask how they ended.
-REMEMBERED = 16
 #: How long one task goes from attempt to attempt before others get their turn.
 RELAY_SECONDS = 0.005
 #: Troubles of the store as a whole: to try each run by itself would only take longer.
@@ -45,13 +45,10 @@ class Driver:
         self._store = store
         self._performer = performer
         self._code = performer.code if cache else None
-        self._clock = clock or _milliseconds
-        self._latest = 0
-        self._ahead = 0  # of a clock that was set back
-        self._actors: dict[str, actors.Actor] = {}
+        self._clock = clocks.Clock(clock)
+        self.now = self._clock.now  # a call less
+        self.roster = rosters.Roster()
         self._dirty: dict[str, actors.Actor] = {}
-        self._ended: dict[str, Run] = {}
-        self._dropped: dict[str, errors.OpenSkeloError] = {}
         self._at_work = 0
         self._errands = errands.Errands(self._work)
         self._relaying = False  # whoever takes the turn has finished an attempt and can go on with another
@@ -60,7 +57,7 @@ class Driver:
         self._copies = copies.Copies(store)
         self.between_turns = turnstile.Turnstile()  # held while memory is ahead of the log
         self._mail = asyncio.Event()
-        self.hearing = hearing.Hearing(store, self._actors, self.send, self.now)
+        self.hearing = hearing.Hearing(store, self.roster.actors, self.send, self.now)
         self._alarm: asyncio.TimerHandle | None = None
         self._loop: asyncio.Task[None] | None = None
         self._stopped = False
@@ -92,9 +89,7 @@ class Driver:
     def _let_go(self) -> None:
         self._stopped = True
         self._patience.end()
-        for actor in self._actors.values():
-            actor.give_up(_closed())
-        self._actors.clear()
+        self.roster.close(_closed())
         self.hearing.announce()  # nobody else wakes those who wait for other processes
 
     def check_home(self) -> None:
@@ -106,26 +101,14 @@ class Driver:
                 hint="open one in each loop, or hand the call over: `asyncio.run_coroutine_threadsafe`",
             )
 
-    def now(self) -> int:
-        """The time in milliseconds; it never goes back, and goes on where the clock was set back."""
-        at = self._clock()
-        if at < self._latest:
-            self._ahead = max(self._ahead, self._latest - at)
-            at += self._ahead
-        else:
-            self._ahead = 0
-        self._latest = at
-        return at
-
     def adopt(self, actor: actors.Actor) -> None:
         """Drive a run from now on (ENGINE_CLOSED)."""
         self.check_home()
         if self._stopped:
             raise _closed()
-        self._latest = max(self._latest, actor.run.updated_at)
+        self._clock.reach(actor.run.updated_at)
         actor.asked_for = asyncio.get_running_loop().time()
-        self._actors[actor.run.id] = actor
-        self._dropped.pop(actor.run.id, None)
+        self.roster.take_on(actor)
         self._timers.set(actor)
         self.hearing.announce()  # who followed it from afar follows it here from now on
 
@@ -136,39 +119,18 @@ class Driver:
         """
         parked: list[Run] = []
         before = asyncio.get_running_loop().time() - idle
-        for actor in tuple(self._actors.values()):
+        for actor in self.roster.all():
             if not actor.is_settled() or actor.asked_for > before:
                 continue
             async with self.between_turns:
                 if not actor.is_settled() or actor.mailbox or actor.work or actor.failure is not None:
                     continue
-                del self._actors[actor.run.id]
+                self.roster.put_aside(actor)
                 actor.failure = errors.Busy(f"run {actor.run.id} was just put aside", hint="try again")
                 await self._store.release(actor.run.id)
             parked.append(actor.run)
             actor.tell()
         return parked
-
-    def actor(self, run_id: str) -> actors.Actor | None:
-        """The run's actor while this process drives it."""
-        return self._actors.get(run_id)
-
-    def last_state(self, run_id: str) -> Run | None:
-        """The state of a run that this process drives, or drove to its end not long ago."""
-        actor = self._actors.get(run_id)
-        return self._ended.get(run_id) if actor is None else actor.run
-
-    def forget(self, run_id: str) -> None:
-        """Remember nothing of a run that this process drove to its end."""
-        self._ended.pop(run_id, None)
-
-    def failure(self, run_id: str) -> errors.OpenSkeloError | None:
-        """Why this process no longer drives a run that it drove, if the store or a defect stopped it."""
-        return self._dropped.get(run_id)
-
-    def driven(self) -> tuple[actors.Actor, ...]:
-        """Every run this process drives."""
-        return tuple(self._actors.values())
 
     def send(self, actor: actors.Actor, letter: actors.Letter) -> None:
         """Put a letter into a run's mailbox; one to a run that was given up goes back to its sender."""
@@ -219,11 +181,7 @@ class Driver:
             raise
 
     def _give_up(self, error: BaseException) -> None:
-        internal = errors.OpenSkeloError(f"the driver failed: {error!r}", code="INTERNAL")
-        for actor in self._actors.values():
-            actor.give_up(internal)
-            self._dropped[actor.run.id] = internal
-        self._actors.clear()
+        self.roster.drop_all(errors.OpenSkeloError(f"the driver failed: {error!r}", code="INTERNAL"))
 
     async def _rounds(self) -> None:
         loop = asyncio.get_running_loop()
@@ -288,11 +246,9 @@ class Driver:
 
         Only between turns or in one's own turn, so that nobody else's is under way.
         """
-        if self._actors.get(actor.run.id) is not actor:
+        if self.roster.get(actor.run.id) is not actor:
             return
-        del self._actors[actor.run.id]
-        actor.give_up(error)
-        self._dropped[actor.run.id] = error
+        self.roster.drop(actor, error)
         if error.code in _OF_NO_RUN:
             return  # nor can the claim be given up; see below
         with contextlib.suppress(errors.StoreError):  # the claim then stays this store's, which may claim it again
@@ -326,10 +282,7 @@ class Driver:
 
     def _settle(self, actor: actors.Actor) -> None:
         if actor.run.ended:
-            if self._actors.pop(actor.run.id, None) is not None:
-                self._ended[actor.run.id] = actor.run
-            if len(self._ended) > REMEMBERED:
-                del self._ended[next(iter(self._ended))]
+            self.roster.end(actor)
         elif actor.failure is None:
             self._timers.set(actor)
 
@@ -443,7 +396,7 @@ class Driver:
 
     async def _ring_timers(self) -> None:
         now = self.now()
-        for actor in self._timers.due(self._actors, now):
+        for actor in self._timers.due(self.roster.actors, now):
             self.send(actor, actors.Letter(command=commands.Tick(at=now)))
             try:
                 for asked in pending.expired(actor.run, now):
@@ -460,14 +413,10 @@ class Driver:
         except errors.StoreError as error:
             if error.code == "STORE_GONE":
                 async with self.between_turns:
-                    for actor in self.driven():
+                    for actor in self.roster.all():
                         await self._drop(actor, error)
         self._copies.catch_up(now)
 
 
 def _closed() -> errors.OpenSkeloError:
     return errors.OpenSkeloError("the engine was closed", code="ENGINE_CLOSED", hint="resume the run in another one")
-
-
-def _milliseconds() -> int:
-    return time.time_ns() // 1_000_000

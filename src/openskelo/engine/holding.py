@@ -31,7 +31,7 @@ class Holding:
         `going_on` whatever it still has to ask must be there (InvalidInput, and the run is left as it was).
         """
         async with self._taking:
-            actor = self._driver.actor(run_id)
+            actor = self._driver.roster.get(run_id)
             if actor is not None:
                 actor.asked_for = asyncio.get_running_loop().time()
                 return actor
@@ -80,7 +80,7 @@ class Holding:
 
     async def suspend(self, by: str) -> None:
         """Let nothing new start in any run; `once` effects finish, other work is cut."""
-        await asyncio.gather(*(self._suspend(actor, by) for actor in self._driver.driven()))
+        await asyncio.gather(*(self._suspend(actor, by) for actor in self._driver.roster.all()))
 
     async def _suspend(self, actor: actors.Actor, by: str) -> None:
         with contextlib.suppress(errors.Refused):

@@ -213,15 +213,15 @@ class Engine(records.Records):
 
     def is_driving(self, run_id: str) -> bool:
         """Whether this process drives the run."""
-        return self._driver.actor(run_id) is not None
+        return self._driver.roster.get(run_id) is not None
 
     def has_driven(self, run_id: str) -> bool:
         """Whether this process drives the run, or drove it to its end."""
-        return self._driver.last_state(run_id) is not None
+        return self._driver.roster.last_state(run_id) is not None
 
     def driven(self) -> tuple[str, ...]:
         """The runs that this process drives and that nobody has paused."""
-        return tuple(actor.run.id for actor in self._driver.driven() if actor.run.paused is None)
+        return tuple(actor.run.id for actor in self._driver.roster.all() if actor.run.paused is None)
 
     async def take_up(self, run_id: str) -> None:
         """Drive a run that nobody drives, without resuming it: what was posted for it is done, what is owed starts."""
@@ -234,12 +234,12 @@ class Engine(records.Records):
         `resume` takes it up. StoreError when this process had to let go of the run: the same helps.
         """
         self._driver.check_home()
-        if self._driver.last_state(run_id) is None:
+        if self._driver.roster.last_state(run_id) is None:
             self._check_held(run_id)
             await watching.until_settled(
                 self.store, run_id, elsewhere=self._driver.elsewhere, is_driving=self.is_driving
             )
-        actor = self._driver.actor(run_id)
+        actor = self._driver.roster.get(run_id)
         if actor is None:
             return await self.show(run_id)
         while True:
@@ -252,7 +252,7 @@ class Engine(records.Records):
 
     def _check_held(self, run_id: str) -> None:
         """Raise what made this process let go of a run, so that nobody waits for what will not come."""
-        failure = self._driver.failure(run_id)
+        failure = self._driver.roster.failure(run_id)
         if failure is not None:
             raise failure
 
@@ -360,7 +360,7 @@ class Engine(records.Records):
                 hint="`skelo approvals` lists them",
             )
         door.check_in_time(row.document, self._driver.now())
-        if leave and self._driver.actor(row.run_id) is None:
+        if leave and self._driver.roster.get(row.run_id) is None:
             return await self._send_answer(row.run_id, approval_id, given, leave=True)
         try:
             actor = await self._holding.take(row.run_id, going_on=given.status != "denied")
@@ -426,12 +426,12 @@ class Engine(records.Records):
         """The run's document, from its log (NotFound)."""
         self._driver.check_home()
         async with self._driver.between_turns:
-            run = self._driver.last_state(run_id)
+            run = self._driver.roster.last_state(run_id)
             return await self._document((await self._read(run_id)).run if run is None else run)
 
     def forget(self, run_id: str) -> None:
         """Read an ended run from its log from now on: it was pruned or deleted."""
-        self._driver.forget(run_id)
+        self._driver.roster.forget(run_id)
 
     async def _document(self, run: runs.Run) -> JsonObject:
         return await document.show(self.store, run, max(self._driver.now(), run.updated_at))
@@ -445,7 +445,7 @@ class Engine(records.Records):
         seq = after
         ended = False
         while True:
-            actor, before = self._driver.actor(run_id), seq
+            actor, before = self._driver.roster.get(run_id), seq
             async for lines in self.store.read(run_id, after=seq):
                 for line in lines:
                     event = cast("JsonObject", orjson.loads(line))

@@ -1,0 +1,75 @@
+"""Which runs a process drives, and how those left it that it has driven."""
+
+from __future__ import annotations
+
+from openskelo import errors
+from openskelo.engine import actor as actors
+from openskelo.kernel.run import Run
+
+#: How many runs that have ended are kept in memory, for those who ask how they ended.
+REMEMBERED = 16
+
+
+class Roster:
+    """The actors by run. Its driver alone takes them on and strikes them off."""
+
+    def __init__(self) -> None:
+        self.actors: dict[str, actors.Actor] = {}
+        self._ended: dict[str, Run] = {}
+        self._dropped: dict[str, errors.OpenSkeloError] = {}
+
+    def get(self, run_id: str) -> actors.Actor | None:
+        """The run's actor while this process drives it."""
+        return self.actors.get(run_id)
+
+    def all(self) -> tuple[actors.Actor, ...]:
+        """Every run this process drives."""
+        return tuple(self.actors.values())
+
+    def last_state(self, run_id: str) -> Run | None:
+        """The state of a run that this process drives, or drove to its end not long ago."""
+        actor = self.actors.get(run_id)
+        return self._ended.get(run_id) if actor is None else actor.run
+
+    def failure(self, run_id: str) -> errors.OpenSkeloError | None:
+        """Why this process no longer drives a run that it drove, if the store or a defect stopped it."""
+        return self._dropped.get(run_id)
+
+    def forget(self, run_id: str) -> None:
+        """Remember nothing of a run that this process drove to its end."""
+        self._ended.pop(run_id, None)
+
+    # -- what the driver calls ----------------------------------------------------------------------------------------
+
+    def take_on(self, actor: actors.Actor) -> None:
+        """The run is driven here from now on."""
+        self.actors[actor.run.id] = actor
+        self._dropped.pop(actor.run.id, None)
+
+    def end(self, actor: actors.Actor) -> None:
+        """The run has ended."""
+        if self.actors.pop(actor.run.id, None) is not None:
+            self._ended[actor.run.id] = actor.run
+        if len(self._ended) > REMEMBERED:
+            del self._ended[next(iter(self._ended))]
+
+    def put_aside(self, actor: actors.Actor) -> None:
+        """The run can be taken on again whenever somebody wants it."""
+        del self.actors[actor.run.id]
+
+    def drop(self, actor: actors.Actor, error: errors.OpenSkeloError) -> None:
+        """The run cannot be driven on here; whoever asks is told why."""
+        del self.actors[actor.run.id]
+        self._dropped[actor.run.id] = error
+        actor.give_up(error)
+
+    def drop_all(self, error: errors.OpenSkeloError) -> None:
+        """The same of every run."""
+        for actor in self.all():
+            self.drop(actor, error)
+
+    def close(self, error: errors.OpenSkeloError) -> None:
+        """Nothing is driven any more, and that is nobody's fault."""
+        for actor in self.actors.values():
+            actor.give_up(error)
+        self.actors.clear()
