@@ -114,24 +114,31 @@ def test_events_are_searched_and_each_has_an_address(
     expect(page.get_by_role("heading", name="No event has that")).to_be_visible()
 
 
-def test_a_run_of_ten_thousand_events_opens_in_a_second_and_stays_responsive(page: Page, newsroom: sites.Site) -> None:
-    run_id = newsroom.begin("many.yaml", words=[f"word {number}" for number in range(ITEMS)])
-    newsroom.until(run_id, lambda run: run["ending"])
-    page.goto(f"{newsroom.url}/")
-    expect(page.get_by_role("link", name="many").first).to_be_visible()
-    page.goto(f"{newsroom.url}/runs/{run_id}?tab=events")  # the parts of the page are loaded
-    expect(page.locator(".event-row").first).to_be_visible()
-    took = [_opening(page, f"{newsroom.url}/runs/{run_id}?tab=events") for _ in range(5)]
-    assert min(took) < 1, took  # others may be using the machine too
+def test_a_run_of_ten_thousand_events_opens_like_a_short_one_and_stays_responsive(
+    page: Page, newsroom: sites.Site
+) -> None:
+    short, long = (_many(newsroom, items) for items in (20, ITEMS))
+    for address in (short, long):
+        page.goto(address)  # the parts of the page are loaded
+        expect(page.locator(".event-row").first).to_be_visible()
+    # By turns, and the best of each: others may be using the machine too.
+    took = [(_opening(page, short), _opening(page, long)) for _ in range(5)]
+    base = min(one for one, _ in took)
+    assert min(one for _, one in took) < 2 * base, took
     expect(page.locator(".events-tools")).to_contain_text("10,0")
     assert page.locator(".event-row").count() < 100
-    begun = time.monotonic()
-    page.get_by_label("Search in all events").fill('"item":4999')
-    expect(page.locator(".event-row")).to_have_count(2)
-    assert time.monotonic() - begun < 1
+    sought = [_searching(page, ITEMS - number) for number in range(1, 6)]
+    assert min(sought) < base, (sought, base)
     page.get_by_role("tab", name="Timeline").click()
     expect(page.locator(".timeline-bar.timeline-tool").first).to_be_visible()
     assert page.locator(".timeline-bar").count() < 2_000
+
+
+def _many(newsroom: sites.Site, items: int) -> str:
+    """The address of the events of a run that has so many items, and has ended."""
+    run_id = newsroom.begin("many.yaml", words=[f"word {number}" for number in range(items)])
+    newsroom.until(run_id, lambda run: run["ending"])
+    return f"{newsroom.url}/runs/{run_id}?tab=events"
 
 
 def _opening(page: Page, address: str) -> float:
@@ -139,4 +146,14 @@ def _opening(page: Page, address: str) -> float:
     begun = time.monotonic()
     page.goto(address)
     page.locator(".event-row").first.wait_for()
+    return time.monotonic() - begun
+
+
+def _searching(page: Page, item: int) -> float:
+    box = page.get_by_label("Search in all events")
+    box.fill("")
+    expect(page.locator(".event-row").nth(2)).to_be_visible()
+    begun = time.monotonic()
+    box.fill(f'"item":{item}')
+    page.wait_for_function("document.querySelectorAll('.event-row').length === 2")
     return time.monotonic() - begun
