@@ -100,3 +100,43 @@ def test_a_receipt_that_is_no_object_is_no_line() -> None:
     opened = orjson.loads(SHORT[0])
     found = chain.verify_lines([canonical.dumps({**opened, "receipt": 1}), *SHORT[1:]])
     assert [problem.code for problem in found.problems][:1] == ["LINE_INVALID"]
+
+
+def without_receipt(line: bytes) -> bytes:
+    return canonical.dumps({key: value for key, value in orjson.loads(line).items() if key != "receipt"})
+
+
+def with_receipt(line: bytes, **values: object) -> bytes:
+    opened = orjson.loads(line)
+    return canonical.dumps({**opened, "receipt": {**opened["receipt"], **values}})
+
+
+def places_of_receipts() -> list[int]:
+    return [at for at, line in enumerate(SHORT) if pruned.is_pruned(line) and "receipt" in orjson.loads(line)]
+
+
+def test_a_receipt_that_was_taken_away_is_found_and_covers_no_forged_one() -> None:
+    first, second = places_of_receipts()[:2]
+    lines = list(SHORT)
+    lines[first] = with_receipt(lines[first], inputs_hash=canonical.digest("forged"))
+    lines[second] = without_receipt(lines[second])
+    found = chain.verify_lines(lines)
+    assert [(problem.code, problem.seq) for problem in found.problems][:1] == [("RECEIPT_INVALID", second + 1)]
+
+
+def test_events_that_keep_their_data_cannot_have_given_it_up() -> None:
+    last = places_of_receipts()[-1]
+    ending = orjson.loads(SHORT[-1])
+    ending["dataHash"] = canonical.digest(ending.pop("data")).removeprefix("sha256:")
+    lines = [*SHORT[:-1], canonical.dumps(ending)]
+    lines[last] = with_receipt(lines[last], output_hash=canonical.digest("forged"))
+    found = chain.verify_lines(lines)
+    assert [(problem.code, problem.seq) for problem in found.problems] == [("EVENT_INVALID", len(lines))]
+
+
+def test_a_pruned_record_without_its_end_was_cut() -> None:
+    last = places_of_receipts()[-1]
+    lines = SHORT[: last + 1]
+    lines[last] = with_receipt(lines[last], output_hash=canonical.digest("forged"))
+    found = chain.verify_lines(lines)
+    assert [(problem.code, problem.line) for problem in found.problems] == [("SEQ_GAP", 0)]

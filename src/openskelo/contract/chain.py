@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal, cast
 
-from openskelo.contract import envelope, fold, receipts, sealed, signature, story
+from openskelo.contract import envelope, fold, pruned, receipts, sealed, signature, story
 from openskelo.frozen import frozen, replace
 from openskelo.kernel import definition, events
 from openskelo.kernel import receipts as kernel_receipts
@@ -208,6 +208,11 @@ class Verifier:
         if not self._events:
             self.report(sealed.Fault("EMPTY", "there is not one event"))
         sense = self._sense
+        problems = tuple(self._problems)
+        if self._pruned and not self._ended and not problems:
+            # The end names the last receipt: without it, those of pruned lines could be anything.
+            message = "only runs that have ended give up data, and the end of this one is missing"
+            problems = (Problem(line=0, offset=0, code="SEQ_GAP", message=message),)
         return Verification(
             run_id=self.run_id,
             events=self._events,
@@ -215,8 +220,8 @@ class Verifier:
             pruned=self._pruned,
             head=self.head,
             ended=self._ended,
-            folded=sense is not None and sense.folding and not self._problems,
-            problems=tuple(self._problems),
+            folded=sense is not None and sense.folding and not problems,
+            problems=problems,
         )
 
     def _check(self, raw: bytes) -> events.Event | None:
@@ -238,6 +243,8 @@ class Verifier:
         if (self.seq == 1) != (name == "run.created"):
             raise sealed.Fault("EVENT_IMPOSSIBLE", "run.created is the first event, and only the first")
         if "data" not in opened:
+            if name in pruned.KEPT:
+                raise sealed.Fault("EVENT_INVALID", f"{name} never gives up its data")
             self._pruned += 1
             self._sense = self._sense or Sense(cast("str", self.run_id), None)
             self._sense.lose(opened, at)
@@ -299,6 +306,7 @@ class Sense:
             self._follow(cast("JsonObject", opened["receipt"]), refused)
         elif receipts.may_have_one(cast("str", opened["type"])):
             self._last_receipt = None
+            raise sealed.Fault("RECEIPT_INVALID", f"{opened['type']} has lost its receipt, which stays when data goes")
 
     def check(self, event: events.Event) -> None:
         """Take the next event in; a sealed.Fault if it cannot have happened."""
