@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import ssl
 import threading
-import time
 import urllib.parse
 from collections.abc import Generator
 from dataclasses import dataclass, field
@@ -34,6 +33,8 @@ class Site:
 
     port: int
     seen: list[Seen] = field(default_factory=list[Seen])
+    #: Set at the end: until then nothing is answered under /slow.
+    closing: threading.Event = field(default_factory=threading.Event)
 
     @property
     def url(self) -> str:
@@ -50,6 +51,8 @@ def serving(certificate: Path | None = None) -> Generator[Site]:
             length = int(self.headers.get("content-length") or 0)
             body = self.rfile.read(length)
             site.seen.append(Seen(self.command, self.path, {k.lower(): v for k, v in self.headers.items()}, body))
+            if self.path == "/slow":
+                site.closing.wait()
             _respond(self)
 
         do_GET = do_POST = do_PUT = do_HEAD = do_DELETE = answer  # noqa: N815 -- the names that http.server calls
@@ -69,6 +72,7 @@ def serving(certificate: Path | None = None) -> Generator[Site]:
     try:
         yield site
     finally:
+        site.closing.set()
         server.shutdown()
         server.server_close()
         thread.join()
@@ -122,7 +126,6 @@ def _respond(handler: BaseHTTPRequestHandler) -> None:
         case ["gzip"]:
             _send(handler, 200, b"zzz", {"content-encoding": "gzip"})
         case ["slow"]:
-            time.sleep(1.0)
             with contextlib.suppress(OSError):
                 _send(handler, 200, b"late", {})
         case ["broken"]:

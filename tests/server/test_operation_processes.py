@@ -13,6 +13,7 @@ import httpx
 import pytest
 
 import openskelo
+from openskelo.stores import deliveries
 from tests.engine import stage
 from tests.server import receiver
 from tests.server.test_serve import root, served, skelo, stop
@@ -44,8 +45,7 @@ def test_what_a_terminal_does_is_told_and_counted_by_the_server(root: Path, monk
     with receiver.receiving() as to:
         hooked(root, to.url, monkeypatch)
         with served(root) as (process, client):
-            until((root / ".skelo" / "webhooks.lock").exists)
-            time.sleep(0.5)
+            until_it_listens(root)
             left = json.loads(skelo(root, "run", "asking.yaml", "--json").stdout)
             assert to.wait(1)[0].document["type"] == "approval.requested"
             found = numbers(client)
@@ -66,16 +66,25 @@ def until(true: Callable[[], bool], seconds: float = 15.0) -> None:
         time.sleep(0.02)
 
 
+def until_it_listens(root: Path) -> None:
+    """Wait until the server has noted where the feed ends: what comes after that is told."""
+    until((root / ".skelo" / "webhooks.lock").exists)
+    owed = deliveries.Deliveries(root / ".skelo")
+    try:
+        until(lambda: owed.position("webhooks") is not None)
+    finally:
+        owed.close()
+
+
 def test_doctor_says_what_webhooks_are_owed(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with receiver.receiving() as to:
         hooked(root, to.url, monkeypatch)
         to.usual = 410
-        with served(root):
-            until((root / ".skelo" / "webhooks.lock").exists)
-            time.sleep(0.5)
+        with served(root) as (_, client):
+            until_it_listens(root)
             skelo(root, "run", "asking.yaml")
             to.wait(1)
-            time.sleep(0.3)
+            until(lambda: numbers(client)['openskelo_webhook_deliveries{hook="http://127.0.0.1",state="dead"}'] == 1)
     (found,) = [
         one for one in json.loads(skelo(root, "doctor", "--json").stdout)["checks"] if one["name"].startswith("webhook")
     ]
@@ -97,17 +106,18 @@ def test_the_log_on_stderr_is_json_lines(root: Path) -> None:
         "allow: {private_addresses: true}\nwebhooks: [{url: 'http://127.0.0.1:9/', secret: '${env:NOT_SET}'}]\n"
     )
     with served(root, "--log", "json") as (process, _):
-        until((root / ".skelo" / "webhooks.lock").exists)
-        time.sleep(0.5)
+        until_it_listens(root)
         skelo(root, "run", "asking.yaml")
-        time.sleep(1.0)
-        process.send_signal(signal.SIGTERM)
         assert process.stderr is not None
-        lines = [json.loads(line) for line in process.stderr.read().splitlines()]
+        lines = [json.loads(process.stderr.readline())]
+        while lines[-1]["logger"] != "openskelo.server.webhooks":
+            lines.append(json.loads(process.stderr.readline()))
+        process.send_signal(signal.SIGTERM)
+        lines += [json.loads(line) for line in process.stderr.read().splitlines()]
         assert process.wait(20) == 0
-    said = [line for line in lines if line["logger"] == "openskelo.server.webhooks"]
-    assert "SECRET_MISSING" in said[0]["message"]
-    assert set(said[0]) == {"ts", "level", "logger", "message"}
+    (said, *_) = [line for line in lines if line["logger"] == "openskelo.server.webhooks"]
+    assert "SECRET_MISSING" in said["message"]
+    assert set(said) == {"ts", "level", "logger", "message"}
 
 
 def test_runs_are_pruned_under_a_server_that_runs(root: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
-import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TypeVar
@@ -36,9 +35,7 @@ def test_a_killed_drivers_claim_is_free_at_once(tmp_path: Path) -> None:
         assert _with_log(tmp_path, _alive_and_claimed) == (True, False)
         process.kill()
         process.wait()
-        start = time.monotonic()
         assert _with_log(tmp_path, _alive_and_claimed) == (False, True)
-        assert time.monotonic() - start < 1
 
 
 def test_a_driver_that_leaves_gives_up_its_claim(tmp_path: Path) -> None:

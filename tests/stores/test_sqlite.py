@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import shutil
 import sqlite3
-import time
 from pathlib import Path
 
 import pytest
@@ -160,17 +159,15 @@ def test_a_reader_that_stops_half_way_does_not_stop_the_writer(tmp_path: Path) -
 
 
 def test_the_loop_goes_on_while_somebody_else_holds_the_log(tmp_path: Path) -> None:
-    async def run() -> int:
+    async def run() -> None:
         store = datadir.open_log(tmp_path)
         await store.append([rig.append(0, b"1")])
         with contextlib.closing(sqlite3.connect(tmp_path / "log.db", isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
             appending = asyncio.ensure_future(store.append([rig.append(1, b"2")]))
             noting = asyncio.ensure_future(store.note("key", {}, at=1))
-            turns = 0
-            while turns < 20:
-                await asyncio.sleep(0.05)
-                turns += 1
+            await asyncio.sleep(0.2)
+            # Had the loop stood still, it would have done so until both had given up.
             assert not appending.done()
             assert not noting.done()
             other.execute("ROLLBACK")
@@ -178,11 +175,8 @@ def test_the_loop_goes_on_while_somebody_else_holds_the_log(tmp_path: Path) -> N
         assert await rig.lines(store, rig.RUN) == [b"1", b"2"]
         assert await store.noted("key") == {}
         await store.close()
-        return turns
 
-    started = time.monotonic()
-    assert asyncio.run(run()) == 20
-    assert time.monotonic() - started < 5  # it would have stood still for ten seconds
+    asyncio.run(run())
 
 
 @pytest.mark.parametrize("fate", ["removed", "moved", "replaced"])
