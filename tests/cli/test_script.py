@@ -152,6 +152,41 @@ def test_mistakes_in_the_script_are_problems_with_their_place(skelo: Skelo) -> N
     ]
 
 
+REVIEWED = """\
+name: reviewed
+blocks:
+  - id: draft
+    outputs: {text: string}
+    prompt: Write.
+    post_gates: [{name: nice, type: llm_review, port: text, criteria: [It is nice.]}]
+"""
+REVIEWS = """\
+tests:
+  - name: passes
+    answers: {draft: [{text: Bees}], "draft:nice": [{verdicts: [{criterion: 1, passed: true, reason: it is}]}]}
+  - name: does not
+    answers: {draft: [{text: Bees}], "draft:nice": [{verdicts: [{criterion: 1, passed: false, reason: dull}]}]}
+    expect: {ending: failed}
+"""
+
+
+def test_answers_to_a_review_stand_under_block_and_gate_and_a_case_without_expect_has_to_go_well(skelo: Skelo) -> None:
+    skelo.write("reviewed.yaml", REVIEWED)
+    skelo.write("reviewed.test.yaml", REVIEWS)
+    result = skelo("test", "reviewed.yaml")
+    assert (result.code, result.out) == (0, "passed  passes\npassed  does not\n2 passed, 0 failed\n")
+
+
+def test_an_answer_to_a_review_that_is_not_there_is_a_problem(skelo: Skelo) -> None:
+    skelo.write("reviewed.yaml", REVIEWED)
+    skelo.write("reviewed.test.yaml", 'tests:\n  - answers: {"draft:nicer": []}\n')
+    result = skelo("test", "reviewed.yaml")
+    assert (result.code, result.err.splitlines()[0]) == (
+        2,
+        "reviewed.test.yaml:2:15: UNKNOWN_BLOCK the workflow has no block 'draft:nicer' (did you mean 'draft:nice'?)",
+    )
+
+
 ASKING = """\
 name: asking
 inputs: {n: integer}

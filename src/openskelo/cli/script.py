@@ -4,6 +4,7 @@ tests:
   - name: publishes what was approved
     inputs: {topic: bees}
     answers: {draft: [{text: "…"}, {error: {code: MODEL_DOWN, message: "…"}}]}   # of ai blocks, in order
+      # and of `llm_review` gates: {"draft:gate": [{verdicts: [{criterion: 1, passed: true, reason: "…"}]}]}
     approvals: {review: {status: approved | denied | modified, set: {…}, reason: "…"}}   # or a list of them
     results: {s3: [{ok: true}]}                                                    # of tools and checkers, in order
     contexts: {"ctx:diff": "…"}                                                    # of a plan
@@ -61,36 +62,48 @@ def _case(entry: cursor.Cursor, workflow: definition.Workflow, number: int) -> C
     fields = entry.fields({"name", "inputs", "answers", "approvals", "results", "contexts", "expect"})
     if fields is None:
         return None
-    expected = fields.need("expect")
-    wanted = expected.fields({"ending", "outputs", "nodes"}) if expected else None
-    if wanted is None:
+    expected = fields.get("expect")
+    wanted = None if expected is None else expected.fields({"ending", "outputs", "nodes"})
+    if expected is not None and wanted is None:
         return None
-    nodes = _by_node(wanted, "nodes", workflow)
+    nodes = {} if wanted is None else _by_node(wanted, "nodes", workflow)
     return Case(
         name=fields.text("name", f"test {number}"),
-        ending=wanted.choice("ending", ENDINGS, "ok"),
+        ending="ok" if wanted is None else wanted.choice("ending", ENDINGS, "ok"),
         inputs=_object(fields, "inputs"),
-        answers={key: _list(place) for key, place in _by_node(fields, "answers", workflow).items()},
+        answers={key: _list(place) for key, place in _by_node(fields, "answers", workflow, _reviews(workflow)).items()},
         results={
             key: _list(place) for key, place in _by_node(fields, "results", workflow).items() if _plays(place, workflow)
         },
         contexts=_contexts(fields, workflow),
         replies={key: _replies(place) for key, place in _by_node(fields, "approvals", workflow).items()},
-        outputs=_object(wanted, "outputs"),
+        outputs={} if wanted is None else _object(wanted, "outputs"),
         nodes={key: _facts(place) for key, place in nodes.items()},
     )
 
 
-def _by_node(fields: cursor.Fields, name: str, workflow: definition.Workflow) -> dict[str, cursor.Cursor]:
+def _reviews(workflow: definition.Workflow) -> tuple[str, ...]:
+    """Who answers beside the blocks themselves: their reviews, as `block:gate`."""
+    return tuple(
+        f"{node.key}:{gate.name}"
+        for node in workflow.nodes.values()
+        for gate in (*node.pre_gates, *node.post_gates)
+        if gate.type == "llm_review"
+    )
+
+
+def _by_node(
+    fields: cursor.Fields, name: str, workflow: definition.Workflow, others: tuple[str, ...] = ()
+) -> dict[str, cursor.Cursor]:
     place = fields.get(name)
     inner = place.fields() if place else None
     found: dict[str, cursor.Cursor] = {}
     for entry in inner or ():
         key = str(entry.path[-1])
-        if key in workflow.nodes:
+        if key in workflow.nodes or key in others:
             found[key] = entry
         else:
-            hint = suggest.did_you_mean(key, tuple(workflow.nodes))
+            hint = suggest.did_you_mean(key, (*workflow.nodes, *others))
             entry.key_problem("UNKNOWN_BLOCK", f"the workflow has no block {key[:60]!r}", hint=hint)
     return found
 
