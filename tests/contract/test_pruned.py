@@ -106,7 +106,7 @@ def without_receipt(line: bytes) -> bytes:
     return canonical.dumps({key: value for key, value in orjson.loads(line).items() if key != "receipt"})
 
 
-def with_receipt(line: bytes, **values: object) -> bytes:
+def with_receipt(line: bytes, **values: str) -> bytes:
     opened = orjson.loads(line)
     return canonical.dumps({**opened, "receipt": {**opened["receipt"], **values}})
 

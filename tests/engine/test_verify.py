@@ -366,3 +366,35 @@ def test_an_export_without_a_lost_blob_is_written_and_says_so(tmp_path: Path) ->
         assert codes(verify.verify_file(tmp_path / "run")) == ["BLOB_MISSING"]
 
     play(tmp_path, proof, draft_size=5000)
+
+
+def change_listing(root: Path, statement: str, *values: str) -> None:
+    with contextlib.closing(sqlite3.connect(root / ".skelo" / "log.db")) as database, database:
+        assert database.execute(statement, values).rowcount == 1
+
+
+def test_the_log_of_another_run_under_the_name_of_this_one_is_found(tmp_path: Path) -> None:
+    made: list[str] = []
+
+    async def proof(engine: openskelo.Engine, run_id: str, data_dir: Path) -> None:
+        made.append(run_id)
+
+    play(tmp_path, proof)
+    other = made[0][:-4] + "0000"
+    change_listing(tmp_path, "UPDATE runs SET run_id = ? WHERE run_id = ?", other, made[0])
+    (tmp_path / ".skelo" / "runs" / made[0]).rename(tmp_path / ".skelo" / "runs" / other)
+    assert codes(later(tmp_path, other)) == ["RUN_CHANGED"]
+
+
+@pytest.mark.parametrize("column", ["ending", "name", "workflow_hash", "parent"])
+def test_a_listing_that_says_something_else_than_the_log_is_found(tmp_path: Path, column: str) -> None:
+    made: list[str] = []
+
+    async def proof(engine: openskelo.Engine, run_id: str, data_dir: Path) -> None:
+        made.append(run_id)
+
+    play(tmp_path, proof)
+    change_listing(tmp_path, f"UPDATE runs SET {column} = ? WHERE run_id = ?", "failed", made[0])
+    found = later(tmp_path, made[0])
+    assert codes(found) == ["LISTING_DIFFERS"]
+    assert column in found.problems[0].message

@@ -10,13 +10,21 @@ from pathlib import Path
 from openskelo import errors
 from openskelo.contract import bundle, chain, envelope, pinned, references, sealed, signature
 from openskelo.engine import signing
-from openskelo.frozen import replace
+from openskelo.frozen import mutable, replace
 from openskelo.kernel import definition, events
-from openskelo.kernel.json import JsonObject
+from openskelo.kernel.json import Json, JsonObject
 from openskelo.stores import log
 
 #: So long after a run's end its file may be missing the last of it.
 PATIENCE_SECONDS = 2.0
+
+
+@mutable
+class _Told:
+    """What the log says of the run as a whole, where listings repeat it."""
+
+    created: events.RunCreated | None = None
+    ended: events.RunEnded | None = None
 
 
 def verify_file(path: Path | str, *, public_key: str | None = None) -> chain.Verification:
@@ -54,6 +62,8 @@ async def verify_run(
     signed, fault = (None, None) if data_dir is None else _signature(signing.path_of(data_dir, run_id))
     verifier = chain.Verifier(watch=_signed_seq(signed))
     referred: dict[str, int] = {}
+    told = _Told()
+    row = await store.row(run_id)  # before the lines: a run that ends meanwhile has lost nothing
     async for lines in store.read(run_id):
         if verifier.line == 1:
             verifier.workflow = await _workflow(store, lines[0], verifier)
@@ -61,10 +71,18 @@ async def verify_run(
             event = verifier.add(line + b"\n")
             for name in () if event is None else references.names(event):
                 referred.setdefault(name, verifier.seq)
+            if isinstance(event, events.RunCreated):
+                told.created = event
+            elif isinstance(event, events.RunEnded):
+                told.ended = event
     if verifier.line == 1:
         raise errors.NotFound(f"there is no run {run_id}", code="RUN_NOT_FOUND", hint="`skelo runs` lists them")
+    if verifier.run_id not in (None, run_id):
+        verifier.report_whole(
+            sealed.Fault("RUN_CHANGED", f"what is kept as run {run_id} is the record of run {verifier.run_id}")
+        )
     await _check_blobs(store, verifier, referred)
-    await _check_listing(store, verifier, run_id)
+    _check_listing(row, verifier, told)
     if data_dir is not None:
         await _check_mirror(store, verifier, run_id, data_dir / "runs" / run_id / "events.jsonl")
     return replace(_with_signature(verifier, signed, fault, public_key), blobs=len(referred))
@@ -96,12 +114,26 @@ async def _check_blobs(store: log.Log, verifier: chain.Verifier, referred: dict[
             verifier.report_whole(sealed.Fault(error.code, error.message), seq)
 
 
-async def _check_listing(store: log.Log, verifier: chain.Verifier, run_id: str) -> None:
-    row = await store.row(run_id)
-    if row is not None and row.ending is not None and not verifier.result().ended:
+def _check_listing(row: log.RunRow | None, verifier: chain.Verifier, told: _Told) -> None:
+    """What listings say of the run must be what its log says; one that was read earlier knows no end yet."""
+    if row is None:
+        return
+    if row.ending is not None and not verifier.result().ended:
         verifier.report_whole(
             sealed.Fault("SEQ_GAP", f"the run is listed as ended ({row.ending}), but its end is missing")
         )
+    said: list[tuple[str, str | None, Json]] = []
+    if told.ended is not None and row.ending is not None:
+        said.append(("ending", row.ending, told.ended.ending))
+    if told.created is not None:
+        parent = None if told.created.parent is None else told.created.parent.get("runId")
+        said.append(("name", row.name, told.created.workflow))
+        said.append(("workflow_hash", row.workflow_hash, told.created.workflow_hash))
+        said.append(("parent", row.parent, parent))
+    for what, listed, logged in said:
+        if listed != logged:
+            fault = sealed.Fault("LISTING_DIFFERS", f"the run is listed with {what} {listed}; its log says {logged}")
+            verifier.report_whole(fault)
 
 
 async def _check_mirror(store: log.Log, verifier: chain.Verifier, run_id: str, path: Path) -> None:
