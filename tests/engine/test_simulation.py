@@ -26,22 +26,25 @@ from tests.engine import stage
 
 TEXT: dict[str, Json] = {"text": "string"}
 ITEMS = 4
-#: So often an engine is cut before one may live to the end. A piece of work may be cut ten times.
-CUTS = 7
+#: So often an engine is cut before one may live to the end, and so often the store refuses. Either cuts the work that
+#: is under way, and a piece of work that was cut ten times fails.
+CUTS = 6
+REFUSALS = 3
 
 
 class MoodyLog(memory.MemoryLog):
     """Takes its time before and after a commit, and refuses one now and then."""
 
-    def __init__(self, data: memory.MemoryData, chance: Random, refusals: int) -> None:
-        super().__init__(data)
-        self._chance = chance
-        self._refusals = refusals
+    def __init__(self, world: World, *, is_moody: bool) -> None:
+        super().__init__(world.data)
+        self._world = world
+        self._chance = world.chance
+        self._is_moody = is_moody
 
     async def append(self, batch: Sequence[log.Append]) -> None:
         await _dawdle(self._chance, 2)
-        if self._refusals and self._chance.random() < 0.1:
-            self._refusals -= 1
+        if self._is_moody and self._world.refusals and self._chance.random() < 0.1:
+            self._world.refusals -= 1
             raise errors.StoreFull("no space left")
         await super().append(batch)
         await _dawdle(self._chance, 2)
@@ -61,6 +64,7 @@ class World:
         self.effects: Counter[tuple[str, str]] = Counter()
         self.record: list[bytes] = []
         self.lost = 0
+        self.refusals = REFUSALS
 
     async def work(self, ctx: openskelo.Context) -> dict[str, Json]:
         """Any node's work: it may fail before its effect, and be cut or lose its answer before or after it."""
@@ -145,7 +149,7 @@ async def answer(world: World, engine: openskelo.Engine, asked: JsonObject) -> N
 
 async def live(world: World, root: Path, turns: int | None) -> JsonObject | None:
     """One life of an engine, cut after so many turns of the event loop; gives the run's document if it has ended."""
-    store = MoodyLog(world.data, world.chance, 0 if turns is None else 1)
+    store = MoodyLog(world, is_moody=turns is not None)
     handlers: dict[str, calling.Handler] = dict.fromkeys(["start", "each", "send", "pay"], world.work)
     project = openskelo.Project(root=root, data_dir=root / ".skelo")
     engine = await openskelo.Engine.open(project, store=store, handlers=handlers)
