@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 
 import hypothesis
 import pytest
@@ -17,6 +18,10 @@ hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "local")
 for name in ("SKELO_HOME", "SKELO_DEBUG", "FORCE_COLOR"):
     os.environ.pop(name, None)
 os.environ["NO_COLOR"] = "1"
+
+# A shell that starts the tests in the background lets them, and the processes that they start, ignore Ctrl-C.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Asserts in what tests share explain themselves like those in the tests.
 pytest.register_assert_rewrite("tests.kernel.stage", "tests.kernel.play")
