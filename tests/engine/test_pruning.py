@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -15,7 +15,7 @@ from openskelo import errors
 from openskelo.contract import chain, pruned, receipts
 from openskelo.engine import export, pruning, replay, signing, verify
 from openskelo.kernel.json import Json
-from openskelo.stores import datadir, log, memory
+from openskelo.stores import datadir, log, memory, sqlite
 from tests.engine import proving, stage
 
 Story = Callable[[openskelo.Engine, str, Path], Awaitable[None]]
@@ -347,4 +347,50 @@ def test_a_delete_that_is_killed_leaves_nothing_once_somebody_sweeps(tmp_path: P
 
     stage.play(story)
     assert list((tmp_path / ".skelo" / "runs").iterdir()) == []
+    assert traces(tmp_path) == []
+
+
+def test_a_run_that_is_pruned_while_it_is_verified_is_not_altered(tmp_path: Path) -> None:
+    async def story(engine: openskelo.Engine, run_id: str, data_dir: Path) -> None:
+        file = data_dir / "runs" / run_id / "events.jsonl"
+        await engine.store.flush()
+        whole = file.read_bytes()
+        assert await engine.store.claim(run_id)
+        await engine.store.rewrite(run_id, pruned.shorten)
+        file.write_bytes(whole)  # as it is until all of the log is pruned
+        found = await verify.verify_run(engine.store, run_id, data_dir=data_dir)
+        assert (found.problems, found.pruned > 4) == ((), True)
+        await engine.store.release(run_id)
+        found = await verify.verify_run(engine.store, run_id, data_dir=data_dir)
+        assert [problem.code for problem in found.problems] == ["FILE_DIFFERS"], "nobody is at it any more"
+
+    play(tmp_path, story)
+
+
+class PrunedMeanwhile(sqlite.SqliteLog):
+    """A store of which the lines are pruned, and their values swept, right after somebody has read them."""
+
+    async def read(self, run_id: str, *, after: int = 0) -> AsyncIterator[Sequence[bytes]]:
+        async for lines in super().read(run_id, after=after):
+            yield lines
+        await super().rewrite(run_id, pruned.shorten)
+        await super().sweep()
+
+
+def test_values_that_are_swept_while_a_run_is_verified_are_not_missing(tmp_path: Path) -> None:
+    made: list[str] = []
+
+    async def story(engine: openskelo.Engine, run_id: str, data_dir: Path) -> None:
+        made.append(run_id)
+
+    play(tmp_path, story)
+
+    async def meanwhile() -> chain.Verification:
+        store = PrunedMeanwhile(tmp_path / ".skelo")
+        try:
+            return await verify.verify_run(store, made[0], data_dir=tmp_path / ".skelo")
+        finally:
+            await store.close()
+
+    assert stage.play(meanwhile).problems == ()
     assert traces(tmp_path) == []

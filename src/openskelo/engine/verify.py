@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from openskelo import errors
-from openskelo.contract import bundle, chain, envelope, pinned, references, sealed, signature
+from openskelo.contract import bundle, chain, envelope, pinned, pruned, references, sealed, signature
 from openskelo.engine import signing
 from openskelo.frozen import mutable, replace
 from openskelo.kernel import definition, events
@@ -81,7 +81,7 @@ async def verify_run(
         verifier.report_whole(
             sealed.Fault("RUN_CHANGED", f"what is kept as run {run_id} is the record of run {verifier.run_id}")
         )
-    await _check_blobs(store, verifier, referred)
+    await _check_blobs(store, verifier, run_id, referred)
     _check_listing(row, verifier, told)
     if data_dir is not None:
         await _check_mirror(store, verifier, run_id, data_dir / "runs" / run_id / "events.jsonl")
@@ -102,16 +102,25 @@ async def _workflow(store: log.Log, first: bytes, verifier: chain.Verifier) -> d
         return None
 
 
-async def _check_blobs(store: log.Log, verifier: chain.Verifier, referred: dict[str, int]) -> None:
+async def _check_blobs(store: log.Log, verifier: chain.Verifier, run_id: str, referred: dict[str, int]) -> None:
     for name, seq in referred.items():
         try:
             await store.blob(name)
         except errors.NotFound:
+            if await _gave_up(store, run_id, seq):
+                continue
             verifier.report_whole(sealed.Fault("BLOB_MISSING", f"blob {name} of event {seq} is not there"), seq)
         except errors.Corrupt:
             verifier.report_whole(sealed.Fault("BLOB_MISMATCH", f"blob {name} of event {seq} was changed"), seq)
         except errors.InvalidInput as error:  # not a name at all
             verifier.report_whole(sealed.Fault(error.code, error.message), seq)
+
+
+async def _gave_up(store: log.Log, run_id: str, seq: int) -> bool:
+    """Whether an event was pruned since it was read, and what it referred to went with it."""
+    async for lines in store.read(run_id, after=seq - 1):
+        return pruned.is_pruned(lines[0])
+    return False
 
 
 def _check_listing(row: log.RunRow | None, verifier: chain.Verifier, told: _Told) -> None:
@@ -139,23 +148,28 @@ def _check_listing(row: log.RunRow | None, verifier: chain.Verifier, told: _Told
 async def _check_mirror(store: log.Log, verifier: chain.Verifier, run_id: str, path: Path) -> None:
     """The run's file must be the log, byte for byte; its end may lag behind while the run goes on or is driven.
 
-    Whoever drove it to its end may be alive, and writes the file a moment later: that moment is waited for.
+    So may all of it while the run is being pruned. Whoever drove it to its end may be alive, and writes the file a
+    moment later: that moment is waited for.
     """
     await store.flush()
-    # Asked before the file is read: whoever drives the run writes the rest of it before it lets go.
-    settled = verifier.result().ended and not await store.driver_alive(run_id)
+    ended = verifier.result().ended
     row = await store.row(run_id)
     patient_until = 0.0 if row is None else row.updated_at / 1000 + PATIENCE_SECONDS
     fault, lagging = await _compare(store, run_id, path)
-    while lagging and settled and time.time() < patient_until:
-        await asyncio.sleep(0.1)
+    while lagging:
+        if not ended or await store.driver_alive(run_id):
+            return
+        # Looked at again after that: whoever drives the run, or prunes it, writes the file before it lets go.
         fault, lagging = await _compare(store, run_id, path)
-    if fault is not None and (settled or not lagging):
+        if not lagging or time.time() >= patient_until:
+            break
+        await asyncio.sleep(0.1)
+    if fault is not None:
         verifier.report_whole(fault)
 
 
 async def _compare(store: log.Log, run_id: str, path: Path) -> tuple[sealed.Fault | None, bool]:
-    """What is wrong with the run's file, and whether that is only that the rest of it is missing."""
+    """What is wrong with the run's file, and whether it may only be late: cut short, or not pruned as the log is."""
     offset = 0
     try:
         with path.open("rb") as file:
@@ -164,7 +178,8 @@ async def _compare(store: log.Log, run_id: str, path: Path) -> tuple[sealed.Faul
                 found = file.read(len(expected))
                 if not expected.startswith(found):
                     at = offset + sealed.first_difference(expected, found)
-                    return sealed.Fault("FILE_DIFFERS", f"events.jsonl is not the log from byte {at} on"), False
+                    fault = sealed.Fault("FILE_DIFFERS", f"events.jsonl is not the log from byte {at} on")
+                    return fault, any(map(pruned.is_pruned, lines))
                 offset += len(found)
                 if len(found) < len(expected):
                     return _cut(run_id, offset), True
