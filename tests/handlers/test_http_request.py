@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import email.utils
+import gc
 import socket
+import sys
 import time
 import urllib.parse
 from collections.abc import Iterator
@@ -381,3 +383,16 @@ def test_tls_is_checked_against_the_name_although_the_address_is_connected_to(
         assert workshop.code_of(request(tmp_path, {}, url=url.replace("localhost", "127.0.0.1"))) == "HTTP_FAILED"
         assert [seen.headers["host"] for seen in site.seen] == [f"localhost:{site.port}"]
     exchange.trusted.cache_clear()
+
+
+def test_the_body_of_a_request_is_gone_with_it(site: web.Site) -> None:
+    body = b"x" * 1_000_000
+    asked = exchange.Asked(method="POST", url=f"{site.url}/echo", headers={}, body=body, allow_private=True)
+    held = sys.getrefcount(body)
+    gc.disable()
+    try:
+        assert asyncio.run(exchange.exchange(asked)).status == 200
+        assert sys.getrefcount(body) == held
+    finally:
+        gc.enable()
+    assert site.seen[0].body == body

@@ -321,6 +321,8 @@ class Driver:
                     errand.task = task
                     letter = await reporting.perform(self._store, self._performer, errand, self.now)
             except BaseException as error:
+                if isinstance(error, asyncio.CancelledError) and self._is_meant(errand):
+                    return  # not raised: a task keeps that error, with every frame of the work and this run (a cycle)
                 letter = await self._lost(errand, error)
             finally:
                 self._at_work -= 1
@@ -354,10 +356,13 @@ class Driver:
                 raise error
             case KeyboardInterrupt() | SystemExit():
                 raise error  # to whoever runs the loop
-            case _ if errand.stopped or self._is_ending(errand.task):
+            case _ if self._is_meant(errand):
                 raise error
             case _:
                 return reporting.lost(self._performer, errand, error, self.now())
+
+    def _is_meant(self, errand: errands.Errand) -> bool:
+        return errand.stopped or self._is_ending(errand.task)
 
     def _is_ending(self, task: asyncio.Task[None] | None) -> bool:
         """Whether what ended the task was meant for it: the driver stops, the loop does, or it is gone already."""

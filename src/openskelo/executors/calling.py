@@ -44,8 +44,7 @@ async def call(handler: Handler, ctx: context.Context, lines: list[str]) -> obje
     except errors.AttemptFailed as error:
         raise fit(error) from error.__cause__
     except asyncio.CancelledError as error:
-        current = asyncio.current_task()
-        if current is None or current.cancelling():
+        if _is_cancelled():
             raise
         raise raised(error, lines) from error  # nobody cancelled us: the handler made it up
     except SystemExit as error:
@@ -54,6 +53,12 @@ async def call(handler: Handler, ctx: context.Context, lines: list[str]) -> obje
         raise  # somebody's Ctrl-C, or the end of a loop that is gone: only who runs the task can tell
     except BaseException as error:  # a panic of an extension, an outcome of a test library, a cancellation of another
         raise raised(error, lines) from error
+
+
+def _is_cancelled() -> bool:
+    """Whether somebody has cancelled the task; no frame of a traceback keeps that one (a cycle)."""
+    current = asyncio.current_task()
+    return current is None or current.cancelling() > 0
 
 
 async def call_in_thread(handler: Handler, ctx: context.Context, lines: list[str]) -> object:

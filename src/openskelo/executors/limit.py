@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import TypeVar, cast
@@ -36,8 +37,12 @@ async def within(timeout_ms: int | None, work: Awaitable[_T], idle: Callable[[],
         raise
     if done:
         if running.cancelled():  # nobody else has it, and we have not
+            _forget(running)
             raise cancelled_itself()
-        result = running.result()
+        try:
+            result = running.result()
+        finally:
+            del running  # see `_forget`
         took_ms = int((time.perf_counter() - started - (0.0 if idle is None else idle())) * 1000)
         if took_ms <= timeout_ms + _LATE_MS:
             return result
@@ -71,5 +76,17 @@ def cancelled_itself() -> errors.AttemptFailed:
 async def _stop(running: asyncio.Future[_T]) -> None:
     running.cancel()
     await asyncio.wait({running}, timeout=GRACE_SECONDS)
-    # Its result is of no interest any more; looking at it keeps asyncio from complaining that nobody did.
-    running.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
+    if running.done():
+        _forget(running)
+    else:
+        running.add_done_callback(_forget)
+
+
+def _forget(ended: asyncio.Future[_T]) -> None:
+    """Look at what nobody wants to know any more: asyncio complains of what nobody has looked at.
+
+    A task that was cancelled lets go of its CancelledError when it is asked. That one has all frames of the work in its
+    traceback, of which some have the task: as a cycle they, and whatever they hold, would be there for a long time.
+    """
+    with contextlib.suppress(asyncio.CancelledError):
+        ended.exception()

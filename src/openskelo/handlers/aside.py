@@ -20,22 +20,34 @@ async def run(function: Callable[[], _T]) -> _T:
     """
     loop = asyncio.get_running_loop()
     done: asyncio.Future[_T] = loop.create_future()
+    threading.Thread(target=_work, args=(function, loop, done), daemon=True, name="openskelo-aside").start()
+    try:
+        return await done
+    finally:
+        del done  # it has what was raised, whose traceback has this frame: a cycle would be there for a long time
 
-    def deliver(result: _T) -> None:
-        if not done.done():
-            done.set_result(result)
 
-    def fail(error: BaseException) -> None:
-        if not done.done():
-            done.set_exception(error)
+def _work(function: Callable[[], _T], loop: asyncio.AbstractEventLoop, done: asyncio.Future[_T]) -> None:
+    try:
+        result = function()
+    except BaseException as error:  # handed on, whatever it is
+        _tell(loop, functools.partial(_fail, done, error))
+    else:
+        _tell(loop, functools.partial(_deliver, done, result))
+    finally:
+        del done  # as above
 
-    def work() -> None:
-        try:
-            say = functools.partial(deliver, function())
-        except BaseException as error:  # handed on, whatever it is
-            say = functools.partial(fail, error)
-        with contextlib.suppress(RuntimeError):  # the loop may be closed by now
-            loop.call_soon_threadsafe(say)
 
-    threading.Thread(target=work, daemon=True, name="openskelo-aside").start()
-    return await done
+def _tell(loop: asyncio.AbstractEventLoop, say: Callable[[], None]) -> None:
+    with contextlib.suppress(RuntimeError):  # the loop may be closed by now
+        loop.call_soon_threadsafe(say)
+
+
+def _deliver(done: asyncio.Future[_T], result: _T) -> None:
+    if not done.done():
+        done.set_result(result)
+
+
+def _fail(done: asyncio.Future[_T], error: BaseException) -> None:
+    if not done.done():
+        done.set_exception(error)

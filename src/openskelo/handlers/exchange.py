@@ -171,6 +171,7 @@ async def _send(client: httpx.AsyncClient, asked: Asked, url: httpx.URL, chosen:
                 )
     finally:
         await response.aclose()
+        response.stream = httpx.ByteStream(b"")  # its own one refers to it: a cycle, with the body of the request in it
     if response.headers.get("content-encoding", "identity").lower() not in ("", "identity"):
         what = "the answer is compressed although that was not asked for"
         raise errors.AttemptFailed(what, code="HTTP_FAILED", happened=done)
