@@ -480,6 +480,27 @@ def test_a_process_and_what_it_started_die_with_an_engine_that_is_killed(tmp_pat
     assert until(lambda: not any(alive(pid) for pid in (process, child)))
 
 
+def test_what_a_program_started_dies_with_an_engine_that_is_killed_in_the_moment_it_has_begun(tmp_path: Path) -> None:
+    script = (
+        "import pathlib, sys\n"
+        "from tests.executors import workshop, test_project_handler as t\n"
+        "root = pathlib.Path(sys.argv[1])\n"
+        "workshop.perform(workshop.project(root), workshop.task_of(t.node('hang.sh'), {'x': 1}))\n"
+    )
+    started: list[int] = []
+    for number in range(5):
+        root = tmp_path / str(number)
+        write(root, EXECUTABLE_HANG.replace("wait", "kill -s KILL $PPID\nwait"), "hang.sh").chmod(0o755)
+        engine = subprocess.run([sys.executable, "-c", script, str(root)], cwd=Path(__file__).parents[2], check=False)
+        assert engine.returncode == -signal.SIGKILL
+        started += pids(root)
+    try:
+        assert until(lambda: not any(map(alive, started)))
+    finally:
+        for pid in filter(alive, started):
+            os.kill(pid, signal.SIGKILL)
+
+
 PROGRAM = """#!{python}
 import json, os, sys
 told = json.load(sys.stdin)

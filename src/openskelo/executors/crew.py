@@ -65,7 +65,8 @@ class Worker:
             ) from error
         finally:
             theirs.close()
-        self._guard = mortal.Guard(self._process)
+        self._guard = mortal.Guard()
+        self._guard.watch(self._process.pid)
         ours.setblocking(False)
         self._socket = ours
         self._unpacker = frames.Unpacker()

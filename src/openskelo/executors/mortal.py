@@ -33,31 +33,41 @@ def bound_to(parent: int) -> Callable[[], None] | None:
 
 
 class Guard:
-    """Kills the group of a child should this process be killed: what the child has started is bound to nobody.
+    """Kills a group of processes should this process be killed: what a child has started is bound to nobody.
 
-    A shell that reads a pipe until its other end, which only we hold, is gone. `dismiss` it when the child has ended.
+    A shell that is told the group through a pipe, and then reads until the pipe's other end, which only we hold, is
+    gone. Start it before the child, which may start others at once, and `dismiss` it when the child has ended.
     """
 
-    _SCRIPT = 'read -r _; kill -s KILL -- "-$1"'
+    _SCRIPT = 'read -r group && { read -r _; kill -s KILL -- "-$group"; }'
 
-    def __init__(self, child: subprocess.Popen[bytes]) -> None:
+    def __init__(self) -> None:
         self._shell: subprocess.Popen[bytes] | None = None
-        with contextlib.suppress(OSError):  # no shell here, or no process left: then only the child itself is bound
+        self._pipe: tuple[int, ...] = ()  # we keep both ends: so nobody who writes is ever told that nobody reads
+        with contextlib.suppress(OSError):  # no shell here, or nothing left: then only the child itself is bound
+            self._pipe = os.pipe()
             self._shell = subprocess.Popen(  # noqa: S603 -- our own words
-                ["/bin/sh", "-c", self._SCRIPT, "guard", str(child.pid)],
-                stdin=subprocess.PIPE,
+                ["/bin/sh", "-c", self._SCRIPT],
+                stdin=self._pipe[0],
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 start_new_session=True,
             )
 
+    def watch(self, group: int) -> None:
+        """Kill this group should we be killed. Takes one system call, so that a fresh fork can name its own."""
+        if self._pipe:
+            os.write(self._pipe[1], b"%d\n" % group)
+
     def dismiss(self) -> None:
         """Watch no longer; harmless when it was dismissed before."""
-        if self._shell is not None and self._shell.stdin is not None:
+        if self._shell is not None:
             self._shell.kill()
             self._shell.wait()
-            self._shell.stdin.close()
             self._shell = None
+        while self._pipe:
+            os.close(self._pipe[0])
+            self._pipe = self._pipe[1:]
 
 
 def end(child: subprocess.Popen[bytes]) -> None:

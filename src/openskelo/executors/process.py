@@ -6,7 +6,7 @@ import asyncio
 import os
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO
 
@@ -49,18 +49,22 @@ async def run(program: Program) -> Finished:
         stdin.write(program.stdin)
         stdin.flush()
         stdin.seek(0)
-        # An argument vector that the project's author wrote; starting it takes a few milliseconds at most.
-        child = subprocess.Popen(  # noqa: S603, ASYNC220
-            program.argv,
-            cwd=program.folder,
-            env={**minimal_environment(), **program.environment},
-            stdin=stdin,
-            stdout=stdout,
-            stderr=stderr,
-            start_new_session=True,
-            preexec_fn=mortal.bound_to(os.getpid()),  # noqa: PLW1509 -- makes two system calls, takes no lock
-        )
-        guard = mortal.Guard(child)
+        guard = mortal.Guard()
+        try:
+            # An argument vector that the project's author wrote; starting it takes a few milliseconds at most.
+            child = subprocess.Popen(  # noqa: S603, ASYNC220
+                program.argv,
+                cwd=program.folder,
+                env={**minimal_environment(), **program.environment},
+                stdin=stdin,
+                stdout=stdout,
+                stderr=stderr,
+                start_new_session=True,
+                preexec_fn=_guarded(guard),  # noqa: PLW1509 -- makes a few system calls, takes no lock
+            )
+        except BaseException:
+            guard.dismiss()
+            raise
         try:
             await _ended(child, stdout, stderr, program.max_bytes)
         finally:
@@ -71,6 +75,18 @@ async def run(program: Program) -> Finished:
             stdout=_content(stdout, program.max_bytes),
             stderr=_content(stderr, program.max_bytes),
         )
+
+
+def _guarded(guard: mortal.Guard) -> Callable[[], None]:
+    """What the fresh child calls before it becomes the program: from its first moment it, and its group, are bound."""
+    bind = mortal.bound_to(os.getpid())
+
+    def begin() -> None:
+        guard.watch(os.getpid())  # it leads a group of its own
+        if bind is not None:
+            bind()
+
+    return begin
 
 
 def minimal_environment() -> dict[str, str]:
