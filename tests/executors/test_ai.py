@@ -176,6 +176,11 @@ def test_the_parts_of_a_block_folder_have_their_places(tmp_path: Path) -> None:
         ('{"text": "a", "extra": 1}', "OUTPUT_CONTRACT"),
         ('{"text": " "}', "POST_GATE_FAILED"),
         ('```json\n{"text": "a"}\n```', None),
+        ('```json\r\n{"text": "a"}\r\n```\r\n', None),
+        ('```json {"text": "a"} ```', None),
+        ('```\n{"text": "a ```b``` c"}\n```', None),
+        ('```json\n{"text": "a"}\n```\n```json\n{"text": "b"}\n```', "ANSWER_INVALID"),
+        ('\ufeff{"text": "a"}', None),
         ('\n {"text": "a"} \n', None),
     ],
 )
@@ -194,6 +199,13 @@ def test_an_answer_that_breaks_the_contract_is_repairable_and_told(tmp_path: Pat
     assert found.outcome.feedback == {"code": "OUTPUT_CONTRACT", "problems": [problem], "answer": '{"text":3}'}
     assert texts(found)["answer.refused.txt"] == '{"text":3}'
     assert found.outcome.metrics.tokens_in > 0
+
+
+@pytest.mark.parametrize("said", ["", " \n"])
+def test_an_empty_answer_is_called_empty(tmp_path: Path, said: str) -> None:
+    failure = asked_of(tmp_path, scripted.Scripted([said])).outcome.failure
+    assert failure is not None
+    assert (failure.code, failure.message, failure.repairable) == ("ANSWER_INVALID", "the answer is empty", True)
 
 
 def test_a_text_that_is_no_json_is_repairable_too(tmp_path: Path) -> None:
@@ -462,15 +474,15 @@ class _Busy:
     async def complete(self, request: seam.Request, on_text: seam.OnText) -> seam.Answer:
         listener = cast("seam.Patient", on_text)
         listener.waits()
-        await asyncio.sleep(0.5)
+        await asyncio.sleep(1.2)
         listener.goes()
         return seam.Answer(text='{"text": "Bees!"}')
 
 
 def test_waiting_for_a_turn_is_no_part_of_the_time_that_an_answer_may_take(tmp_path: Path) -> None:
-    found = ask(tmp_path, _Busy(), node(timeout_ms=200))
+    found = ask(tmp_path, _Busy(), node(timeout_ms=1_000))
     assert found.failure is None
-    assert found.metrics.wall_ms < 200
+    assert found.metrics.wall_ms < 1_000
 
 
 class _Fallen(_Slow):

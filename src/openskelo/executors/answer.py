@@ -13,7 +13,9 @@ from openskelo.kernel.json import Json, JsonObject
 from openskelo.providers import seam
 from openskelo.values import canonical
 
-_FENCED = re.compile(r"\A\s*```(?:json|JSON)?[ \t]*\n(.*?)\n[ \t]*```\s*\Z", re.DOTALL)
+_FENCED = re.compile(r"\A\s*```(?:json|JSON)?(.*?)```\s*\Z", re.DOTALL)
+#: What some servers put in front of everything they send.
+_BYTE_ORDER_MARK = "\ufeff"
 _TICKS = re.compile(r"`{3,}")
 _TAG = re.compile(r"<\s*/?\s*data", re.IGNORECASE)
 #: A token has about four letters of English, and in plain words hardly more.
@@ -48,6 +50,9 @@ def bounded(text: str, most: int = MAX_ANSWER_BYTES) -> str:
 
 def parse(text: str) -> JsonObject:
     """The JSON object that the answer is, alone or in one fence; AttemptFailed ANSWER_INVALID for anything else."""
+    text = text.removeprefix(_BYTE_ORDER_MARK)
+    if not text.strip():
+        raise errors.AttemptFailed("the answer is empty", code="ANSWER_INVALID")
     inside = _FENCED.match(text)
     try:
         found = canonical.loads(inside.group(1) if inside else text)

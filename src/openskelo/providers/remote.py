@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from openskelo import errors
 from openskelo.kernel.json import Json
-from openskelo.providers import clients, config, failure, keys, seam
+from openskelo.providers import clients, config, failure, keys, seam, thoughts
 
 if TYPE_CHECKING:
     import httpx2
@@ -35,9 +35,7 @@ class Remote:
             raise failure.final("PROVIDER_BAD_REQUEST", f"{self._settings.name} needs the name of a model", hint=hint)
         key = keys.resolve(self._settings, self._environment)
         model = await self._model(name, key)
-        from pydantic_ai import exceptions  # noqa: PLC0415 -- an extra, and heavy
-
-        from openskelo.providers import remote_failure  # noqa: PLC0415 -- imports the same
+        from openskelo.providers import remote_failure  # noqa: PLC0415 -- imports an extra, and heavy
 
         heard: list[str] = []
         try:
@@ -47,8 +45,10 @@ class Remote:
             message = f"{self._settings.name} did not answer within {self._settings.timeout_ms / 1000:g} s"
             known = failure.transient("PROVIDER_TIMEOUT", message, hint="raise its timeout_ms")
             raise _begun(known, request, name, heard) from None
-        except (exceptions.AgentRunError, exceptions.UserError) as error:
-            known = remote_failure.failed(self._settings.name, error)
+        except errors.OpenSkeloError:
+            raise
+        except Exception as error:  # the clients let through what they meet in a stream that nobody has foreseen
+            known = remote_failure.failed(self._settings, error)
             # Servers quote what they were sent; the chain of causes would too.
             known.args = (keys.mask(known.message, key),)
             known.message = keys.mask(known.message, key)
@@ -136,16 +136,31 @@ async def _ask(
                 case _:
                     pass
         response = stream.get()
-        if stream.finish_reason is None:
-            broke = failure.transient("PROVIDER_UNAVAILABLE", f"the answer of {model.model_name} broke off")
+        text = thoughts.without(_joined(response, messages.TextPart), _joined(response, messages.ThinkingPart))
+        ended = stream.finish_reason or _own_word(response)
+        if ended is None or (stream.finish_reason is None and not text):
+            how = "broke off" if ended is None else f"ended without a word ({ended})"
+            broke = failure.transient("PROVIDER_UNAVAILABLE", f"the answer of {model.model_name} {how}")
             raise _begun(broke, request, model.model_name, heard)
-    text = "".join(part.content for part in response.parts if isinstance(part, messages.TextPart))
     return seam.Answer(
         text=text,
-        usage=seam.Usage(tokens_in=response.usage.input_tokens, tokens_out=response.usage.output_tokens),
+        usage=seam.Usage(
+            tokens_in=response.usage.input_tokens,
+            tokens_out=response.usage.output_tokens or seam.estimated(request, "".join(heard)).tokens_out,
+        ),
         model=response.model_name or model.model_name,
-        finish_reason=stream.finish_reason,
+        finish_reason=ended,
     )
+
+
+def _joined(response: messages.ModelResponse, kind: type[messages.TextPart | messages.ThinkingPart]) -> str:
+    return "".join(part.content for part in response.parts if isinstance(part, kind))
+
+
+def _own_word(response: messages.ModelResponse) -> str | None:
+    """Why an answer has ended, in a word of its server that the client does not know."""
+    word = (response.provider_details or {}).get("finish_reason")
+    return word if isinstance(word, str) else None
 
 
 def _conversation(request: seam.Request) -> list[messages.ModelMessage]:

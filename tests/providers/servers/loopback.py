@@ -29,10 +29,11 @@ class Refuse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fail:
-    """An error instead of a stream."""
+    """An error instead of a stream, in the words of its protocol or with a `body` of its own."""
 
     status: int
     message: str = "something is wrong"
+    body: bytes | None = None
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
@@ -49,13 +50,21 @@ class Garble:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Send:
+    """A stream of just these bytes, one piece each."""
+
+    events: Sequence[bytes]
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Hang:
     """No answer until `release` is set."""
 
     release: threading.Event
 
 
-Act = Say | Refuse | Fail | Cut | Garble | Hang
+Act = Say | Refuse | Fail | Cut | Garble | Send | Hang
 
 
 class Speech(Protocol):
@@ -146,6 +155,8 @@ class Loopback:
                 self._stream(request, self.speech.events(text, finish), may_go_on=may_go_on)
             case Refuse():
                 self._stream(request, self.speech.refusal())
+            case Send(events=events, headers=headers):
+                self._stream(request, events, headers=headers)
             case Garble():
                 self._stream(request, [self.speech.events("abc", "stop")[0], b"data: {not json\n\n"])
             case Cut(quietly=quietly):
@@ -153,7 +164,7 @@ class Loopback:
                 self._stream(request, events[: len(events) // 2], whole=quietly)
 
     def _fail(self, request: server.BaseHTTPRequestHandler, act: Fail) -> None:
-        data = json.dumps(self.speech.error(act.status, act.message)).encode()
+        data = json.dumps(self.speech.error(act.status, act.message)).encode() if act.body is None else act.body
         request.send_response(act.status)
         request.send_header("content-type", "application/json")
         request.send_header("content-length", str(len(data)))
@@ -169,8 +180,11 @@ class Loopback:
         *,
         whole: bool = True,
         may_go_on: threading.Event | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> None:
         request.send_response(200)
+        for name, value in (headers or {}).items():
+            request.send_header(name, value)
         request.send_header("content-type", "text/event-stream")
         request.send_header("transfer-encoding", "chunked")
         request.end_headers()
