@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+import openskelo
 from openskelo.engine import keeper, local
+from openskelo.kernel.json import Json
 from tests.engine import stage
 
 ASKING = stage.workflow({"id": "ask", "mode": "approval", "approval": {"prompt": "Go on?", "timeout_sec": 600}})
@@ -47,3 +49,39 @@ def test_what_one_question_is_broken_by_does_not_end_the_keeping(
         stage.play(story)
     (told,) = caplog.records  # once, not every second
     assert (told.getMessage(), told.exc_info is not None) == ("keeping runs going failed at learn_times", True)
+
+
+@pytest.mark.slow
+def test_a_run_whose_driver_died_is_found_behind_any_number_that_others_drive(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keeper, "PAGE", 2)
+    once = stage.workflow(stage.block("work"))
+
+    async def never(_: openskelo.Context) -> dict[str, Json]:
+        await asyncio.sleep(60)
+        return {}
+
+    async def at_once(_: openskelo.Context) -> dict[str, Json]:
+        return {}
+
+    async def story() -> tuple[object, list[str]]:
+        async with stage.open_engine(tmp_path, work=never) as died:
+            left = await died.start(once)
+        async with (
+            stage.open_engine(tmp_path, work=never) as other,
+            stage.open_engine(tmp_path, work=at_once) as engine,
+        ):
+            busy = [await other.start(once) for _ in range(5)]
+            keeping = keeper.Keeper(engine)
+            await keeping.start()
+            try:
+                async with asyncio.timeout(20):
+                    while not engine.has_driven(left):  # noqa: ASYNC110 -- only the clock brings it about
+                        await asyncio.sleep(0.05)
+                return (await engine.wait(left))["ending"], [run_id for run_id in busy if other.is_driving(run_id)]
+            finally:
+                await keeping.stop()
+
+    ending, busy = stage.play(story)
+    assert (ending, len(busy)) == ("ok", 5)

@@ -22,7 +22,8 @@ LOOK_SECONDS = 1.0
 IDLE_SECONDS = 2.0
 #: How long it leaves a run alone that it could not take up, and is silent about what goes on failing.
 AGAIN_SECONDS = 30.0
-_PAGE = 500
+#: So many runs of a status it looks at in one look, and at the next ones in the next.
+PAGE = 500
 _LOG = logging.getLogger("openskelo.keeper")
 
 
@@ -36,6 +37,7 @@ class Keeper:
         self._task: asyncio.Task[None] | None = None
         self._wake_at: dict[str, int] = {}  # of runs that wait, when time itself moves them
         self._not_before: dict[str, float] = {}  # of runs that could not be taken up
+        self._seen_to: dict[str, str] = {}  # by status, the run up to which it came where there were more
         self._told_at: dict[str, float] = {}  # of its own tasks, when it last said that one failed
         self._stale = True  # approvals may have been opened that `_wake_at` does not know
 
@@ -100,7 +102,10 @@ class Keeper:
     async def _take_left(self) -> None:
         """Take up runs whose driver died."""
         for status in ("running", "queued"):
-            for row in await self._engine.store.rows(status=status, limit=_PAGE):
+            rows = await self._engine.store.rows(status=status, limit=PAGE, before=self._seen_to.pop(status, None))
+            if len(rows) == PAGE:
+                self._seen_to[status] = rows[-1].run_id
+            for row in rows:
                 if not self._engine.is_driving(row.run_id) and not await self._engine.store.driver_alive(row.run_id):
                     await self._attempt(row.run_id)
 
