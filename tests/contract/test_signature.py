@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from pathlib import Path
 
@@ -97,12 +98,34 @@ def test_a_key_that_others_can_read_is_not_used(tmp_path: Path) -> None:
     assert refused.value.code == "KEY_EXPOSED"
 
 
-def test_a_broken_key_file_is_a_clear_error(tmp_path: Path) -> None:
+def pem(label: str, body: str) -> str:
+    return f"-----BEGIN {label} KEY-----\n{body}\n-----END {label} KEY-----\n"
+
+
+#: On a curve (secp112r1) that nobody supports any more.
+ODD = pem("PUBLIC", "MDIwEAYHKoZIzj0CAQYFK4EEAAYDHgAEh424XeylQcydKT5NCKsoKgzuI+Fkl5/aMx6rdg==")
+ODD_PRIVATE = pem(
+    "PRIVATE",
+    "ME4CAQAwEAYHKoZIzj0CAQYFK4EEAAYENzA1AgEBBA6+7cs+XLTEaEEDwOLK7KEgAx4ABIeNuF3spUHMnSk+TQirKCoM7iPhZJef2jMeq3Y=",
+)
+
+
+@pytest.mark.parametrize("content", ["", "nonsense", ODD, ODD_PRIVATE])
+def test_a_broken_key_file_is_a_clear_error(tmp_path: Path, content: str) -> None:
     signature.open_key(tmp_path)
-    (tmp_path / "keys" / "ed25519.pem").write_text("nonsense")
+    path = tmp_path / "keys" / "ed25519.pem"
+    path.write_text(content)
     with pytest.raises(errors.InvalidInput) as refused:
         signature.open_key(tmp_path)
-    assert refused.value.code == "KEY_INVALID"
+    assert (refused.value.code, refused.value.message) == ("KEY_INVALID", f"{path} holds no Ed25519 private key")
+
+
+def test_a_key_that_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
+    (tmp_path / "keys").mkdir()
+    os.mkfifo(tmp_path / "keys" / "ed25519.pem", 0o600)
+    with pytest.raises(errors.StoreError) as refused:
+        signature.open_key(tmp_path)
+    assert refused.value.code == "KEY_UNUSABLE"
 
 
 def test_a_data_dir_that_cannot_be_written_is_a_clear_error(tmp_path: Path) -> None:
@@ -112,7 +135,7 @@ def test_a_data_dir_that_cannot_be_written_is_a_clear_error(tmp_path: Path) -> N
     assert refused.value.code == "KEY_UNUSABLE"
 
 
-@pytest.mark.parametrize("text", ["", "ed25519:", "ed25519:AAAA", "-----BEGIN PUBLIC KEY-----\n", "ed25519:äöü"])
+@pytest.mark.parametrize("text", ["", "ed25519:", "ed25519:AAAA", "-----BEGIN PUBLIC KEY-----\n", "ed25519:äöü", ODD])
 def test_what_is_no_public_key_is_refused(text: str) -> None:
     with pytest.raises(errors.InvalidInput) as refused:
         signature.public_key(text)

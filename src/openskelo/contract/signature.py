@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import binascii
 import os
+import stat
 import uuid
 from collections.abc import Mapping
 from pathlib import Path
@@ -134,6 +135,7 @@ def open_key(data_dir: Path) -> Key:
 
 def public_key(text: str) -> str:
     """A public key as people hand it over, `ed25519:…` or PEM, in the first form (InvalidInput KEY_INVALID)."""
+    from cryptography import exceptions  # noqa: PLC0415
     from cryptography.hazmat.primitives import serialization  # noqa: PLC0415
     from cryptography.hazmat.primitives.asymmetric import ed25519  # noqa: PLC0415
 
@@ -142,7 +144,7 @@ def public_key(text: str) -> str:
         return _public_text(_public_bytes(text))
     try:
         loaded = serialization.load_pem_public_key(text.encode())
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, exceptions.UnsupportedAlgorithm):
         raise _bad_key() from None
     if not isinstance(loaded, ed25519.Ed25519PublicKey):
         raise _bad_key()
@@ -179,19 +181,27 @@ def _write(path: Path, data: bytes) -> None:
 
 
 def _read_key(path: Path) -> Key:
+    from cryptography import exceptions  # noqa: PLC0415
     from cryptography.hazmat.primitives import serialization  # noqa: PLC0415
     from cryptography.hazmat.primitives.asymmetric import ed25519  # noqa: PLC0415
 
-    if path.stat().st_mode & 0o077:
+    mode = path.stat().st_mode
+    if not stat.S_ISREG(mode):
+        raise errors.StoreError(f"{path} is not a file", code="KEY_UNUSABLE")
+    if mode & 0o077:
         raise errors.StoreError(
             "the signing key can be read by others", code="KEY_EXPOSED", hint="chmod 600 it, or make a new one"
         )
     try:
         loaded = serialization.load_pem_private_key(path.read_bytes(), None)
-    except (ValueError, TypeError):
-        raise _bad_key() from None
+    except (ValueError, TypeError, exceptions.UnsupportedAlgorithm):
+        loaded = None
     if not isinstance(loaded, ed25519.Ed25519PrivateKey):
-        raise _bad_key()
+        raise errors.InvalidInput(
+            f"{path} holds no Ed25519 private key",
+            code="KEY_INVALID",
+            hint="restore it from a copy, or move it away to have a new one made",
+        )
     return Key(secret=loaded.private_bytes_raw(), public=_public_text(loaded.public_key().public_bytes_raw()))
 
 
@@ -210,4 +220,6 @@ def _public_bytes(text: str) -> bytes:
 
 
 def _bad_key() -> errors.InvalidInput:
-    return errors.InvalidInput("not an Ed25519 key", code="KEY_INVALID", hint="ed25519:<base64>, or a PEM file")
+    return errors.InvalidInput(
+        "not an Ed25519 key", code="KEY_INVALID", hint="give the key itself: ed25519:<base64>, or PEM"
+    )
