@@ -6,6 +6,7 @@ import asyncio
 import json
 import signal
 import time
+from datetime import UTC, datetime
 
 import pytest
 
@@ -59,10 +60,11 @@ def _pause(skelo: Skelo) -> str:
 
 
 def test_an_approval_whose_time_is_up_is_not_answered_and_its_run_is_left_as_it_is(skelo: Skelo) -> None:
-    skelo.write("review.yaml", REVIEW.replace("on_deny: continue", "timeout_ms: 300"))
+    skelo.write("review.yaml", REVIEW.replace("on_deny: continue", "timeout_ms: 2000"))
     paused = skelo("run", "review.yaml", "--input", "title=Bees", "--json").document
     (approval,) = paused["approvals"]
-    time.sleep(0.4)
+    while datetime.fromisoformat(approval["expiresAt"]) >= datetime.now(UTC):
+        time.sleep(0.05)
     for shown in (skelo("approvals").out, skelo("show", "last").out):
         assert "open until" not in shown
         assert "    expired at " in shown

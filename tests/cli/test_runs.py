@@ -256,7 +256,8 @@ def test_ctrl_c_suspends_and_resume_goes_on(skelo: Skelo) -> None:
 def test_a_second_ctrl_c_cancels(skelo: Skelo) -> None:
     process = _start_slow(skelo)
     process.send_signal(signal.SIGINT)
-    time.sleep(0.2)
+    assert process.stderr is not None
+    assert any("Ctrl-C again cancels it" in line for line in iter(process.stderr.readline, ""))
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=20)
     assert "Traceback" not in err

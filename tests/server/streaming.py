@@ -67,7 +67,7 @@ async def engine(
 @asynccontextmanager
 async def hub(over: openskelo.Engine) -> AsyncGenerator[hubs.Hub]:
     """A hub that hears what the engine's models say."""
-    made = hubs.Hub(over.store)
+    made = hubs.Hub(over.store, under_way=over.is_under_way)
     deaf = over.overhear(made.hear)
     try:
         yield made
@@ -91,7 +91,7 @@ async def served(of: hubs.Hub, *, buffer: int | None = None) -> AsyncGenerator[s
     with socket.create_server(("127.0.0.1", 0)) as listening:
         if buffer is not None:
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, buffer)
-        config = uvicorn.Config(app(of), log_level="warning", lifespan="off", ws_per_message_deflate=False)
+        config = uvicorn.Config(app(of), log_config=None, lifespan="off", ws_per_message_deflate=False)
         server = uvicorn.Server(config)
         serving = asyncio.create_task(server.serve(sockets=[listening]))
         try:

@@ -261,10 +261,13 @@ def test_traces_are_off_unless_somebody_says_where_to(tmp_path: Path) -> None:
 def kept_logging() -> Generator[None]:
     """What the process logs where, as it was."""
     root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
+    handlers = root.handlers[:]
+    loggers = [root, *map(logging.getLogger, ("uvicorn", "httpx", "httpcore", "opentelemetry"))]
+    levels = [logger.level for logger in loggers]
     yield
     root.handlers[:] = handlers
-    root.setLevel(level)
+    for logger, level in zip(loggers, levels, strict=True):
+        logger.setLevel(level)
 
 
 @pytest.mark.usefixtures("kept_logging")

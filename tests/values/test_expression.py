@@ -171,11 +171,11 @@ def test_faults_are_found_at_compile_time_with_their_place(text: str, position: 
     ids=lambda text: text[:30].encode("ascii", "backslashreplace").decode(),
 )
 def test_hostile_text_is_refused(text: str) -> None:
-    started = time.monotonic()
+    started = time.process_time()
     with pytest.raises(InvalidExpression) as caught:
         expression.compile(text, VARIABLES)
     assert caught.value.code == "EXPR_INVALID"
-    assert time.monotonic() - started < 1
+    assert time.process_time() - started < 1
 
 
 def test_an_expression_longer_than_4_kib_is_refused_and_one_of_4_kib_is_not() -> None:
@@ -343,11 +343,11 @@ def test_iterations_are_bounded_all_together() -> None:
 )
 def test_results_that_could_exhaust_memory_are_refused_at_once(text: str) -> None:
     value: Json = {"text": "x" * 500_000, "list": list(range(1000)), "parts": ["x"] * 1000}
-    started = time.monotonic()
+    started = time.process_time()
     with pytest.raises(errors.AttemptFailed) as caught:
         evaluate(text, {"item": value})
     assert "time and memory" in caught.value.message
-    assert time.monotonic() - started < 2
+    assert time.process_time() - started < 2
 
 
 def test_deep_data_is_refused() -> None:

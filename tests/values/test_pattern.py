@@ -23,9 +23,9 @@ def test_search_finds_the_pattern_anywhere_and_fullmatch_only_as_the_whole() -> 
 
 
 def test_a_pattern_that_ruins_backtracking_engines_takes_no_time() -> None:
-    started = time.monotonic()
+    started = time.process_time()
     assert pattern.compile("^(a+)+$").search("a" * 100_000 + "b") is False
-    assert time.monotonic() - started < 1
+    assert time.process_time() - started < 1
 
 
 def test_text_with_a_lone_surrogate_is_matched_without_an_error() -> None:

@@ -136,9 +136,9 @@ def test_a_bad_schema_is_told_what_is_wrong_and_where() -> None:
 
 
 def test_patterns_take_linear_time() -> None:
-    started = time.monotonic()
+    started = time.process_time()
     assert len(schema.compile({"pattern": "^(a+)+$"}).check("a" * 50_000 + "b")) == 1
-    assert time.monotonic() - started < 1
+    assert time.process_time() - started < 1
 
 
 def test_references_that_multiply_are_refused() -> None:
@@ -176,11 +176,11 @@ def test_a_schema_that_recurs_in_many_ways_answers_quickly_about_a_deep_value() 
     value: Json = "x"
     for _ in range(40):
         value = [value]
-    started = time.monotonic()
+    started = time.process_time()
     assert compiled.check(value) == (
         Violation(path="", message="the value breaks the schema; it nests too deeply to say where"),
     )
-    assert time.monotonic() - started < 1
+    assert time.process_time() - started < 1
     assert compiled.check([[["x"]]])[0].message.startswith("the value is not valid under any")
 
 

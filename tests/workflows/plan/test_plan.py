@@ -167,10 +167,10 @@ def _diamonds(count: int) -> JsonObject:
 
 
 def test_many_branches_cost_little_time(tmp_path: Path) -> None:
-    started = time.monotonic()
+    started = time.process_time()
     workflow, found = load.check_document(_diamonds(200))
     assert workflow is not None, found
-    assert time.monotonic() - started < 5
+    assert time.process_time() - started < 5
 
 
 def test_a_long_plan_is_checked_quickly() -> None:
@@ -179,10 +179,10 @@ def test_a_long_plan_is_checked_quickly() -> None:
         for number in range(2000)
     ]
     steps.append({"id": "end", "op": "emit", "args": {"result_ref": "var:v7"}})
-    started = time.monotonic()
+    started = time.process_time()
     workflow, found = load.check_document({"plan_id": "long", "steps": steps})
     assert workflow is not None, found
-    assert time.monotonic() - started < 20
+    assert time.process_time() - started < 20
 
 
 def test_best_and_worst_case_follow_the_paths(tmp_path: Path) -> None:
