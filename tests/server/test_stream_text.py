@@ -16,6 +16,7 @@ from openskelo.contract import naming
 from openskelo.contract.wire import event as wire
 from openskelo.executors import task
 from openskelo.providers import scripted, seam
+from openskelo.server import hub as hubs
 from openskelo.server import partials
 from tests.engine.stage import play
 from tests.server import streaming
@@ -175,3 +176,23 @@ def test_only_so_much_text_is_kept(tmp_path: Path) -> None:
     heard.end(runs[-1], [("ask", 1, 1, None), ("gone", 1, 1, None)])
     assert heard.of_run(runs[-1]) == ()
     assert all(partial.run_id != runs[-1] for partial in heard.fresh)
+
+
+def test_what_was_said_while_nobody_followed_is_neither_kept_nor_told_later(tmp_path: Path) -> None:
+    async def story() -> tuple[int, list[str]]:
+        provider = scripted.Scripted({"ask": [{"text": f"Answer {number}."} for number in range(101)]})
+        async with streaming.engine(tmp_path, provider=provider) as engine, streaming.hub(engine) as hub:
+            for _ in range(100):
+                await engine.wait(await engine.start(ASK))
+            kept = hub.texts
+            async with streaming.served(hub) as host, streaming.opened(host) as socket:
+                told = streaming.messages(socket)
+                await streaming.until(told, lambda one: one["type"] == "snapshot")
+                last = await engine.start(ASK)
+                found = await streaming.until(told, streaming.ended(last))
+            said = [one["delta"] for one in streaming.events(found) if one["type"] == "message.assistant.delta"]
+            return kept, said
+
+    kept, said = play(story)
+    assert kept <= hubs.TEXTS + 1
+    assert "".join(said) == '{"text":"Answer 100."}'

@@ -219,6 +219,13 @@ class Engine(records.Records):
         """Whether this process drives the run, or drove it to its end."""
         return self._driver.roster.last_state(run_id) is not None
 
+    def is_under_way(self, run_id: str, attempt: tuple[str, int, int, int | None]) -> bool:
+        """Whether this process is at an attempt of a run: of a node key, its visit, its number, and its item if any."""
+        actor = self._driver.roster.get(run_id)
+        node, visit, number, item = attempt
+        flight = None if actor is None else actor.run.in_flight.get((node, visit, item or 0))
+        return flight is not None and flight.attempt == number
+
     def driven(self) -> tuple[str, ...]:
         """The runs that this process drives and that nobody has paused."""
         return tuple(actor.run.id for actor in self._driver.roster.all() if actor.run.paused is None)

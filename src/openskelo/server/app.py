@@ -46,7 +46,7 @@ def create(engine: local.Engine, settings: server_settings.Settings) -> FastAPI:
     traces.check(os.environ)
     data_dir = engine.project.data_dir
     known = sessions.Sessions(sessions.key_at(data_dir / "session.key"), settings.tokens)
-    streams = hub.Hub(engine.store, secrets=engine.project.secrets)
+    streams = hub.Hub(engine.store, secrets=engine.project.secrets, under_way=engine.is_under_way)
     counts = metrics.Metrics(engine.store, streams)
     here = desk.Desk(
         engine=engine,

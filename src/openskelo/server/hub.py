@@ -1,6 +1,6 @@
 """The hub: one look at the feed for everybody, then the same messages to all who follow a run, or all runs.
 
-    hub = Hub(engine.store, secrets=engine.project.secrets)
+    hub = Hub(engine.store, secrets=engine.project.secrets, under_way=engine.is_under_way)
     stop = engine.overhear(hub.hear)
     async for frame in hub.frames(run_id, since): ...
 
@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncGenerator, Generator, Mapping
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 
 import orjson
 
@@ -36,6 +36,8 @@ PING_SECONDS = 15.0
 MAX_FOLLOWERS = 1000
 #: So many runs are in the snapshot of a stream of all runs.
 LISTED = 100
+#: So many texts are kept before it is seen which of them nobody needs any more.
+TEXTS = 64
 
 _log = logging.getLogger("openskelo.server.hub")
 
@@ -49,7 +51,9 @@ class Hub:
         *,
         project: tracking.Project | None = None,
         secrets: Mapping[str, str] | None = None,
+        under_way: Callable[[str, partials.Attempt], bool] | None = None,
     ) -> None:
+        """`under_way` says whether an attempt is: the text of one that nobody follows is not kept beyond its end."""
         if project is None:
             from openskelo.contract import projection  # noqa: PLC0415  a caller may bring its own
 
@@ -58,6 +62,8 @@ class Hub:
         self._project = project
         self._tracks = shelf.Tracks(store, project)
         self._heard = partials.Partials(secrets)
+        self._under_way = under_way
+        self._sweep_at = TEXTS
         self._runs: dict[str, topic.RunTopic] = {}
         self._all: topic.AllTopic | None = None
         self._followers: set[channel.Follower] = set()
@@ -71,6 +77,8 @@ class Hub:
         """A model says something in a run that this process drives (`Engine.overhear` takes this)."""
         begun = self._heard.hear(of, piece)
         if begun is not None:
+            if self._heard.count > self._sweep_at:
+                self._sweep()
             self.overlay(of.run_id, begun.progress())
 
     def overlay(self, run_id: str, event: JsonObject) -> None:
@@ -83,6 +91,11 @@ class Hub:
     def followers(self) -> int:
         """How many streams there are."""
         return len(self._followers)
+
+    @property
+    def texts(self) -> int:
+        """Of how many attempts what was said is kept."""
+        return self._heard.count
 
     @property
     def waiting_bytes(self) -> int:
@@ -227,12 +240,20 @@ class Hub:
 
     # -- following the feed -------------------------------------------------------------------------------------------
 
+    def _sweep(self) -> None:
+        """Those who follow a run are told of the end of its attempts; nobody hears of it where there are none."""
+        if (under_way := self._under_way) is None:
+            return
+        self._heard.sweep(lambda run_id, attempt: bool(self._topics_of(run_id)) or under_way(run_id, attempt))
+        self._sweep_at = max(TEXTS, 2 * self._heard.count)
+
     async def _watch(self) -> None:
         """Have the feed looked at, from a position that is in the past of whatever is read from now on."""
         if self._tail is None:
             position = await self._store.position()
             if self._tail is None and not self._closed:
                 self._position = position
+                self._sweep()
                 self._tail = asyncio.create_task(self._follow_feed(), name="skelo-hub")
 
     async def _follow_feed(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from openskelo.contract import envelope, naming
@@ -99,6 +99,7 @@ class Partials:
         self._hidden = secret.values(secrets)
         self._of: dict[str, dict[Attempt, Partial]] = {}
         self._total = 0
+        self.count = 0
         self.fresh: dict[Partial, None] = {}  # those with text that not everybody has been told
 
     def hear(self, of: task.Task, piece: str) -> Partial | None:
@@ -108,6 +109,7 @@ class Partials:
         known = attempts.get(attempt)
         partial = known or Partial(of.run_id, attempt)
         attempts[attempt] = partial
+        self.count += known is None
         before = len(partial.text)
         partial.add(piece, self._hidden)
         self._total += len(partial.text) - before
@@ -137,11 +139,17 @@ class Partials:
         if not known:
             del self._of[run_id]
 
+    def sweep(self, keep: Callable[[str, Attempt], bool]) -> None:
+        """Let go of the text of every attempt of a run that is not to be kept."""
+        for run_id, known in tuple(self._of.items()):
+            self.end(run_id, [attempt for attempt in known if not keep(run_id, attempt)])
+
     def _drop_oldest(self) -> None:
         run_id, known = next(iter(self._of.items()))
         self.end(run_id, [next(iter(known))])
 
     def _forget(self, partial: Partial) -> None:
+        self.count -= 1
         self._total -= len(partial.text)
         self.fresh.pop(partial, None)
 
