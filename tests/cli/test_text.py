@@ -42,6 +42,22 @@ def test_lengths_of_time_read_as_people_say_them(seconds: float, words: str) -> 
     assert output.duration(seconds) == words
 
 
+@pytest.mark.parametrize(
+    ("usd", "digits", "words"),
+    [
+        (0.0, 15, "0"),
+        (0.00006, 15, "0.00006"),
+        (0.000000001, 4, "0.000000001"),
+        (0.0123456, 4, "0.01235"),
+        (0.3, 15, "0.3"),
+        (12.0, 15, "12"),
+        (1_000_000.0, 4, "1000000"),
+    ],
+)
+def test_money_is_never_told_in_powers_of_ten(usd: float, digits: int, words: str) -> None:
+    assert output.dollars(usd, digits) == words
+
+
 def test_the_graph_braces_what_may_run_side_by_side_and_shows_the_ways_back() -> None:
     def block(key: str, source: str, **more: Json) -> JsonObject:
         return {

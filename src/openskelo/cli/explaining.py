@@ -70,4 +70,4 @@ def bounds(workflow: definition.Workflow) -> list[str]:
 
 
 def _usd(nano: int | None) -> str | None:
-    return None if nano is None else f"{nano / 1e9:.4g} USD"
+    return None if nano is None else f"{output.dollars(nano / 1e9)} USD"

@@ -87,6 +87,11 @@ def duration(seconds: float) -> str:
     return f"{minutes} min {rest:02d} s" if rest else f"{minutes} min"
 
 
+def dollars(usd: float, digits: int = 15) -> str:
+    """An amount of money with so many digits that say something, never in powers of ten: models take small amounts."""
+    return f"{float(f'{usd:.{digits}g}'):.9f}".rstrip("0").rstrip(".")
+
+
 def count(number: int, noun: str) -> str:
     """A number of things: `1 event`, `2 events`."""
     return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from openskelo.cli import evidence, ink, members, output
-from openskelo.kernel.json import JsonObject
+from openskelo.kernel.json import Json, JsonObject
 
 #: So much of an output is shown on a terminal.
 _CHARACTERS = 2000
@@ -176,6 +176,10 @@ def _nodes(nodes: JsonObject) -> None:
     output.table(["node", "mode", "outcome", "visits", "attempts", "outputs"], rows)
 
 
+def _amount(value: Json) -> str:
+    return output.dollars(value) if isinstance(value, float) else str(value)
+
+
 def _budget(document: JsonObject) -> None:
     words: list[str] = []
     for key, value in members.object_at(document, "budget").items():
@@ -184,7 +188,8 @@ def _budget(document: JsonObject) -> None:
         if used or limit is not None:
             noun = _BUDGET.get(key, key)
             noun = noun.removesuffix("s") if (used if limit is None else limit) == 1 and key in _COUNTED else noun
-            words.append(f"{used}{f' of {limit}' if limit is not None else ''} {noun}")
+            amount = f"{_amount(used)} of {_amount(limit)}" if limit is not None else _amount(used)
+            words.append(f"{amount} {noun}")
     if words:
         output.say()
         output.say(f"used {', '.join(words)}")

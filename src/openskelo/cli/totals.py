@@ -26,7 +26,7 @@ def lines(workflow: definition.Workflow, on: outlook.Basis) -> list[str]:
     if before is not None:
         runs = f"{before.runs} past run{'' if before.runs == 1 else 's'} ({before.succeeded} ok)"
         steps = f"{before.steps:.0f} step{'' if round(before.steps) == 1 else 's'}"
-        used = f"{steps}, {before.tokens:.0f} tokens, {before.cost_usd:.4g} USD"
+        used = f"{steps}, {before.tokens:.0f} tokens, {output.dollars(before.cost_usd, 4)} USD"
         drawn.append(f"  {runs}, on the average: {used}, {output.duration(before.seconds)}")
     return drawn
 
@@ -35,7 +35,7 @@ def _cells(found: estimate.Range) -> list[str]:
     return [
         _three(found, lambda case: str(case.steps)),
         _three(found, lambda case: str(case.tokens)),
-        _three(found, lambda case: f"{case.cost_usd:.4g}"),
+        _three(found, lambda case: output.dollars(case.cost_usd, 4)),
         _three(found, _time),
     ]
 
