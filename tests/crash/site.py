@@ -85,7 +85,7 @@ def serving() -> Generator[Site]:
 
     server = _Server(("127.0.0.1", 0), Handler)
     site.port = server.server_port
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
     try:
         yield site

@@ -67,7 +67,7 @@ def serving(certificate: Path | None = None) -> Generator[Site]:
         tls.load_cert_chain(certificate)
         server.socket = tls.wrap_socket(server.socket, server_side=True)
     site.port = server.server_port
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
     try:
         yield site

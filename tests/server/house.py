@@ -147,18 +147,18 @@ def open_house(
     ready: list[House] = []
     failed: list[BaseException] = []
     up = threading.Event()
-    thread = threading.Thread(target=lambda: _guarded(root, setup, ready, failed, up))
+    # A server that does not come up, or does not end, fails its test; it must not keep the process of all tests too.
+    thread = threading.Thread(target=lambda: _guarded(root, setup, ready, failed, up), daemon=True)
     thread.start()
-    up.wait(20)
+    assert up.wait(60), "the server did not come up"
     if not ready:
-        thread.join(5)
         raise failed[0]
     house = ready[0]
     try:
         yield house
     finally:
         house.loop.call_soon_threadsafe(_stopping(house).set)
-        thread.join(20)
+        thread.join(60)
         assert not thread.is_alive()
     if failed:
         raise failed[0]

@@ -337,11 +337,13 @@ def host() -> Generator[str]:
             found.put(at)
             await asyncio.to_thread(done.wait)
 
-    serving = threading.Thread(target=asyncio.run, args=(serve(),))
+    serving = threading.Thread(target=asyncio.run, args=(serve(),), daemon=True)
     serving.start()
-    yield found.get(timeout=10)
-    done.set()
-    serving.join()
+    try:
+        yield found.get(timeout=60)
+    finally:
+        done.set()
+        serving.join(60)
 
 
 @hypothesis.given(said=strategies.lists(SAID, min_size=1, max_size=20))
