@@ -17,11 +17,11 @@ from openskelo.stores import log
 class Beginning:
     """Makes runs for a driver."""
 
-    def __init__(self, store: log.Log, drives: driver.Driver, performer: attempt.Performer) -> None:
+    def __init__(self, store: log.Log, drives: driver.Driver, performer: attempt.Performer, pins: pinning.Pins) -> None:
         self._store = store
         self._driver = drives
         self._performer = performer
-        self._pins = pinning.Pins()
+        self._pins = pins
 
     async def check_new(self, run_id: str | None) -> None:
         """Nothing when a run may get this id (InvalidInput RUN_ID, Refused RUN_EXISTS); without one it gets any."""

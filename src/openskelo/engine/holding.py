@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from openskelo import errors
 from openskelo.engine import actor as actors
-from openskelo.engine import driver, loading, means, stopped
+from openskelo.engine import driver, loading, means, pinning, stopped
 from openskelo.executors import attempt
 from openskelo.kernel import commands, pending
 from openskelo.kernel import run as runs
@@ -18,10 +18,11 @@ from openskelo.stores import log
 class Holding:
     """Takes runs up for a driver, and lets go of them."""
 
-    def __init__(self, store: log.Log, drives: driver.Driver, performer: attempt.Performer) -> None:
+    def __init__(self, store: log.Log, drives: driver.Driver, performer: attempt.Performer, pins: pinning.Pins) -> None:
         self._store = store
         self._driver = drives
         self._performer = performer
+        self._pins = pins
         self._taking = asyncio.Lock()  # two who take the same run must end up with one actor
 
     async def take(self, run_id: str, *, going_on: bool = False) -> actors.Actor | None:
@@ -69,7 +70,7 @@ class Holding:
 
     async def _recall(self, run_id: str) -> actors.Actor | None:
         """The run as its log says it is; None when it has ended."""
-        loaded = await loading.load(self._store, run_id)
+        loaded = await loading.load(self._store, run_id, self._pins.recalled)
         if loaded.run.ended:
             return None
         return actors.Actor(loaded.run, loaded.chain, await self._store.row(run_id))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import cast
+from collections.abc import Callable, Sequence
+from typing import TypeAlias, cast
 
 import orjson
 
@@ -16,6 +16,9 @@ from openskelo.kernel import run as runs
 from openskelo.kernel.apply import apply
 from openskelo.stores import log
 
+#: Makes the workflow of a definition's name and bytes.
+Restore: TypeAlias = Callable[[str, bytes], definition.Workflow]
+
 
 @frozen
 class Loaded:
@@ -25,15 +28,18 @@ class Loaded:
     chain: envelope.Chain
 
 
-async def load(store: log.Log, run_id: str) -> Loaded:
-    """Fold the run's log (NotFound; Corrupt when a line cannot be read)."""
+async def load(store: log.Log, run_id: str, restoring: Restore | None = None) -> Loaded:
+    """Fold the run's log (NotFound; Corrupt when a line cannot be read).
+
+    `restoring` gives the workflow of a definition's name and bytes, if not `restore`.
+    """
     run: runs.Run | None = None
     last = b""
     seq = 0
     with garbage.patience():
         async for lines in store.read(run_id):
             if run is None:
-                run = await _begin(store, run_id, lines[0])
+                run = await _begin(store, run_id, lines[0], restoring)
             _fold(run, lines, seq)
             seq += len(lines)
             last = lines[-1]
@@ -82,11 +88,12 @@ def unreadable(run_id: str, seq: int, line: bytes, error: Exception) -> errors.O
     )
 
 
-async def _begin(store: log.Log, run_id: str, first: bytes) -> runs.Run:
+async def _begin(store: log.Log, run_id: str, first: bytes, restoring: Restore | None) -> runs.Run:
     event = _event(run_id, 1, first)
     if not isinstance(event, events.RunCreated):
         raise errors.Corrupt(f"the log of run {run_id} does not begin with run.created")
-    return runs.new(run_id, restore(await store.blob(event.definition)))
+    data = await store.blob(event.definition)
+    return runs.new(run_id, restore(data) if restoring is None else restoring(event.definition, data))
 
 
 def restore(data: bytes) -> definition.Workflow:

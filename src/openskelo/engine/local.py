@@ -57,8 +57,9 @@ class Engine(records.Records):
         self.performer = performer
         self._listeners: list[OnText] = []
         self._driver = driver.Driver(store, performer, cache=cache)
-        self._holding = holding.Holding(store, self._driver, performer)
-        self._beginning = beginning.Beginning(store, self._driver, performer)
+        pins = pinning.Pins()
+        self._holding = holding.Holding(store, self._driver, performer, pins)
+        self._beginning = beginning.Beginning(store, self._driver, performer, pins)
 
     @classmethod
     async def open(

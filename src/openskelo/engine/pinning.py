@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from openskelo import errors
-from openskelo.engine import means
+from openskelo.engine import loading, means
 from openskelo.frozen import frozen
 from openskelo.kernel import codec, definition
 from openskelo.kernel.flows import dag
 from openskelo.values import canonical
 
+_K = TypeVar("_K")
+_V = TypeVar("_V")
 #: How many workflows one engine remembers; the oldest is made anew when it comes again.
 MOST = 64
 
@@ -35,25 +39,42 @@ def check(workflow: object) -> None:
 
 
 class Pins:
-    """The pins of the workflows that an engine has started."""
+    """The pins of the workflows whose runs an engine has begun or brought back.
+
+    A file that is read anew for every run gives another object each time: all of them get the pin, and with it the
+    workflow, of the first. So whatever is kept by node (what was compiled for it) is there once.
+    """
 
     def __init__(self) -> None:
-        self._by_identity: dict[int, Pin] = {}
+        self._by_identity: dict[int, tuple[definition.Workflow, Pin]] = {}
+        self._by_name: dict[str, Pin] = {}
 
     def of(self, workflow: definition.Workflow) -> Pin:
         """The workflow's pin (InvalidInput). Workflows are frozen: the same object is always the same workflow."""
-        pin = self._by_identity.get(id(workflow))
-        if pin is None:
-            check(workflow)
-            data = canonical.dumps(codec.encode(workflow))
-            pin = Pin(
-                workflow=workflow,
-                name=canonical.digest_bytes(data),
-                data=data,
-                shape=dag.graph(workflow),
-                needs=means.of(workflow.nodes.values()),
-            )
-            if len(self._by_identity) >= MOST:
-                del self._by_identity[next(iter(self._by_identity))]
-            self._by_identity[id(workflow)] = pin  # holds the workflow, so that its id stays its own
+        found = self._by_identity.get(id(workflow))
+        if found is not None:
+            return found[1]
+        check(workflow)
+        data = canonical.dumps(codec.encode(workflow))
+        name = canonical.digest_bytes(data)
+        pin = self._by_name.pop(name, None) or _pin(workflow, name, data)
+        _keep(self._by_name, name, pin)
+        _keep(self._by_identity, id(workflow), (workflow, pin))  # holds the workflow, so that its id stays its own
         return pin
+
+    def recalled(self, name: str, data: bytes) -> definition.Workflow:
+        """The workflow of a run that is brought back from its log: `data` is its definition, of that name (Corrupt)."""
+        pin = self._by_name.pop(name, None) or _pin(loading.restore(data), name, data)
+        _keep(self._by_name, name, pin)
+        return pin.workflow
+
+
+def _pin(workflow: definition.Workflow, name: str, data: bytes) -> Pin:
+    shape, needs = dag.graph(workflow), means.of(workflow.nodes.values())
+    return Pin(workflow=workflow, name=name, data=data, shape=shape, needs=needs)
+
+
+def _keep(kept: dict[_K, _V], key: _K, value: _V) -> None:
+    if len(kept) >= MOST:
+        del kept[next(iter(kept))]
+    kept[key] = value
