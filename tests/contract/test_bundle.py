@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openskelo.contract import bundle, signature
+from openskelo.contract import bundle, pruned, signature
 from openskelo.kernel import commands, outcome
 from openskelo.values import canonical
 from tests.contract import records
@@ -151,3 +151,31 @@ def test_a_definition_that_was_changed_is_found() -> None:
 )
 def test_a_header_of_another_kind_is_refused(old: bytes, new: bytes, code: str) -> None:
     assert codes(FILE.replace(old, new, 1))[0] == code
+
+
+# -- exports of pruned runs -------------------------------------------------------------------------------------------
+
+ENDED = records.ended()
+FORGED = canonical.dumps({"forged": "evidence"})
+
+
+def written_pruned(*, blobs: int = 0, definition: str = "", between: bytes = b"") -> bytes:
+    head = orjson.loads(ENDED.lines[-1])["hash"]
+    header = bundle.Header(
+        run_id=records.RUN_ID, head=head, events=len(ENDED.lines), blobs=blobs, definition=definition
+    )
+    return header.line() + b"\n" + between + b"".join(pruned.shorten(line) + b"\n" for line in ENDED.lines)
+
+
+def test_an_export_of_a_pruned_run_is_intact() -> None:
+    assert codes(written_pruned()) == []
+
+
+def test_a_value_that_was_put_into_the_export_of_a_pruned_run_is_found() -> None:
+    line = bundle.blob_line(canonical.digest_bytes(FORGED), FORGED) + b"\n"
+    assert codes(written_pruned(blobs=1, between=line)) == ["BLOB_UNKNOWN"]
+
+
+def test_another_header_of_a_pruned_run_is_found() -> None:
+    assert codes(written_pruned(blobs=-1)) == ["HEADER_INVALID"]
+    assert codes(written_pruned(definition=canonical.digest("other"))) == ["HEADER_MISMATCH"]

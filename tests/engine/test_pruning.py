@@ -370,11 +370,16 @@ def test_a_run_that_is_pruned_while_it_is_verified_is_not_altered(tmp_path: Path
 class PrunedMeanwhile(sqlite.SqliteLog):
     """A store of which the lines are pruned, and their values swept, right after somebody has read them."""
 
+    def __init__(self, data_dir: Path, *, sweeping: bool = True) -> None:
+        super().__init__(data_dir)
+        self._sweeping = sweeping
+
     async def read(self, run_id: str, *, after: int = 0) -> AsyncIterator[Sequence[bytes]]:
         async for lines in super().read(run_id, after=after):
             yield lines
         await super().rewrite(run_id, pruned.shorten)
-        await super().sweep()
+        if self._sweeping:
+            await super().sweep()
 
 
 def test_values_that_are_swept_while_a_run_is_verified_are_not_missing(tmp_path: Path) -> None:
@@ -394,3 +399,24 @@ def test_values_that_are_swept_while_a_run_is_verified_are_not_missing(tmp_path:
 
     assert stage.play(meanwhile).problems == ()
     assert traces(tmp_path) == []
+
+
+def test_a_run_that_is_pruned_while_it_is_exported_is_not_exported_in_parts(tmp_path: Path) -> None:
+    made: list[str] = []
+
+    async def story(engine: openskelo.Engine, run_id: str, data_dir: Path) -> None:
+        made.append(run_id)
+
+    play(tmp_path, story)
+
+    async def meanwhile() -> None:
+        store = PrunedMeanwhile(tmp_path / ".skelo", sweeping=False)
+        try:
+            with pytest.raises(errors.Busy):
+                await export.export(store, made[0], tmp_path / "run.jsonl")
+            await export.export(store, made[0], tmp_path / "run.jsonl")  # which is not there yet
+        finally:
+            await store.close()
+
+    stage.play(meanwhile)
+    assert verify.verify_file(tmp_path / "run.jsonl").problems == ()

@@ -96,6 +96,7 @@ class _Reader:
     def __init__(self) -> None:
         self._verifier = chain.Verifier()
         self._header: Header | None = None
+        self._definition = ""
         self._present: set[str] = set()
         self._referred: dict[str, int] = {}
 
@@ -141,8 +142,8 @@ class _Reader:
         if event is not None:
             for name in references.names(event):
                 self._referred.setdefault(name, self._verifier.seq)
-            if isinstance(event, events.RunCreated) and self._header is not None:
-                self._compare("the definition", self._header.definition, event.definition)
+            if isinstance(event, events.RunCreated):
+                self._definition = event.definition
 
     def result(self, public_key: str | None) -> chain.Verification:
         verifier, header = self._verifier, self._header
@@ -153,17 +154,18 @@ class _Reader:
         self._compare("the head", header.head, so_far.head)
         self._compare("the number of events", header.events, so_far.events)
         if not so_far.problems:
-            self._compare_blobs(so_far.pruned)
+            # What a pruned `run.created` has pinned is not known, and is not in the file either.
+            self._compare("the definition", header.definition, self._definition)
+            self._compare_blobs()
         proved = replace(verifier.result(), blobs=len(self._present))
         return chain.signed(proved, header.signature, verifier.watched, public_key)
 
-    def _compare_blobs(self, pruned: int) -> None:
+    def _compare_blobs(self) -> None:
         for name, seq in self._referred.items():
             if name not in self._present:
                 missing = sealed.Fault("BLOB_MISSING", f"blob {name} of event {seq} is not in the file")
                 self._verifier.report_whole(missing, seq)
-        # Events that gave up their data may have referred to anything.
-        for name in () if pruned else sorted(self._present - self._referred.keys()):
+        for name in sorted(self._present - self._referred.keys()):
             self._verifier.report_whole(sealed.Fault("BLOB_UNKNOWN", f"no event refers to blob {name}"))
 
     def _compare(self, what: str, said: object, found: object) -> None:
@@ -184,7 +186,7 @@ def _header(raw: bytes) -> Header:
         raise sealed.Fault("HEADER_VERSION", "the file was written by another version of OpenSkelo")
     texts = [document.get(key) for key in ("runId", "head", "definition")]
     counts = [document.get(key) for key in ("events", "blobs")]
-    if not all(isinstance(text, str) for text in texts) or not all(type(count) is int for count in counts):
+    if not all(isinstance(text, str) for text in texts) or not all(map(_is_count, counts)):
         raise sealed.Fault("HEADER_INVALID", "not the header of an export")
     signed = document.get("signature")
     try:
@@ -202,6 +204,10 @@ def _header(raw: bytes) -> Header:
     if not same:
         raise sealed.Fault("HEADER_INVALID", "the header is not written as an export writes it")
     return header
+
+
+def _is_count(found: object) -> bool:
+    return type(found) is int and found >= 0
 
 
 def _blob(raw: bytes) -> tuple[str, bytes]:

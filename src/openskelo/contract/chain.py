@@ -277,7 +277,9 @@ class Verifier:
     def _make_sense(self, event: events.Event) -> None:
         if self._sense is None:
             self._sense = Sense(cast("str", self.run_id), self.workflow)
-        if not self._problems:
+        if self._problems:
+            self._sense.skip(event)
+        else:
             self._sense.check(event)
 
 
@@ -307,6 +309,11 @@ class Sense:
         elif receipts.may_have_one(cast("str", opened["type"])):
             self._last_receipt = None
             raise sealed.Fault("RECEIPT_INVALID", f"{opened['type']} has lost its receipt, which stays when data goes")
+
+    def skip(self, event: events.Event) -> None:
+        """Leave the next event out, as all are after a fault; a receipt that follows it is not blamed for that."""
+        if isinstance(event, receipts.Receipted):
+            self._last_receipt = None
 
     def check(self, event: events.Event) -> None:
         """Take the next event in; a sealed.Fault if it cannot have happened."""

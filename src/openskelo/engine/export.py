@@ -12,7 +12,7 @@ from typing import BinaryIO, cast
 import orjson
 
 from openskelo import errors
-from openskelo.contract import bundle, envelope, references
+from openskelo.contract import bundle, envelope, pruned, references
 from openskelo.frozen import field, frozen, mutable
 from openskelo.kernel import events
 from openskelo.kernel.json import JsonObject
@@ -52,6 +52,7 @@ class _Survey:
     """What must go into the file, found by reading the log once."""
 
     events: int = 0
+    pruned: int = 0
     head: str = ""
     definition: str = ""
     names: set[str] = field(default_factory=set[str])
@@ -88,7 +89,7 @@ async def export(
         file.write(header.line() + b"\n")
         for name in kept:
             file.write(bundle.blob_line(name, await store.blob(name)) + b"\n")
-        await _write_lines(store, run_id, file, survey.events)
+        await _write_lines(store, run_id, file, survey)
         size = file.tell()
     outdated = None if signature is None or fits else cast("int", signature["seq"])
     return Exported(path=path, bytes=size, header=header, missing=tuple(missing), outdated=outdated)
@@ -109,7 +110,9 @@ async def _survey(store: log.Log, run_id: str, up_to: int | None) -> _Survey:
             survey.head = cast("str", opened["hash"])
             if isinstance(event, events.RunCreated):
                 survey.definition = event.definition
-            if event is not None:
+            if event is None:
+                survey.pruned += 1
+            else:
                 survey.names.update(references.names(event))
     if not survey.events:
         raise errors.NotFound(f"there is no run {run_id}", code="RUN_NOT_FOUND", hint="`skelo runs` lists them")
@@ -135,13 +138,17 @@ async def _kept(store: log.Log, names: list[str]) -> tuple[list[str], list[str]]
     return kept, missing
 
 
-async def _write_lines(store: log.Log, run_id: str, file: BinaryIO, count: int) -> None:
-    """The first `count` lines: a run that goes on meanwhile is exported as it stood."""
+async def _write_lines(store: log.Log, run_id: str, file: BinaryIO, survey: _Survey) -> None:
+    """The lines that were surveyed: a run that goes on meanwhile is exported as it stood (Busy if it was pruned)."""
+    count, gone = survey.events, 0
     async for lines in store.read(run_id):
         file.writelines(line + b"\n" for line in lines[:count])
+        gone += sum(map(pruned.is_pruned, lines[:count]))
         count -= len(lines)
         if count <= 0:
-            return
+            break
+    if gone != survey.pruned:  # the values in the file would be of events that have given them up
+        raise errors.Busy(f"run {run_id} was pruned while it was exported", hint="export it again")
 
 
 def _refuse_existing(path: Path) -> None:
