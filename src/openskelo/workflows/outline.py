@@ -41,6 +41,7 @@ def layers(workflow: definition.Workflow) -> list[list[str]]:
     if workflow.plan is not None:
         return _step_layers(workflow)
     shape = dag.graph(workflow)
+    order = {key: index for index, key in enumerate(workflow.nodes)}
     waiting = {key: len(sources) for key, sources in shape.sources.items()}
     current = [key for key, count in waiting.items() if not count]
     found: list[list[str]] = []
@@ -52,7 +53,6 @@ def layers(workflow: definition.Workflow) -> list[list[str]]:
                 waiting[target] -= 1
                 if not waiting[target]:
                     following.append(target)
-        order = {key: index for index, key in enumerate(workflow.nodes)}
         current = sorted(following, key=order.__getitem__)
     return found
 
