@@ -143,3 +143,13 @@ def test_old_answers_are_forgotten(home: house.House, client: httpx.Client) -> N
 
     assert home.run(age()) == 0
     assert _post(client, "old").headers["idempotent-replayed"] == "true"
+
+
+def test_old_answers_are_forgotten_while_the_server_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(idempotency, "FORGET_MS", 0)
+    with house.open_house(tmp_path / "own") as home, home.client() as client:
+        store = home.engine.store
+        home.run(store.note("idempotency:aged", {"fingerprint": "x"}, at=1))
+        assert _post(client, "new").status_code == 201
+        assert home.run(store.noted("idempotency:aged")) is None
+        assert _post(client, "new").headers["idempotent-replayed"] == "true"

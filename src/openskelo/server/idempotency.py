@@ -28,6 +28,8 @@ from openskelo.stores import log
 HEADER = "idempotency-key"
 #: So long an answer is kept.
 KEPT_MS = 24 * 3600 * 1000
+#: So often what is older is dropped, beside the start of a server.
+FORGET_MS = 3600 * 1000
 #: So long another server that began with a request may take; after that it counts as gone.
 PATIENCE_MS = 60_000
 _PREFIX = "idempotency:"
@@ -50,16 +52,20 @@ class Idempotency:
     def __init__(self, store: log.Log) -> None:
         self._store = store
         self._me = uuid.uuid4().hex
+        self._forget_at = 0
         # A lock is there for as long as anybody holds it or waits for it.
         self._under_way: weakref.WeakValueDictionary[str, asyncio.Lock] = weakref.WeakValueDictionary()
 
     async def forget_old(self) -> None:
         """Drop answers that nobody has to get again."""
+        self._forget_at = _now() + FORGET_MS
         await self._store.drop_notes(_PREFIX, before=_now() - KEPT_MS)
 
     async def once(self, request: Request, key: str, handle: Callable[[], Awaitable[Response]]) -> Response:
         """The answer to a request with this key: the one it got before, or what `handle` gives now."""
         asked = await _asked(request, key)
+        if _now() >= self._forget_at:
+            await self.forget_old()
         lock = self._under_way.setdefault(asked.note, asyncio.Lock())
         async with lock:
             return await self._once(request, asked, handle)
