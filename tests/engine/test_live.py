@@ -119,6 +119,38 @@ def test_an_interrupt_keeps_what_was_said_and_the_next_turn_sees_both(tmp_path: 
     stage.play(story)
 
 
+class Held:
+    """A model whose first answer comes when it may."""
+
+    def __init__(self) -> None:
+        self.begun, self.may_answer = asyncio.Event(), asyncio.Event()
+        self.asked: list[seam.Request] = []
+
+    async def complete(self, request: seam.Request, on_text: Callable[[str], None]) -> seam.Answer:
+        self.asked.append(request)
+        self.begun.set()
+        await self.may_answer.wait()
+        return seam.Answer(text=f'{{"message": "answer {len(self.asked)}"}}')
+
+
+def test_what_is_said_during_a_turn_waits_for_its_end(tmp_path: Path) -> None:
+    async def story() -> None:
+        provider = Held()
+        async with asking(tmp_path, provider) as engine:
+            run_id = await engine.start(live.empty("talk"))
+            graph = engine.graph(run_id)
+            key = await graph.add_node("Ann")
+            await graph.say(key, "Tell a story.")
+            await provider.begun.wait()
+            await graph.say(key, "And a joke.")
+            provider.may_answer.set()
+            assert await outputs(engine, run_id, key) == {"message": "answer 2"}
+            assert [asked.messages[-1].text for asked in provider.asked] == ["Tell a story.", "And a joke."]
+            await graph.complete()
+
+    stage.play(story)
+
+
 def test_an_inbox_outlives_its_engine(tmp_path: Path) -> None:
     async def story() -> None:
         async with stage.engine(tmp_path, tell=tell) as engine:

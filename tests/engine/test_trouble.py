@@ -52,6 +52,32 @@ def test_runs_stop_when_the_data_dir_is_moved_away_and_go_on_where_it_is(tmp_pat
     stage.play(story)
 
 
+def test_the_other_work_of_a_run_that_stops_is_stopped(tmp_path: Path) -> None:
+    async def story() -> None:
+        stopped, begun = asyncio.Event(), asyncio.Event()
+
+        async def endless(_ctx: openskelo.Context) -> JsonObject:
+            begun.set()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                stopped.set()
+            raise AssertionError
+
+        async def moving(_ctx: openskelo.Context) -> JsonObject:
+            await begun.wait()
+            (tmp_path / ".skelo").rename(tmp_path / "elsewhere")
+            return {}
+
+        flow = stage.workflow(stage.block("first"), stage.block("second"))
+        async with stage.open_engine(tmp_path, first=moving, second=endless) as engine:
+            assert await codes(engine, [await engine.start(flow)]) == ["STORE_GONE"]
+            async with asyncio.timeout(20):
+                await stopped.wait()  # before the engine is closed
+
+    stage.play(story)
+
+
 def test_many_runs_wait_no_longer_than_one_for_a_log_that_somebody_else_holds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

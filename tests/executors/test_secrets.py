@@ -53,6 +53,14 @@ def test_a_secret_is_masked_however_it_is_written(
     assert workshop.log_of(found) == kept + "\n"
 
 
+@pytest.mark.parametrize(("key", "kept"), [("abcd", "it is [secret]\n"), ("dev", "it is dev\n")])
+def test_what_is_shorter_than_four_characters_is_no_secret(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str, kept: str
+) -> None:
+    monkeypatch.setenv("MY_KEY", key)
+    assert workshop.log_of(perform(tmp_path, SYNC + "print('it is', ctx.secret('K'))\n    return {'y': 1}\n")) == kept
+
+
 @pytest.mark.parametrize(
     "given",
     [

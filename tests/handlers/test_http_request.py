@@ -228,6 +228,9 @@ def test_every_refusal_has_its_code(
 ) -> None:
     found = request(tmp_path, {}, url=site.url + path, **config)
     assert workshop.code_of(found) == code
+    assert found.failure is not None
+    again = {"TIMEOUT", "HTTP_FAILED", "HTTP_BODY_INVALID", "NUMBER_RANGE"}  # the other side may answer better
+    assert found.failure.retryable is (code in again)
 
 
 @pytest.mark.parametrize(

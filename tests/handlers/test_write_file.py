@@ -184,6 +184,8 @@ def test_every_way_to_fail_has_its_code(
     (tmp_path / "file").write_text("mine")
     found = write(workshop.project(tmp_path), inputs, **config)
     assert workshop.code_of(found) == code
+    assert found.failure is not None
+    assert found.failure.retryable is (code == "DET_WRITE_FAILED")  # the rest would fail in the same way again
     assert (tmp_path / "file").read_text() == "mine"
 
 
