@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from openskelo import errors
 from openskelo.kernel.json import Json
-from openskelo.providers import clients, config, failure, keys, seam, thoughts
+from openskelo.providers import clients, config, failure, keys, seam, structured, thoughts
 
 if TYPE_CHECKING:
     import httpx2
@@ -40,7 +40,7 @@ class Remote:
         heard: list[str] = []
         try:
             async with asyncio.timeout(self._settings.timeout_ms / 1000):
-                answer = await _ask(model, request, on_text, self._parameters(model, request), heard)
+                answer = await self._held(model, request, on_text, heard)
         except TimeoutError:
             message = f"{self._settings.name} did not answer within {self._settings.timeout_ms / 1000:g} s"
             known = failure.transient("PROVIDER_TIMEOUT", message, hint="raise its timeout_ms")
@@ -54,6 +54,23 @@ class Remote:
             known.message = keys.mask(known.message, key)
             raise _begun(known, request, name, heard) from None
         return failure.usable(answer, request.schema)
+
+    async def _held(
+        self, model: models.Model, request: seam.Request, on_text: seam.OnText, heard: list[str]
+    ) -> seam.Answer:
+        """The answer, held to its schema by the API itself, unless the schema is too much for it."""
+        from pydantic_ai import exceptions  # noqa: PLC0415 -- an extra, and heavy
+        from pydantic_ai import models as model_classes  # noqa: PLC0415
+
+        told = self._parameters(model, request)
+        wanted = _output(self._settings.kind, model, request)
+        try:
+            return await _ask(model, request, on_text, (told, wanted), heard)
+        except exceptions.ModelRequestRejectedError as error:
+            if isinstance(error, exceptions.ModelHTTPError) or wanted.output_object is None:
+                raise
+        # The client knew that its API would not take the schema, and has sent nothing.
+        return await _ask(model, request, on_text, (told, model_classes.ModelRequestParameters()), heard)
 
     async def close(self) -> None:
         """Let go of the connections."""
@@ -114,13 +131,13 @@ async def _ask(
     model: models.Model,
     request: seam.Request,
     on_text: seam.OnText,
-    told: settings.ModelSettings,
+    told: tuple[settings.ModelSettings, models.ModelRequestParameters],
     heard: list[str],
 ) -> seam.Answer:
     """The answer; all that comes of it, thoughts included, is `heard` as it comes."""
     from pydantic_ai import messages  # noqa: PLC0415 -- an extra, and heavy
 
-    async with model.request_stream(_conversation(request), told, _output(model, request)) as stream:
+    async with model.request_stream(_conversation(request), *told) as stream:
         async for event in stream:
             match event:
                 case messages.PartStartEvent(part=messages.TextPart(content=piece)) if piece:
@@ -178,11 +195,21 @@ def _conversation(request: seam.Request) -> list[messages.ModelMessage]:
     return turns
 
 
-def _output(model: models.Model, request: seam.Request) -> models.ModelRequestParameters:
-    """The schema as the API's own structured output where it has one; the prompt has the schema in any case."""
+def _output(kind: config.Kind, model: models.Model, request: seam.Request) -> models.ModelRequestParameters:
+    """The schema as the API's own structured output where it can hold it; the prompt has the schema in any case."""
     from pydantic_ai import models, output  # noqa: PLC0415 -- an extra, and heavy
 
+    free = models.ModelRequestParameters()
     if request.schema is None or not model.profile.get("supports_json_schema_output", False):
-        return models.ModelRequestParameters()
-    wanted = output.OutputObjectDefinition(json_schema=dict(request.schema), name="answer")
-    return models.ModelRequestParameters(output_mode="native", output_object=wanted)
+        return free
+    held = structured.held(kind, request.schema)
+    if held is None:
+        return free
+    strict = True if kind == "anthropic" else None  # it holds nothing else; the others find out by themselves
+    wanted = output.OutputObjectDefinition(json_schema=dict(held), name="answer", strict=strict)
+    asked = models.ModelRequestParameters(output_mode="native", output_object=wanted)
+    try:
+        model.customize_request_parameters(asked)
+    except ValueError:  # a schema that the client cannot put into the words of its API
+        return free
+    return asked
