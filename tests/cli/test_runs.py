@@ -213,6 +213,17 @@ def test_a_failed_run_says_why_and_exits_1(skelo: Skelo) -> None:
     assert skelo("resume", "last", "--json").document["ending"] == "failed"
 
 
+def test_the_last_lines_that_a_handler_prints_are_shown_as_soon_as_it_has_ended(skelo: Skelo) -> None:
+    skelo.write("flow.yaml", "blocks: [{id: talk, mode: deterministic, deterministic: {handler: talk.py}}]\n")
+    skelo.write(
+        "talk.py", "def handler(ctx):\n    for number in range(23):\n        print('line', number)\n    return {}\n"
+    )
+    result = skelo("run", "flow.yaml")
+    assert result.code == 0, result.err
+    said = [line.partition(" | ")[2] for line in result.err.splitlines() if line.split()[:2] == ["talk", "|"]]
+    assert said == ["(3 lines before)", *(f"line {number}" for number in range(3, 23))]
+
+
 def test_a_spent_budget_exits_4(skelo: Skelo) -> None:
     skelo.write("chain.yaml", CHAIN + "budgets: {max_steps: 1}\n")
     result = skelo("run", "chain.yaml", "--input", "n=1", "--json")

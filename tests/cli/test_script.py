@@ -9,6 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from openskelo import testing
+from openskelo.cli import script
+from openskelo.kernel.json import Json
+from openskelo.workflows import load
 from tests.cli.conftest import Skelo
 
 FLOW = """\
@@ -150,6 +154,21 @@ def test_mistakes_in_the_script_are_problems_with_their_place(skelo: Skelo) -> N
         ["article.test.yaml:3:15:", "UNKNOWN_BLOCK"],
         ["article.test.yaml:4:14:", "UNKNOWN_KEY"],
     ]
+
+
+def test_a_person_in_a_script_says_yes_or_no_with_values_or_a_reason(tmp_path: Path) -> None:
+    ask: dict[str, Json] = {"id": "ask", "mode": "approval", "approval": {"prompt": "Go on?", "form": {"n": "integer"}}}
+    replies = "[{status: approved}, {set: {n: 1}}, {status: denied, reason: too early}]"
+    path = tmp_path / "w.test.yaml"
+    path.write_text(f"tests:\n  - name: asked\n    approvals: {{ask: {replies}}}\n    expect: {{ending: ok}}\n")
+    (case,) = script.read(path, load.from_document({"name": "w", "blocks": [ask]}))
+    assert case.replies == {
+        "ask": (
+            testing.Reply(status="approved"),
+            testing.Reply(status="modified", values={"n": 1}),
+            testing.Reply(status="denied", reason="too early"),
+        )
+    }
 
 
 REVIEWED = """\

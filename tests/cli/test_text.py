@@ -6,7 +6,8 @@ import io
 
 import pytest
 
-from openskelo.cli import graph, ink, output, view
+from openskelo.cli import describe, graph, ink, output, view
+from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.workflows import load, outline
 
@@ -56,6 +57,18 @@ def test_lengths_of_time_read_as_people_say_them(seconds: float, words: str) -> 
 )
 def test_money_is_never_told_in_powers_of_ten(usd: float, digits: int, words: str) -> None:
     assert output.dollars(usd, digits) == words
+
+
+@pytest.mark.parametrize(
+    ("feedback", "words"),
+    [
+        (True, "draft when nice fails, at most 2 times, telling it why"),
+        (False, "draft when nice fails, at most 2 times"),
+    ],
+)
+def test_a_way_back_is_said_in_words(feedback: bool, words: str) -> None:
+    rule = definition.Bounce(when_gate="nice", route_to="draft", max_bounces=2, feedback=feedback, reset=("draft",))
+    assert describe.bounce_text(rule) == words
 
 
 def test_the_graph_braces_what_may_run_side_by_side_and_shows_the_ways_back() -> None:
