@@ -78,8 +78,8 @@ def fault(event: Receipted, created: events.RunCreated | None, previous: str | N
     `created` (pruned) and `previous`, the digest of the receipt before, are None when they are not known.
     """
     receipt = event.receipt
-    if (shape := _shape(receipt)) is not None:
-        return shape
+    if (misshapen := shape(receipt)) is not None:
+        return misshapen
     status = _STATUS[type(event)]
     expected: dict[str, Json] = {
         "step_id": event.node,
@@ -120,8 +120,8 @@ def kept_fault(opened: JsonObject, at: int, previous: str | None) -> str | None:
     The line's own hash does not cover it: the receipts around it do, and what `run.ended` says of the last one.
     """
     receipt = cast("JsonObject", opened["receipt"])
-    if (shape := _shape(receipt)) is not None:
-        return shape
+    if (misshapen := shape(receipt)) is not None:
+        return misshapen
     status = _STATUS_BY_NAME.get(cast("str", opened["type"]))
     if status is None:
         return f"{opened['type']} has no receipt"
@@ -146,7 +146,7 @@ def stored_digest(stored: JsonObject) -> str:
     return cast("str", stored["blob"]) if "blob" in stored else canonical.digest(stored["value"])
 
 
-def _shape(receipt: JsonObject) -> str | None:
+def shape(receipt: JsonObject) -> str | None:
     """Why the document is no receipt at all, so that the kernel may canonicalise what passes."""
     if set(receipt) - {"item"} != _KEYS:
         return "the receipt does not have the fields of a receipt"

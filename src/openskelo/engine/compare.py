@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
+from openskelo import errors
 from openskelo.contract import receipts
 from openskelo.engine import difference, unfolding, wiring
 from openskelo.frozen import field, frozen, mutable
@@ -181,6 +182,8 @@ async def _load(store: log.Log, run_id: str) -> _Side:
         receipt = receipts.of(event)
         if receipt is None:
             continue
+        if (wrong := receipts.shape(receipt)) is not None:
+            raise errors.Corrupt(f"a receipt of run {run_id}: {wrong}", hint=f"`skelo verify {run_id}` says more")
         side.receipts.append(receipt)
         key = cast("str", receipt["step_id"])
         spent = cast("JsonObject", getattr(event, "spent", None) or {})

@@ -101,13 +101,13 @@ async def _survey(store: log.Log, run_id: str, up_to: int | None) -> _Survey:
         for line in lines if up_to is None else lines[: up_to - survey.events]:
             survey.events += 1
             try:
-                opened, event = _read(line)
-            except (ValueError, KeyError, TypeError) as error:
+                head, event = _read(line)
+            except (ValueError, LookupError, TypeError, AttributeError) as error:
                 raise errors.Corrupt(
                     f"event {survey.events} of run {run_id} cannot be read: {error}",
                     hint=f"`skelo verify {run_id}` says more",
                 ) from error
-            survey.head = cast("str", opened["hash"])
+            survey.head = head
             if isinstance(event, events.RunCreated):
                 survey.definition = event.definition
             if event is None:
@@ -119,10 +119,10 @@ async def _survey(store: log.Log, run_id: str, up_to: int | None) -> _Survey:
     return survey
 
 
-def _read(line: bytes) -> tuple[JsonObject, events.Event | None]:
-    """The envelope of a line and its event; None for one that gave up its data."""
+def _read(line: bytes) -> tuple[str, events.Event | None]:
+    """The hash of a line and its event; None for one that gave up its data."""
     opened = cast("JsonObject", orjson.loads(line))
-    return opened, None if "dataHash" in opened else envelope.open_line(line)[1]
+    return cast("str", opened["hash"]), None if "dataHash" in opened else envelope.open_line(line)[1]
 
 
 async def _kept(store: log.Log, names: list[str]) -> tuple[list[str], list[str]]:

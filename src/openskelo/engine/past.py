@@ -83,14 +83,14 @@ async def read(store: log.Log, name: str) -> Past | None:
 
 
 async def _add(store: log.Log, run_id: str, runs: _Spent, attempts: dict[str, _Spent]) -> bool:
-    """Add a run, whose last event holds what it took; False when that was pruned."""
+    """Add a run, whose last event holds what it took; False when that was pruned. Damage counts for nothing."""
     last = b"{}"
     async for lines in store.read(run_id):
         for line in lines:
             if b'"receipt":' in line:
-                _add_attempt(_object(orjson.loads(line), "data"), attempts)
+                _add_attempt(_object(_opened(line), "data"), attempts)
         last = lines[-1]
-    spent = _object(_object(orjson.loads(last), "data"), "spent")
+    spent = _object(_object(_opened(last), "data"), "spent")
     if not spent:
         return False
     runs.add(*(_number(spent, key) for key in ("steps", "tokens", "costNanousd", "wallMs")))
@@ -104,7 +104,7 @@ def _add_attempt(data: JsonObject, attempts: dict[str, _Spent]) -> None:
     metrics = _object(receipt, "metrics")
     tokens = _number(metrics, "tokens_in") + _number(metrics, "tokens_out")
     nano = _number(_object(data, "spent"), "costNanousd")
-    one = attempts.setdefault(cast("str", receipt["step_id"]), _Spent())
+    one = attempts.setdefault(str(receipt.get("step_id")), _Spent())
     one.add(1, tokens, nano, _number(metrics, "wall_ms"))
 
 
@@ -118,7 +118,16 @@ def _average(spent: _Spent) -> estimate.Quantity:
 
 def _object(found: JsonObject, key: str) -> JsonObject:
     """An object of the log; empty where it was pruned."""
-    return cast("JsonObject", found.get(key) or {})
+    value = found.get(key)
+    return cast("JsonObject", value) if isinstance(value, dict) else {}
+
+
+def _opened(line: bytes) -> JsonObject:
+    try:
+        found: object = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        found = None
+    return cast("JsonObject", found) if isinstance(found, dict) else {}
 
 
 def _number(found: JsonObject, key: str) -> float:

@@ -98,9 +98,15 @@ class Records:
 
         await self._check(run_id)
         found: list[JsonObject] = []
-        async for lines in self.store.read(run_id):
-            found += receipts.collect(lines)
-        return {"runId": run_id, "digest": receipts.digest(found), "receipts": found}
+        try:
+            async for lines in self.store.read(run_id):
+                found += receipts.collect(lines)
+            digest = receipts.digest(found)
+        except (ValueError, LookupError, TypeError, AttributeError) as error:
+            raise errors.Corrupt(
+                f"the receipts of run {run_id} cannot be read: {error}", hint=f"`skelo verify {run_id}` says more"
+            ) from error
+        return {"runId": run_id, "digest": digest, "receipts": found}
 
     async def verify(self, run_id: str, *, public_key: str | None = None) -> Verification:
         """Whether a run's record is whole and unaltered: its lines and blobs, in a data dir its file and signature.

@@ -67,12 +67,16 @@ async def _follow(log: stores_log.Log, run_id: str, seen: int, *, as_json: bool)
 def _print(line: bytes, *, as_json: bool) -> None:
     if as_json:
         output.raw_line(line)
-    else:
-        _say(orjson.loads(line))
+        return
+    try:
+        words = _words(orjson.loads(line))
+    except (ValueError, TypeError, LookupError, AttributeError):  # a damaged log is looked at, too
+        words = f"    ?  not an event: {ink.one_line(line.decode(errors='replace'))[:100]}"
+    output.say(words)
 
 
-def _say(envelope: JsonObject) -> None:
+def _words(envelope: JsonObject) -> str:
     node = view.data_of(envelope).get("node")
     words = "pruned" if "dataHash" in envelope else view.sentence(envelope)
     head = f"{envelope.get('seq'):>5}  {envelope.get('ts')}  {envelope.get('type'):<20}"
-    output.say(f"{head}  {ink.one_line(str(node)) + ' ' if node else ''}{words}".rstrip())
+    return f"{head}  {ink.one_line(str(node)) + ' ' if node else ''}{words}".rstrip()
