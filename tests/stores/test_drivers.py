@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
+import uuid
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TypeVar
 
-from openskelo.stores import datadir, drivers, sqlite
+import pytest
+
+from openskelo.stores import datadir, drivers, log, sqlite
 from tests.stores import child, processes
 
 T = TypeVar("T")
@@ -96,3 +99,48 @@ def test_a_long_lived_store_takes_over_a_killed_drivers_run_and_mends_its_file(t
     written = _with_log(tmp_path, take_over)
     assert written.startswith(b"1 x")
     assert (tmp_path / "runs" / child.RUN / "events.jsonl").read_bytes() == written
+
+
+def _files(data_dir: Path) -> dict[str, bytes]:
+    return {path.parent.name: path.read_bytes() for path in (data_dir / "runs").glob("*/events.jsonl")}
+
+
+async def _die(data_dir: Path, *, owing: bool) -> None:
+    """Write `old` and its file, and `new` without its file; then be gone as if killed. All files are emptied.
+
+    With `owing` a run was taken over before that, and its file is not written yet.
+    """
+    store = datadir.open_log(data_dir)
+    for run_id in ("old", "new"):
+        await store.append([log.Append(run_id=run_id, expected_seq=0, lines=(b"1", b"2"))])
+        if run_id == "old":
+            await store.flush()
+    if owing:
+        with processes.child("append", data_dir) as process:
+            processes.say(process)
+            process.kill()
+            process.wait()
+        assert await store.claim(child.RUN)
+    store._drivers.leave(owing=True)  # pyright: ignore[reportPrivateUsage] - what the end of a process does
+    store._connection.close()  # pyright: ignore[reportPrivateUsage]
+    for path in (data_dir / "runs").glob("*/events.jsonl"):
+        path.write_bytes(b"")
+
+
+@pytest.mark.parametrize(
+    ("restarted", "owing", "old"), [(False, False, b""), (True, False, b"1\n2\n"), (False, True, b"1\n2\n")]
+)
+def test_only_files_that_a_killed_driver_may_have_left_behind_are_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, restarted: bool, owing: bool, old: bytes
+) -> None:
+    boot = tmp_path / "boot"
+    boot.write_text(f"{uuid.UUID(int=1)}\n")
+    monkeypatch.setattr(drivers, "BOOT", boot)
+    asyncio.run(_die(tmp_path / "data", owing=owing))
+    if restarted:  # what was written before may be lost
+        boot.write_text(f"{uuid.UUID(int=2)}\n")
+    datadir.open_log(tmp_path / "data")._connection.close()  # pyright: ignore[reportPrivateUsage] - it is asked nothing
+    found = _files(tmp_path / "data")
+    assert (found["old"], found["new"]) == (old, b"1\n2\n")
+    assert (child.RUN in found and found[child.RUN] != b"") is owing
+    assert list((tmp_path / "data" / "drivers").iterdir()) == []

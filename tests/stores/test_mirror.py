@@ -256,3 +256,19 @@ def test_forgotten_runs_take_no_memory(tmp_path: Path) -> None:
         await store.close()
 
     asyncio.run(run())
+
+
+def test_runs_that_are_driven_here_no_more_take_no_memory(tmp_path: Path) -> None:
+    async def run() -> None:
+        store = datadir.open_log(tmp_path)
+        await store.append([rig.append(0, b"1")])
+        await store.flush()
+        await store.release(rig.RUN)
+        large = rig.append(0, b"x" * mirror.RUN_BYTES, run_id="large")
+        await store.append([large])
+        await store.release("large")
+        assert store._mirror._tails == {}  # pyright: ignore[reportPrivateUsage] - memory has no public face
+        await store.close()
+
+    asyncio.run(run())
+    assert _file(tmp_path).read_bytes() == b"1\n"

@@ -121,6 +121,11 @@ class Appender:
         self._heads.update(draft.heads)
         return draft
 
+    @property
+    def position(self) -> int:
+        """The newest position that is known here; 0 when none is."""
+        return max(0, self._position)
+
     def forget(self, run_id: str) -> None:
         """Keep nothing in memory about a run that this process will not append to soon."""
         self._heads.pop(run_id, None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import re
@@ -13,6 +14,9 @@ from typing import IO
 from openskelo.stores import faults
 
 _NAME = re.compile(r"[0-9a-f]{32}")
+#: A number that is another one after each start of the system, where there is one.
+BOOT = Path("/proc/sys/kernel/random/boot_id")
+_DONE = re.compile(rb"([0-9a-f-]{36}) ([0-9]{20})")
 
 
 class Drivers:
@@ -63,6 +67,20 @@ class Drivers:
         finally:
             os.close(descriptor)
 
+    def note(self, position: int) -> None:
+        """Leave word, in this store's own lock if it has one, that all of its files are written up to a position."""
+        if self._held is not None and (boot := _boot()):
+            with contextlib.suppress(OSError):  # no room for the first word: without one, all files are looked at
+                os.pwrite(self._held[1].fileno(), b"%b %020d" % (boot, position), 0)
+
+    def noted(self, name: str) -> int:
+        """Up to where a dead driver's files are written; 0 when nobody knows, as after the system itself went down."""
+        try:
+            found = _DONE.fullmatch(self._path(name).read_bytes())
+        except OSError:
+            return 0
+        return int(found[2]) if found is not None and found[1] == _boot() else 0
+
     def dead(self) -> Sequence[str]:
         """Ids of drivers that ended without leaving: their locks are there, and nobody holds them."""
         try:
@@ -88,3 +106,10 @@ class Drivers:
         if not _NAME.fullmatch(name):
             raise ValueError(f"not a driver id: {name!r}")
         return self._folder / f"{name}.lock"
+
+
+def _boot() -> bytes:
+    try:
+        return BOOT.read_bytes().strip()
+    except OSError:
+        return b""

@@ -79,6 +79,11 @@ class Mirror:
         tail.size = None
         tail.owing = True
 
+    @property
+    def owing(self) -> bool:
+        """Whether any run's file is expected to be behind the log."""
+        return any(tail.owing for tail in self._tails.values())
+
     async def flush(self, keep: Container[str]) -> None:
         """Bring all files up to date (StoreFull, StoreError), and forget the runs that are not to be kept in mind.
 
@@ -86,6 +91,7 @@ class Mirror:
         run at a time.
         """
         waiting = self._waiting()
+        self._forget(keep)
         if len(waiting) <= FEW:
             for run_id, tail in waiting:
                 self._write_now(run_id, tail)
@@ -104,6 +110,11 @@ class Mirror:
             tail.size = size
             tail.owing = size is None
             self._settle(run_id, tail, keep)
+
+    def _forget(self, keep: Container[str]) -> None:
+        """Forget runs of which nothing waits: their last lines were many, or they are driven here no more."""
+        for run_id in [each for each, tail in self._tails.items() if not (tail.chunks or tail.owing or each in keep)]:
+            del self._tails[run_id]
 
     def _settle(self, run_id: str, tail: _Tail, keep: Container[str]) -> None:
         if tail.owing:

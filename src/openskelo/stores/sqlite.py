@@ -247,7 +247,7 @@ class SqliteLog:
                     return False  # one's own is there when giving it up has failed
                 self._execute(self._sql["claim_run"], (number, me))
                 if claimed and driver != me:
-                    self._mirror.owe(run_id)  # its driver was killed, perhaps before it wrote the file
+                    self._owe(run_id)  # its driver was killed, perhaps before it wrote the file
         self._claimed.add(run_id)
         return True
 
@@ -312,7 +312,7 @@ class SqliteLog:
         found = self._one("find_run", run_id)
         if found is None:
             return
-        self._mirror.owe(run_id)
+        self._owe(run_id)
         with _faults():
             await self._pruner.rewrite(found[0], shorten)
         async with self._flushing:
@@ -351,7 +351,15 @@ class SqliteLog:
     async def flush(self) -> None:
         """Bring the `events.jsonl` files up to date (StoreFull, StoreError: they stay behind, the log does not)."""
         async with self._flushing:
+            reached = self._appender.position
             await self._mirror.flush(keep=self._claimed)
+            if not self._mirror.owing:
+                self._drivers.note(reached)
+
+    def _owe(self, run_id: str) -> None:
+        """Expect the run's file to be behind the log, whoever comes next included."""
+        self._drivers.note(0)
+        self._mirror.owe(run_id)
 
     def repair(self, run_id: str) -> None:
         """Make the run's `events.jsonl` exactly the log's lines."""
@@ -381,7 +389,7 @@ class SqliteLog:
         """
         for driver in self._drivers.dead():
             try:
-                for (run_id,) in self._all("runs_of_driver", driver):
+                for (run_id,) in self._all("runs_of_driver", driver, self._drivers.noted(driver)):
                     self._mirror.repair(run_id)
             except errors.StoreError:
                 continue

@@ -66,5 +66,5 @@ UPDATE runs SET driver = ?2, claimed = 1 WHERE number = ?1;
 UPDATE runs SET claimed = 0 WHERE run_id = ? AND driver = ?;
 
 -- name: runs_of_driver
--- The runs that a driver was the last to drive (looks at all; asked only after a crash).
-SELECT run_id FROM runs WHERE driver = ?;
+-- The runs that a driver was the last to drive with rows after a position, for 0 all of them (asked after a crash).
+SELECT run_id FROM runs WHERE driver = ?1 AND (?2 = 0 OR number IN (SELECT run FROM log WHERE position > ?2));
