@@ -84,6 +84,22 @@ def test_redirects_without_end_are_a_server_in_trouble() -> None:
     assert (found.code, found.retryable) == ("PROVIDER_UNAVAILABLE", True)
 
 
+@pytest.mark.parametrize("status", [302, 307])
+@every_api
+def test_neither_key_nor_prompt_goes_to_another_server_by_a_redirect(speech: Speech, status: int) -> None:
+    with loopback.Loopback(speech(), []).running() as other:
+        elsewhere = other.base_url.removesuffix(other.speech.prefix)
+        act = loopback.Fail(status=status, headers={"location": f"{elsewhere}/v1/messages"})
+        found = failed(speech, act)
+        assert other.requests == 0
+    assert (found.code, found.message, found.hint, found.retryable) == (
+        "PROVIDER_BAD_REQUEST",
+        f"127.0.0.1 sends its clients on to {elsewhere}, and keys are not sent there",
+        "make that the base_url, if you trust it",
+        False,
+    )
+
+
 @every_api
 def test_a_compressed_stream_is_read(speech: Speech) -> None:
     packed = gzip.compress(b"".join(speech().events(TEXT, "stop")))

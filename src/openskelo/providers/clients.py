@@ -52,6 +52,24 @@ def http(settings: config.ProviderConfig) -> httpx2.AsyncClient:
         timeout=httpx2.Timeout(seconds, connect=min(_CONNECT_SECONDS, seconds)),
         limits=httpx2.Limits(max_connections=None, max_keepalive_connections=settings.concurrency),
         follow_redirects=True,
+        event_hooks={"response": [_stay]},
+    )
+
+
+async def _stay(response: httpx2.Response) -> None:
+    """Follow redirects on the same server only: another one is not handed a key, or a prompt, that it was not given."""
+    if not response.has_redirect_location:
+        return
+    here = response.request.url
+    target = here.join(response.headers["location"])
+    upgrade = (here.scheme, target.scheme) == ("http", "https")
+    if here.host == target.host and (upgrade or (here.scheme, here.port) == (target.scheme, target.port)):
+        return
+    port = "" if target.port is None else f":{target.port}"
+    raise failure.final(
+        "PROVIDER_BAD_REQUEST",
+        f"{here.host} sends its clients on to {target.scheme}://{target.host}{port}, and keys are not sent there",
+        hint="make that the base_url, if you trust it",
     )
 
 

@@ -24,6 +24,9 @@ _NO_STREAM = "what the server sent is no answer of a model"
 
 def failed(settings: config.ProviderConfig, error: Exception) -> errors.AttemptFailed:
     """The failure of a provider that the client's `error` stands for."""
+    own = next((one for one in _causes(error) if isinstance(one, errors.AttemptFailed)), None)
+    if own is not None:
+        return own
     said = f"{settings.name}: {_words(error)}"
     match error:
         case exceptions.ModelRateLimitError():

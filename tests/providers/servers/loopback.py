@@ -88,7 +88,7 @@ class Speech(Protocol):
 
 
 class Loopback:
-    """The server. `asked` holds the body of every request, `paths` where it went."""
+    """The server. `asked` holds the body of every request, `paths` where it went; `requests` counts them all."""
 
     def __init__(self, speech: Speech, script: Iterable[Act]) -> None:
         self.speech = speech
@@ -96,11 +96,15 @@ class Loopback:
         self.asked: list[dict[str, Any]] = []
         self.paths: list[str] = []
         self.hung_up = threading.Event()
+        self.requests = 0
         self._lock = threading.Lock()
         outer = self
 
         class Handler(server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+
+            def do_GET(self) -> None:
+                outer.handle(self)
 
             def do_POST(self) -> None:
                 outer.handle(self)
@@ -127,6 +131,7 @@ class Loopback:
             self._thread.join()
 
     def handle(self, request: server.BaseHTTPRequestHandler) -> None:
+        self.requests += 1
         body = request.rfile.read(int(request.headers.get("content-length", "0")))
         path = request.path.split("?")[0]
         if not self.speech.answers(path):
