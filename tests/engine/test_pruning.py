@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -420,3 +422,14 @@ def test_a_run_that_is_pruned_while_it_is_exported_is_not_exported_in_parts(tmp_
 
     stage.play(meanwhile)
     assert verify.verify_file(tmp_path / "run.jsonl").problems == ()
+
+
+def test_a_dry_run_counts_a_value_that_was_changed_too(tmp_path: Path) -> None:
+    async def story(engine: openskelo.Engine, run_id: str, data_dir: Path) -> None:
+        before = await pruning.measure_blobs(engine.store, [run_id])
+        with contextlib.closing(sqlite3.connect(data_dir / "log.db")) as database, database:
+            assert database.execute("UPDATE blobs SET data = x'00' WHERE number = 1").rowcount == 1
+        found = await pruning.measure_blobs(engine.store, [run_id])
+        assert (found.blobs, found.bytes < before.bytes) == (before.blobs, True)
+
+    play(tmp_path, story)

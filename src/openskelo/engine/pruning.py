@@ -90,11 +90,13 @@ async def measure_blobs(store: log.Log, runs: Collection[str], *, delete: bool =
 
 
 async def _size(store: log.Log, digest: str) -> int | None:
-    """How large a blob is; None where there is none: other hashes look the same."""
+    """How large a blob is; None where there is none: other hashes look the same. A changed one counts as empty."""
     try:
         return len(await store.blob(f"sha256:{digest}"))
     except errors.NotFound:
         return None
+    except errors.Corrupt:
+        return 0
 
 
 async def prune(store: log.Log, run_id: str, data_dir: Path | None = None) -> Freed:
