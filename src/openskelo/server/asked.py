@@ -13,6 +13,8 @@ from openskelo.kernel.json import Json, JsonObject
 from openskelo.stores import log
 
 _WORKFLOWS = 64
+#: Of so many runs it is known which workflow they have.
+_RUNS = 1024
 #: What stands for an expert that nobody knows (any more).
 UNKNOWN: Mapping[str, str] = {"expert": "unknown", "provider": "unknown", "kind": "unknown", "model": "unknown"}
 
@@ -25,14 +27,24 @@ class Asked:
     def __init__(self, store: log.Log) -> None:
         self._store = store
         self._known: OrderedDict[str, Experts] = OrderedDict()
+        self._definitions: OrderedDict[str, str] = OrderedDict()  # by run: each of its attempts asks
 
     async def of(self, run_id: str) -> Experts:
         """By node key; empty for a run whose workflow is not there (any more)."""
+        name = self._definitions.get(run_id) or await self._definition(run_id)
+        return {} if name is None else await self._experts(name)
+
+    async def _definition(self, run_id: str) -> str | None:
         async for lines in self._store.read(run_id):
             data = cast("JsonObject", orjson.loads(lines[0])).get("data")
             name = data.get("definition") if isinstance(data, Mapping) else None
-            return await self._experts(name) if isinstance(name, str) else {}
-        return {}
+            if not isinstance(name, str):
+                return None
+            self._definitions[run_id] = name
+            if len(self._definitions) > _RUNS:
+                self._definitions.popitem(last=False)
+            return name
+        return None
 
     async def _experts(self, name: str) -> Experts:
         found = self._known.get(name)
