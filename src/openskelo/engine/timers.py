@@ -11,6 +11,9 @@ from openskelo.engine import door, wiring
 from openskelo.kernel import answers, commands, pending
 from openskelo.kernel.run import OpenApproval
 
+#: So many moments that no longer count are kept, beside one for each run.
+_PASSED_OVER = 64
+
 
 class Timers:
     """The moments at which runs want to be woken. A run has at most one that counts; older ones are passed over."""
@@ -34,6 +37,9 @@ class Timers:
 
     def due(self, driven: Mapping[str, actors.Actor], now: int) -> Iterator[actors.Actor]:
         """The runs whose moment has come, each once."""
+        if len(self._heap) > 2 * len(driven) + _PASSED_OVER:  # most are of runs that have ended, some for days to come
+            self._heap = [(actor.wake_at, key) for key, actor in driven.items() if actor.wake_at is not None]
+            heapq.heapify(self._heap)
         while self._heap and self._heap[0][0] <= now:
             _, run_id = heapq.heappop(self._heap)
             actor = driven.get(run_id)
