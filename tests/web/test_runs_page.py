@@ -70,16 +70,29 @@ def test_rows_are_gone_through_and_opened_by_keyboard(site: Site, page: Page) ->
     page.goto(f"{site.url}/?workflow=each")
     expect(page.locator("tbody tr").nth(1)).to_be_visible()
     current = page.locator("tr[aria-current]")
-    for _ in range(20):  # rows are there a moment before the page listens to keys
-        page.keyboard.press("j")
-        page.wait_for_timeout(250)
-        if current.count():
-            break
+    page.keyboard.press("j")
     expect(current).to_contain_text(second[:8])
     page.keyboard.press("j")
     page.keyboard.press("k")
     page.keyboard.press("o")
     expect(page).to_have_url(f"{site.url}/runs/{second}")
+
+
+#: Presses a key in the moment in which rows are there, before anything is painted.
+AT_ONCE = """new MutationObserver((_, watching) => {
+  if (document.querySelectorAll('tbody tr').length < 2) return;
+  watching.disconnect();
+  document.dispatchEvent(new KeyboardEvent('keydown', {key: 'j', bubbles: true}));
+}).observe(document, {childList: true, subtree: true})"""
+
+
+def test_a_key_is_listened_to_as_soon_as_there_is_something_to_see(site: Site, page: Page) -> None:
+    site.ended(site.begin("each.yaml"))
+    newest = site.begin("each.yaml")
+    site.ended(newest)
+    page.add_init_script(AT_ONCE)
+    page.goto(f"{site.url}/?workflow=each")
+    expect(page.locator("tr[aria-current]")).to_contain_text(newest[:8])
 
 
 def test_older_runs_come_page_by_page(site: Site, page: Page) -> None:

@@ -1,5 +1,5 @@
 /** The help sheet: every key that does something on this page. */
-import { useEffect, useMemo, useState } from "react";
+import { useLayoutEffect, useMemo, useState } from "react";
 import { useStore } from "../live/use-store";
 import { IconButton } from "../ui/button";
 import { Dialog } from "../ui/dialog";
@@ -24,7 +24,7 @@ export function ShortcutHelp() {
     [],
   );
   useShortcuts(own);
-  useEffect(listenForKeys, []);
+  useLayoutEffect(listenForKeys, []);
   return (
     <>
       <IconButton label="Keyboard shortcuts" className="help-button" onClick={() => setOpen(true)}>

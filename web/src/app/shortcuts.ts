@@ -1,5 +1,5 @@
 /** Keys that do something: a component says which while it is there, and the help sheet lists what is said now. */
-import { useEffect } from "react";
+import { useLayoutEffect } from "react";
 import { Cell } from "../model/readable";
 
 export interface Shortcut {
@@ -16,9 +16,9 @@ const SECOND_KEY_MS = 1_200;
 /** The newest last: where two say the same key, the newest has it. */
 export const shortcuts = new Cell<readonly Shortcut[]>([]);
 
-/** Lists must be stable: made outside of the component, or by useMemo. */
+/** From the moment in which the component is seen. Lists must be stable: made outside of it, or by useMemo. */
 export function useShortcuts(mine: readonly Shortcut[]): void {
-  useEffect(() => {
+  useLayoutEffect(() => {
     shortcuts.set([...shortcuts.get(), ...mine]);
     return () => shortcuts.set(shortcuts.get().filter((one) => !mine.includes(one)));
   }, [mine]);
