@@ -140,3 +140,12 @@ def test_a_pruned_record_without_its_end_was_cut() -> None:
     lines[last] = with_receipt(lines[last], output_hash=canonical.digest("forged"))
     found = chain.verify_lines(lines)
     assert [(problem.code, problem.line) for problem in found.problems] == [("SEQ_GAP", 0)]
+
+
+def test_a_receipt_is_not_blamed_for_the_one_before() -> None:
+    first, second = places_of_receipts()[:2]
+    lines = list(SHORT)
+    lines[first] = with_receipt(lines[first], inputs_hash=canonical.digest("forged"))
+    problem = chain.verify_lines(lines).problems[0]
+    assert (problem.code, problem.line) == ("RECEIPT_INVALID", second + 1)
+    assert problem.message.endswith("does not follow from the one before: one of the two was changed")

@@ -101,7 +101,7 @@ def fault(event: Receipted, created: events.RunCreated | None, previous: str | N
         expected["output_hash"] = stored_digest(event.outputs)
     for key, value in expected.items():
         if receipt.get(key) != value:
-            return f"the receipt of {event.node} says {key} {receipt.get(key)!r}; it should be {value!r}"
+            return _unlike(receipt, event.node, key, value)
     if ("item" in receipt) != (event.item is not None):
         return f"the receipt of {event.node} is about another item"
     return None
@@ -132,8 +132,14 @@ def kept_fault(opened: JsonObject, at: int, previous: str | None) -> str | None:
         expected["prev"] = previous
     for key, value in expected.items():
         if receipt[key] != value:
-            return f"the receipt of {receipt['step_id']} says {key} {receipt[key]!r}; it should be {value!r}"
+            return _unlike(receipt, cast("str", receipt["step_id"]), key, value)
     return None
+
+
+def _unlike(receipt: JsonObject, node: str, key: str, value: Json) -> str:
+    if key == "prev":  # which of the two it was cannot be told: the line of a pruned one does not cover it
+        return f"the receipt of {node} does not follow from the one before: one of the two was changed"
+    return f"the receipt of {node} says {key} {receipt.get(key)!r}; it should be {value!r}"
 
 
 def may_have_one(name: str) -> bool:
