@@ -62,3 +62,14 @@ def test_a_line_that_is_no_event_is_shown_as_it_is(skelo: Skelo) -> None:
     assert "    ?  not an event: garbage" in skelo("events", "last").out.splitlines()
     found = skelo("receipts", "last")
     assert (found.code, "CORRUPT" in found.err, "skelo verify" in found.err) == (1, True, True)
+
+
+@pytest.mark.parametrize("value", [5, "text"])
+def test_a_row_that_holds_no_lines_is_damage_too(skelo: Skelo, value: object) -> None:
+    skelo.write("shout.yaml", FLOW)
+    assert skelo("run", "shout.yaml", "--input", "text=hello").code == 0
+    with contextlib.closing(sqlite3.connect(skelo.folder / ".skelo" / "log.db")) as database, database:
+        assert database.execute("UPDATE log SET lines = ? WHERE position = 2", (value,)).rowcount == 1
+    for command in ("verify", "receipts", "show"):
+        found = skelo(command, "last")
+        assert (found.code, "CORRUPT" in found.err) == (1, True), found.err

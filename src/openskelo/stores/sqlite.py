@@ -112,6 +112,10 @@ class SqliteLog:
             rows = self._rows_after(found[0], after)
             lines: list[bytes] = []
             for last, joined in rows:
+                if type(joined) is not bytes:
+                    raise errors.Corrupt(
+                        f"the log of run {run_id} holds something else than lines before seq {last + 1}"
+                    )
                 part = joined.split(b"\n")
                 lines += part[max(0, after - last + len(part)) :]
                 after = last
