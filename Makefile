@@ -47,6 +47,7 @@ check: setup  ## the fast part of `make test`: all static checks, and the tests 
 	$(MAKE) fast-tests
 
 bench: setup  ## measure; ARGS="--json" and the like are passed on
+	@sh scripts/chromium.sh
 	$(BIN)/python -m benchmarks $(ARGS)
 
 images: setup  ## take the pictures of the dashboard in docs/images anew

@@ -18,6 +18,7 @@ from benchmarks import (
     growth,
     measure,
     models,
+    page,
     report,
     resume,
     runs,
@@ -43,6 +44,7 @@ BENCHMARKS: Mapping[str, Callable[[measure.Plan], Iterator[report.Figure]]] = {
     "startup": startup.figures,
     "stream": stream.figures,
     "server": server.figures,
+    "page": page.figures,
     "models": models.figures,
     "constrained": constrained.figures,
 }

@@ -50,7 +50,7 @@ def figures(plan: measure.Plan) -> Iterator[report.Figure]:
 def _finished(folder: Path, count: int) -> Iterator[report.Figure]:
     (folder / "skelo.yaml").write_text("name: many\n")
     asyncio.run(_fill(folder / ".skelo", count))
-    with _served(folder) as (client, _):
+    with served(folder) as (client, _):
         cursor = client.get("/api/runs", params={"limit": 500}).json()["nextCursor"]
         asked: dict[str, dict[str, Any]] = {
             "listing": {"limit": 50},
@@ -87,10 +87,10 @@ async def _fill(data_dir: Path, count: int) -> None:
 def _waiting(folder: Path, count: int) -> Iterator[report.Figure]:
     (folder / "skelo.yaml").write_text("name: waiting\n")
     (folder / "asking.yaml").write_text(_ASKING)
-    with _served(folder) as (client, _):
+    with served(folder) as (client, _):
         for _ in range(count):
             client.post("/api/runs", json={"workflow": "asking.yaml"}).raise_for_status()
-    with _served(folder) as (client, process):
+    with served(folder) as (client, process):
         took = _worst(lambda: client.get("/api/approvals", params={"limit": 500}))
         yield _figure(f"500 of {count} open approvals", took, 100)
         approvals = client.get("/api/approvals", params={"limit": 100}).json()["approvals"]
@@ -136,7 +136,8 @@ def _megabytes(pid: int) -> float:
 
 
 @contextlib.contextmanager
-def _served(folder: Path) -> Generator[tuple[httpx.Client, subprocess.Popen[str]]]:
+def served(folder: Path) -> Generator[tuple[httpx.Client, subprocess.Popen[str]]]:
+    """A client of a server over the project in `folder`, and the server's process."""
     command = [sys.executable, "-m", "openskelo.cli.main", "serve", "--port", "0", "--json"]
     with (folder / "server.log").open("a") as errors:
         process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=errors, text=True)
