@@ -155,5 +155,7 @@ def _searching(page: Page, item: int) -> float:
     expect(page.locator(".event-row").nth(2)).to_be_visible()
     begun = time.monotonic()
     box.fill(f'"item":{item}')
-    page.wait_for_function("document.querySelectorAll('.event-row').length === 2")
-    return time.monotonic() - begun
+    page.locator(".event-row").nth(2).wait_for(state="detached")
+    took = time.monotonic() - begun
+    expect(page.locator(".event-row")).to_have_count(2)
+    return took
