@@ -35,7 +35,7 @@ def figures(plan: measure.Plan) -> Iterator[report.Figure]:
         with server.served(folder) as (client, _), sync_api.sync_playwright() as playwright:
             address = f"{client.base_url}/runs/{_run(client, plan.count(EVENTS // 2))}?tab=events"
             flags = ["--no-sandbox"] if os.geteuid() == 0 else []
-            browser = playwright.chromium.launch(executable_path=_browser(), args=flags)
+            browser = playwright.chromium.launch(executable_path=chromium(), args=flags)
             page = browser.new_page()
             first, *took = [_opened(page, address) for _ in range(plan.rounds + 1)]
             browser.close()
@@ -60,7 +60,8 @@ def _run(client: httpx.Client, items: int) -> str:
     return run_id
 
 
-def _browser() -> str:
+def chromium() -> str:
+    """Where the browser is; $CHROMIUM counts more than the path."""
     found = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, _BROWSERS)), None)
     if found is None:
         raise RuntimeError("this needs Chromium: sh scripts/chromium.sh installs it")

@@ -39,23 +39,23 @@ def test_it_looks_less_often_while_an_engine_is_open(tmp_path: Path) -> None:
 
 
 def test_reading_while_an_engine_is_open_leaves_it_patient() -> None:
-    with garbage.patience():
-        with garbage.patience():
+    with garbage.seldom():
+        with garbage.seldom():
             pass
         assert gc.get_threshold() == (50_000, 10, 10)
     assert gc.get_threshold() == (700, 10, 10)
 
 
 @pytest.mark.parametrize("chosen", [(0, 10, 10), (80_000, 5, 5)])
-def test_what_a_program_has_chosen_stays(chosen: tuple[int, int, int]) -> None:
+def test_a_collector_that_looks_more_seldom_or_not_at_all_is_left_alone(chosen: tuple[int, int, int]) -> None:
     gc.set_threshold(*chosen)
-    with garbage.patience():
+    with garbage.seldom():
         assert gc.get_threshold() == chosen
     assert gc.get_threshold() == chosen
 
 
 def test_what_a_program_chooses_in_the_meantime_stays() -> None:
-    with garbage.patience():
+    with garbage.seldom():
         gc.set_threshold(1_000, 20, 20)
     assert gc.get_threshold() == (1_000, 20, 20)
 

@@ -7,32 +7,24 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 from playwright import sync_api
 
+from benchmarks import page as pages
 from tests.web import site as sites
 from tests.web import studio
 
-_NAMES = ("chromium", "chromium-browser", "google-chrome")
 _WAIT_MS = 15_000
-
-
-def chromium() -> str:
-    """Where the browser is; $CHROMIUM counts more than the path."""
-    found = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, _NAMES)), None)
-    assert found, "the dashboard's tests need Chromium: sh scripts/chromium.sh installs it"
-    return found
 
 
 @pytest.fixture(scope="module")
 def browser() -> Generator[sync_api.Browser]:
     with sync_api.sync_playwright() as playwright:
         flags = ["--no-sandbox"] if os.geteuid() == 0 else []
-        opened = playwright.chromium.launch(executable_path=chromium(), args=flags)
+        opened = playwright.chromium.launch(executable_path=pages.chromium(), args=flags)
         yield opened
         opened.close()
 

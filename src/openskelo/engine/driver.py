@@ -61,13 +61,13 @@ class Driver:
         self._alarm: asyncio.TimerHandle | None = None
         self._loop: asyncio.Task[None] | None = None
         self._stopped = False
-        self._patience = garbage.Patience()
+        self._collecting = garbage.Seldom()
 
     # -- what the engine calls ----------------------------------------------------------------------------------------
 
     def start(self) -> None:
         """Begin to drive."""
-        self._patience.begin()
+        self._collecting.begin()
         self._loop = asyncio.create_task(self._drive(), name="skelo-driver")
 
     async def stop(self) -> None:
@@ -88,7 +88,7 @@ class Driver:
 
     def _let_go(self) -> None:
         self._stopped = True
-        self._patience.end()
+        self._collecting.end()
         self.roster.close(_closed())
         self.hearing.announce()  # nobody else wakes those who wait for other processes
 

@@ -11,11 +11,11 @@ import gc
 from collections.abc import Generator
 
 #: After so many new objects it looks (Python's own measure is 700).
-_PATIENT = 50_000
+_SELDOM = 50_000
 
 
-class Patience:
-    """Makes the collector look less often, unless the program has chosen how often, or somebody else has done it."""
+class Seldom:
+    """Makes the collector look less often; one that looks more seldom already, or not at all, is left alone."""
 
     def __init__(self) -> None:
         self._before: int | None = None
@@ -23,22 +23,22 @@ class Patience:
     def begin(self) -> None:
         """From now on it looks less often."""
         before, *older = gc.get_threshold()
-        if 0 < before < _PATIENT:
-            gc.set_threshold(_PATIENT, *older)
+        if 0 < before < _SELDOM:
+            gc.set_threshold(_SELDOM, *older)
             self._before = before
 
     def end(self) -> None:
         """It looks as often as before; what the program has chosen in the meantime stays."""
         threshold, *older = gc.get_threshold()
-        if self._before is not None and threshold == _PATIENT:
+        if self._before is not None and threshold == _SELDOM:
             gc.set_threshold(self._before, *older)
         self._before = None
 
 
 @contextlib.contextmanager
-def patience() -> Generator[None]:
+def seldom() -> Generator[None]:
     """It looks less often inside."""
-    one = Patience()
+    one = Seldom()
     one.begin()
     try:
         yield

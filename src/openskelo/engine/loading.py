@@ -36,7 +36,7 @@ async def load(store: log.Log, run_id: str, restoring: Restore | None = None) ->
     run: runs.Run | None = None
     last = b""
     seq = 0
-    with garbage.patience():
+    with garbage.seldom():
         async for lines in store.read(run_id):
             if run is None:
                 run = await _begin(store, run_id, lines[0], restoring)
