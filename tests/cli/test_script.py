@@ -253,6 +253,21 @@ def test_a_missing_script_is_said_to_be_missing(skelo: Skelo) -> None:
     assert (result.code, result.document["error"]["code"]) == (2, "FILE_NOT_FOUND")
 
 
+def test_a_script_in_the_place_of_its_workflow_stands_for_it(skelo: Skelo) -> None:
+    skelo.write("article.yaml", FLOW)
+    skelo.write("article.test.yaml", SCRIPT)
+    named = skelo("test", "article.yaml", "--only", "goes")
+    assert (named.code, named.out) == (0, "passed  goes well\n1 passed, 0 failed\n")
+    assert skelo("test", "article.test.yaml", "--only", "goes") == named
+    odd = skelo("test", "article.test.yaml", "--script", "article.test.yaml")
+    assert (odd.code, odd.out, odd.err.splitlines()[0]) == (
+        2,
+        "",
+        "article.test.yaml:1:1: KIND_UNKNOWN this is a script of tests, not a workflow "
+        "(name the workflow that it tests, as in `skelo test NAME.yaml`)",
+    )
+
+
 def test_a_plan_is_tested_with_its_tools_checkers_people_and_contexts_played(skelo: Skelo) -> None:
     skelo.write("skelo.yaml", PLAN_PROJECT)
     skelo.write("mend.yaml", PLAN)

@@ -88,6 +88,11 @@ def kind(value: Json) -> str | None:
     return None
 
 
+def _is_script(value: Json) -> bool:
+    """Whether a document is what `skelo test` plays a workflow's models and people from."""
+    return isinstance(value, Mapping) and value.keys() == {"tests"}
+
+
 def _is_something_else(value: Json) -> bool:
     """Whether a document has nothing in common with a workflow, not even a mistyped key."""
     if not isinstance(value, Mapping) or not value.keys().isdisjoint(blocks.KEYS):
@@ -169,6 +174,10 @@ def _read(
     if found is None and project.is_project(Path(read.file).name, read.value):
         hint = "a workflow is another file, with `blocks`; skelo.yaml says what its project allows"
         top.problem("KIND_PROJECT", "this is a project's file, not a workflow", hint=hint)
+        return None
+    if found is None and _is_script(read.value):
+        hint = "name the workflow that it tests, as in `skelo test NAME.yaml`"
+        top.problem("KIND_UNKNOWN", "this is a script of tests, not a workflow", hint=hint)
         return None
     if found is None and _is_something_else(read.value):
         # Its keys are not listed: whatever this file is, its content is nobody's business here.

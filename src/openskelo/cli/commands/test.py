@@ -16,7 +16,7 @@ from openskelo.workflows import load
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="a workflow file (YAML or JSON)")
+    parser.add_argument("file", metavar="FILE", help="a workflow file (YAML or JSON), or its NAME.test.yaml")
     parser.add_argument("--script", metavar="F", help="the scripted runs (default: FILE's name with .test.yaml)")
     parser.add_argument("--only", metavar="TEXT", help="only tests whose name contains this")
     parser.epilog = (
@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    path = place.workflow_file(args.file)
+    path = _tested(place.workflow_file(args.file), args.script)
     where = place.of_args(args, path)
     workflow = load.load(path, root=where.root)
     script_path = Path(args.script) if args.script else place.script_of(path)
@@ -45,6 +45,13 @@ def run(args: argparse.Namespace) -> int:
     else:
         output.say(f"{len(verdicts) - failed} passed, {failed} failed")
     return exits.FAILED if failed else exits.COMPLETED
+
+
+def _tested(path: Path, named: str | None) -> Path:
+    """The workflow that is meant: the one beside `path` when that is its script and no other was named."""
+    if named or place.is_there(place.script_of(path)):
+        return path
+    return place.tested_by(path) or path
 
 
 def _hold(args: argparse.Namespace, where: task.Project, path: Path, case: script.Case) -> trial.Verdict:
