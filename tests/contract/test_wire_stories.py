@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from openskelo.contract import documents, envelope, naming, standing
+from openskelo.contract import envelope, naming, standing
 from openskelo.contract.projection import Projection
 from openskelo.kernel import commands, definition, outcome
 from openskelo.kernel.json import JsonObject
@@ -229,25 +229,6 @@ def test_what_a_model_has_used_is_counted_for_its_node_and_its_run() -> None:
         "costUsd": 0.003,
     }
     assert shown.run()["usage"]["totalTokens"] == shown.run()["budget"]["tokens"]["used"] == 9
-
-
-def test_a_final_answer_is_a_message_document() -> None:
-    shown = Shown(work("a", mode="ai"))
-    shown.stage.succeed("a", value="Bees.")
-    told = [event for seq, fact in enumerate(shown.stage.log, 1) for event in shown.projection.apply(seq, fact)]
-    found = [message for event in told if (message := documents.message(event)) is not None]
-    assert found == [
-        {
-            "id": naming.message(RUN, "a", 1, 1, None),
-            "runId": RUN,
-            "nodeId": naming.node(RUN, "a"),
-            "role": "assistant",
-            "content": "Bees.",
-            "interrupt": False,
-            "createdAt": envelope.timestamp(START),
-            "status": "final",
-        }
-    ]
 
 
 # -- handoffs and files -----------------------------------------------------------------------------------------------

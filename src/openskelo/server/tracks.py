@@ -37,7 +37,8 @@ class Tracks:
     async def at_head(self, run_id: str) -> track.Track:
         """The run's track with everything that was in its log when this was called (NotFound, Corrupt)."""
         found = await self._find(run_id)
-        await self._move(found, None)
+        async with found.lock:
+            await self._read(found)
         await self._check_kept(run_id)
         return found
 
@@ -122,11 +123,8 @@ class Tracks:
             del self._workflows[next(iter(self._workflows))]
         return found
 
-    async def _move(self, found: track.Track, to: int | None) -> None:
-        async with found.lock:
-            await self._read(found, to)
-
-    async def _read(self, found: track.Track, to: int | None) -> None:
+    async def _read(self, found: track.Track, to: int | None = None) -> None:
+        """Bring the track, whose lock is held, up to that event, or up to date."""
         async for lines in self._store.read(found.run_id, after=found.seq):
             for line in lines:
                 if found.seq == to:

@@ -15,8 +15,6 @@ from pathlib import Path
 from openskelo import errors
 from openskelo.stores import faults, log
 
-#: Values of this size and more go to files; smaller ones are committed together with the events that name them.
-SMALL = 64 * 1024
 #: A file is kept at least so long after somebody wanted it: the event that refers to it may still be on its way.
 YOUNG_SECONDS = 3600.0
 

@@ -66,8 +66,8 @@ def _step(about: str, *, required: bool = False) -> Arg:
     return Arg(kind="step", about=about, schema=_STEP, required=required)
 
 
-def _ref(about: str, *, required: bool = False) -> Arg:
-    return Arg(kind="ref", about=about, schema=_REF, required=required)
+def _ref(about: str) -> Arg:
+    return Arg(kind="ref", about=about, schema=_REF)
 
 
 def _refs(about: str) -> Arg:
@@ -78,8 +78,8 @@ def _plain(about: str, schema: JsonObject, default: Json = None) -> Arg:
     return Arg(kind="plain", about=about, schema=schema, default=default)
 
 
-def _free(about: str, schema: JsonObject, *, required: bool = False) -> Arg:
-    return Arg(kind="free", about=about, schema=schema, required=required)
+def _free(about: str, schema: JsonObject) -> Arg:
+    return Arg(kind="free", about=about, schema=schema)
 
 
 _ON_DENIED = _step("where the run goes when the mode or a limit denies it; without one the run ends as denied")

@@ -11,7 +11,7 @@ from openskelo.frozen import frozen
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.values import plan_expression, refs, schema
-from openskelo.workflows import block, cursor, scope, spots, suggest
+from openskelo.workflows import block, cursor, scope, suggest
 from openskelo.workflows.plan import ops
 
 KEYS = frozenset({"id", "op", "args", "save_as", "max_visits", "timeout_ms", "description"})
@@ -286,8 +286,3 @@ def _check_schema(place: cursor.Cursor) -> None:
         schema.compile(cast("JsonObject", place.value))
     except errors.InvalidInput as error:
         place.problem(error.code, f"{place.name} is no JSON Schema: {error.message}", hint=error.hint)
-
-
-def pointer(place: cursor.Cursor) -> str:
-    """Where a value stands, as a JSON Pointer."""
-    return spots.pointer(place.path)
