@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import get_args
 
 import pytest
 from pydantic import BaseModel
@@ -44,7 +45,9 @@ PROSE: dict[str, type[BaseModel]] = {
     "EdgeBody": edge.EdgeBody,
     "ResolveBody": approval.ResolveBody,
 }
-EVENTS = {event.type_of(one): one for one in (*event.FACT_EVENTS, *event.OVERLAY_EVENTS)}
+EVENTS: dict[str, type[BaseModel]] = {
+    get_args(one.model_fields["type"].annotation)[0]: one for one in get_args(get_args(event.AnyEvent)[0])
+}
 ENVELOPE = ["id", "runId", "ts", "type", "nodeId", "seq", "index"]
 
 

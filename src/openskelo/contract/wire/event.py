@@ -6,7 +6,7 @@ of each fact is a `run.patch` with the new `seq`. Those without are a live overl
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias, get_args
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field, RootModel
 
@@ -235,27 +235,6 @@ class AssistantDelta(OverlayEvent):
     item: int | None
 
 
-FACT_EVENTS: tuple[type[FactEvent], ...] = (
-    RunPatched,
-    RunPhase,
-    RunMode,
-    RunStalled,
-    NodePatched,
-    NodeDeleted,
-    EdgeCreated,
-    EdgeDeleted,
-    HandoffSent,
-    UserMessage,
-    AssistantFinal,
-    ToolProposed,
-    ToolStarted,
-    ToolCompleted,
-    ApprovalRequested,
-    ApprovalResolved,
-    ArtifactCreated,
-)
-OVERLAY_EVENTS: tuple[type[OverlayEvent], ...] = (NodeProgress, NodeConnection, AssistantDelta)
-
 AnyEvent: TypeAlias = Annotated[
     RunPatched
     | RunPhase
@@ -290,9 +269,3 @@ class EventPage(Document):
 
     events: list[AnyEvent]
     next_seq: int | None
-
-
-def type_of(event: type[Event]) -> str:
-    """The name by which the wire calls a class of events."""
-    (name,) = get_args(event.model_fields["type"].annotation)
-    return str(name)
