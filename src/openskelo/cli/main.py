@@ -187,12 +187,12 @@ def _version(*, as_json: bool) -> int:
 
 
 def _unknown(name: str) -> errors.InvalidInput:
-    import difflib  # noqa: PLC0415 - needed for a mistake only
+    from openskelo.values import nearest  # noqa: PLC0415 - needed for a mistake only
 
     if name == "version":
         return errors.InvalidInput(f"there is no command {name!r}", code="USAGE", hint="did you mean --version?")
-    near = difflib.get_close_matches(name, COMMANDS, n=1)
-    hint = f"did you mean {near[0]}?" if near else "skelo --help lists the commands"
+    near = nearest.name_like(name, COMMANDS)
+    hint = f"did you mean {near}?" if near else "skelo --help lists the commands"
     return errors.InvalidInput(f"there is no command {name!r}", code="USAGE", hint=hint)
 
 

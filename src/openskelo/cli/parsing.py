@@ -35,10 +35,10 @@ class Parser(argparse.ArgumentParser):
         given, _, value = words.partition(" ")[0].partition("=")
         known = self._option_string_actions
         if given.startswith("--"):
-            import difflib  # noqa: PLC0415 - needed for a mistake only
+            from openskelo.values import nearest  # noqa: PLC0415 - needed for a mistake only
 
-            near = difflib.get_close_matches(given, known, n=1)
-            return f"did you mean {near[0]}?" if near else None
+            near = nearest.name_like(given, known)
+            return f"did you mean {near}?" if near else None
         return f"did you mean --input {given}={value}?" if value and "--input" in known else None
 
 

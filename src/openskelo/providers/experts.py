@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
 
 from openskelo import errors
 from openskelo.frozen import replace
 from openskelo.kernel.json import Json
 from openskelo.providers import config, failure, pinning, seam
+from openskelo.values import nearest
 
 #: What a block may say for itself, whoever answers.
 _OWN = ("temperature", "top_p", "seed", "stop")
@@ -91,6 +91,6 @@ def _messages(expert: config.ExpertConfig, request: seam.Request) -> tuple[seam.
 
 def _unknown(code: str, what: str, name: Json, known: Iterable[str]) -> errors.AttemptFailed:
     names = sorted(known)
-    near = difflib.get_close_matches(str(name), names, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(names) or 'none'}"
+    near = nearest.name_like(str(name), names)
+    hint = f"did you mean {near!r}?" if near else f"known: {', '.join(names) or 'none'}"
     return failure.final(code, f"there is no {what} {str(name)[:80]!r}", hint=hint)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Collection
 
 from openskelo import errors
 from openskelo.frozen import frozen
+from openskelo.values import nearest
 
 
 @frozen
@@ -94,8 +94,8 @@ def plainly(message: str) -> str:
 
 def choice(given: str, known: Collection[str]) -> str:
     """What the author may have meant instead of `given`."""
-    close = difflib.get_close_matches(given, sorted(known), n=1)
-    return f"did you mean {close[0]!r}?" if close else f"known here: {', '.join(sorted(known)) or 'nothing'}"
+    close = nearest.name_like(given, sorted(known))
+    return f"did you mean {close!r}?" if close else f"known here: {', '.join(sorted(known)) or 'nothing'}"
 
 
 def number_advice(message: str) -> str | None:

@@ -13,6 +13,7 @@ from openskelo.handlers import registry
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.providers import config
+from openskelo.values import nearest
 from openskelo.workflows import (
     asking,
     blocks,
@@ -25,7 +26,6 @@ from openskelo.workflows import (
     project,
     secrets,
     source,
-    suggest,
 )
 
 #: How deep files may use each other.
@@ -90,14 +90,14 @@ def kind(value: Json) -> str | None:
 
 def _is_script(value: Json) -> bool:
     """Whether a document is what `skelo test` plays a workflow's models and people from."""
-    return isinstance(value, Mapping) and value.keys() == {"tests"}
+    return isinstance(value, Mapping) and set(value) == {"tests"}
 
 
 def _is_something_else(value: Json) -> bool:
     """Whether a document has nothing in common with a workflow, not even a mistyped key."""
     if not isinstance(value, Mapping) or not value.keys().isdisjoint(blocks.KEYS):
         return False
-    return not any(suggest.nearest(key, ("blocks",)) for key in islice(value, 100))
+    return not any(nearest.name_like(key, ("blocks",)) for key in islice(value, 100))
 
 
 def _check(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from openskelo.workflows import suggest
+from openskelo.values import nearest
 
 #: So many names of a folder are compared.
 _MOST = 500
@@ -21,7 +21,7 @@ def meant(path: Path, said: str, *, kind: Callable[[Path], bool] = Path.is_file)
     except (OSError, ValueError):
         return None
     whole = (name for name in names if path.name and name.startswith(f"{path.name}."))
-    found = next(whole, None) or suggest.nearest(path.name, names)
+    found = next(whole, None) or nearest.name_like(path.name, names)
     if found is None:
         return None
     before, slash, _ = said.rstrip("/").rpartition("/")

@@ -13,7 +13,8 @@ from openskelo.frozen import field, frozen
 from openskelo.handlers import registry
 from openskelo.kernel.json import Json
 from openskelo.providers import config
-from openskelo.workflows import cursor, experts, problems, registries, source, suggest
+from openskelo.values import nearest
+from openskelo.workflows import cursor, experts, problems, registries, source
 
 if TYPE_CHECKING:
     from openskelo.contract import webhook
@@ -68,7 +69,7 @@ def is_project(name: str, value: Json) -> bool:
         return True
     if not isinstance(value, Mapping) or value.keys().isdisjoint(_TELLING):
         return False
-    return not any(suggest.nearest(key, ("blocks",)) for key in islice(value, 100))
+    return not any(nearest.name_like(key, ("blocks",)) for key in islice(value, 100))
 
 
 def check(root: Path) -> tuple[ProjectFile, tuple[problems.Problem, ...]]:
