@@ -10,7 +10,7 @@ from tests.repo import tracked
 
 _ROW = re.compile(r"^\| `(?P<request>[A-Z]+ /\S+)` \| (?P<role>\w+) \| (?P<statuses>[\d, ]+) \|", re.MULTILINE)
 #: Those that every request may have, which the page says once.
-_EVERYWHERE = {"401", "403", "422", "429", "500", "503"}
+_EVERYWHERE = {"400", "401", "403", "422", "429", "500", "503"}
 
 
 def test_page_lists_every_request_with_its_statuses() -> None:

@@ -268,6 +268,7 @@ def test_a_run_that_is_not_there_closes_the_socket_with_a_reason(tmp_path: Path)
                 ("?runId=nonsense", "RUN_ID", 4400),
                 ("?since=-1", "SINCE_INVALID", 4400),
                 ("?since=9" + "9" * 30, "SINCE_INVALID", 4400),
+                ("?sinc=3", "PARAMETER_UNKNOWN", 4400),
             ):
                 async with streaming.opened(host, query) as socket:
                     got = [message async for message in streaming.messages(socket)]

@@ -24,6 +24,7 @@ from openskelo.server import (
     operation,
     pages,
     problems,
+    query,
     sessions,
     static,
     stream_sse,
@@ -65,6 +66,7 @@ def create(engine: local.Engine, settings: server_settings.Settings) -> FastAPI:
         lifespan=_lifespan(here, streams, counts),
         generate_unique_id_function=openapi.operation_id,
         redirect_slashes=False,
+        dependencies=query.CHECKED,
     )
     app.state.desk = here
     app.state.streams = streams

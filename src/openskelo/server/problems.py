@@ -22,6 +22,7 @@ _LOG = logging.getLogger("openskelo.server")
 #: What each status means where a route documents it.
 _MEANING = {
     202: "The process that drives the run has not taken the order yet: it stays posted, and will be done",
+    400: "A parameter that this request does not have",
     401: "No token, or one that nobody knows",
     403: "Not from here, or not with this role",
     404: "No such thing",
@@ -90,7 +91,7 @@ def status_of(error: errors.OpenSkeloError) -> int:
 
 def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """How a route documents the errors it may answer with, those that every route has included."""
-    every = sorted({401, 403, 422, 429, 500, 503, *statuses})
+    every = sorted({400, 401, 403, 422, 429, 500, 503, *statuses})
     return {status: {"model": problem.ProblemDetails, "description": _MEANING[status]} for status in every}
 
 

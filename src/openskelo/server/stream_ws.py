@@ -12,7 +12,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, WebSocket, WebSocketDisconnect
 
 from openskelo import errors
-from openskelo.server import client_messages, frames, welcome
+from openskelo.server import client_messages, frames, query, welcome
 from openskelo.server import hub as hubs
 
 #: After so many messages that are none, a client is cut off.
@@ -59,6 +59,7 @@ class _Session:
     async def run(self, run_id: str | None, since: str | None) -> None:
         """Until the client leaves, misbehaves, or the hub closes."""
         try:
+            query.check_declared(self._websocket)
             wanted = client_messages.Subscribe(
                 run_id=client_messages.run_id(run_id), since=client_messages.since(since)
             )

@@ -2920,6 +2920,15 @@ export interface operations {
           "application/json": components["schemas"]["ApprovalPage"];
         };
       };
+      /** @description A parameter that this request does not have */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
       /** @description No token, or one that nobody knows */
       401: {
         headers: {
@@ -3008,6 +3017,15 @@ export interface operations {
           "application/json": components["schemas"]["AnsweredPage"];
         };
       };
+      /** @description A parameter that this request does not have */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
       /** @description No token, or one that nobody knows */
       401: {
         headers: {
@@ -3091,6 +3109,15 @@ export interface operations {
         };
         content: {
           "application/json": components["schemas"]["Approval"];
+        };
+      };
+      /** @description A parameter that this request does not have */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
       /** @description No token, or one that nobody knows */
@@ -3187,6 +3214,15 @@ export interface operations {
           "application/json": components["schemas"]["Answered"];
         };
       };
+      /** @description A parameter that this request does not have */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
       /** @description No token, or one that nobody knows */
       401: {
         headers: {
@@ -3281,6 +3317,15 @@ export interface operations {
       };
       /** @description The process that drives the run has not taken the order yet: it stays posted, and will be done */
       202: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description A parameter that this request does not have */
+      400: {
         headers: {
           [name: string]: unknown;
         };
@@ -3398,6 +3443,15 @@ export interface operations {
           "application/json": components["schemas"]["Health"];
         };
       };
+      /** @description A parameter that this request does not have */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
       /** @description No token, or one that nobody knows */
       401: {
         headers: {
@@ -3478,6 +3532,15 @@ export interface operations {
         };
         content: {
           "application/json": components["schemas"]["RunPage"];
+        };
+      };
+      /** @description A parameter that this request does not have */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
       /** @description No token, or one that nobody knows */
@@ -3568,6 +3631,15 @@ export interface operations {
         };
         content: {
           "application/json": components["schemas"]["Run"];
+        };
+      };
+      /** @description A parameter that this request does not have */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
       /** @description No token, or one that nobody knows */
@@ -3682,6 +3754,15 @@ export interface operations {
           "application/json": components["schemas"]["Run"];
         };
       };
+      /** @description A parameter that this request does not have */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
       /** @description No token, or one that nobody knows */
       401: {
         headers: {
@@ -3764,6 +3845,15 @@ export interface operations {
           [name: string]: unknown;
         };
         content?: never;
+      };
+      /** @description A parameter that this request does not have */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
       };
       /** @description No token, or one that nobody knows */
       401: {
@@ -3865,6 +3955,15 @@ export interface operations {
       };
       /** @description The process that drives the run has not taken the order yet: it stays posted, and will be done */
       202: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description A parameter that this request does not have */
+      400: {
         headers: {
           [name: string]: unknown;
         };
@@ -3984,6 +4083,15 @@ export interface operations {
           "application/json": components["schemas"]["ArtifactList"];
         };
       };
+      /** @description A parameter that this request does not have */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
       /** @description No token, or one that nobody knows */
       401: {
         headers: {
@@ -4068,6 +4176,15 @@ export interface operations {
         };
         content: {
           "application/json": components["schemas"]["Artifact"];
+        };
+      };
+      /** @description A parameter that this request does not have */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
       /** @description No token, or one that nobody knows */
@@ -4166,6 +4283,15 @@ export interface operations {
         };
         content: {
           "*/*": string;
+        };
+      };
+      /** @description A parameter that this request does not have */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
       /** @description No token, or one that nobody knows */
@@ -4271,6 +4397,15 @@ export interface operations {
       };
       /** @description The process that drives the run has not taken the order yet: it stays posted, and will be done */
       202: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description A parameter that this request does not have */
+      400: {
         headers: {
           [name: string]: unknown;
         };
@@ -4397,6 +4532,15 @@ export interface operations {
           "application/json": components["schemas"]["Sent"];
         };
       };
+      /** @description A parameter that this request does not have */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
       /** @description No token, or one that nobody knows */
       401: {
         headers: {
@@ -4509,6 +4653,15 @@ export interface operations {
           "application/json": components["schemas"]["EdgeList"];
         };
       };
+      /** @description A parameter that this request does not have */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
       /** @description No token, or one that nobody knows */
       401: {
         headers: {
@@ -4603,6 +4756,15 @@ export interface operations {
       };
       /** @description The process that drives the run has not taken the order yet: it stays posted, and will be done */
       202: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description A parameter that this request does not have */
+      400: {
         headers: {
           [name: string]: unknown;
         };
@@ -4730,6 +4892,15 @@ export interface operations {
         };
         content?: never;
       };
+      /** @description A parameter that this request does not have */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
       /** @description No token, or one that nobody knows */
       401: {
         headers: {
@@ -4851,6 +5022,15 @@ export interface operations {
           "application/json": components["schemas"]["EventPage"] | components["schemas"]["FactPage"];
         };
       };
+      /** @description A parameter that this request does not have */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
       /** @description No token, or one that nobody knows */
       401: {
         headers: {
@@ -4941,6 +5121,15 @@ export interface operations {
         };
         content: {
           "application/json": components["schemas"]["Run"];
+        };
+      };
+      /** @description A parameter that this request does not have */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
       /** @description No token, or one that nobody knows */
@@ -5055,6 +5244,15 @@ export interface operations {
           "application/json": components["schemas"]["NodeList"];
         };
       };
+      /** @description A parameter that this request does not have */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
       /** @description No token, or one that nobody knows */
       401: {
         headers: {
@@ -5149,6 +5347,15 @@ export interface operations {
       };
       /** @description The process that drives the run has not taken the order yet: it stays posted, and will be done */
       202: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description A parameter that this request does not have */
+      400: {
         headers: {
           [name: string]: unknown;
         };
@@ -5269,6 +5476,15 @@ export interface operations {
           "application/json": components["schemas"]["Node"];
         };
       };
+      /** @description A parameter that this request does not have */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
       /** @description No token, or one that nobody knows */
       401: {
         headers: {
@@ -5361,6 +5577,15 @@ export interface operations {
           [name: string]: unknown;
         };
         content?: never;
+      };
+      /** @description A parameter that this request does not have */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
       };
       /** @description No token, or one that nobody knows */
       401: {
@@ -5488,6 +5713,15 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
+      /** @description A parameter that this request does not have */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
       /** @description No token, or one that nobody knows */
       401: {
         headers: {
@@ -5606,6 +5840,15 @@ export interface operations {
           "application/json": components["schemas"]["ItemPage"];
         };
       };
+      /** @description A parameter that this request does not have */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
       /** @description No token, or one that nobody knows */
       401: {
         headers: {
@@ -5700,6 +5943,15 @@ export interface operations {
       };
       /** @description The process that drives the run has not taken the order yet: it stays posted, and will be done */
       202: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description A parameter that this request does not have */
+      400: {
         headers: {
           [name: string]: unknown;
         };
@@ -5819,6 +6071,15 @@ export interface operations {
           "application/json": components["schemas"]["Receipts"];
         };
       };
+      /** @description A parameter that this request does not have */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
       /** @description No token, or one that nobody knows */
       401: {
         headers: {
@@ -5909,6 +6170,15 @@ export interface operations {
       };
       /** @description The process that drives the run has not taken the order yet: it stays posted, and will be done */
       202: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description A parameter that this request does not have */
+      400: {
         headers: {
           [name: string]: unknown;
         };
@@ -6028,6 +6298,15 @@ export interface operations {
           "application/json": components["schemas"]["Verification"];
         };
       };
+      /** @description A parameter that this request does not have */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
       /** @description No token, or one that nobody knows */
       401: {
         headers: {
@@ -6116,6 +6395,15 @@ export interface operations {
           "application/json": components["schemas"]["Explanation"];
         };
       };
+      /** @description A parameter that this request does not have */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
       /** @description No token, or one that nobody knows */
       401: {
         headers: {
@@ -6199,6 +6487,15 @@ export interface operations {
           "application/json": components["schemas"]["openskelo__server__models__Session"];
         };
       };
+      /** @description A parameter that this request does not have */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
       /** @description No token, or one that nobody knows */
       401: {
         headers: {
@@ -6276,6 +6573,15 @@ export interface operations {
         };
         content: {
           "text/event-stream": unknown;
+        };
+      };
+      /** @description A parameter that this request does not have */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
       /** @description No token, or one that nobody knows */
@@ -6370,6 +6676,15 @@ export interface operations {
           "application/json": components["schemas"]["Version"];
         };
       };
+      /** @description A parameter that this request does not have */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
       /** @description No token, or one that nobody knows */
       401: {
         headers: {
@@ -6442,6 +6757,15 @@ export interface operations {
         };
         content: {
           "application/json": components["schemas"]["WorkflowList"];
+        };
+      };
+      /** @description A parameter that this request does not have */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
       /** @description No token, or one that nobody knows */
@@ -6523,6 +6847,15 @@ export interface operations {
         };
         content: {
           "application/json": components["schemas"]["Explanation"];
+        };
+      };
+      /** @description A parameter that this request does not have */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
       /** @description No token, or one that nobody knows */
@@ -6640,6 +6973,15 @@ export interface operations {
         };
         content: {
           "application/json": components["schemas"]["Checked"];
+        };
+      };
+      /** @description A parameter that this request does not have */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
       /** @description No token, or one that nobody knows */
