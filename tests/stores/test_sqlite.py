@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from openskelo import errors
-from openskelo.stores import appender, datadir, patience, sqlite, statements, wal
+from openskelo.stores import appender, datadir, patience, sqlite, statements, tables, wal
 from openskelo.stores.conformance import rig
 
 
@@ -25,7 +25,7 @@ def test_every_statement_has_a_name_and_a_sentence() -> None:
     assert len(statements.load()) > 20
 
 
-PARTS = ("sqlite.py", "appender.py", "pruner.py")
+PARTS = ("sqlite.py", "tables.py", "appender.py", "pruner.py")
 
 
 def test_every_statement_is_used() -> None:
@@ -143,14 +143,14 @@ def test_a_reader_that_stops_half_way_does_not_stop_the_writer(tmp_path: Path) -
     async def run() -> None:
         store = datadir.open_log(tmp_path)
         await store.append([rig.append(0, *[b"x" * 100] * 10)])
-        await store.append([rig.append(seq, b"x") for seq in range(10, 10 + sqlite.CHUNK * 2)])
+        await store.append([rig.append(seq, b"x") for seq in range(10, 10 + tables.CHUNK * 2)])
         reader = store.read(rig.RUN)
         first = await anext(reader)
-        assert len(first) == sqlite.CHUNK + 9
+        assert len(first) == tables.CHUNK + 9
         other = datadir.open_log(tmp_path)
         assert await other.claim(rig.OTHER) is True
         await other.close()
-        await store.append([rig.append(10 + sqlite.CHUNK * 2, b"last")])
+        await store.append([rig.append(10 + tables.CHUNK * 2, b"last")])
         rest = [line async for chunk in reader for line in chunk]
         assert rest[-1] == b"last"
         await store.close()

@@ -14,7 +14,7 @@ from collections.abc import Generator
 from pathlib import Path
 
 from openskelo import errors
-from openskelo.stores import faults, sqlite, statements, wal
+from openskelo.stores import connecting, faults, sqlite, statements, wal
 
 #: The layout that this program writes. `sql/versions/<n>.sql` leads from version n - 1 to n.
 VERSION = 2
@@ -107,7 +107,7 @@ def _alone(data_dir: Path) -> Generator[None]:
 
 def _lay_out(database: Path, version: int) -> None:
     """Bring the database from a version (-1: nothing there) to VERSION, one transaction a step."""
-    with contextlib.closing(sqlite.connect(database)) as connection:
+    with contextlib.closing(connecting.connect(database)) as connection:
         # A crash may have come after a step and before the version file, or that was lost: the database itself knows.
         (done,) = connection.execute("PRAGMA user_version").fetchone()
         _check_known(database.parent, done - 1)

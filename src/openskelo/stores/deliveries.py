@@ -6,15 +6,14 @@ transaction, so that none is missed or taken twice, whenever the process ends.
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import os
 import sqlite3
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from openskelo.frozen import frozen
-from openskelo.stores import faults
+from openskelo.stores import connecting, faults
 
 FILE = "webhooks.db"
 _LAYOUT = """
@@ -63,7 +62,7 @@ class Deliveries:
     """The deliveries of one data dir. Belongs to the thread that opened it."""
 
     def __init__(self, data_dir: Path) -> None:
-        with _faults():
+        with faults.translated():
             self._connection = sqlite3.connect(data_dir / FILE, isolation_level=None, timeout=10.0)
             self._execute = self._connection.execute
             self._execute("PRAGMA journal_mode = WAL")
@@ -77,14 +76,14 @@ class Deliveries:
 
     def position(self, reader: str) -> int | None:
         """How far a reader has read the feed; None for one that never did."""
-        with _faults():
+        with faults.translated():
             found = self._execute("SELECT position FROM readers WHERE name = ?", (reader,)).fetchone()
         return None if found is None else found[0]
 
     def take(self, reader: str, position: int, taken: Sequence[Delivery]) -> None:
         """Owe these from now on, and note that the reader has come so far."""
         rows = [(one.id, one.hook, one.run_id, one.seq, one.type, one.taken_at, one.taken_at) for one in taken]
-        with _faults(), self._transaction():
+        with faults.translated(), connecting.transaction(self._connection):
             self._connection.executemany(
                 "INSERT INTO deliveries (id, hook, run_id, seq, type, taken_at, due_at) VALUES (?, ?, ?, ?, ?, ?, ?)"
                 " ON CONFLICT (id) DO NOTHING",
@@ -97,7 +96,7 @@ class Deliveries:
 
     def lend(self, hook: str, *, now: int, limit: int) -> Sequence[Delivery]:
         """Deliveries that are due, the oldest first; nobody is given them again until they are spoken of."""
-        with _faults(), self._transaction():
+        with faults.translated(), connecting.transaction(self._connection):
             rows = self._execute(
                 "SELECT id, hook, run_id, seq, type, taken_at, attempts FROM deliveries"
                 " WHERE hook = ? AND due_at <= ? AND NOT lent ORDER BY due_at, taken_at, seq LIMIT ?",
@@ -132,7 +131,7 @@ class Deliveries:
 
     def backlog(self) -> Sequence[Backlog]:
         """What every hook is owed, those that are owed nothing left out."""
-        with _faults():
+        with faults.translated():
             rows = self._execute(
                 "SELECT hook, count(due_at), count(*) - count(due_at), min(taken_at) FILTER (WHERE due_at IS NOT NULL),"
                 " max(error) FROM deliveries GROUP BY hook ORDER BY hook"
@@ -140,18 +139,8 @@ class Deliveries:
         return [Backlog(hook=row[0], waiting=row[1], dead=row[2], oldest=row[3], error=row[4]) for row in rows]
 
     def _change(self, statement: str, values: tuple[object, ...]) -> None:
-        with _faults():
+        with faults.translated():
             self._execute(statement, values)
-
-    @contextlib.contextmanager
-    def _transaction(self) -> Generator[None]:
-        self._execute("BEGIN IMMEDIATE")
-        try:
-            yield
-            self._execute("COMMIT")
-        finally:
-            if self._connection.in_transaction:
-                self._execute("ROLLBACK")
 
 
 class Turn:
@@ -182,11 +171,3 @@ class Turn:
         if self._held is not None:
             os.close(self._held)
             self._held = None
-
-
-@contextlib.contextmanager
-def _faults() -> Generator[None]:
-    try:
-        yield
-    except sqlite3.Error as error:
-        raise faults.of_sqlite(error) from error

@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import sqlite3
+from collections.abc import Generator
 
 from openskelo import errors
 
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+
+
+@contextlib.contextmanager
+def translated() -> Generator[None]:
+    """What SQLite raises inside comes out as a StoreError, and a value that it cannot take as InvalidInput."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise of_sqlite(error) from error
+    except UnicodeEncodeError as error:
+        raise errors.InvalidInput("a text with half a character in it", code="TEXT_INVALID") from error
+    except OverflowError as error:
+        raise errors.InvalidInput("a number beyond 2^63", code="NUMBER_RANGE") from error
 
 
 def of_sqlite(error: sqlite3.Error) -> errors.StoreError:

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias, cast
 
 import orjson
 
-from openskelo.stores import blobs, log, patience
+from openskelo.stores import blobs, connecting, log, patience
 
 #: So many rows are read at a time, and changed in one transaction.
 ROWS = 512
@@ -101,14 +101,8 @@ class Pruner:
         """A transaction after which removed bytes are nowhere in the database."""
         self._execute("PRAGMA secure_delete = ON").fetchall()
         try:
-            with patience.insisting(self._connection):
-                self._execute("BEGIN IMMEDIATE")
-            try:
+            with patience.insisting(self._connection), connecting.transaction(self._connection):
                 yield
-                self._execute("COMMIT")
-            finally:
-                if self._connection.in_transaction:
-                    self._execute("ROLLBACK")
         finally:
             self._execute("PRAGMA secure_delete = OFF").fetchall()
 

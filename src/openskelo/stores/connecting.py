@@ -1,0 +1,36 @@
+"""A connection to SQLite as the log has it, and transactions over one: what is in them is done whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Generator
+from pathlib import Path
+
+from openskelo.stores import patience, wal
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """A connection as the store uses it: every commit synced, transactions begun by hand."""
+    connection = sqlite3.connect(path, isolation_level=None, timeout=patience.BUSY_SECONDS, cached_statements=64)
+    try:
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA fullfsync = ON")  # on macOS a plain fsync does not reach the disk
+        connection.execute(f"PRAGMA wal_autocheckpoint = {wal.CHECKPOINT_PAGES}")
+        connection.execute("PRAGMA cache_size = -16000")
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
+@contextlib.contextmanager
+def transaction(connection: sqlite3.Connection, begin: str = "BEGIN IMMEDIATE") -> Generator[None]:
+    """Commit what is done inside; whatever is raised there, by the commit too, undoes all of it."""
+    connection.execute(begin)
+    try:
+        yield
+        connection.execute("COMMIT")
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
