@@ -16,6 +16,7 @@ from openskelo.contract import receipts
 from openskelo.kernel import events
 from openskelo.kernel.json import JsonObject
 from tests.docs import page
+from tests.server import house
 
 
 def _wire(name: str) -> str:
@@ -90,3 +91,14 @@ def test_program_on_the_page_accepts_a_record_and_finds_a_changed_byte(tmp_path:
     changed = tmp_path / "changed.jsonl"
     changed.write_bytes(record.read_bytes().replace(b'"odd"', b'"0dd"', 1))
     assert _check(program, changed).returncode == 1
+
+
+def test_page_names_everything_that_a_server_leaves_in_its_data_dir(tmp_path: Path) -> None:
+    with house.open_house(tmp_path, roles={"ann": "operator"}) as served, served.client() as client:
+        run_id = house.start(client, "each.yaml", words=["x" * 40_000])["id"]
+        house.until(client, run_id, lambda found: found["status"] == "completed")
+        served.run(served.engine.export(run_id, tmp_path / "run.jsonl", sign=True))
+        left = {path.name for path in (tmp_path / ".skelo").iterdir()}
+    assert left > {"log.db", "runs", "blobs", "keys", "drivers", "tokens.json", "session.key"}
+    table = page.sections(page.text("data-dir.md"))["The data dir"]
+    assert left - {name.partition("/")[0] for name in re.findall(r"`([^`]+)`", table)} == set()
