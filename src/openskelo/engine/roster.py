@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import copy
+
 from openskelo import errors
 from openskelo.engine import actor as actors
 from openskelo.kernel.run import Run
 
 #: How many runs that have ended are kept in memory, for those who ask how they ended.
 REMEMBERED = 16
+#: The same of runs that had to be let go: after trouble with the store all that are under way are, at once.
+LET_GO = 10_000
 
 
 class Roster:
@@ -32,12 +36,13 @@ class Roster:
         return self._ended.get(run_id) if actor is None else actor.run
 
     def failure(self, run_id: str) -> errors.OpenSkeloError | None:
-        """Why this process no longer drives a run that it drove, if the store or a defect stopped it."""
-        return self._dropped.get(run_id)
+        """Why this process no longer drives a run that it drove, if the store or a defect stopped it not long ago."""
+        return copy.copy(self._dropped.get(run_id))  # each who asks raises one of their own
 
     def forget(self, run_id: str) -> None:
-        """Remember nothing of a run that this process drove to its end."""
+        """Remember nothing of a run that this process no longer drives."""
         self._ended.pop(run_id, None)
+        self._dropped.pop(run_id, None)
 
     # -- what the driver calls ----------------------------------------------------------------------------------------
 
@@ -60,7 +65,9 @@ class Roster:
     def drop(self, actor: actors.Actor, error: errors.OpenSkeloError) -> None:
         """The run cannot be driven on here; whoever asks is told why."""
         del self.actors[actor.run.id]
-        self._dropped[actor.run.id] = error
+        self._dropped[actor.run.id] = copy.copy(error)  # without the frames that it came through, which hold the run
+        if len(self._dropped) > LET_GO:
+            del self._dropped[next(iter(self._dropped))]
         actor.give_up(error)
 
     def drop_all(self, error: errors.OpenSkeloError) -> None:
