@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Generator
 from pathlib import Path
 from typing import cast
@@ -12,7 +13,9 @@ import pytest
 import openskelo
 from openskelo import errors
 from openskelo.contract import chain
+from openskelo.engine import keeper
 from openskelo.kernel.json import Json
+from openskelo.stores import log
 from tests.crash import disk as disks
 from tests.engine import stage
 
@@ -204,5 +207,42 @@ def test_an_effect_whose_result_found_no_room_is_asked_about(disk: disks.Disk) -
             await engine.answer(cast("str", asked["id"]), status="modified", values=values, by="ann")
             assert (await engine.wait(run_id))["outputs"] == values
         assert len(sent) == 1
+
+    stage.play(story)
+
+
+async def use_up(store: log.Log) -> None:
+    """Leave no room in what the log has made ahead, either."""
+    with contextlib.suppress(errors.StoreError):
+        while True:
+            await store.note("filler", {"text": "x" * 3000}, at=0)
+
+
+@pytest.mark.slow
+def test_a_keeper_goes_on_with_what_a_full_disk_has_stopped(disk: disks.Disk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody asks for it: the runs of a server end well once there is room again, though no claim could be given up."""
+    monkeypatch.setattr(keeper, "LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(keeper, "AGAIN_SECONDS", 0.1)
+
+    async def story() -> None:
+        steps = Steps(disk)
+        steps.fills = False
+        steps.go.clear()
+        async with await steps.open() as engine:
+            keeping = keeper.Keeper(engine)
+            await keeping.start()
+            started = [await engine.start(flow()) for _ in range(12)]
+            disk.fill()
+            await use_up(engine.store)
+            steps.go.set()
+            waited = await asyncio.gather(*map(engine.wait, started), return_exceptions=True)
+            stopped = [error.code for error in waited if isinstance(error, errors.StoreError)]
+            assert (len(stopped), set(stopped) <= disk.codes) == (12, True)
+            disk.free()
+            while await engine.store.rows(status="running"):  # noqa: ASYNC110 -- nobody is told
+                await asyncio.sleep(0.05)
+            for run_id in started:
+                await assert_whole(engine, run_id, [])
+            await keeping.stop()
 
     stage.play(story)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import sqlite3
 from pathlib import Path
@@ -10,8 +11,10 @@ from pathlib import Path
 import pytest
 
 import openskelo
-from openskelo.engine import keeper, local
+from openskelo import errors
+from openskelo.engine import keeper, local, watching
 from openskelo.kernel.json import Json
+from openskelo.stores import patience
 from tests.engine import stage
 
 ASKING = stage.workflow({"id": "ask", "mode": "approval", "approval": {"prompt": "Go on?", "timeout_sec": 600}})
@@ -85,3 +88,36 @@ def test_a_run_whose_driver_died_is_found_behind_any_number_that_others_drive(
 
     ending, busy = stage.play(story)
     assert (ending, len(busy)) == ("ok", 5)
+
+
+@pytest.mark.slow
+def test_runs_that_a_log_held_by_another_program_has_stopped_are_taken_up_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(patience, "BUSY_SECONDS", 0.1)
+    monkeypatch.setattr(keeper, "LOOK_SECONDS", 0.05)
+    go = asyncio.Event()
+
+    async def work(_: openskelo.Context) -> dict[str, Json]:
+        await go.wait()
+        return {}
+
+    async def story() -> tuple[str, object]:
+        async with stage.engine(tmp_path, work=work) as engine:
+            keeping = keeper.Keeper(engine)
+            await keeping.start()
+            try:
+                run_id = await engine.start(stage.workflow(stage.block("work")))
+                with contextlib.closing(sqlite3.connect(engine.project.data_dir / "log.db")) as other:
+                    other.execute("BEGIN IMMEDIATE")
+                    go.set()
+                    with pytest.raises(errors.StoreError) as caught:
+                        await engine.wait(run_id)
+                async with asyncio.timeout(20):
+                    while not await watching.has_ended(engine.store, run_id):  # noqa: ASYNC110 -- nobody is told
+                        await asyncio.sleep(0.02)
+                return caught.value.code, (await engine.wait(run_id))["ending"]
+            finally:
+                await keeping.stop()
+
+    assert stage.play(story) == ("STORE_BUSY", "ok")

@@ -91,23 +91,23 @@ class Keeper:
         """Take up runs for which somebody left a command while nobody drove them."""
         posted = await self._engine.store.posted(None)
         for run_id in dict.fromkeys(command.run_id for command in posted):
-            if not self._engine.is_driving(run_id) and not await self._engine.store.driver_alive(run_id):
+            if await self._is_left(run_id):
                 await self._attempt(run_id)
 
     async def _take_stopped(self) -> None:
         """Go on with runs that another keeper had to stop; one that still holds its run has not stopped it yet."""
         for run_id in await stopped.noted(self._engine.store):
-            if not await self._engine.store.driver_alive(run_id):
+            if await self._is_left(run_id):
                 await self._attempt(run_id, resume=True)
 
     async def _take_left(self) -> None:
-        """Take up runs whose driver died."""
+        """Take up runs whose driver died, or had to let go of them."""
         for status in ("running", "queued"):
             rows = await self._engine.store.rows(status=status, limit=PAGE, before=self._seen_to.pop(status, None))
             if len(rows) == PAGE:
                 self._seen_to[status] = rows[-1].run_id
             for row in rows:
-                if not self._engine.is_driving(row.run_id) and not await self._engine.store.driver_alive(row.run_id):
+                if await self._is_left(row.run_id):
                     await self._attempt(row.run_id)
 
     async def _learn_times(self) -> None:
@@ -128,7 +128,7 @@ class Keeper:
         now = _now()
         for run_id in [run_id for run_id, at in self._wake_at.items() if at <= now]:
             del self._wake_at[run_id]
-            if not await self._engine.store.driver_alive(run_id):
+            if await self._is_left(run_id):
                 await self._attempt(run_id)
 
     async def _put_aside(self) -> None:
@@ -136,6 +136,14 @@ class Keeper:
         for run_id, wake_at in (await self._engine.put_aside(idle=IDLE_SECONDS)).items():
             if wake_at is not None:
                 self._wake_at[run_id] = wake_at
+
+    async def _is_left(self, run_id: str) -> bool:
+        """Whether nobody drives a run. One that is claimed here and not driven is: no room, or a log that another
+        program held, took it out of memory, and the claim could not be given up either.
+        """
+        if self._engine.is_driving(run_id) or self._engine.was_failed(run_id):
+            return False
+        return not await self._engine.store.driver_alive(run_id, elsewhere=True)
 
     async def _attempt(self, run_id: str, *, resume: bool = False) -> None:
         """Take up a run; one that cannot be is left as it is, and tried again later."""

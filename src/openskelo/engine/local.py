@@ -216,6 +216,11 @@ class Engine(records.Records):
         """Whether this process drives the run."""
         return self._driver.roster.get(run_id) is not None
 
+    def was_failed(self, run_id: str) -> bool:
+        """Whether a defect, and not the store, stopped a run here: it would again."""
+        failure = self._driver.roster.failure(run_id)
+        return failure is not None and not isinstance(failure, errors.StoreError)
+
     def has_driven(self, run_id: str) -> bool:
         """Whether this process drives the run, or drove it to its end."""
         return self._driver.roster.last_state(run_id) is not None

@@ -47,9 +47,13 @@ class Drivers:
             self._held = (name, lock)
         return self._held[0]
 
+    def is_me(self, name: str) -> bool:
+        """Whether that is this store's own driver id."""
+        return self._held is not None and name == self._held[0]
+
     def alive(self, name: str) -> bool:
         """Whether the driver of that id (this store's own included) still runs."""
-        if self._held is not None and name == self._held[0]:
+        if self.is_me(name):
             return True
         try:
             descriptor = os.open(self._path(name), os.O_RDONLY | os.O_CLOEXEC)

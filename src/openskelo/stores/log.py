@@ -237,8 +237,8 @@ class Log(Protocol):
         """Give up this store's claim, if it has one."""
         ...
 
-    async def driver_alive(self, run_id: str) -> bool:
-        """Whether any living store (this one included) drives the run."""
+    async def driver_alive(self, run_id: str, *, elsewhere: bool = False) -> bool:
+        """Whether any living store drives the run: this one included, unless it is asked about those `elsewhere`."""
         ...
 
     async def put_blob(self, data: bytes) -> str:

@@ -247,9 +247,10 @@ class MemoryLog:
         if self._data.drivers.get(run_id) is self:
             del self._data.drivers[run_id]
 
-    async def driver_alive(self, run_id: str) -> bool:
-        """Whether any living store (this one included) drives the run."""
-        return run_id in self._data.drivers
+    async def driver_alive(self, run_id: str, *, elsewhere: bool = False) -> bool:
+        """Whether any living store drives the run: this one included, unless it is asked about those `elsewhere`."""
+        driver = self._data.drivers.get(run_id)
+        return driver is not None and not (elsewhere and driver is self)
 
     async def put_blob(self, data: bytes) -> str:
         """Keep a large value; gives its `sha256:` name."""

@@ -144,10 +144,12 @@ class SqliteLog(tables.Tables):
             with self._unsynced():
                 self._execute(self._sql["release_run"], (run_id, self._drivers.me()))
 
-    async def driver_alive(self, run_id: str) -> bool:
-        """Whether any living store (this one included) drives the run."""
+    async def driver_alive(self, run_id: str, *, elsewhere: bool = False) -> bool:
+        """Whether any living store drives the run: this one included, unless it is asked about those `elsewhere`."""
         found = self._one("read_driver", run_id)
-        return found is not None and bool(found[2]) and self._drivers.alive(found[1])
+        if found is None or not found[2] or (elsewhere and self._drivers.is_me(found[1])):
+            return False
+        return self._drivers.alive(found[1])
 
     async def put_blob(self, data: bytes) -> str:
         """Keep a large value, durably before this returns; gives its `sha256:` name."""

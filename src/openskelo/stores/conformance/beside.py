@@ -148,6 +148,8 @@ async def one_store_at_a_time_drives_a_run(open_log: rig.Open) -> None:
                 [await two.claim(rig.RUN), await two.driver_alive(rig.RUN), await one.driver_alive(rig.RUN)],
                 [False, True, True],
             )
+            found = [await each.driver_alive(rig.RUN, elsewhere=True) for each in (one, two)]
+            rig.same(found, [False, True])
             await two.release(rig.RUN)
             rig.same(await two.claim(rig.RUN), False)
             await one.release(rig.RUN)
