@@ -50,10 +50,10 @@ def test_every_relative_link_leads_somewhere() -> None:
     assert [problem for page in pages for problem in broken(page)] == []
 
 
-def test_the_documents_index_names_every_guide_reference_and_example() -> None:
+def test_the_documents_index_names_every_guide_reference_decision_and_example() -> None:
     index = tracked.ROOT / "docs" / "README.md"
     named = {(index.parent / link).resolve() for link in links(tracked.text(index))}
-    pages = tracked.files("docs/guide/*.md", "docs/reference/*.md")
+    pages = tracked.files("docs/guide/*.md", "docs/reference/*.md", "docs/adr/*.md")
     examples = [page.parent for page in tracked.files("examples/*/README.md")]
     assert pages
     assert examples
