@@ -47,12 +47,16 @@ class Told:
 
 
 class Track:
-    """A run's projection at fact `seq`. Whoever moves it holds `lock`; `listener` hears every fact, in order, once."""
+    """A run's projection at fact `seq`. Whoever moves it holds `lock`; `listener` hears every fact, in order, once.
+
+    `bytes` is how long the facts were that it took in: what it holds grows with them.
+    """
 
     def __init__(self, run_id: str, projection: Projection, nodes: int) -> None:
         self.run_id = run_id
         self.nodes = nodes
         self.seq = 0
+        self.bytes = 0
         self.lock = asyncio.Lock()
         self.listener: Callable[[Told], None] | None = None
         self.flying: set[partials.Attempt] = set()
@@ -76,6 +80,7 @@ class Track:
                 hint=f"`skelo verify {self.run_id}` says more",
             ) from error
         self.seq += 1
+        self.bytes += len(line)
         self._snapshot = None
         return self._keep(Told(self.seq, told, self._follow(event)))
 

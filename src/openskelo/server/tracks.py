@@ -14,6 +14,8 @@ from openskelo.stores import log
 
 #: So many nodes are kept in memory over all runs; beyond that, runs that nobody watches go.
 MAX_NODES = 10_000
+#: And so many bytes of facts: few nodes may have many items, or loops, or much to say.
+MAX_BYTES = 32 * 1024 * 1024
 #: After so many lines at a time others get their turn.
 LONG = 256
 #: So many workflows are kept beside: runs of the same one share it.
@@ -29,6 +31,7 @@ class Tracks:
         self._tracks: dict[str, track.Track] = {}
         self._workflows: dict[str, definition.Workflow] = {}
         self._nodes = 0
+        self._bytes = 0
 
     def known(self, run_id: str) -> track.Track | None:
         """The track of a run, however far it is, if it is in memory."""
@@ -92,6 +95,7 @@ class Tracks:
         found = self._tracks.pop(run_id, None)
         if found is not None:
             self._nodes -= found.nodes
+            self._bytes -= found.bytes
 
     async def _find(self, run_id: str, first: bytes | None = None) -> track.Track:
         found = self._tracks.pop(run_id, None)
@@ -101,6 +105,7 @@ class Tracks:
             if found is None:
                 found = made
                 self._nodes += found.nodes
+                self._bytes += found.bytes
         self._tracks[run_id] = found  # at the end: the one that was used last
         self._make_room(found)
         return found
@@ -135,20 +140,26 @@ class Tracks:
 
     def _add(self, found: track.Track, line: bytes) -> track.Told:
         try:
-            return found.add(line)
+            told = found.add(line)
         except (errors.Corrupt, errors.NotFound):
             self.forget(found.run_id)
             raise
+        if self._tracks.get(found.run_id) is found:  # else it had to make room meanwhile
+            self._bytes += len(line)
+        return told
 
     def _make_room(self, keep: track.Track) -> None:
         """Runs that have ended and are watched by nobody first, then those used longest ago."""
-        if self._nodes <= MAX_NODES:
+        if self._fits():
             return
         idle = [one for one in self._tracks.values() if one.listener is None and one is not keep]
         for one in sorted(idle, key=lambda one: not one.ended):
-            if self._nodes <= MAX_NODES:
+            if self._fits():
                 return
             self.forget(one.run_id)
+
+    def _fits(self) -> bool:
+        return self._nodes <= MAX_NODES and self._bytes <= MAX_BYTES
 
 
 def _created(run_id: str, first: bytes) -> events.RunCreated:
