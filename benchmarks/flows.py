@@ -81,11 +81,16 @@ def plan(steps: int) -> openskelo.Workflow:
 
 
 async def engine(
-    folder: Path, *, root: Path | None = None, store: log.Log | None = None, handlers: Handlers = HANDLERS
+    folder: Path,
+    *,
+    root: Path | None = None,
+    store: log.Log | None = None,
+    handlers: Handlers = HANDLERS,
+    processes: int = 1,
 ) -> openskelo.Engine:
     """An engine with its data dir in `folder`, on the SQLite log unless another store is given."""
     project = openskelo.Project(root=root or folder, data_dir=folder / "data")
-    return await openskelo.Engine.open(project, store=store, handlers=handlers)
+    return await openskelo.Engine.open(project, store=store, handlers=handlers, processes=processes)
 
 
 async def run(engine: openskelo.Engine, flow: openskelo.Workflow, n: Json = 1) -> Taken:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from typing import TYPE_CHECKING
 
 from openskelo import errors
 from openskelo.contract import envelope, sealed
@@ -13,15 +14,19 @@ from openskelo.kernel import commands, definition
 from openskelo.kernel import run as runs
 from openskelo.stores import log
 
+if TYPE_CHECKING:
+    from openskelo.engine.fleet import mates
+
 
 class Beginning:
-    """Makes runs for a driver."""
+    """Makes runs for a driver, or has another process make them."""
 
     def __init__(self, store: log.Log, drives: driver.Driver, performer: attempt.Performer, pins: pinning.Pins) -> None:
         self._store = store
         self._driver = drives
         self._performer = performer
         self._pins = pins
+        self.fleet: mates.Fleet | None = None  # where other processes drive runs, too
 
     async def check_new(self, run_id: str | None) -> None:
         """Nothing when a run may get this id (InvalidInput RUN_ID, Refused RUN_EXISTS); without one it gets any."""
@@ -37,8 +42,15 @@ class Beginning:
         return pin
 
     async def create(self, pin: pinning.Pin, command: commands.CreateRun, run_id: str | None) -> str:
-        """The id of the new run; it is durable, and driven."""
+        """The id of the new run; it is durable, and driven: here, or by another process of the same engine."""
         run_id = run_id or str(uuid.uuid4())
+        driven = len(self._driver.roster.actors)
+        if self.fleet is None or not await self.fleet.begin(pin, command, run_id, here=driven):
+            await self.begin(pin, command, run_id)
+        return run_id
+
+    async def begin(self, pin: pinning.Pin, command: commands.CreateRun, run_id: str) -> None:
+        """The run is durable, and driven here."""
         blobs: dict[str, bytes] = {}
         if len(pin.data) <= wiring.INLINE_BYTES:
             blobs[pin.name] = pin.data
@@ -47,4 +59,3 @@ class Beginning:
         actor = actors.Actor(runs.new(run_id, pin.workflow, pin.shape), envelope.Chain(run_id), None)
         self._driver.adopt(actor)
         await self._driver.order(actor, command, blobs)
-        return run_id

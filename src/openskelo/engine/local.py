@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Self, cast
 
 import orjson
 
@@ -18,8 +19,8 @@ from openskelo.engine import (
     holding,
     loading,
     mail,
+    orders,
     pinning,
-    posting,
     records,
     stopped,
     watching,
@@ -57,12 +58,13 @@ class Engine(records.Records):
         self.performer = performer
         self._listeners: list[OnText] = []
         self._driver = driver.Driver(store, performer, cache=cache)
-        pins = pinning.Pins()
-        self._holding = holding.Holding(store, self._driver, performer, pins)
-        self._beginning = beginning.Beginning(store, self._driver, performer, pins)
+        self._pins = pinning.Pins()
+        self._holding = holding.Holding(store, self._driver, performer, self._pins)
+        self._beginning = beginning.Beginning(store, self._driver, performer, self._pins)
+        self._orders = orders.Orders(store, self._driver, self._holding)
 
     @classmethod
-    async def open(
+    async def open(  # noqa: PLR0913  each says what the engine works with, and has a default
         cls,
         project: task.Project,
         *,
@@ -71,13 +73,22 @@ class Engine(records.Records):
         provider: seam.Provider | None = None,
         on_text: OnText | None = None,
         cache: bool = True,
-    ) -> Engine:
+        processes: int = 1,
+    ) -> Self:
         """An engine that drives: on the project's data dir, or on another store.
 
         Models are those of `provider`, else the project's. `on_text` hears what they say as they say it; what it hears
         is not in the log. Without `cache` the work of nodes that say `cache: true` is done, although its result is
-        known; what it comes to is known from then on.
+        known; what it comes to is known from then on. With several `processes` others drive runs beside this one: they
+        open the data dir themselves, import the handlers, and what models say to them is not heard here (InvalidInput
+        ENGINE_PROCESSES with a `store`, a `provider`, `on_text`, or a handler that cannot be imported).
         """
+        packed = None
+        if processes != 1:
+            from openskelo.engine.fleet import channel, mates  # noqa: PLC0415  few engines have any
+
+            mates.check(processes, of_this_process=(store, provider, on_text))
+            packed = channel.pack(channel.Kit(project=project, handlers=handlers or {}, cache=cache))
         if store is None:
             from openskelo.stores import datadir  # noqa: PLC0415  a caller with its own store needs no SQLite
 
@@ -94,9 +105,22 @@ class Engine(records.Records):
         engine = cls(project, store, performer, cache=cache)
         engine._listeners = listeners
         engine._driver.start()
+        if packed is not None:
+            await engine._open_fleet(packed, processes - 1)
         return engine
 
-    async def __aenter__(self) -> Engine:
+    async def _open_fleet(self, packed: bytes, count: int) -> None:
+        from openskelo.engine.fleet import mates  # noqa: PLC0415  few engines have any
+
+        fleet = mates.Fleet(self.store, self.take_up, packed)
+        try:
+            await fleet.open(count)
+        except BaseException:
+            await self.close()
+            raise
+        self._beginning.fleet = fleet
+
+    async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(
@@ -107,13 +131,12 @@ class Engine(records.Records):
     async def close(self) -> None:
         """Stop driving and let go of the store. Runs that were under way can be resumed."""
         self._driver.check_home()
-        try:
-            await self._driver.stop()
-        finally:  # also for one who would not wait so long
-            try:
-                await self.performer.close()
-            finally:
-                await self.store.close()
+        async with contextlib.AsyncExitStack() as closing:  # all of it, also for one who would not wait so long
+            closing.push_async_callback(self.store.close)
+            closing.push_async_callback(self.performer.close)
+            closing.push_async_callback(self._driver.stop)
+            if self._beginning.fleet is not None:
+                closing.push_async_callback(self._beginning.fleet.close)
 
     # -- beginning ----------------------------------------------------------------------------------------------------
 
@@ -247,6 +270,10 @@ class Engine(records.Records):
         `resume` takes it up. StoreError when this process had to let go of the run: the same helps.
         """
         self._driver.check_home()
+        if self._beginning.fleet is not None:
+            told = await self._beginning.fleet.wait(run_id)
+            if told is not None:
+                return told
         if self._driver.roster.last_state(run_id) is None:
             self._check_held(run_id)
             await watching.until_settled(
@@ -271,23 +298,14 @@ class Engine(records.Records):
 
     async def suspend(self, *, by: str = "python") -> None:
         """Stop cleanly: nothing new starts, `once` effects finish, other work is cut and done again on resume."""
+        if self._beginning.fleet is not None:
+            await self._beginning.fleet.suspend(by)
         await self._holding.suspend(by)
 
     async def pause(self, run_id: str, *, by: str = "python", reason: str = "operator") -> None:
         """Let nothing new start in a run, wherever it is driven; what is under way ends (Refused when it has ended)."""
         command = commands.PauseRun(at=self._driver.now(), by=by, reason=reason)
-        await self._order(run_id, command, mail.pause_body(by, reason))
-
-    async def _order(self, run_id: str, command: commands.Command, body: JsonObject) -> None:
-        """Give a run an order, wherever it is driven: `body` is the same order as it is posted."""
-        try:
-            actor = await self._holding.take(run_id)
-        except errors.Busy:
-            await self._post(run_id, body)
-            return
-        if actor is None:
-            raise errors.Refused("the run has ended", code="RUN_ENDED")
-        await self._driver.submit(actor, command)
+        await self._orders.give(run_id, command, mail.pause_body(by, reason))
 
     async def change(
         self,
@@ -301,7 +319,7 @@ class Engine(records.Records):
         mode = None if mode is None else words.mode(mode)
         global_mode = None if global_mode is None else words.global_mode(global_mode)
         command = commands.ChangeMode(at=self._driver.now(), by=by, mode=mode, global_mode=global_mode)
-        await self._order(run_id, command, mail.mode_body(by, mode, global_mode))
+        await self._orders.give(run_id, command, mail.mode_body(by, mode, global_mode))
 
     async def go_on(self, run_id: str, *, by: str = "python") -> None:
         """As `resume`, wherever the run is driven (Refused when it has ended)."""
@@ -311,12 +329,12 @@ class Engine(records.Records):
         try:
             await self.resume(run_id, by=by)
         except errors.Busy:
-            await self._post(run_id, mail.resume_body(by))
+            await self._orders.post(run_id, mail.resume_body(by))
 
     async def cancel(self, run_id: str, *, by: str = "python", reason: str | None = None) -> None:
         """End a run and everything under way in it (Refused when it has ended)."""
         command = commands.CancelRun(at=self._driver.now(), by=by, reason=reason)
-        await self._order(run_id, command, mail.cancel_body(by, reason))
+        await self._orders.give(run_id, command, mail.cancel_body(by, reason))
 
     def graph(self, run_id: str) -> graphs.Graph:
         """The run as a live graph, to which nodes, edges and messages may be given."""
@@ -326,24 +344,7 @@ class Engine(records.Records):
 
     async def order(self, run_id: str, make: graphs.Make) -> None:
         """Give a live graph the order that `make` makes for it as it is now (Refused, NotFound, InvalidInput)."""
-        try:
-            actor = await self._holding.take(run_id)
-        except errors.Busy:
-            from openskelo.engine import graph_mail  # noqa: PLC0415  few runs are live graphs
-
-            run = (await self._read(run_id)).run
-            command = await make(run, max(self._driver.now(), run.updated_at))
-            await self._post(run_id, graph_mail.body(run, command))
-            return
-        if actor is None:
-            raise errors.Refused("the run has ended", code="RUN_ENDED")
-        await self._driver.submit(actor, await make(actor.run, self._driver.now()))
-
-    async def _post(self, run_id: str, body: JsonObject, *, leave: bool = False) -> None:
-        """Leave a command for the process that drives the run, or (`leave`) for one who stands by; see `posting`."""
-        await posting.post(
-            self.store, run_id, body, take=self._holding.take, elsewhere=self._driver.elsewhere, leave=leave
-        )
+        await self._orders.give_graph(run_id, make)
 
     # -- people -------------------------------------------------------------------------------------------------------
 
@@ -362,43 +363,7 @@ class Engine(records.Records):
         `status` is `approved`, `denied` or `modified` (with the `values` that take the place of what was proposed).
         With `leave` it goes on in the process that drives it or stands by, and here only if there is none.
         """
-        given = door.said(status, by, values, reason)
-        row = await self.store.approval(approval_id)
-        if row is None and await self.store.asker(approval_id) is not None:
-            raise errors.Refused("the approval is not open (any more)", code="APPROVAL_CLOSED")
-        if row is None:
-            raise errors.NotFound(
-                f"there is no open approval {approval_id}",
-                code="APPROVAL_NOT_FOUND",
-                hint="`skelo approvals` lists them",
-            )
-        door.check_in_time(row.document, self._driver.now())
-        if leave and self._driver.roster.get(row.run_id) is None:
-            return await self._send_answer(row.run_id, approval_id, given, leave=True)
-        try:
-            actor = await self._holding.take(row.run_id, going_on=given.status != "denied")
-        except errors.Busy:
-            return await self._send_answer(row.run_id, approval_id, given)
-        asked = None if actor is None else actor.run.approvals.get(approval_id)
-        if actor is None or asked is None:
-            raise errors.Refused("the approval is not open (any more)", code="APPROVAL_CLOSED")
-        command = await door.answer(self.store, actor.run, asked, given, self._driver.now())
-        await self._driver.submit(actor, command)
-        return row.run_id
-
-    async def _send_answer(self, run_id: str, approval_id: str, given: door.Answer, *, leave: bool = False) -> str:
-        """Say what is wrong with an answer before it is posted to the run's driver."""
-        from openskelo.kernel.decide import decide  # noqa: PLC0415  a look ahead at the driver's ruling
-
-        read = await self._read(run_id)
-        asked = read.run.approvals.get(approval_id)
-        if asked is None:
-            raise errors.Refused("the approval is not open (any more)", code="APPROVAL_CLOSED")
-        command = await door.answer(self.store, read.run, asked, given, self._driver.now())
-        decide(read.run, command)
-        await self._post(run_id, mail.answer_body(approval_id, given), leave=leave)
-        await posting.check_answered(self.store, run_id, command, after=read.chain.seq)
-        return run_id
+        return await self._orders.answer(approval_id, door.said(status, by, values, reason), leave=leave)
 
     def overhear(self, listener: OnText) -> Callable[[], None]:
         """Let `listener` hear what models say, from now until the returned function is called."""

@@ -62,11 +62,15 @@ class Pins:
         _keep(self._by_identity, id(workflow), (workflow, pin))  # holds the workflow, so that its id stays its own
         return pin
 
-    def recalled(self, name: str, data: bytes) -> definition.Workflow:
-        """The workflow of a run that is brought back from its log: `data` is its definition, of that name (Corrupt)."""
+    def named(self, name: str, data: bytes) -> Pin:
+        """The pin of a definition of that name, whose bytes are `data` (Corrupt)."""
         pin = self._by_name.pop(name, None) or _pin(loading.restore(data), name, data)
         _keep(self._by_name, name, pin)
-        return pin.workflow
+        return pin
+
+    def recalled(self, name: str, data: bytes) -> definition.Workflow:
+        """The workflow of a run that is brought back from its log (Corrupt)."""
+        return self.named(name, data).workflow
 
 
 def _pin(workflow: definition.Workflow, name: str, data: bytes) -> Pin:

@@ -1,0 +1,169 @@
+"""What an engine and its mates say to each other, over a pair of sockets that nobody else has.
+
+Values of ours go through `pickle`: the process at the other end is our own, and runs the same code. Everything that is
+said in one turn of the event loop goes as one message.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+import socket
+import struct
+from collections.abc import Callable, Mapping
+from typing import TypeAlias, cast
+
+from openskelo import errors
+from openskelo.executors import calling, task
+from openskelo.frozen import frozen
+from openskelo.kernel import commands
+
+_LENGTH = struct.Struct(">Q")
+
+
+@frozen
+class Setup:
+    """The first thing a mate hears. `packed` is what its engine is to be opened with, as `pack` makes it."""
+
+    number: int
+    packed: bytes
+
+
+@frozen
+class Begin:
+    """Begin a run of the workflow that `definition` holds; it is sent once for all that begin in one turn."""
+
+    number: int
+    run_id: str
+    command: commands.CreateRun
+    definition: bytes
+
+
+@frozen
+class Wait:
+    """Say how a run is once it has ended or only a person can move it."""
+
+    number: int
+    run_id: str
+
+
+@frozen
+class Suspend:
+    """Stop every run cleanly."""
+
+    number: int
+    by: str
+
+
+@frozen
+class Done:
+    """What a request of that number came to; a `document` is JSON."""
+
+    number: int
+    document: bytes | None = None
+    error: errors.OpenSkeloError | None = None
+
+
+@frozen
+class Ended:
+    """A run has ended."""
+
+    run_id: str
+
+
+Request: TypeAlias = Setup | Begin | Wait | Suspend
+Reply: TypeAlias = Done | Ended
+
+
+@frozen
+class Kit:
+    """What an engine is opened with."""
+
+    project: task.Project
+    handlers: Mapping[str, calling.Handler]
+    cache: bool
+
+
+def pack(kit: Kit) -> bytes:
+    """The kit for another process (InvalidInput ENGINE_PROCESSES when it could not have them)."""
+    for name, handler in kit.handlers.items():
+        if getattr(handler, "__module__", None) == "__main__":
+            raise _not_sendable(f"the handler {name}, which is of `__main__`")
+    try:
+        return pickle.dumps(kit, protocol=pickle.HIGHEST_PROTOCOL)
+    except Exception as error:  # whatever the values of others raise
+        raise _not_sendable(str(error)) from error
+
+
+def unpack(packed: bytes) -> Kit:
+    """What `pack` has packed in another process (InvalidInput ENGINE_PROCESSES when it cannot be had here)."""
+    try:
+        return pickle.loads(packed)  # noqa: S301 -- our own process packed it
+    except Exception as error:  # whatever the modules of others raise
+        raise _not_sendable(f"{type(error).__name__}: {error}") from error
+
+
+def _not_sendable(what: str) -> errors.InvalidInput:
+    return errors.InvalidInput(
+        f"another process cannot have {what}",
+        code="ENGINE_PROCESSES",
+        hint="several processes need each handler as a function of a module that they can import",
+    )
+
+
+class Channel(asyncio.Protocol):
+    """One end. `hear` is called with each thing the other side says, `gone` once when it can say no more."""
+
+    def __init__(self, hear: Callable[[Request | Reply], None], gone: Callable[[], None]) -> None:
+        self._hear = hear
+        self._gone = gone
+        self._held = bytearray()
+        self._unsaid: list[Request | Reply] = []
+        self._transport: asyncio.Transport | None = None
+        self._loop = asyncio.get_running_loop()
+
+    async def open(self, end: socket.socket) -> None:
+        """Begin to hear and to speak."""
+        await self._loop.create_connection(lambda: self, sock=end)
+
+    def say(self, word: Request | Reply) -> None:
+        """Say it before long. What is said to a side that is gone is lost; `gone` has told."""
+        self._unsaid.append(word)
+        if len(self._unsaid) == 1:
+            self._loop.call_soon(self.flush)
+
+    def flush(self) -> None:
+        """Say now what was to be said before long."""
+        said, self._unsaid = self._unsaid, []
+        if said and self._transport is not None and not self._transport.is_closing():
+            data = pickle.dumps(said, protocol=pickle.HIGHEST_PROTOCOL)
+            self._transport.write(_LENGTH.pack(len(data)) + data)
+
+    def close(self) -> None:
+        """Say what is left to say, and no more."""
+        self.flush()
+        if self._transport is not None:
+            self._transport.close()
+
+    # -- what the event loop calls ------------------------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """The socket is there."""
+        self._transport = cast("asyncio.Transport", transport)
+
+    def data_received(self, data: bytes) -> None:
+        """Bytes have come; those that are no whole message yet are kept."""
+        held = self._held
+        held += data
+        while len(held) >= _LENGTH.size:
+            end = _LENGTH.size + _LENGTH.unpack_from(held)[0]
+            if len(held) < end:
+                return
+            words = pickle.loads(bytes(held[_LENGTH.size : end]))  # noqa: S301 -- our own process said it
+            del held[:end]
+            for word in words:
+                self._hear(word)
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 -- the loop gives it
+        """The other side is gone, or we are."""
+        self._gone()

@@ -1,0 +1,154 @@
+"""One mate as its engine sees it: a process that can be asked, until it is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+
+import orjson
+
+from openskelo import errors
+from openskelo.engine import pinning
+from openskelo.engine.fleet import channel
+from openskelo.executors import mortal
+from openskelo.kernel import commands
+from openskelo.kernel.json import JsonObject
+
+_PROGRAM = "openskelo.engine.fleet.program"
+_START_SECONDS = 60.0
+#: How long one may take to end by itself: it cuts its work and writes what it owes.
+_END_SECONDS = 30.0
+
+
+class Lost(Exception):
+    """A mate ended before it answered."""
+
+
+class Mate:
+    """One process, the socket to it, and the runs it has begun that have not ended."""
+
+    def __init__(self) -> None:
+        self.runs: set[str] = set()
+        self.alive = True
+        self.began = time.monotonic()
+        self._said = 0
+        self._asked: dict[int, asyncio.Future[bytes | None]] = {}
+        self._ended = asyncio.Event()
+
+    async def start(self, packed: bytes) -> None:
+        """Wait until it is ready (OpenSkeloError ENGINE_PROCESSES, or what kept it from opening its engine).
+
+        `packed` is what its engine is opened with.
+        """
+        ours = self._launch()
+        self._channel = channel.Channel(self._hear, self._lose)
+        await self._channel.open(ours)
+        try:
+            async with asyncio.timeout(_START_SECONDS):
+                await self._ask(lambda number: channel.Setup(number=number, packed=packed))
+        except (Lost, TimeoutError) as error:
+            await self.end()
+            raise errors.OpenSkeloError(
+                f"another process did not start ({self.ending})",
+                code="ENGINE_PROCESSES",
+            ) from error
+        except BaseException:
+            await self.end()
+            raise
+
+    def _launch(self) -> socket.socket:
+        """Start its process; gives our end of the socket to it."""
+        ours, theirs = socket.socketpair()
+        path = orjson.dumps(sys.path).decode()
+        try:
+            self._process = subprocess.Popen(  # noqa: S603 -- our own interpreter
+                [sys.executable, "-P", "-m", _PROGRAM, str(os.getpid()), path],
+                stdin=theirs.fileno(),
+                start_new_session=True,
+            )
+        except OSError as error:
+            ours.close()
+            raise errors.OpenSkeloError(
+                f"another process cannot be started: {error.strerror}", code="ENGINE_PROCESSES"
+            ) from error
+        finally:
+            theirs.close()
+        return ours
+
+    async def begin(self, pin: pinning.Pin, command: commands.CreateRun, run_id: str) -> None:
+        """The run is durable, and driven there (Lost; OpenSkeloError: nothing was begun)."""
+        self.runs.add(run_id)
+        try:
+            await self._ask(
+                lambda number: channel.Begin(number=number, run_id=run_id, command=command, definition=pin.data)
+            )
+        except errors.OpenSkeloError:
+            self.runs.discard(run_id)
+            raise
+
+    async def wait(self, run_id: str) -> JsonObject:
+        """The document of a run that it drives, as `Engine.wait` gives it (Lost)."""
+        return orjson.loads(await self._ask(lambda number: channel.Wait(number=number, run_id=run_id)) or b"")
+
+    async def suspend(self, by: str) -> None:
+        """Stop its runs cleanly (Lost)."""
+        await self._ask(lambda number: channel.Suspend(number=number, by=by))
+
+    async def end(self) -> None:
+        """Let it end, or end it where it takes too long."""
+        self._channel.close()
+        try:
+            await asyncio.to_thread(self._process.wait, _END_SECONDS)
+        except subprocess.TimeoutExpired:
+            mortal.end(self._process)
+        except BaseException:
+            mortal.end(self._process)
+            raise
+
+    @property
+    def ending(self) -> str:
+        """How its process ended."""
+        return mortal.describe_end(self._process.returncode)
+
+    async def lost(self) -> None:
+        """Wait until it can be asked no more."""
+        await self._ended.wait()
+
+    async def _ask(self, make: Callable[[int], channel.Request]) -> bytes | None:
+        if not self.alive:
+            raise Lost
+        self._said += 1
+        number = self._said
+        answer = self._asked[number] = asyncio.get_running_loop().create_future()
+        self._channel.say(make(number))
+        try:
+            return await answer
+        finally:
+            del self._asked[number]
+
+    def _hear(self, word: channel.Request | channel.Reply) -> None:
+        match word:
+            case channel.Done():
+                asked = self._asked.get(word.number)
+                if asked is None or asked.done():
+                    return  # nobody waits for it any more
+                if word.error is None:
+                    asked.set_result(word.document)
+                else:
+                    asked.set_exception(word.error)
+            case channel.Ended():
+                self.runs.discard(word.run_id)
+            case _:
+                pass
+
+    def _lose(self) -> None:
+        self.alive = False
+        self._ended.set()
+        for asked in self._asked.values():
+            if not asked.done():
+                asked.set_exception(Lost())

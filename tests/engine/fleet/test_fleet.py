@@ -1,0 +1,284 @@
+"""Runs that other processes of one engine drive: begun, waited for, answered, stopped, and gone on with when lost."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+import openskelo
+from openskelo.engine import verify
+from openskelo.executors import calling
+from openskelo.kernel.json import Json, JsonObject
+from tests.engine import stage
+from tests.engine.fleet import work
+
+HANDLERS: dict[str, calling.Handler] = {
+    "where": work.where,
+    "note": work.note,
+    "die_once": work.die_once,
+    "hold": work.hold,
+}
+PID: dict[str, Json] = {"pid": "integer"}
+FOLDER: dict[str, Json] = {"folder": "string"}
+WHERE = stage.workflow(stage.block("where", outputs=PID))
+HELD = stage.workflow(
+    stage.block("note", inputs={"folder": {"type": "string", "from": "inputs.folder"}}, outputs=FOLDER),
+    stage.block("hold", inputs={"folder": {"type": "string", "from": "note.folder"}}, outputs=PID),
+    inputs=FOLDER,
+)
+ASKING = stage.workflow(
+    stage.block("where", outputs=PID),
+    {"id": "ask", "mode": "approval", "prompt": "Go on?", "inputs": {"n": {"type": "integer", "from": "where.pid"}}},
+)
+
+
+@asynccontextmanager
+async def fleet(root: Path, processes: int = 2, **more: calling.Handler) -> AsyncGenerator[openskelo.Engine]:
+    """An engine of several processes; every run that it leaves behind must verify."""
+    project = openskelo.Project(root=root, data_dir=root / ".skelo")
+    async with await openskelo.Engine.open(project, handlers={**HANDLERS, **more}, processes=processes) as engine:
+        yield engine
+        for row in await engine.store.rows(limit=1000):
+            proof = await verify.verify_run(engine.store, row.run_id)
+            assert proof.intact, proof.problems
+
+
+def pid_of(document: JsonObject, node: str) -> int:
+    outputs = cast("JsonObject", stage.node(document, node)["outputs"])
+    return cast("int", outputs["pid"])
+
+
+async def until(true: Callable[[], bool]) -> None:
+    while not true():  # noqa: ASYNC110 -- another process makes it so
+        await asyncio.sleep(0.01)
+
+
+def held_by(folder: Path) -> dict[str, int]:
+    """The process that holds each run."""
+    return {path.stem: int(path.read_text() or 0) for path in folder.glob("*.held")}
+
+
+def children() -> set[int]:
+    """The processes that this one has started and that live."""
+    found = subprocess.run(
+        ["ps", "-o", "pid=,stat=,comm=", "--ppid", str(os.getpid())], capture_output=True, text=True, check=False
+    ).stdout
+    listed = [line.split() for line in found.splitlines()]
+    return {int(pid) for pid, state, program, *_ in listed if "Z" not in state and program != "ps"}
+
+
+def test_runs_at_once_are_shared_among_the_processes_and_come_to_the_same(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with fleet(tmp_path, 3) as engine:
+            run_ids = await asyncio.gather(*(engine.start(WHERE) for _ in range(30)))
+            documents = [await engine.wait(run_id) for run_id in run_ids]
+            assert [document["ending"] for document in documents] == ["ok"] * 30
+            pids = [pid_of(document, "where") for document in documents]
+            assert sorted(pids.count(pid) for pid in set(pids)) == [10, 10, 10]
+            assert os.getpid() in pids
+            assert [await engine.show(run_id) for run_id in run_ids] == documents
+
+    stage.play(story)
+
+
+def test_a_single_run_is_begun_by_another_process_while_this_one_looks_on(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with fleet(tmp_path) as engine:
+            run_id = await engine.start(WHERE, run_id="8c0e5a6e-6e7a-4a46-9d0e-5f6f3c1f2a11")
+            told = [event["type"] async for event in engine.follow(run_id)]
+            assert (told[0], told[-1]) == ("run.created", "run.ended")
+            assert pid_of(await engine.wait(run_id), "where") != os.getpid()
+            with pytest.raises(openskelo.Refused, match="exists already"):
+                await engine.start(WHERE, run_id=run_id)
+
+    stage.play(story)
+
+
+def test_an_answer_reaches_a_run_that_waits_in_another_process(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with fleet(tmp_path) as engine:
+            run_id = await engine.start(ASKING)
+            document = await engine.wait(run_id)
+            assert pid_of(document, "where") != os.getpid()
+            (asked,) = cast("list[JsonObject]", document["approvals"])
+            await engine.answer(cast("str", asked["id"]), status="approved", by="ann")
+            assert (await engine.wait(run_id))["ending"] == "ok"
+
+    stage.play(story)
+
+
+def test_a_run_of_another_process_is_cancelled(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with fleet(tmp_path) as engine:
+            run_id = await engine.start(HELD, {"folder": str(tmp_path)})
+            await until(lambda: run_id in held_by(tmp_path))
+            await engine.cancel(run_id, by="ann")
+            assert (await engine.wait(run_id))["ending"] == "cancelled"
+
+    stage.play(story)
+
+
+def test_the_runs_of_a_lost_process_go_on_here_and_repeat_no_finished_step(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with fleet(tmp_path) as engine:
+            run_ids = await asyncio.gather(*(engine.start(HELD, {"folder": str(tmp_path)}) for _ in range(6)))
+            await until(lambda: len(held_by(tmp_path)) == 6 and all(held_by(tmp_path).values()))
+            waiting = [asyncio.ensure_future(engine.wait(run_id)) for run_id in run_ids]
+            await asyncio.sleep(0)
+            (mate,) = set(held_by(tmp_path).values()) - {os.getpid()}
+            os.kill(mate, signal.SIGKILL)
+            await until(lambda: set(held_by(tmp_path).values()) == {os.getpid()})
+            (tmp_path / "go").touch()
+            documents = await asyncio.gather(*waiting)
+            assert [document["ending"] for document in documents] == ["ok"] * 6
+            assert {pid_of(document, "hold") for document in documents} == {os.getpid()}
+            noted = [(tmp_path / f"{run_id}.noted").read_text().splitlines() for run_id in run_ids]
+            assert [len(lines) for lines in noted] == [1] * 6
+            later = await engine.start(WHERE)
+            assert pid_of(await engine.wait(later), "where") == os.getpid()
+
+    stage.play(story)
+
+
+def test_work_that_kills_its_process_ends_where_it_is_gone_on_with(tmp_path: Path) -> None:
+    flow = stage.workflow(
+        stage.block("die_once", inputs={"spared": {"type": "integer", "from": "inputs.spared"}}, outputs=PID),
+        inputs={"spared": "integer"},
+    )
+
+    async def story() -> None:
+        async with fleet(tmp_path) as engine:
+            run_id = await engine.start(flow, {"spared": os.getpid()})
+            document = await engine.wait(run_id)
+            assert (document["ending"], pid_of(document, "die_once")) == ("ok", os.getpid())
+
+    stage.play(story)
+
+
+def test_suspending_stops_the_runs_of_all_processes_and_another_engine_resumes_them(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with fleet(tmp_path) as engine:
+            run_ids = await asyncio.gather(*(engine.start(HELD, {"folder": str(tmp_path)}) for _ in range(4)))
+            await until(lambda: len(held_by(tmp_path)) == 4 and all(held_by(tmp_path).values()))
+            assert len(set(held_by(tmp_path).values())) == 2
+            await engine.suspend(by="ann")
+            assert [(await engine.wait(run_id))["status"] for run_id in run_ids] == ["paused"] * 4
+        (tmp_path / "go").touch()
+        async with fleet(tmp_path, 1) as engine:
+            for run_id in run_ids:
+                await engine.resume(run_id)
+                assert (await engine.wait(run_id))["ending"] == "ok"
+
+    stage.play(story)
+
+
+def test_closing_ends_the_processes_and_leaves_runs_that_can_be_resumed(tmp_path: Path) -> None:
+    async def story() -> None:
+        before = children()
+        async with fleet(tmp_path, 3) as engine:
+            assert len(children() - before) >= 2
+            run_ids = await asyncio.gather(*(engine.start(HELD, {"folder": str(tmp_path)}) for _ in range(3)))
+            await until(lambda: len(held_by(tmp_path)) == 3)
+        assert children() == before
+        (tmp_path / "go").touch()
+        async with fleet(tmp_path, 1) as engine:
+            for run_id in run_ids:
+                await engine.resume(run_id)
+                assert (await engine.wait(run_id))["ending"] == "ok"
+
+    stage.play(story)
+
+
+def test_a_killed_engine_takes_its_processes_with_it(tmp_path: Path) -> None:
+    script = (
+        "import asyncio, pathlib\n"
+        "from tests.engine.fleet import test_fleet\n"
+        f"root = pathlib.Path({str(tmp_path)!r})\n"
+        "async def main():\n"
+        "    async with test_fleet.fleet(root) as engine:\n"
+        "        await engine.start(test_fleet.HELD, {'folder': str(root)})\n"
+        "        await asyncio.sleep(60)\n"
+        "asyncio.run(main())\n"
+    )
+
+    async def story() -> None:
+        with started(script) as program:
+            await until(lambda: all(held_by(tmp_path).values()) and len(held_by(tmp_path)) == 1)
+            (mate,) = held_by(tmp_path).values()
+            assert mate != program.pid
+            program.kill()
+        await until(lambda: not Path(f"/proc/{mate}").exists() or "Z" in _state(mate))
+
+    stage.play(story)
+
+
+def started(script: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen([sys.executable, "-c", script], env={**os.environ, "PYTHONPATH": str(Path.cwd())})
+
+
+def _state(pid: int) -> str:
+    found = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False)
+    return found.stdout or "Z"
+
+
+def opening(root: Path, **how: object) -> Callable[[], object]:
+    project = openskelo.Project(root=root, data_dir=root / ".skelo")
+    return lambda: asyncio.run(openskelo.Engine.open(project, **how))  # pyright: ignore[reportArgumentType] -- on purpose
+
+
+def test_what_belongs_to_one_process_is_refused_and_nothing_is_started(tmp_path: Path) -> None:
+    async def here(ctx: openskelo.Context) -> JsonObject:
+        return ctx.inputs
+
+    refused = {
+        "provider": {"provider": object()},
+        "on_text": {"on_text": print},
+        "store": {"store": object()},
+        "a function in a function": {"handlers": {"here": here}},
+    }
+    before = children()
+    for how in refused.values():
+        with pytest.raises(openskelo.InvalidInput) as error:
+            opening(tmp_path, processes=2, **how)()
+        assert error.value.code == "ENGINE_PROCESSES"
+    for number in (0, -1, 65, "2", None, 1.5):
+        with pytest.raises(openskelo.InvalidInput) as error:
+            opening(tmp_path, processes=number)()
+        assert error.value.code == "USAGE"
+    assert children() == before
+    assert not (tmp_path / ".skelo").exists()
+
+
+def test_a_handler_that_only_this_process_can_import_is_refused_and_no_process_is_left(tmp_path: Path) -> None:
+    before = children()
+    with pytest.raises(openskelo.InvalidInput) as error:
+        opening(tmp_path, processes=3, handlers={"there": work.OnlyThere()})()
+    assert error.value.code == "ENGINE_PROCESSES"
+    assert "no module named elsewhere" in error.value.message
+    assert children() == before
+
+
+def test_a_process_that_was_steady_is_replaced_when_it_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from openskelo.engine.fleet import mates
+
+    monkeypatch.setattr(mates, "STEADY_SECONDS", 0.0)
+
+    async def story() -> None:
+        async with fleet(tmp_path) as engine:
+            first = pid_of(await engine.wait(await engine.start(WHERE)), "where")
+            os.kill(first, signal.SIGKILL)
+            second = os.getpid()
+            while second in (os.getpid(), first):
+                second = pid_of(await engine.wait(await engine.start(WHERE)), "where")
+                await asyncio.sleep(0.02)
+
+    stage.play(story)

@@ -1,0 +1,60 @@
+"""Handlers that other processes can import, and what is observed of them: files in the folder that a run is given."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from pathlib import Path
+from typing import cast
+
+import openskelo
+from openskelo.kernel.json import Json
+
+
+def folder(ctx: openskelo.Context) -> Path:
+    return Path(cast("str", ctx.inputs["folder"]))
+
+
+async def where(ctx: openskelo.Context) -> dict[str, Json]:
+    """The process that does it; others get their turn meanwhile."""
+    await asyncio.sleep(0)
+    return {"pid": os.getpid()}
+
+
+async def note(ctx: openskelo.Context) -> dict[str, Json]:
+    """Leaves a line for each time it is done."""
+    with (folder(ctx) / f"{ctx.run_id}.noted").open("a") as file:
+        file.write(f"{os.getpid()}\n")
+    return {"folder": ctx.inputs["folder"]}
+
+
+async def die_once(ctx: openskelo.Context) -> dict[str, Json]:
+    """Kills the process it runs in, unless that is the one which the run is told to spare."""
+    if os.getpid() != ctx.inputs["spared"]:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return {"pid": os.getpid()}
+
+
+async def hold(ctx: openskelo.Context) -> dict[str, Json]:
+    """Says that it is held, and goes on when the file `go` is there."""
+    (folder(ctx) / f"{ctx.run_id}.held").write_text(str(os.getpid()))
+    while not (folder(ctx) / "go").exists():  # noqa: ASYNC110 -- another process makes it
+        await asyncio.sleep(0.01)
+    return {"pid": os.getpid()}
+
+
+class OnlyThere:
+    """What cannot be made in another process."""
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return _refuse_elsewhere, (str(os.getpid()),)
+
+    async def __call__(self, ctx: openskelo.Context) -> dict[str, Json]:
+        return {}
+
+
+def _refuse_elsewhere(pid: str) -> OnlyThere:
+    if str(os.getpid()) != pid:
+        raise ImportError("no module named elsewhere")
+    return OnlyThere()
