@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 
 from openskelo import errors
 from openskelo.engine import actor as actors
@@ -19,6 +20,7 @@ class Roster:
 
     def __init__(self) -> None:
         self.actors: dict[str, actors.Actor] = {}
+        self.on_end: Callable[[str], None] | None = None  # hears of every run that has ended here
         self._ended: dict[str, Run] = {}
         self._dropped: dict[str, errors.OpenSkeloError] = {}
 
@@ -55,6 +57,8 @@ class Roster:
         """The run has ended."""
         if self.actors.pop(actor.run.id, None) is not None:
             self._ended[actor.run.id] = actor.run
+            if self.on_end is not None:
+                self.on_end(actor.run.id)
         if len(self._ended) > REMEMBERED:
             del self._ended[next(iter(self._ended))]
 
