@@ -32,7 +32,6 @@ export type Usage = Schemas["Usage"];
 export type Budget = Schemas["Budget"];
 export type Fault = Schemas["Fault"];
 export type Problem = Schemas["ProblemDetails"];
-export type WorkflowProblem = Schemas["Problem"];
 export type WorkflowFile = Schemas["WorkflowFile"];
 export type Checked = Schemas["Checked"];
 export type StartBody = Schemas["StartBody"];

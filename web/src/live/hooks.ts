@@ -20,17 +20,6 @@ export function useRunPart<T>(
   return useStore(useRunStore(id), select, same);
 }
 
-const runOf = (state: RunState) => state.run;
-const streamOf = (state: RunState) => state.stream;
-
-/** The whole run (null until it is known) and how its stream is doing; drawn again with every change of the run. */
-export function useRun(id: string): { run: Run | null; stream: StreamState } {
-  const store = useRunStore(id);
-  const run = useStore(store, runOf);
-  const stream = useStore(store, streamOf);
-  return useMemo(() => ({ run, stream }), [run, stream]);
-}
-
 /** One node by its key or its id; drawn again only when that node changes. */
 export function useNode(id: string, key: string): Node | null {
   const select = useCallback((state: RunState) => findNode(state.run, key), [key]);

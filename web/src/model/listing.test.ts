@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { Event, RunSummary } from "../api/types";
 import { foldSummaries } from "./all-store";
-import { asked, matches, NO_FILTER, rowsOf } from "./listing";
+import { asked, type Filter, matches, rowsOf } from "./listing";
+
+const NO_FILTER: Filter = { text: "", status: null, ending: null, workflow: null };
 
 function run(id: string, more: Partial<RunSummary> = {}): RunSummary {
   const at = `2026-01-01T00:00:0${id}.000Z`;

@@ -10,8 +10,6 @@ export interface Filter {
   workflow: string | null;
 }
 
-export const NO_FILTER: Filter = { text: "", status: null, ending: null, workflow: null };
-
 export function isNarrowed(filter: Filter): boolean {
   return filter.text !== "" || filter.status !== null || filter.ending !== null || filter.workflow !== null;
 }
