@@ -44,10 +44,15 @@ class Beginning:
     async def create(self, pin: pinning.Pin, command: commands.CreateRun, run_id: str | None) -> str:
         """The id of the new run; it is durable, and driven: here, or by another process of the same engine."""
         run_id = run_id or str(uuid.uuid4())
-        driven = len(self._driver.roster.actors)
-        if self.fleet is None or not await self.fleet.begin(pin, command, run_id, here=driven):
+        if self.fleet is None or not await self._begin_elsewhere(self.fleet, pin, command, run_id):
             await self.begin(pin, command, run_id)
         return run_id
+
+    async def _begin_elsewhere(
+        self, fleet: mates.Fleet, pin: pinning.Pin, command: commands.CreateRun, run_id: str
+    ) -> bool:
+        self._driver.check_home()
+        return await fleet.begin(pin, command, run_id, here=len(self._driver.roster.actors))
 
     async def begin(self, pin: pinning.Pin, command: commands.CreateRun, run_id: str) -> None:
         """The run is durable, and driven here."""

@@ -89,7 +89,7 @@ class Driver:
     def _let_go(self) -> None:
         self._stopped = True
         self._collecting.end()
-        self.roster.close(_closed())
+        self.roster.close(closed())
         self.hearing.announce()  # nobody else wakes those who wait for other processes
 
     def check_home(self) -> None:
@@ -105,7 +105,7 @@ class Driver:
         """Drive a run from now on (ENGINE_CLOSED)."""
         self.check_home()
         if self._stopped:
-            raise _closed()
+            raise closed()
         self._clock.reach(actor.run.updated_at)
         actor.asked_for = asyncio.get_running_loop().time()
         self.roster.take_on(actor)
@@ -139,7 +139,7 @@ class Driver:
 
     def _deliver(self, actor: actors.Actor, letter: actors.Letter) -> None:
         if actor.failure is not None or self._stopped:
-            actors.send_back(letter, actor.failure or _closed())
+            actors.send_back(letter, actor.failure or closed())
             return
         actor.mailbox.append(letter)
         self._dirty[actor.run.id] = actor
@@ -163,7 +163,7 @@ class Driver:
         if not self._stopped:
             await self.hearing.elsewhere()
         if self._stopped:
-            raise _closed()
+            raise closed()
 
     # -- the loop -----------------------------------------------------------------------------------------------------
 
@@ -423,5 +423,6 @@ class Driver:
         self._copies.catch_up(now)
 
 
-def _closed() -> errors.OpenSkeloError:
+def closed() -> errors.OpenSkeloError:
+    """The error for those who ask too late."""
     return errors.OpenSkeloError("the engine was closed", code="ENGINE_CLOSED", hint="resume the run in another one")

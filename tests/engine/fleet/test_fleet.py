@@ -198,6 +198,33 @@ def test_closing_ends_the_processes_and_leaves_runs_that_can_be_resumed(tmp_path
     stage.play(story)
 
 
+def test_whoever_waits_for_a_run_of_another_process_is_told_that_the_engine_was_closed(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with fleet(tmp_path) as engine:
+            run_id = await engine.start(HELD, {"folder": str(tmp_path)})
+            await until(lambda: run_id in held_by(tmp_path))
+            waiting = asyncio.ensure_future(engine.wait(run_id))
+            await asyncio.sleep(0)
+        with pytest.raises(openskelo.OpenSkeloError) as error:
+            await waiting
+        assert error.value.code == "ENGINE_CLOSED"
+        with pytest.raises(openskelo.OpenSkeloError) as error:
+            await engine.start(WHERE)
+        assert error.value.code == "ENGINE_CLOSED"
+
+    stage.play(story)
+
+
+def test_an_engine_of_several_processes_is_used_in_the_loop_that_opened_it(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with fleet(tmp_path) as engine:
+            with pytest.raises(openskelo.InvalidInput) as error:
+                await asyncio.to_thread(lambda: asyncio.run(engine.start(WHERE)))
+            assert error.value.code == "ENGINE_LOOP"
+
+    stage.play(story)
+
+
 def test_a_killed_engine_takes_its_processes_with_it(tmp_path: Path) -> None:
     script = (
         "import asyncio, pathlib\n"

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import TypeAlias
 
 from openskelo import errors
-from openskelo.engine import pinning
+from openskelo.engine import driver, pinning
 from openskelo.engine.fleet import mate
 from openskelo.kernel import commands
 from openskelo.kernel.json import JsonObject
@@ -95,7 +95,9 @@ class Fleet:
         self._mates[one] = asyncio.create_task(self._watch(one), name="skelo-mate")
 
     async def _taken_over(self, lost: mate.Mate) -> None:
-        """Wait until this process drives what the lost one drove."""
+        """Wait until this process drives what the lost one drove (ENGINE_CLOSED when it was not lost but ended)."""
+        if self._closing:
+            raise driver.closed()
         watch = self._mates.get(lost)
         if watch is not None:
             await asyncio.wait({watch})
