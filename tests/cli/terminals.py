@@ -29,9 +29,7 @@ class Terminal:
             stdin=child,
             stdout=child,
             stderr=child,
-            env=clean_environment()
-            | {"TERM": "xterm", "COLUMNS": "80", "LINES": "24", "NO_COLOR": "1"}
-            | dict(env or {}),
+            env=clean_environment() | _SCREEN | dict(env or {}),
             start_new_session=True,
         )
         os.close(child)
