@@ -78,6 +78,19 @@ def follow(value: Json, path: Path) -> Json:
     return value
 
 
+def is_read(value: Json) -> bool:
+    """Whether something in a value would be taken for a ref, or for an escape."""
+    match value:
+        case str():
+            return parse(value) is not None
+        case list():
+            return any(map(is_read, value))
+        case Mapping():
+            return LITERAL in value or any(map(is_read, value.values()))
+        case _:
+            return False
+
+
 def find(op: str, args: JsonObject) -> Iterator[tuple[Path, Ref]]:
     """Every ref in the arguments of a step, with its place."""
     return _find(args, (), FREE.get(op, _NONE))

@@ -182,24 +182,12 @@ def _is_written(place: cursor.Cursor, name: str) -> bool:
 def _check_value(place: cursor.Cursor, value: Json, rules: JsonObject) -> None:
     if isinstance(value, Mapping) and refs.LITERAL in value:
         place, value = place.at(refs.LITERAL, value[refs.LITERAL]), value[refs.LITERAL]
-    elif _holds_refs(value):
+    elif refs.is_read(value):
         return
     for violation in schema.compile(rules).check(value):
         below: list[str | int] = [int(part) if part.isdigit() else part for part in violation.path.split("/") if part]
         spot = cursor.Cursor(None, (*place.path, *below), place.report)
         spot.problem("ARG_INVALID", f"{place.name}: {violation.message}")
-
-
-def _holds_refs(value: Json) -> bool:
-    match value:
-        case str():
-            return refs.parse(value) is not None
-        case list():
-            return any(map(_holds_refs, value))
-        case Mapping():
-            return refs.LITERAL in value or any(map(_holds_refs, value.values()))
-        case _:
-            return False
 
 
 def _properties(rules: JsonObject | None) -> JsonObject:

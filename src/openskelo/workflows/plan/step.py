@@ -200,7 +200,7 @@ def _kept(op: definition.Op, place: cursor.Cursor, known: ops.Arg | None, uses: 
     if kind in ("ref", "refs", "value"):
         _find(op, place, (name,), uses)
         return place.value
-    if kind == "free" and (name,) not in refs.FREE.get(op, frozenset()) and _is_read(place.value):
+    if kind == "free" and (name,) not in refs.FREE.get(op, frozenset()) and refs.is_read(place.value):
         return {refs.LITERAL: place.value}
     if name == "output_schema":
         _check_schema(place)
@@ -257,19 +257,6 @@ def _find(op: definition.Op, place: cursor.Cursor, at: refs.Path, uses: list[Use
         case _:
             if key.endswith("_ref"):
                 _is_ref(place)
-
-
-def _is_read(value: Json) -> bool:
-    """Whether something in a value would be taken for a ref, or for an escape."""
-    match value:
-        case str():
-            return refs.parse(value) is not None
-        case list():
-            return any(map(_is_read, value))
-        case Mapping():
-            return refs.LITERAL in value or any(map(_is_read, value.values()))
-        case _:
-            return False
 
 
 def _check_object(place: cursor.Cursor) -> None:
