@@ -12,9 +12,10 @@ import pytest
 
 import openskelo
 from openskelo import errors
-from openskelo.engine import keeper, local, watching
+from openskelo.engine import keeper, local, mail, watching
 from openskelo.kernel.json import Json
-from openskelo.stores import patience
+from openskelo.stores import datadir, patience
+from openskelo.stores import sqlite as sqlite_log
 from tests.engine import stage
 
 ASKING = stage.workflow({"id": "ask", "mode": "approval", "approval": {"prompt": "Go on?", "timeout_sec": 600}})
@@ -121,3 +122,35 @@ def test_runs_that_a_log_held_by_another_program_has_stopped_are_taken_up_again(
                 await keeping.stop()
 
     assert stage.play(story) == ("STORE_BUSY", "ok")
+
+
+class Claims(sqlite_log.SqliteLog):
+    """Counts how often a run was claimed."""
+
+    claims = 0
+
+    async def claim(self, run_id: str) -> bool:
+        self.claims += 1
+        return await super().claim(run_id)
+
+
+@pytest.mark.slow
+def test_what_was_posted_for_a_run_that_has_ended_moves_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever posted it was killed before it could be told; the run's log is not read again and again."""
+    monkeypatch.setattr(keeper, "LOOK_SECONDS", 0.01)
+
+    async def story() -> tuple[int, int]:
+        await datadir.open_log(tmp_path / ".skelo").close()
+        store = Claims(tmp_path / ".skelo")
+        async with stage.engine(tmp_path, store) as engine:
+            run_id = await engine.start(ASKING)
+            await engine.cancel(run_id)
+            await engine.wait(run_id)
+            await store.post(run_id, mail.cancel_body("ann", None))
+            keeping = keeper.Keeper(engine)
+            await keeping.start()
+            await asyncio.sleep(0.3)
+            await keeping.stop()
+            return store.claims, len(await store.posted(None))
+
+    assert stage.play(story) == (0, 1)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
 
 import openskelo
 from openskelo import errors
-from openskelo.engine import posting
-from openskelo.stores import datadir
+from openskelo.engine import mail, posting
+from openskelo.kernel.json import JsonObject
+from openskelo.stores import datadir, log, sqlite
 from tests.engine import stage
 
 ASK = stage.workflow(stage.block("ask", mode="approval", approval={"prompt": "Go on?"}))
@@ -79,3 +80,73 @@ def test_of_two_who_answer_at_once_from_elsewhere_the_slower_is_told_so(tmp_path
             assert [now["node"] for now in stage.approvals(await driving.wait(run_id))] == ["later"]
 
     stage.play(story)
+
+
+class Late(sqlite.SqliteLog):
+    """A log in whose process a moment passes before it looks at a row, in which `meanwhile` happens, once."""
+
+    meanwhile: Callable[[], Awaitable[object]] | None = None
+
+    async def row(self, run_id: str) -> log.RunRow | None:
+        happening, self.meanwhile = self.meanwhile, None
+        if happening is not None:
+            await happening()
+        return await super().row(run_id)
+
+
+async def never() -> None:
+    await asyncio.sleep(60)
+
+
+def cancel() -> JsonObject:
+    return mail.cancel_body("ann", None)
+
+
+def test_an_order_whose_taking_ended_the_run_was_taken(tmp_path: Path) -> None:
+    async def story() -> object:
+        async with driven_by_a_sleeper(tmp_path) as (run_id, _):
+            pass
+        late = Late(tmp_path / ".skelo")
+        async with stage.engine(tmp_path) as other:
+
+            async def take(_: str) -> None:
+                raise AssertionError("the other one drives it")
+
+            async def end() -> None:
+                await other.resume(run_id)  # takes what is posted, and the run ends with it
+
+            late.meanwhile = end
+            await posting.post(late, run_id, cancel(), take=take, elsewhere=never)
+            await late.close()
+            return (await other.wait(run_id))["ending"]
+
+    assert stage.play(story) == "cancelled"
+
+
+def test_an_order_that_another_process_was_quicker_to_take_was_taken(tmp_path: Path) -> None:
+    async def story() -> object:
+        async with driven_by_a_sleeper(tmp_path) as (run_id, _):
+            pass
+        async with stage.engine(tmp_path) as engine, stage.engine(tmp_path) as other:
+
+            async def take(_: str) -> None:
+                await other.resume(run_id)
+                raise errors.Busy(f"another process drives run {run_id}")
+
+            await posting.post(engine.store, run_id, cancel(), take=take, elsewhere=never)
+            return (await other.wait(run_id))["ending"]
+
+    assert stage.play(story) == "cancelled"
+
+
+def test_an_order_that_the_end_of_the_run_refuses_does_not_stay_posted(tmp_path: Path) -> None:
+    async def story() -> tuple[str, object]:
+        async with stage.engine(tmp_path) as engine:
+            run_id = await engine.start(ASK)
+            await engine.cancel(run_id)
+            await engine.wait(run_id)
+            with pytest.raises(openskelo.Refused) as told:
+                await posting.post(engine.store, run_id, cancel(), take=engine.take_up, elsewhere=never)
+            return told.value.code, await engine.store.posted(None)
+
+    assert stage.play(story) == ("RUN_ENDED", [])

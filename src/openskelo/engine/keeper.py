@@ -45,6 +45,7 @@ class Keeper:
     async def start(self) -> None:
         """Stand by, go on with what the last keeper had to stop, and keep looking."""
         self._standby = standby.Standby(self._engine.project.data_dir)
+        await self._engine.stand_by()
         await self._take_stopped()
         self._task = asyncio.create_task(self._keep(), name="skelo-keeper")
 
@@ -91,7 +92,8 @@ class Keeper:
         """Take up runs for which somebody left a command while nobody drove them."""
         posted = await self._engine.store.posted(None)
         for run_id in dict.fromkeys(command.run_id for command in posted):
-            if await self._is_left(run_id):
+            row = await self._engine.store.row(run_id)
+            if row is not None and row.ending is None and await self._is_left(run_id):
                 await self._attempt(run_id)
 
     async def _take_stopped(self) -> None:

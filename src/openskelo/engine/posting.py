@@ -41,12 +41,14 @@ async def post(
     alone_at = loop.time() + (STANDBY_SECONDS if leave else 0)
     try:
         async with asyncio.timeout(TAKEN_SECONDS):
-            while any(command.id == posted for command in await store.posted([run_id])):
+            while await store.waits(posted):
                 row = await store.row(run_id)
                 if row is not None and row.ending is not None:
-                    raise errors.Refused("the run has ended", code="RUN_ENDED")
+                    await _check_taken(store, posted)
+                    return
                 if loop.time() >= alone_at and not await store.driver_alive(run_id):
-                    await take(run_id)
+                    with contextlib.suppress(errors.Busy):  # somebody else was quicker, and takes it
+                        await take(run_id)
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(LOOK_SECONDS):
                         await elsewhere()
@@ -56,6 +58,13 @@ async def post(
             "it stays posted, and is done as soon as that process, or another one, goes on with the run",
             hint=f"there is no need to give it again; `skelo show {run_id}` says what has come of it",
         ) from None
+
+
+async def _check_taken(store: log.Log, posted: int) -> None:
+    """Refused when the run has ended without this command; its taking may have been what ended the run."""
+    if await store.waits(posted):
+        await store.withdraw(posted)
+        raise errors.Refused("the run has ended", code="RUN_ENDED")
 
 
 async def check_answered(store: log.Log, run_id: str, answer: commands.AnswerApproval, *, after: int) -> None:

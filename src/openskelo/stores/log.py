@@ -225,6 +225,14 @@ class Log(Protocol):
         """Commands waiting for these runs (None: for any), in order of posting, until an Append consumes them."""
         ...
 
+    async def waits(self, command_id: int) -> bool:
+        """Whether a posted command has neither been consumed nor withdrawn."""
+        ...
+
+    async def withdraw(self, command_id: int) -> None:
+        """Take back a command that nobody will consume any more."""
+        ...
+
     async def changed(self) -> bool:
         """Whether another process has committed anything since the last call (cheap: polled every 50 ms)."""
         ...

@@ -231,6 +231,15 @@ class MemoryLog:
         wanted = frozenset(run_ids)
         return [command for command in every if command.run_id in wanted]
 
+    async def waits(self, command_id: int) -> bool:
+        """Whether a posted command has neither been consumed nor withdrawn."""
+        return command_id in self._data.commands
+
+    async def withdraw(self, command_id: int) -> None:
+        """Take back a command that nobody will consume any more."""
+        self._data.commands.pop(command_id, None)
+        self._count()
+
     async def changed(self) -> bool:
         """Whether another `MemoryLog` over the same data has committed anything since the last call."""
         before, self._seen = self._seen, self._data.commits

@@ -144,6 +144,10 @@ class Tables:
             found = self._all("read_commands", orjson.dumps(list(run_ids)).decode())
         return [log.PostedCommand(id=number, run_id=run, body=orjson.loads(body)) for number, run, body in found]
 
+    async def waits(self, command_id: int) -> bool:
+        """Whether a posted command has neither been consumed nor withdrawn."""
+        return self._one("find_command", command_id) is not None
+
     async def cached(self, key: str) -> JsonObject | None:
         """The outputs last kept under a cache key."""
         found = self._one("read_cached", key)

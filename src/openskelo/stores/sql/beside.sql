@@ -51,6 +51,14 @@ SELECT id, run_id, body FROM commands WHERE run_id IN (SELECT value FROM json_ea
 -- Commands that wait for whatever run, oldest first.
 SELECT id, run_id, body FROM commands ORDER BY id;
 
+-- name: find_command
+-- A command, while it waits.
+SELECT id FROM commands WHERE id = ?;
+
+-- name: withdraw_command
+-- Removes a command that nobody acts on any more.
+DELETE FROM commands WHERE id = ?;
+
 -- name: consume_command
 -- Removes a command that has been acted on.
 DELETE FROM commands WHERE id = ? AND run_id = ?;
