@@ -17,6 +17,9 @@ from openskelo.kernel import run as runs
 from openskelo.kernel.apply import apply
 from openskelo.kernel.json import Json, JsonObject
 
+#: The version of the contract that the wire keeps to.
+CONTRACT_VERSION = "1"
+
 _LEAVING = (events.AttemptSucceeded, events.NodeFinished, events.NodeSkipped, events.NodeKept)
 _LANDING = (events.AttemptSucceeded, events.AttemptFailed, events.AttemptInterrupted, events.AttemptCancelled)
 
@@ -328,7 +331,7 @@ class Projection:
         run = self._run
         now: dict[str, Json] = {
             "id": run.id,
-            "contractVersion": "1",
+            "contractVersion": CONTRACT_VERSION,
             "seq": self.seq,
             "name": run.workflow.name,
             "kind": "blocks" if run.is_dag else "graph" if run.course is None else "plan",

@@ -9,12 +9,11 @@ from typing import Literal, TypeAlias
 import orjson
 
 from openskelo import errors
-from openskelo.contract import envelope
+from openskelo.contract import envelope, projection
 from openskelo.kernel.json import Json
 
 Kind: TypeAlias = Literal["hello", "snapshot", "events", "resync", "ping", "pong", "error"]
 
-CONTRACT_VERSION = "1"
 #: The version of these messages. A client that knows another one should not guess.
 PROTOCOL = 1
 #: A message of events is cut at the first fact after so many bytes: bare clients refuse messages of a mebibyte.
@@ -62,7 +61,12 @@ def hello(run_id: str | None) -> Frame:
     """The first message: which contract is spoken, and what the stream is of (null: all runs)."""
     return _frame(
         "hello",
-        {"contractVersion": CONTRACT_VERSION, "protocol": PROTOCOL, "serverTime": now(), "runId": run_id},
+        {
+            "contractVersion": projection.CONTRACT_VERSION,
+            "protocol": PROTOCOL,
+            "serverTime": now(),
+            "runId": run_id,
+        },
     )
 
 

@@ -14,7 +14,7 @@ from openskelo.engine import document, loading, wiring
 from openskelo.frozen import frozen
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.server import frames, track, tracks
+from openskelo.server import track, tracks
 from openskelo.stores import log
 
 #: So many readers who page through a run are remembered, so that the next page need not begin at the first event.
@@ -206,7 +206,7 @@ def summary(row: log.RunRow) -> JsonObject:
     return {
         "id": row.run_id,
         "runId": row.run_id,
-        "contractVersion": frames.CONTRACT_VERSION,
+        "contractVersion": projection.CONTRACT_VERSION,
         "name": row.name,
         "status": row.status,
         "ending": row.ending,

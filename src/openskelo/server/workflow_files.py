@@ -17,7 +17,6 @@ _SUFFIXES = frozenset({".yaml", ".yml", ".json"})
 #: So many files are looked at, so deep below the root.
 MOST_FILES = 2000
 DEEPEST = 6
-_LARGEST = 1024 * 1024
 
 
 def listed(project: task.Project) -> list[JsonObject]:
@@ -25,7 +24,7 @@ def listed(project: task.Project) -> list[JsonObject]:
     found: list[JsonObject] = []
     for path in _files(project):
         try:
-            if path.stat().st_size > _LARGEST:
+            if path.stat().st_size > source.LARGEST_BYTES:
                 continue
             value = source.read(path).value
         except (errors.InvalidWorkflow, OSError):

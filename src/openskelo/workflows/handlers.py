@@ -27,7 +27,7 @@ class Handler:
 
 
 def read(found: cursor.Cursor, root: Path | None) -> Handler | None:
-    """The section under `deterministic`; `builtins` checks a built-in against the rest of its block."""
+    """The section under `deterministic`; `builtin` checks a built-in against the rest of its block."""
     fields = found.fields({"handler", "config"})
     named = None if fields is None else fields.need("handler")
     if fields is None or named is None:

@@ -9,15 +9,13 @@ from openskelo.cli import exits, output, place
 from openskelo.contract import envelope
 from openskelo.server import tokens
 
-_ROLES = ("viewer", "approver", "operator")
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", choices=("add", "list", "remove"), help="what to do")
     parser.add_argument("name", metavar="NAME", nargs="?", help="whose token it is; answers to approvals record it")
     parser.add_argument(
         "--role",
-        choices=_ROLES,
+        choices=tokens.ROLES,
         default="operator",
         help="viewer looks, approver answers too, operator does everything (default: operator)",
     )

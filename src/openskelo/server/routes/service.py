@@ -6,6 +6,7 @@ from importlib import metadata
 
 from fastapi import APIRouter, Response
 
+from openskelo.contract import projection
 from openskelo.server import answers, models, problems
 from openskelo.server.bodies import Route
 from openskelo.server.desk import VIEWERS, Here, Viewer
@@ -23,7 +24,7 @@ async def get_health(desk: Here) -> Response:
 @router.get("/version", dependencies=VIEWERS, response_model=models.Version, responses=problems.responses())
 async def get_version() -> Response:
     """The program's version and the contract's."""
-    return answers.document({"version": metadata.version("openskelo"), "contractVersion": "1"})
+    return answers.document({"version": metadata.version("openskelo"), "contractVersion": projection.CONTRACT_VERSION})
 
 
 @router.get("/session", response_model=models.Session, responses=problems.responses())
