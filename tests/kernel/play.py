@@ -87,7 +87,9 @@ class Play:
                 asked.node == fact.node and asked.item == fact.item for asked in self.shadow.approvals.values()
             )
             assert self.shadow.paused is None
-            assert (fact.node, fact.visit, fact.item or 0) not in self.unrepeatable, "a once effect repeated unasked"
+            judges = node.slots[fact.item or 0].unjudged is not None  # what is done already
+            again = (fact.node, fact.visit, fact.item or 0) in self.unrepeatable
+            assert judges or not again, "a once effect repeated unasked"
         if isinstance(fact, events.ApprovalResolved) and self.shadow.approvals[fact.approval_id].kind == "uncertain":
             self.unrepeatable.discard((fact.node, fact.visit, fact.item or 0))
         if isinstance(fact, events.AttemptSucceeded | events.AttemptFailed):
@@ -215,7 +217,14 @@ class Play:
                 happened=chance.choice(["no", "no", "unknown", "unknown", "unknown", "yes"]),
             )
             output = chance.choice([None, "sha256:1", "sha256:1", "sha256:2"])
-            result = outcome.Outcome(inputs_hash="i", output_hash=output, failure=failure, metrics=metrics)
+            unjudged = step is None and failure.happened == "yes" and failure.gate is None  # nobody could be asked
+            result = outcome.Outcome(
+                inputs_hash="i",
+                outputs={"value": 1} if unjudged else None,
+                output_hash=output,
+                failure=failure,
+                metrics=metrics,
+            )
         return commands.ReportAttempt(
             at=self.later(),
             node=flight.node,

@@ -105,7 +105,7 @@ async def replay(store: log.Log, run_id: str, performer: Performs) -> Report:
                 place = (event.node, event.visit, event.item or 0)
                 made = await wiring.make_task(store, run, run.in_flight[place], visits)
                 pair = bare.setdefault(id(made.node), (made.node, _without_gates(made.node)))
-                tasks[place] = replace(made, node=pair[1])
+                tasks[place] = replace(made, node=pair[1], done=None)
             case events.AttemptSucceeded():
                 again = tasks.pop((event.node, event.visit, event.item or 0), None)
                 steps.append(await _compare(store, run, event, again, performer))

@@ -35,7 +35,8 @@ async def perform(
         code = _code(performer, given) if given.node.cache else None
         attempted = await performer.perform(given)
         if code is not None and code == _code(performer, given):  # else nobody knows which of them was run
-            cached = cache_entry(actor.run, given, attempted.outcome, code)
+            if given.done is None or not code:  # nor which of them did what was judged only now
+                cached = cache_entry(actor.run, given, attempted.outcome, code)
     report = commands.ReportAttempt(
         at=now(),
         node=flight.node,
@@ -85,7 +86,8 @@ def cache_entry(run: Run, of: task.Task, result: outcome.Outcome, code: str) -> 
     Work that was sent back has answered more than its inputs ask, and leaves nothing; nor do items of a foreach.
     """
     sent_back = isinstance(of.feedback, Mapping) and not {"from", "sent_back"}.isdisjoint(of.feedback)
-    if result.outputs is None or result.output_hash is None or sent_back or of.item_index is not None:
+    good = result.failure is None and result.outputs is not None and result.output_hash is not None
+    if not good or sent_back or of.item_index is not None:
         return {}
     entry: JsonObject = {
         "outputs": result.outputs,

@@ -31,8 +31,8 @@ SMALL_ARTIFACT_BYTES = 64 * 1024
 MAX_OUTPUT_BYTES = 64 * 1024 * 1024
 #: How many nodes stay compiled; above it the oldest are compiled anew when they come again.
 _MAX_PREPARED = 16_384
-#: The name of an answer that a contract or a gate refused.
-_REFUSED = "answer.refused.txt"
+#: The name of an answer that a contract or a gate refused, and of one that nobody could judge.
+_REFUSED, _UNJUDGED = "answer.refused.txt", "answer.unjudged.txt"
 #: The contract of what keeps any.
 _FREE = ports.Ports((), "value", None, free=True)
 
@@ -73,12 +73,17 @@ class _Prepared:
 
 
 class _Broken(Exception):
-    """A contract or a gate said no: `failure` is the verdict, `feedback` what the next attempt should know."""
+    """A contract or a gate said no: `failure` is the verdict, `feedback` what the next attempt should know.
 
-    def __init__(self, failure: outcome.Failure, feedback: Json) -> None:
+    `unjudged`: or whoever should have said something could not be asked. `outputs` are what is to be judged yet.
+    """
+
+    def __init__(self, failure: outcome.Failure, feedback: Json, *, unjudged: bool = False) -> None:
         super().__init__(failure.code)
         self.failure = failure
         self.feedback = feedback
+        self.unjudged = unjudged
+        self.outputs: Stored | None = None
 
 
 _NOTHING_LEFT = Left(notes=(), blobs={})
@@ -130,7 +135,7 @@ class Performer:
             stored = await self._produce(of, one)
             kept = await self._kept(one) if one.lines or one.files or one.heard else _NOTHING_LEFT
         except _Broken as broken:
-            return await self._failed(one, broken.failure, broken.feedback)
+            return await self._failed(one, broken.failure, broken)
         except errors.AttemptFailed as error:
             return await self._failed(one, _failure(error, error.retryable, error.retry_after_ms))
         except errors.StoreError:
@@ -141,8 +146,8 @@ class Performer:
             raise
         except BaseException as error:  # the promise of this method: one attempt never takes the engine down
             failed = calling.raised(error, one.lines)
-            broken = outcome.Failure(code="INTERNAL", message=failed.message, happened="unknown")
-            return await self._failed(one, broken)
+            defect = outcome.Failure(code="INTERNAL", message=failed.message, happened="unknown")
+            return await self._failed(one, defect)
         finally:
             if self._under_way.get(piece) is one:  # a later attempt may have begun meanwhile
                 del self._under_way[piece]
@@ -221,10 +226,10 @@ class Performer:
             problems = problems or await prepared.inputs.unkept(inputs, self._known, of.run_id)
         if problems:
             raise _contract("INPUT_CONTRACT", problems, retryable=False)
-        if node.pre_gates:
+        if node.pre_gates and of.done is None:
             await self._pass(node.pre_gates, node.pre_composition, self._look(one, inputs), one)
         started = time.perf_counter() - one.spent.waited
-        returned = await prepared.work(one)
+        returned = await prepared.work(one) if of.done is None else of.done
         outputs, data = self._admit_outputs(returned, prepared.outputs.defaults, one)
         problems = () if prepared.outputs is _FREE else prepared.outputs.problems(outputs, self._project)
         if prepared.outputs.artifacts and self._known is not None:
@@ -233,7 +238,15 @@ class Performer:
             raise _contract("OUTPUT_CONTRACT", problems, retryable=True)
         if node.post_gates:
             wall_ms = int((time.perf_counter() - started - one.spent.waited) * 1000)
-            await self._pass(node.post_gates, node.post_composition, self._look(one, inputs, outputs, wall_ms), one)
+            try:
+                await self._pass(node.post_gates, node.post_composition, self._look(one, inputs, outputs, wall_ms), one)
+            except _Broken as broken:
+                if broken.unjudged and gate.can_judge_later(node):
+                    broken.outputs = await self._stored(outputs, data)
+                raise
+        return {"value": outputs} if len(data) <= INLINE_BYTES else await self._stored(outputs, data)
+
+    async def _stored(self, outputs: JsonObject, data: bytes) -> Stored:
         if len(data) > INLINE_BYTES:
             return {"blob": await self._blobs.put_blob(data), "bytes": len(data)}
         return {"value": outputs}
@@ -260,13 +273,11 @@ class Performer:
         one.verdicts.extend(journal.masked(judgement.verdicts, secret.values(self._project.secrets)))
         if judgement.failed is None:
             return
-        before = around.outputs is None
-        code = "PRE_GATE_FAILED" if before else "POST_GATE_FAILED"
-        refused: list[Json] = [verdict for verdict in one.verdicts if not verdict["passed"]]
-        message = f"gate {judgement.failed!r}: {judgement.reason}"
-        happened = "no" if before else "yes"
-        failure = outcome.Failure(code=code, message=message, gate=judgement.failed, happened=happened)
-        raise _Broken(failure, {"code": code, "verdicts": refused})
+        failure = gate.failure(judgement, before=around.outputs is None)
+        if judgement.outages:
+            raise _Broken(failure, None, unjudged=True)
+        refused: list[Json] = [verdict for verdict in one.verdicts if verdict["passed"] is False]
+        raise _Broken(failure, {"code": failure.code, "verdicts": refused})
 
     def _prepare(self, node: definition.Node) -> _Prepared:
         own = node.handler == "builtin:write-file"  # an author may let it write outside the roots
@@ -321,18 +332,24 @@ class Performer:
         one.output_hash = canonical.digest_bytes(data)
         return orjson.loads(data), data
 
-    async def _failed(self, one: job.Job, failure: outcome.Failure, feedback: Json = None) -> Attempted:
+    async def _failed(self, one: job.Job, failure: outcome.Failure, broken: _Broken | None = None) -> Attempted:
         hidden = secret.values(self._project.secrets)
         code, message = journal.clean(failure.code, hidden), journal.clean(failure.message, hidden)
         happened = failure.happened if one.answer is None else "yes"
         repairable = _is_repairable(one, failure)
         failure = replace(failure, code=code, message=message, repairable=repairable, happened=happened)
+        feedback = None if broken is None else broken.feedback
         told = journal.masked([cast("JsonObject", feedback or {"code": code, "message": message})], hidden)[0]
+        unjudged = broken is not None and broken.unjudged
         if one.answer is not None:
             said = secret.mask(one.answer, hidden)
-            one.files[_REFUSED] = job.File(kind="transcript", name=_REFUSED, text=said)
+            name = _UNJUDGED if unjudged else _REFUSED
+            one.files[name] = job.File(kind="transcript", name=name, text=said)
             told = {**told, "answer": answer.bounded(said)} if failure.repairable else told
-        return self._came_to(one, None, failure, told, kept=await self._kept(one))
+        outputs = None if broken is None else broken.outputs
+        if unjudged and outputs is None:
+            one.output_hash = None  # who compares outputs that were refused must not take it for one
+        return self._came_to(one, outputs, failure, told, kept=await self._kept(one))
 
     async def _kept(self, one: job.Job) -> Left:
         """What the attempt leaves; a full disk must not turn a good attempt into a failed one."""

@@ -1,4 +1,8 @@
-"""Judges a node's gates: every one of them is evaluated, all verdicts are kept, and `all` or `any` decides."""
+"""Judges a node's gates: every one of them is evaluated, all verdicts are kept, and `all` or `any` decides.
+
+A gate that could not be asked has no verdict (`passed` is null), and decides nothing: neither for the work nor against
+it.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from typing import TypeAlias, cast
 from openskelo import errors
 from openskelo.executors import gate_values, journal, look
 from openskelo.frozen import frozen
-from openskelo.kernel import definition
+from openskelo.kernel import definition, outcome
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.values import canonical
 
@@ -28,31 +32,69 @@ _PURE: Mapping[str, _Pure] = MappingProxyType(
         "latency": gate_values.latency,
     }
 )
+#: Those that judge how the work was done, which its outputs do not tell.
+_OF_THE_DOING = frozenset({"cost", "latency"})
 
 
 @frozen
 class Judgement:
-    """All verdicts as JSON, in order; `failed` is the first gate that said no, None when the composition holds."""
+    """All verdicts as JSON, in order; `failed` is the first gate that said no, None when the composition holds.
+
+    `outages` are there when the verdicts decide nothing: why the gates without one could not be asked. `failed` is then
+    the first of those.
+    """
 
     verdicts: tuple[JsonObject, ...]
     failed: str | None = None
     reason: str = ""
+    outages: tuple[errors.AttemptFailed, ...] = ()
 
 
 async def judge(gates: Sequence[definition.Gate], composition: definition.Composition, around: look.Look) -> Judgement:
     """Evaluate every gate. A gate that cannot be evaluated has not passed; OverBudget when the run has nothing left."""
-    verdicts: list[JsonObject] = []
-    first: tuple[str, str] | None = None
-    for gate in gates:
-        finding = await _evaluate(gate, around)
-        verdict = _verdict(gate, finding)
-        verdicts.append(verdict)
-        if not finding.passed and first is None:
-            first = (gate.name, str(verdict["reason"]))
-    holds = first is None if composition == "all" else any(verdict["passed"] for verdict in verdicts)
-    if holds or first is None:
-        return Judgement(verdicts=tuple(verdicts))
-    return Judgement(verdicts=tuple(verdicts), failed=first[0], reason=first[1])
+    findings = [await _evaluate(gate, around) for gate in gates]
+    verdicts = tuple([_verdict(gate, finding) for gate, finding in zip(gates, findings, strict=True)])
+    said = [finding.passed for finding in findings]
+    if all(said) if composition == "all" else any(said) or not said:
+        return Judgement(verdicts=verdicts)
+    undecided = None in said and (composition == "any" or False not in said)
+    first = said.index(None if undecided else False)
+    return Judgement(
+        verdicts=verdicts,
+        failed=gates[first].name,
+        reason=str(verdicts[first]["reason"]),
+        outages=tuple([one.outage for one in findings if one.outage is not None]) if undecided else (),
+    )
+
+
+def failure(judgement: Judgement, *, before: bool) -> outcome.Failure:
+    """The failure of an attempt whose gates, before or after its work, do not let it pass.
+
+    Where nobody could judge it, that is the failure of the first who could not be asked, and names no gate: none has
+    said no. It waits as long as any of them wants.
+    """
+    happened: errors.Happened = "no" if before else "yes"
+    message = f"gate {judgement.failed!r}: {judgement.reason}"
+    if not judgement.outages:
+        code = "PRE_GATE_FAILED" if before else "POST_GATE_FAILED"
+        return outcome.Failure(code=code, message=message, gate=judgement.failed, happened=happened)
+    first = judgement.outages[0]
+    waits = [outage.retry_after_ms for outage in judgement.outages if outage.retry_after_ms is not None]
+    return outcome.Failure(
+        code=first.code,
+        message=message if first.hint is None else f"{message} ({first.hint})",
+        retryable=first.retryable,
+        retry_after_ms=max(waits, default=None),
+        happened=happened,
+    )
+
+
+def can_judge_later(node: definition.Node) -> bool:
+    """Whether the outputs are all that the gates after the work look at, and all that the work leaves.
+
+    The turn of a live graph also says where its answer goes.
+    """
+    return node.turn is None and _OF_THE_DOING.isdisjoint([gate.type for gate in node.post_gates])
 
 
 async def _evaluate(gate: definition.Gate, around: look.Look) -> look.Finding:
@@ -88,10 +130,11 @@ async def _ask(gate: definition.Gate, around: look.Look) -> look.Finding:
 
 
 def _verdict(gate: definition.Gate, finding: look.Finding) -> JsonObject:
-    """`reason` is the author's own `error` where there is one; what the gate found is then `found`."""
-    reason = "" if finding.passed else journal.clean(gate.error or finding.reason)
+    """`reason` is the author's own `error` where the gate says no and has one; what it found is then `found`."""
+    own = gate.error if finding.passed is False else ""
+    reason = "" if finding.passed else journal.clean(own or finding.reason)
     verdict: dict[str, Json] = {"gate": gate.name, "type": gate.type, "passed": finding.passed, "reason": reason}
-    if not finding.passed and gate.error:
+    if own:
         verdict["found"] = journal.clean(finding.reason)
     if finding.evidence:
         verdict["evidence"] = finding.evidence

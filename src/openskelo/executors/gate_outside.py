@@ -1,7 +1,12 @@
-"""Gates that ask the outside: a command of the project, or an HTTP address. Both fail closed."""
+"""Gates that ask the outside: a command of the project, or an HTTP address. Both fail closed.
+
+An address that does not answer has not passed, as whether it answers is the question. A program that this machine has
+no room to start has not been asked.
+"""
 
 from __future__ import annotations
 
+import errno
 import time
 from collections.abc import Sequence
 
@@ -13,6 +18,9 @@ from openskelo.values import canonical
 _COMMAND_MS = 60_000
 _HTTP_MS = 10_000
 _TAIL = 2000
+#: Why a program cannot be started now, and perhaps can a moment later: no process, memory, open file or disk is left,
+#: or somebody is writing it.
+_NOT_NOW = frozenset({errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.ENOSPC, errno.ETXTBSY})
 
 
 async def command(params: JsonObject, around: look.Look) -> look.Finding:
@@ -31,8 +39,10 @@ async def command(params: JsonObject, around: look.Look) -> look.Finding:
     try:
         finished = await limit.within(int(look.number(params, "timeout_ms", _COMMAND_MS)), process.run(program))
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        return look.Finding(passed=False, reason=f"the command cannot be started: {reason}", took_ms=_since(started))
+        why = f"cannot be started: {getattr(error, 'strerror', None) or error}"
+        if isinstance(error, OSError) and error.errno in _NOT_NOW:
+            return look.unasked("the command", _not_now(f"it {why}"), _since(started))
+        return look.Finding(passed=False, reason=f"the command {why}", took_ms=_since(started))
     except errors.AttemptFailed as error:
         return look.Finding(passed=False, reason=f"the command was {error.message}", took_ms=_since(started))
     tail = (finished.stdout + finished.stderr).decode("utf-8", "replace")[-_TAIL:]
@@ -63,6 +73,12 @@ async def http(params: JsonObject, around: look.Look) -> look.Finding:
     evidence: dict[str, Json] = {"status": answered.status}
     reason = "" if passed else f"the address answered with status {answered.status}"
     return look.Finding(passed=passed, reason=reason, evidence=evidence, took_ms=_since(started))
+
+
+def _not_now(why: str) -> errors.AttemptFailed:
+    return errors.AttemptFailed(
+        why, code="COMMAND_UNAVAILABLE", hint="this machine has no room for it; try again later"
+    )
 
 
 def _since(started: float) -> int:

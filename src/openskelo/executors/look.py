@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from openskelo import errors
 from openskelo.executors import job, task
 from openskelo.frozen import field, frozen
 from openskelo.kernel import definition
@@ -43,12 +44,22 @@ class Look:
 
 @frozen
 class Finding:
-    """A gate's answer: `reason` says why not, `evidence` what it saw. `took_ms` only where the outside was asked."""
+    """A gate's answer: `reason` says why not, `evidence` what it saw. `took_ms` only where the outside was asked.
 
-    passed: bool
+    `outage` is why whoever should have judged could not be asked: then there is no verdict, and `passed` is None.
+    """
+
+    passed: bool | None
     reason: str = ""
     evidence: Mapping[str, Json] = field(default_factory=dict[str, Json])
     took_ms: int | None = None
+    outage: errors.AttemptFailed | None = None
+
+
+def unasked(who: str, outage: errors.AttemptFailed, took_ms: int) -> Finding:
+    """No verdict, because `outage` kept us from asking `who`."""
+    reason = f"{who} could not be asked: {outage.message}"
+    return Finding(passed=None, reason=reason, evidence={"code": outage.code}, took_ms=took_ms, outage=outage)
 
 
 def item_name(node: definition.Node) -> str:

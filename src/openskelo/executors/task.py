@@ -66,6 +66,7 @@ class Task:
     `feedback` is what the previous attempt or the bounce wants this one to know. `item_index` is set in a foreach.
     `run_inputs` are the run's, for prompts and gates (large ones only where there are any). `plan_mode` is that of the
     plan, which says what its steps may reach. `purse` is there where the run has limits and its node may ask a model.
+    `done` are the outputs of the attempt before, when nobody could judge them: all that is left to do is that.
     """
 
     run_id: str
@@ -83,6 +84,7 @@ class Task:
     run_inputs: JsonObject = field(default_factory=fresh.a_dict)
     plan_mode: definition.PlanMode = "normal"
     purse: purse.Purse | None = None
+    done: JsonObject | None = None
 
     @property
     def piece(self) -> Piece:

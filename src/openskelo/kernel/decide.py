@@ -14,7 +14,7 @@ from openskelo.kernel.apply import apply, asks
 from openskelo.kernel.flows import graph
 from openskelo.kernel.follow import by_mode, follow
 from openskelo.kernel.json import JsonObject
-from openskelo.kernel.run import NodeState, Run, is_under_way
+from openskelo.kernel.run import NodeState, Run, is_under_way, may_have_acted
 
 
 def step(run: Run, command: commands.Command, meter: record.Meter = record.UNMETERED) -> list[events.Event]:
@@ -211,7 +211,7 @@ def _interrupt(run: Run, command: commands.ReportInterrupted, meter: record.Mete
             attempt=command.attempt,
             item=command.item,
             reason="suspended",
-            uncertain=run.workflow.nodes[command.node].effect == "once",
+            uncertain=may_have_acted(run, flight),
             receipt=record.cut(run, flight, command.at, "interrupted", used),
             spent=record.spent(used),
         ),

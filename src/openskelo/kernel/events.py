@@ -137,7 +137,8 @@ class AttemptFailed:
     """The attempt did not succeed, and what happens next.
 
     A retry (at `retry_at`), a repair (at once, knowing `detail`), a bounce (by `rule`), a question, another step of
-    the plan (`goto`), or the end. `outputs` are what a step of a plan leaves all the same: a verdict, or a denial.
+    the plan (`goto`), or the end. `outputs` are what a step of a plan leaves all the same (a verdict, or a denial), or
+    those of a block that nobody could judge: its next attempt has them judged, and does not do the work again.
     `uncertain`, where it is said: it may have had its effect all the same, and must not be repeated unasked.
     """
 

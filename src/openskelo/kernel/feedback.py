@@ -33,7 +33,7 @@ def own(feedback: JsonObject) -> JsonObject:
 
 def _remember(told: dict[str, Json], before: JsonObject) -> None:
     verdicts = told["verdicts"]
-    against = isinstance(verdicts, list) and any(isinstance(one, Mapping) and not one.get("passed") for one in verdicts)
+    against = isinstance(verdicts, list) and any(isinstance(one, Mapping) and _is_no(one) for one in verdicts)
     if not against and (earlier := before.get("verdicts")):
         told["verdicts"] = earlier
     if not _is_over_a_result(told):
@@ -43,6 +43,11 @@ def _remember(told: dict[str, Json], before: JsonObject) -> None:
     sent_back = before if "from" in before else before.get("sent_back")
     if sent_back is not None:
         told["sent_back"] = sent_back
+
+
+def _is_no(verdict: JsonObject) -> bool:
+    """Whether the gate said no; one that could not be asked (null) has said nothing."""
+    return verdict.get("passed", False) is False
 
 
 def _is_over_a_result(feedback: JsonObject) -> bool:

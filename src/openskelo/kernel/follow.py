@@ -11,7 +11,7 @@ from typing import Literal, cast
 from openskelo.kernel import budget, events, feedback, outcome, questions, record
 from openskelo.kernel.flows import dag, graph, plan
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.kernel.run import InFlight, NodeState, Run
+from openskelo.kernel.run import InFlight, NodeState, Run, may_have_acted
 
 #: A piece of work that crashes cut this often (a handler that kills its driver, say) is not started again.
 MAX_INTERRUPTIONS = 10
@@ -182,7 +182,7 @@ def _rule_on_lost(run: Run, at: int) -> events.AttemptInterrupted:
         attempt=flight.attempt,
         item=flight.item,
         reason="crash",
-        uncertain=run.workflow.nodes[flight.node].effect == "once",
+        uncertain=may_have_acted(run, flight),
         receipt=record.cut(run, flight, at, "interrupted", used),
     )
 

@@ -130,6 +130,7 @@ def failed(run: Run, event: events.AttemptFailed) -> None:
     elif not event.uncertain:  # a person decides about that one, as after a crash
         slot.failures += 1
     slot.feedback = feedback.after(event, slot.feedback)
+    slot.unjudged = event.outputs if run.is_dag else None
     _remember_verdict(node, slot, event.error)
     match event.next:
         case "repair":
@@ -212,7 +213,8 @@ def due(run: Run, event: events.RetryDue) -> None:
     places.forget_waits(run)
     node = run.nodes[event.node]
     shape = run.workflow.nodes[event.node]
-    if shape.effect == "once" and places.asks(run, shape):
+    done = node.slots[event.item or 0].unjudged is not None  # and is not done again
+    if shape.effect == "once" and not done and places.asks(run, shape):
         places.ask_again(run, node, event.item or 0)
     else:
         places.requeue(run, node, event.item or 0)

@@ -70,8 +70,9 @@ class ArtifactNote:
 class Outcome:
     """The result of one attempt, judged: contract and gates have been checked by the executor.
 
-    Exactly one of `outputs` and `failure` is given. `output_hash` is set whenever the work produced outputs, also when
-    a contract or a gate then refused them (stall detection compares it); `verdicts` are the results of all gates.
+    Exactly one of `outputs` and `failure` is given, or both where the work is done and nobody could judge it: then all
+    that is left to the next attempt is to have it judged. `output_hash` is set whenever the work produced outputs, also
+    when a contract or a gate then refused them (stall detection compares it); `verdicts` are the results of all gates.
     `feedback` is what a repair should know (the refused answer, say), bounded by the executor. `holds` is what the
     condition of a branch or the check of a verify came to, and None for all other work. `route` is what the answer of a
     live graph's node says about where it goes.

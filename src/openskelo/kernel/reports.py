@@ -89,7 +89,9 @@ def _failed(run: Run, report: commands.ReportAttempt, failure: outcome.Failure) 
         return (replace(_attempt_failed(run, report, short, way="fail"), ending="budget_exceeded"),)
     if failure.escalated:
         return (replace(_attempt_failed(run, report, _error(failure, None), way="fail"), ending="escalated"),)
-    if failure.happened != "no" and definition.is_once(shape):
+    unjudged = run.is_dag and report.outcome.outputs is not None
+    happened = failure.happened != "no" or slot.unjudged is not None  # by this attempt, or by one before it
+    if happened and not unjudged and definition.is_once(shape):
         return (_not_repeated(run, report, failure),)
     if failure.repairable and slot.repairs < shape.repairs:
         error = _error(failure, report.outcome.output_hash)
@@ -98,11 +100,11 @@ def _failed(run: Run, report: commands.ReportAttempt, failure: outcome.Failure) 
     if rule is not None:
         streak = node.loop.extended((failure.code, failure.message), report.outcome.output_hash or "")
         return _loop_or_ask(run, report, failure, streak, rule)
+    refused = None if unjudged else report.outcome.output_hash
     if failure.retryable and slot.failures + 1 < _retry(run, report.node).max_attempts:
-        streak = slot.streak.extended((failure.code, failure.message), report.outcome.output_hash or "")
+        streak = slot.streak.extended((failure.code, failure.message), refused or "")
         return _loop_or_ask(run, report, failure, streak, None)
-    error = _error(failure, report.outcome.output_hash)
-    return (_attempt_failed(run, report, error, way="fail"),)
+    return (_attempt_failed(run, report, _error(failure, refused), way="fail"),)
 
 
 def _not_repeated(run: Run, report: commands.ReportAttempt, failure: outcome.Failure) -> events.AttemptFailed:
@@ -171,7 +173,7 @@ def _loop_or_ask(
 ) -> tuple[events.Event, ...]:
     """Go round once more, unless the loop makes no progress: then a person is asked."""
     retry = _retry(run, report.node)
-    error = _error(failure, report.outcome.output_hash)
+    error = _error(failure, streak.output or None)
     kind = stall.kind(streak, retry.stall_after)
     if kind is None:
         if rule is not None:

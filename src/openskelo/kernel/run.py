@@ -23,7 +23,10 @@ OWN_QUESTIONS = ("approval", "ask_human")
 
 @mutable
 class Slot:
-    """One piece of a node's work: the whole of it, or one item of a foreach."""
+    """One piece of a node's work: the whole of it, or one item of a foreach.
+
+    `unjudged` are the outputs of its last attempt where the work was done and nobody could be asked to judge it.
+    """
 
     state: SlotState = "ready"
     attempt: int = 0
@@ -33,6 +36,7 @@ class Slot:
     outputs: Stored | None = None
     feedback: Json = None
     streak: Streak = NO_STREAK
+    unjudged: Stored | None = None
 
 
 @mutable
@@ -219,6 +223,12 @@ def is_under_way(node: NodeState) -> bool:
 def has_begun(node: NodeState) -> bool:
     """Whether any piece of the node's visit was ever tried."""
     return any(slot.attempt for slot in node.slots)
+
+
+def may_have_acted(run: Run, flight: InFlight) -> bool:
+    """Whether an attempt that is cut may have had an effect that happens once; one that only judges has none."""
+    once = run.workflow.nodes[flight.node].effect == "once"
+    return once and run.nodes[flight.node].slots[flight.slot].unjudged is None
 
 
 def status(run: Run) -> Literal["queued", "running", "paused", "completed", "failed"]:

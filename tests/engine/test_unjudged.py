@@ -1,0 +1,277 @@
+"""Runs whose reviewer cannot be asked: nothing is bounced, nothing stalls, and work that is done is not done again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, cast
+
+import orjson
+import pytest
+
+import openskelo
+from openskelo.engine import verify
+from openskelo.executors import calling
+from openskelo.handlers import context
+from openskelo.kernel.json import Json, JsonObject
+from openskelo.providers import config
+from tests.engine import stage
+from tests.providers.servers import loopback, openai_chat
+
+REVIEW: dict[str, Json] = {"name": "kind", "type": "llm_review", "port": "text", "criteria": ["is kind"]}
+TEXT: dict[str, Json] = {"text": "string"}
+DOWN = loopback.Fail(status=500, message="out of order")
+LIMITED = loopback.Fail(status=429, message="slow down", headers={"retry-after": "1"})
+TRIED: dict[str, Json] = {"max_attempts": 3, "backoff": "none", "delay_ms": 1, "max_delay_ms": 200}
+
+
+def verdict(passed: bool) -> loopback.Say:
+    """The reviewer's answer."""
+    said = {"verdicts": [{"criterion": 1, "passed": passed, "reason": "because"}]}
+    return loopback.Say(text=orjson.dumps(said).decode())
+
+
+def reviewed(*acts: loopback.Act) -> loopback.Loopback:
+    return loopback.Loopback(openai_chat.OpenAI(), acts)
+
+
+@asynccontextmanager
+async def engine(
+    root: Path, base_url: str, monkeypatch: pytest.MonkeyPatch, **handlers: calling.Handler
+) -> AsyncGenerator[openskelo.Engine]:
+    """An engine whose one model is at `base_url`; every run that it leaves behind must verify."""
+    monkeypatch.setenv("REVIEWER_KEY", loopback.KEY)
+    reviewer = config.ProviderConfig(
+        name="reviewer", kind="openai", base_url=base_url, api_key="${env:REVIEWER_KEY}", model="m", timeout_ms=2000
+    )
+    models = config.Config(
+        providers={"reviewer": reviewer},
+        experts={"judge": config.ExpertConfig(name="judge", provider="reviewer")},
+        default_expert="judge",
+    )
+    project = openskelo.Project(root=root, data_dir=root / ".skelo", models=models)
+    async with await openskelo.Engine.open(project, handlers=handlers) as opened:
+        yield opened
+        for row in await opened.store.rows():
+            proof = await verify.verify_run(opened.store, row.run_id)
+            assert proof.intact, proof.problems
+
+
+class Worker:
+    """A handler that counts how often it is called, and keeps what it was told."""
+
+    def __init__(self, text: str = "hello") -> None:
+        self.text = text
+        self.told: list[Json] = []
+
+    async def __call__(self, ctx: context.Context) -> JsonObject:
+        self.told.append(ctx.feedback)
+        return {"text": self.text}
+
+
+def looping(**more: Json) -> openskelo.Workflow:
+    """`draft`, and a `check` whose reviewer sends it back."""
+    back: dict[str, Json] = {"when_gate": "kind", "route_to": "draft", "max_bounces": 2}
+    return stage.workflow(
+        stage.block("draft", outputs=TEXT),
+        stage.block(
+            "check",
+            inputs={"text": {"type": "string", "from": "draft.text"}},
+            outputs=TEXT,
+            post_gates=[REVIEW],
+            on_gate_fail=[back],
+            **more,
+        ),
+    )
+
+
+async def failed(opened: openskelo.Engine, run_id: str) -> list[dict[str, Any]]:
+    """The data of a run's failed attempts."""
+    facts = [event async for event in opened.follow(run_id, until_end=False)]
+    return [cast("dict[str, Any]", fact["data"]) for fact in facts if fact["type"] == "attempt.failed"]
+
+
+def test_a_reviewer_that_is_down_is_asked_again_and_nothing_bounces(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draft, check = Worker(), Worker()
+
+    async def story(base_url: str) -> None:
+        async with engine(tmp_path, base_url, monkeypatch, draft=draft, check=check) as opened:
+            began = asyncio.get_running_loop().time()
+            run_id = await opened.start(looping(retry=TRIED))
+            done = await opened.wait(run_id)
+            assert (done["ending"], done["outputs"]) == ("ok", {"text": "hello"})
+            assert asyncio.get_running_loop().time() - began >= 0.2  # as the server asked, up to the cap
+            counted = [
+                (stage.node(done, key)["visits"], stage.node(done, key)["attempts"]) for key in ("draft", "check")
+            ]
+            assert counted == [(1, 1), (1, 3)]
+            assert "node.bounced" not in await stage.types(opened, run_id)
+            first, second = await failed(opened, run_id)
+            assert (first["error"]["code"], first["next"]) == ("PROVIDER_UNAVAILABLE", "retry")
+            assert (second["error"]["code"], second["next"]) == ("PROVIDER_RATE_LIMITED", "retry")
+            assert first["verdicts"][0]["passed"] is None
+
+    with reviewed(DOWN, LIMITED, verdict(True)).running() as server:
+        stage.play(lambda: story(server.base_url))
+        assert len(server.asked) == 3
+    assert (draft.told, check.told) == ([None], [None])  # the work was done once; only the review was tried again
+
+
+def test_a_no_after_an_outage_sends_the_work_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    draft, check = Worker(), Worker()
+
+    async def story(base_url: str) -> None:
+        async with engine(tmp_path, base_url, monkeypatch, draft=draft, check=check) as opened:
+            run_id = await opened.start(looping(retry=TRIED))
+            done = await opened.wait(run_id)
+            assert done["ending"] == "ok"
+            assert [stage.node(done, key)["visits"] for key in ("draft", "check")] == [2, 2]
+            assert (await stage.types(opened, run_id)).count("node.bounced") == 1
+
+    with reviewed(DOWN, verdict(False), verdict(True)).running() as server:
+        stage.play(lambda: story(server.base_url))
+    told = cast("dict[str, Any]", draft.told[1])
+    assert (told["from"], told["error"]["code"], told["bounce"]) == ("check", "POST_GATE_FAILED", 1)
+    assert len(check.told) == 2  # once a visit
+
+
+def test_a_reviewer_that_stays_down_ends_the_run_with_its_own_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is no loop that stalls, either: it says the same each time, but nothing about the work."""
+
+    async def story(base_url: str) -> None:
+        async with engine(tmp_path, base_url, monkeypatch, draft=Worker(), check=Worker()) as opened:
+            run_id = await opened.start(looping(retry={**TRIED, "max_attempts": 5, "stall_after": 2}))
+            done = await opened.wait(run_id)
+            error = cast("JsonObject", done["error"])
+            assert (done["ending"], error["code"], error["node"]) == ("failed", "PROVIDER_UNAVAILABLE", "check")
+            assert str(error["message"]).startswith("gate 'kind': the reviewer could not be asked: reviewer: ")
+            types = await stage.types(opened, run_id)
+            assert (types.count("attempt.failed"), "node.bounced" in types, "run.stalled" in types) == (5, False, False)
+
+    with reviewed(*[DOWN] * 5).running() as server:
+        stage.play(lambda: story(server.base_url))
+
+
+def test_before_the_work_it_is_waited_for_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    check = Worker()
+    one = stage.block("check", inputs=TEXT, outputs=TEXT, pre_gates=[REVIEW], retry=TRIED)
+
+    async def story(base_url: str) -> None:
+        async with engine(tmp_path, base_url, monkeypatch, check=check) as opened:
+            done = await opened.wait(await opened.start(stage.workflow(one), {"text": "hi"}))
+            assert (done["ending"], stage.node(done, "check")["attempts"]) == ("ok", 2)
+
+    with reviewed(DOWN, verdict(True)).running() as server:
+        stage.play(lambda: story(server.base_url))
+    (told,) = cast("list[dict[str, Any]]", check.told)
+    assert told["error"]["code"] == "PROVIDER_UNAVAILABLE"
+    assert "the reviewer could not be asked" in told["error"]["message"]
+    assert [one["passed"] for one in told["verdicts"]] == [None]
+
+
+def test_a_models_answer_is_paid_for_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asks: dict[str, Json] = {
+        "id": "write",
+        "prompt": "Say something.",
+        "outputs": TEXT,
+        "post_gates": [REVIEW],
+        "retry": TRIED,
+        "cache": True,
+    }
+
+    async def story(base_url: str) -> None:
+        async with engine(tmp_path, base_url, monkeypatch) as opened:
+            run_id = await opened.start(stage.workflow(asks))
+            done = await opened.wait(run_id)
+            assert (done["ending"], done["outputs"]) == ("ok", {"text": "good"})
+            tokens = cast("dict[str, JsonObject]", done["budget"])["tokens"]["used"]
+            assert tokens == 2 * (11 + 5)  # one answer, one review; an outage costs nothing
+            again = await opened.wait(await opened.start(stage.workflow(asks)))
+            assert (again["ending"], again["outputs"]) == ("ok", {"text": "good"})  # from the cache
+
+    answer = loopback.Say(text='{"text": "good"}')
+    with reviewed(answer, DOWN, verdict(True)).running() as server:
+        stage.play(lambda: story(server.base_url))
+        assert len(server.asked) == 3
+
+
+def test_what_nobody_has_judged_is_not_had_from_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    check = Worker()
+    one = stage.block("check", outputs=TEXT, post_gates=[REVIEW], cache=True)
+
+    async def story(base_url: str) -> None:
+        async with engine(tmp_path, base_url, monkeypatch, check=check) as opened:
+            for ending in ("failed", "ok"):
+                assert (await opened.wait(await opened.start(stage.workflow(one))))["ending"] == ending
+
+    with reviewed(DOWN, verdict(True)).running() as server:
+        stage.play(lambda: story(server.base_url))
+    assert len(check.told) == 2
+
+
+@pytest.mark.parametrize("size", [10, 40_000])
+@pytest.mark.parametrize("effect", ["pure", "once"])
+def test_another_engine_goes_on_with_the_review_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, effect: str, size: int
+) -> None:
+    """What waits for its verdict is in the log: inline, or as a blob."""
+    first, second = Worker("x" * size), Worker("other")
+    slowly: dict[str, Json] = {"max_attempts": 2, "backoff": "none", "delay_ms": 600}
+    one = stage.block("check", outputs=TEXT, post_gates=[REVIEW], retry=slowly, effect=effect)
+
+    async def story(base_url: str) -> None:
+        async with engine(tmp_path, base_url, monkeypatch, check=first) as opened:
+            run_id = await opened.start(stage.workflow(one))
+            while "attempt.failed" not in await stage.types(opened, run_id):  # noqa: ASYNC110 -- a log
+                await asyncio.sleep(0.01)
+            await opened.suspend(by="ann")
+        async with engine(tmp_path, base_url, monkeypatch, check=second) as opened:
+            await opened.resume(run_id)
+            done = await opened.wait(run_id)
+            assert (done["ending"], done["outputs"]) == ("ok", {"text": "x" * size})
+
+    with reviewed(DOWN, verdict(True)).running() as server:
+        stage.play(lambda: story(server.base_url))
+    assert (len(first.told), len(second.told)) == (1, 0)
+
+
+def test_a_replay_does_the_work_and_not_only_the_review(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = tmp_path / "said.py"
+    source.write_text("def handler(ctx):\n    return {'text': 'hello'}\n")
+    one = stage.block(
+        "check",
+        outputs=TEXT,
+        post_gates=[REVIEW],
+        retry=TRIED,
+        effect="pure",
+        deterministic={"handler": "said.py"},
+    )
+
+    async def story(base_url: str) -> None:
+        async with engine(tmp_path, base_url, monkeypatch) as opened:
+            named = f'providers: {{reviewer: {{kind: openai, base_url: "{base_url}", model: m}}}}'
+            (tmp_path / "skelo.yaml").write_text(f"{named}\nexperts: {{judge: {{provider: reviewer}}}}\n")
+            flow = openskelo.from_document(
+                {"name": "staged", "blocks": [{**one, "post_gates": [{**REVIEW, "expert": "judge"}]}]}, root=tmp_path
+            )
+            run_id = await opened.start(flow)
+            assert (await opened.wait(run_id))["ending"] == "ok"
+            assert await replayed(opened, run_id) == ["unchecked", "same"]
+        source.write_text("def handler(ctx):\n    return {'text': 'changed'}\n")
+        async with engine(tmp_path, base_url, monkeypatch) as opened:
+            assert await replayed(opened, run_id) == ["unchecked", "different"]
+
+    with reviewed(DOWN, verdict(True)).running() as server:
+        stage.play(lambda: story(server.base_url))
+
+
+async def replayed(opened: openskelo.Engine, run_id: str) -> list[Json]:
+    """How each attempt of a run came out when it was replayed."""
+    report = await opened.replay(run_id)
+    return [step.result for step in report.steps]
