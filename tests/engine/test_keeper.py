@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 import sqlite3
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,8 @@ import pytest
 import openskelo
 from openskelo import errors
 from openskelo.engine import keeper, local, mail, watching
-from openskelo.kernel.json import Json
-from openskelo.stores import datadir, patience
+from openskelo.kernel.json import Json, JsonObject
+from openskelo.stores import datadir, log, patience
 from openskelo.stores import sqlite as sqlite_log
 from tests.engine import stage
 
@@ -154,3 +155,73 @@ def test_what_was_posted_for_a_run_that_has_ended_moves_nobody(tmp_path: Path, m
             return store.claims, len(await store.posted(None))
 
     assert stage.play(story) == (0, 1)
+
+
+class Counted(sqlite_log.SqliteLog):
+    """Counts the commits that it has to make durable one by one, and how often all notes of a kind are read."""
+
+    commits = 0
+    readings = 0
+
+    async def append(self, batch: Sequence[log.Append]) -> None:
+        self.commits += 1
+        await super().append(batch)
+
+    async def note(self, key: str, document: JsonObject, *, at: int, first: bool = False) -> bool:
+        self.commits += 1
+        return await super().note(key, document, at=at, first=first)
+
+    async def note_all(self, documents: Mapping[str, JsonObject], *, at: int) -> None:
+        self.commits += 1
+        await super().note_all(documents, at=at)
+
+    async def notes(self, prefix: str) -> Mapping[str, JsonObject]:
+        self.readings += 1
+        return await super().notes(prefix)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("killed", [False, True])
+def test_many_runs_are_stopped_and_taken_up_in_few_commits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, killed: bool
+) -> None:
+    """On a slow disk a server would neither end nor answer for minutes."""
+    monkeypatch.setattr(keeper, "LOOK_SECONDS", 60)
+    many = 100
+
+    async def work(_: openskelo.Context) -> dict[str, Json]:
+        await asyncio.sleep(60)
+        return {}
+
+    async def begun(store: Counted) -> None:
+        async with stage.open_engine(tmp_path, store, work=work) as engine:
+            keeping = keeper.Keeper(engine)
+            await keeping.start()
+            for _ in range(many):
+                await engine.start(stage.workflow(stage.block("work")))
+            store.commits = 0
+            if not killed:
+                await keeping.stop()
+            else:
+                await stop(keeping)
+            assert store.commits < many / 4
+
+    async def story() -> None:
+        await datadir.open_log(tmp_path / ".skelo").close()
+        await begun(Counted(tmp_path / ".skelo"))
+        store = Counted(tmp_path / ".skelo")
+        async with stage.open_engine(tmp_path, store, work=work) as engine:
+            keeping = keeper.Keeper(engine)
+            await keeping.start()
+            while len(engine.driven()) < many:  # noqa: ASYNC110 -- nobody is told
+                await asyncio.sleep(0.01)
+            assert (store.commits < many / 4, store.readings <= 2) == (True, True)
+            await stop(keeping)
+
+    async def stop(keeping: keeper.Keeper) -> None:
+        """As if the process were killed, as far as that can be had in one that goes on."""
+        task = next(task for task in asyncio.all_tasks() if task.get_name() == "skelo-keeper")
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+    stage.play(story)

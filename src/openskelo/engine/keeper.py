@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 
 from openskelo import errors
@@ -24,6 +24,8 @@ IDLE_SECONDS = 2.0
 AGAIN_SECONDS = 30.0
 #: So many runs of a status it looks at in one look, and at the next ones in the next.
 PAGE = 500
+#: So many runs it takes up at once: they share commits.
+AT_ONCE = 64
 #: In whose name it suspends and resumes runs.
 _BY = "server"
 _LOG = logging.getLogger("openskelo.keeper")
@@ -98,9 +100,7 @@ class Keeper:
 
     async def _take_stopped(self) -> None:
         """Go on with runs that another keeper had to stop; one that still holds its run has not stopped it yet."""
-        for run_id in await stopped.noted(self._engine.store):
-            if await self._is_left(run_id):
-                await self._attempt(run_id, resume=True)
+        await self._attempt_all(await stopped.noted(self._engine.store), resume=True)
 
     async def _take_left(self) -> None:
         """Take up runs whose driver died, or had to let go of them."""
@@ -108,9 +108,7 @@ class Keeper:
             rows = await self._engine.store.rows(status=status, limit=PAGE, before=self._seen_to.pop(status, None))
             if len(rows) == PAGE:
                 self._seen_to[status] = rows[-1].run_id
-            for row in rows:
-                if await self._is_left(row.run_id):
-                    await self._attempt(row.run_id)
+            await self._attempt_all([row.run_id for row in rows])
 
     async def _learn_times(self) -> None:
         """When open approvals expire, those of runs that another process left behind included."""
@@ -146,6 +144,12 @@ class Keeper:
         if self._engine.is_driving(run_id) or self._engine.was_failed(run_id):
             return False
         return not await self._engine.store.driver_alive(run_id, elsewhere=True)
+
+    async def _attempt_all(self, run_ids: Sequence[str], *, resume: bool = False) -> None:
+        """Take up those of the runs that nobody drives."""
+        left = [run_id for run_id in run_ids if await self._is_left(run_id)]
+        for start in range(0, len(left), AT_ONCE):
+            await asyncio.gather(*(self._attempt(run_id, resume=resume) for run_id in left[start : start + AT_ONCE]))
 
     async def _attempt(self, run_id: str, *, resume: bool = False) -> None:
         """Take up a run; one that cannot be is left as it is, and tried again later."""

@@ -17,8 +17,7 @@ _PREFIX = "keeper:suspended"
 
 async def note(store: log.Log, run_ids: Iterable[str]) -> None:
     """Remember, durably, that nobody asked for these runs to stop."""
-    for run_id in run_ids:
-        await store.note(f"{_PREFIX}/{run_id}", {"runs": [run_id]}, at=_now())
+    await store.note_all({_key(run_id): {"runs": [run_id]} for run_id in run_ids}, at=_now())
 
 
 async def noted(store: log.Log) -> Sequence[str]:
@@ -29,12 +28,16 @@ async def noted(store: log.Log) -> Sequence[str]:
 
 async def forget(store: log.Log, run_id: str) -> None:
     """Somebody went on with a run, or it is gone: from now on it stops when a person says so."""
-    for key, one in (await store.notes(_PREFIX)).items():
-        runs = cast("list[str]", one["runs"])
-        if key == f"{_PREFIX}/{run_id}":
-            await store.drop_notes(key, before=2**53)  # whatever the clock says
-        elif run_id in runs:  # one note for all of them, as earlier versions wrote it
-            await store.note(key, {"runs": [other for other in runs if other != run_id]}, at=_now())
+    if await store.noted(_key(run_id)) is not None:
+        await store.drop_notes(_key(run_id), before=2**53)  # whatever the clock says
+    shared = await store.noted(_PREFIX)  # one note for all of them, as earlier versions wrote it
+    runs = [] if shared is None else cast("list[str]", shared["runs"])
+    if run_id in runs:
+        await store.note(_PREFIX, {"runs": [other for other in runs if other != run_id]}, at=_now())
+
+
+def _key(run_id: str) -> str:
+    return f"{_PREFIX}/{run_id}"
 
 
 def _now() -> int:

@@ -265,6 +265,10 @@ class Log(Protocol):
         """Keep a small document under a key, durably; False where `first` was wanted and there is one already."""
         ...
 
+    async def note_all(self, documents: Mapping[str, JsonObject], *, at: int) -> None:
+        """Keep these documents by key, durably, in one commit."""
+        ...
+
     async def noted(self, key: str) -> JsonObject | None:
         """The document under a key."""
         ...

@@ -287,6 +287,11 @@ class MemoryLog:
         self._count()
         return True
 
+    async def note_all(self, documents: Mapping[str, JsonObject], *, at: int) -> None:
+        """Keep these documents by key."""
+        self._data.notes.update({key: (at, document) for key, document in documents.items()})
+        self._count()
+
     async def noted(self, key: str) -> JsonObject | None:
         """The document under a key."""
         found = self._data.notes.get(key)

@@ -175,10 +175,20 @@ class SqliteLog(tables.Tables):
             statement = self._sql["add_note" if first else "replace_note"]
             return self._execute(statement, (key, at, orjson.dumps(document))).rowcount == 1
 
-    async def drop_notes(self, prefix: str, *, before: int) -> int:
-        """Remove the documents whose key begins so and which were kept before a time; gives how many."""
+    async def note_all(self, documents: Mapping[str, JsonObject], *, at: int) -> None:
+        """Keep these documents by key, durably, in one commit."""
         await self._free()
-        with faults.translated():
+        rows = [(key, at, orjson.dumps(document)) for key, document in documents.items()]
+        with faults.translated(), connecting.transaction(self._connection):
+            self._connection.executemany(self._sql["replace_note"], rows)
+
+    async def drop_notes(self, prefix: str, *, before: int) -> int:
+        """Remove the documents whose key begins so and which were kept before a time; gives how many.
+
+        It needs no sync of its own: whatever is made durable later makes it so, too.
+        """
+        await self._free()
+        with self._unsynced():
             return self._execute(self._sql["drop_notes"], (prefix, f"{prefix}\U0010ffff", before)).rowcount
 
     async def rewrite(self, run_id: str, shorten: Callable[[bytes], bytes]) -> None:
@@ -277,7 +287,7 @@ class SqliteLog(tables.Tables):
 
     @contextlib.contextmanager
     def _unsynced(self) -> Generator[None]:
-        """A transaction that need not survive a power loss: claims do not matter after one."""
+        """A transaction that need not survive a power loss by itself: claims do not matter after one."""
         with faults.translated():
             self._execute("PRAGMA synchronous = NORMAL")
             try:

@@ -230,6 +230,10 @@ async def notes_are_kept_by_key(open_log: rig.Open) -> None:
         rig.same(await other.note("b:1", {"value": 5}, at=10), True)
         rig.same(list((await store.notes("a:")).items()), [("a:1", {"value": 3}), ("a:2", {"value": 4})])
         rig.same(await store.notes("c:"), {})
+        await store.note_all({"d:1": {"value": 7}, "d:2": {"value": 8}}, at=50)
+        await store.note_all({"d:2": {"value": 9}}, at=60)
+        await store.note_all({}, at=60)
+        rig.same(await store.notes("d:"), {"d:1": {"value": 7}, "d:2": {"value": 9}})
         rig.same(await store.drop_notes("a:", before=30), 1)
         rig.same([await store.noted(key) for key in ("a:1", "a:2", "b:1")], [{"value": 3}, None, {"value": 5}])
 
