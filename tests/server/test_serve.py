@@ -74,6 +74,12 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.fixture(params=["1", "2"])
+def processes(request: pytest.FixtureRequest) -> str:
+    """How many of them drive: what holds of a server holds of one with several."""
+    return f"--processes={request.param}"
+
+
 def skelo(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "openskelo.cli.main", *arguments], cwd=root, capture_output=True, text=True, check=False
@@ -110,26 +116,26 @@ def stop(process: subprocess.Popen[str], number: int) -> int:
     return process.wait(20)
 
 
-def test_a_server_that_is_stopped_loses_nothing_and_the_next_goes_on(root: Path) -> None:
-    with served(root) as (process, client):
+def test_a_server_that_is_stopped_loses_nothing_and_the_next_goes_on(root: Path, processes: str) -> None:
+    with served(root, processes) as (process, client):
         run_id = house.start(client, "slow.yaml")["id"]
         house.until(client, run_id, lambda found: found["seq"] > 4)
         assert stop(process, signal.SIGTERM) == 0
     shown = json.loads(skelo(root, "show", run_id, "--json").stdout)
     assert (shown["status"], shown["ending"]) == ("paused", None)
-    with served(root) as (_, client):
+    with served(root, processes) as (_, client):
         done = house.until(client, run_id, lambda found: found["ending"] is not None)
         assert (done["ending"], done["outputs"]) == ("ok", {"n": 5})
         assert client.get(f"/api/runs/{run_id}/verify").json()["intact"] is True
 
 
-def test_a_run_that_a_person_has_paused_stays_paused_over_a_restart(root: Path) -> None:
-    with served(root) as (process, client):
+def test_a_run_that_a_person_has_paused_stays_paused_over_a_restart(root: Path, processes: str) -> None:
+    with served(root, processes) as (process, client):
         run_id = house.start(client, "slow.yaml")["id"]
         paused = client.post(f"/api/runs/{run_id}/pause", json={"reason": "look at this"}).json()
         assert (paused["status"], paused["pauseReason"]) == ("running", "look at this")  # its attempt is under way
         assert stop(process, signal.SIGTERM) == 0
-    with served(root) as (_, client):
+    with served(root, processes) as (_, client):
         time.sleep(1.5)  # the keeper has looked
         left = client.get(f"/api/runs/{run_id}").json()
         assert (left["status"], left["pauseReason"]) == ("paused", "look at this")
@@ -137,9 +143,9 @@ def test_a_run_that_a_person_has_paused_stays_paused_over_a_restart(root: Path) 
         assert house.until(client, run_id, lambda found: found["ending"] is not None)["ending"] == "ok"
 
 
-def test_what_one_server_had_to_stop_another_that_stands_by_goes_on_with(root: Path) -> None:
-    with served(root) as (_, other):
-        with served(root) as (process, client):
+def test_what_one_server_had_to_stop_another_that_stands_by_goes_on_with(root: Path, processes: str) -> None:
+    with served(root, processes) as (_, other):
+        with served(root, processes) as (process, client):
             run_id = house.start(client, "slow.yaml")["id"]
             assert stop(process, signal.SIGTERM) == 0
         assert house.until(other, run_id, lambda found: found["ending"] is not None)["ending"] == "ok"
@@ -147,18 +153,18 @@ def test_what_one_server_had_to_stop_another_that_stands_by_goes_on_with(root: P
         assert types.count("run.resumed") == 1
 
 
-def test_a_server_that_is_killed_leaves_runs_that_the_next_takes_up(root: Path) -> None:
-    with served(root) as (process, client):
+def test_a_server_that_is_killed_leaves_runs_that_the_next_takes_up(root: Path, processes: str) -> None:
+    with served(root, processes) as (process, client):
         run_id = house.start(client, "slow.yaml")["id"]
         house.until(client, run_id, lambda found: found["seq"] > 4)
         assert stop(process, signal.SIGKILL) == -9
-    with served(root) as (_, client):
+    with served(root, processes) as (_, client):
         done = house.until(client, run_id, lambda found: found["ending"] is not None)
         assert (done["ending"], done["outputs"]) == ("ok", {"n": 5})
 
 
-def test_an_answer_in_a_terminal_continues_a_run_of_the_server(root: Path) -> None:
-    with served(root) as (_, client):
+def test_an_answer_in_a_terminal_continues_a_run_of_the_server(root: Path, processes: str) -> None:
+    with served(root, processes) as (_, client):
         run_id = house.start(client, "asking.yaml")["id"]
         approval = house.asked(client, run_id)["id"]
         time.sleep(3.5)  # so long that the server has put the run aside
@@ -168,20 +174,20 @@ def test_an_answer_in_a_terminal_continues_a_run_of_the_server(root: Path) -> No
         assert (done["ending"], done["outputs"]) == ("ok", {"go": True})
 
 
-def test_a_run_that_a_terminal_left_waiting_is_continued_by_the_server(root: Path) -> None:
+def test_a_run_that_a_terminal_left_waiting_is_continued_by_the_server(root: Path, processes: str) -> None:
     left = skelo(root, "run", "asking.yaml", "--json")
     assert left.returncode == 3
     run_id = json.loads(left.stdout)["runId"]
-    with served(root) as (_, client):
+    with served(root, processes) as (_, client):
         assert house.resolve(client, house.asked(client, run_id)["id"]).status_code == 200
         done = house.until(client, run_id, lambda found: found["ending"] is not None)
         assert done["ending"] == "ok"
 
 
-def test_a_question_that_expires_is_answered_by_the_clock_of_the_server(root: Path) -> None:
+def test_a_question_that_expires_is_answered_by_the_clock_of_the_server(root: Path, processes: str) -> None:
     left = skelo(root, "run", "expiring.yaml", "--json")
     assert left.returncode == 3, left.stderr
-    with served(root) as (_, client):
+    with served(root, processes) as (_, client):
         run_id = json.loads(left.stdout)["runId"]
         done = house.until(client, run_id, lambda found: found["ending"] is not None)
         assert done["ending"] == "ok"
@@ -197,6 +203,7 @@ def test_a_question_that_expires_is_answered_by_the_clock_of_the_server(root: Pa
         (("--token", "short"), "TOKEN_WEAK"),
         (("--host", "192.0.2.77", "--token", "long-enough-for-this"), "ADDRESS_UNUSABLE"),
         (("--port", "99999"), "USAGE"),
+        (("--processes", "0"), "USAGE"),
     ],
 )
 def test_a_careless_set_up_does_not_start(root: Path, arguments: tuple[str, ...], code: str) -> None:

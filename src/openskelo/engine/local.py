@@ -80,14 +80,14 @@ class Engine(records.Records):
         Models are those of `provider`, else the project's. `on_text` hears what they say as they say it; what it hears
         is not in the log. Without `cache` the work of nodes that say `cache: true` is done, although its result is
         known; what it comes to is known from then on. With several `processes` others drive runs beside this one: they
-        open the data dir themselves, import the handlers, and what models say to them is not heard here (InvalidInput
-        ENGINE_PROCESSES with a `store`, a `provider`, `on_text`, or a handler that cannot be imported).
+        open the data dir and import the handlers themselves (InvalidInput ENGINE_PROCESSES for another `store`, a
+        `provider`, or a handler that cannot be imported).
         """
         packed = None
         if processes != 1:
             from openskelo.engine.fleet import channel, mates  # noqa: PLC0415  few engines have any
 
-            mates.check(processes, of_this_process=(store, provider, on_text))
+            mates.check(processes, project, store, provider)
             packed = channel.pack(channel.Kit(project=project, handlers=handlers or {}, cache=cache))
         if store is None:
             from openskelo.stores import datadir  # noqa: PLC0415  a caller with its own store needs no SQLite
@@ -106,15 +106,15 @@ class Engine(records.Records):
         engine._listeners = listeners
         engine._driver.start()
         if packed is not None:
-            await engine._open_fleet(packed, processes - 1)
+            await engine._open_fleet(packed, processes - 1, tell)
         return engine
 
-    async def _open_fleet(self, packed: bytes, count: int) -> None:
+    async def _open_fleet(self, packed: bytes, count: int, overhear: OnText) -> None:
         from openskelo.engine.fleet import mates  # noqa: PLC0415  few engines have any
 
-        fleet = mates.Fleet(self.store, self.take_up, packed)
+        fleet = mates.Fleet(self.store, self.take_up, overhear)
         try:
-            await fleet.open(count)
+            await fleet.open(count, packed)
         except BaseException:
             await self.close()
             raise
@@ -230,6 +230,11 @@ class Engine(records.Records):
         Gives their ids, each with the moment (ms) at which time itself would move the run; `resume` takes it up.
         """
         return await self._holding.put_aside(idle)
+
+    async def stand_by(self) -> None:
+        """Let the other processes of this engine, if it has any, keep the runs of the data dir going (`keeper`)."""
+        if self._beginning.fleet is not None:
+            await self._beginning.fleet.keep()
 
     async def elsewhere(self) -> None:
         """Wait until another process has changed the store, or this one has taken up another run."""

@@ -20,7 +20,7 @@ class Roster:
 
     def __init__(self) -> None:
         self.actors: dict[str, actors.Actor] = {}
-        self.on_end: Callable[[str], None] | None = None  # hears of every run that has ended here
+        self.on_leave: Callable[[str], None] | None = None  # hears of every run that is driven here no more
         self._ended: dict[str, Run] = {}
         self._dropped: dict[str, errors.OpenSkeloError] = {}
 
@@ -57,14 +57,16 @@ class Roster:
         """The run has ended."""
         if self.actors.pop(actor.run.id, None) is not None:
             self._ended[actor.run.id] = actor.run
-            if self.on_end is not None:
-                self.on_end(actor.run.id)
+            if self.on_leave is not None:
+                self.on_leave(actor.run.id)
         if len(self._ended) > REMEMBERED:
             del self._ended[next(iter(self._ended))]
 
     def put_aside(self, actor: actors.Actor) -> None:
         """The run can be taken on again whenever somebody wants it."""
         del self.actors[actor.run.id]
+        if self.on_leave is not None:
+            self.on_leave(actor.run.id)
 
     def drop(self, actor: actors.Actor, error: errors.OpenSkeloError) -> None:
         """The run cannot be driven on here; whoever asks is told why."""
@@ -73,6 +75,8 @@ class Roster:
         if len(self._dropped) > LET_GO:
             del self._dropped[next(iter(self._dropped))]
         actor.give_up(error)
+        if self.on_leave is not None:
+            self.on_leave(actor.run.id)
 
     def drop_all(self, error: errors.OpenSkeloError) -> None:
         """The same of every run."""

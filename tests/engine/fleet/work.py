@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
+import logging
 import os
 import signal
 from pathlib import Path
@@ -42,6 +44,17 @@ async def hold(ctx: openskelo.Context) -> dict[str, Json]:
     while not (folder(ctx) / "go").exists():  # noqa: ASYNC110 -- another process makes it
         await asyncio.sleep(0.01)
     return {"pid": os.getpid()}
+
+
+async def complain(ctx: openskelo.Context) -> dict[str, Json]:
+    """Logs as a library would, and not as a handler does."""
+    asyncio.get_running_loop().call_soon(_complain, context=contextvars.Context())
+    await asyncio.sleep(0.01)
+    return {}
+
+
+def _complain() -> None:
+    logging.getLogger("tests.complaints").warning("it is %s in here", "cold")
 
 
 class OnlyThere:

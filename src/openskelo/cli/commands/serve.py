@@ -28,6 +28,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--token", metavar="TOKEN", help=f"a token that may do everything; better in {_TOKEN}, where no `ps` shows it"
     )
     parser.add_argument("--require-token", action="store_true", help="demand a token on this machine, too")
+    parser.add_argument(
+        "--processes",
+        metavar="N",
+        type=int,
+        default=1,
+        help="so many processes drive runs (default: 1, the server's own)",
+    )
     parser.add_argument("--log", choices=("text", "json"), default="text", help="how to log to stderr (default: text)")
     parser.epilog = (
         "Beyond this machine (--host, --origin) everybody needs a token: `skelo token add NAME`. "
@@ -59,7 +66,8 @@ async def _serve(args: argparse.Namespace, where: task.Project) -> int:
     settings.check(setup)
     listening = serving.listen(args.host, args.port)
     with listening:
-        async with await local.Engine.open(where, store=place.make_log(where, timed=True)) as engine:
+        store = place.make_log(where, timed=True)
+        async with await local.Engine.open(where, store=store, processes=args.processes) as engine:
             made = app.create(engine, setup)
 
             def ready() -> None:

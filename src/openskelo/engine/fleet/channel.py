@@ -48,8 +48,15 @@ class Wait:
 
 
 @frozen
+class Keep:
+    """Keep the runs of the data dir going, as the engine does."""
+
+    number: int
+
+
+@frozen
 class Suspend:
-    """Stop every run cleanly."""
+    """Stop every run cleanly, and keep none going."""
 
     number: int
     by: str
@@ -65,14 +72,31 @@ class Done:
 
 
 @frozen
-class Ended:
-    """A run has ended."""
+class Left:
+    """A run is not driven there any more: it has ended, was put aside, or had to be let go."""
 
     run_id: str
 
 
-Request: TypeAlias = Setup | Begin | Wait | Suspend
-Reply: TypeAlias = Done | Ended
+@frozen
+class Said:
+    """A model says something for an attempt. `of` has nothing of what goes through it."""
+
+    of: task.Task
+    text: str
+
+
+@frozen
+class Logged:
+    """Something for the log of the program."""
+
+    name: str
+    level: int
+    text: str
+
+
+Request: TypeAlias = Setup | Begin | Wait | Keep | Suspend
+Reply: TypeAlias = Done | Left | Said | Logged
 
 
 @frozen

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import socket
 import subprocess
@@ -15,7 +16,7 @@ import orjson
 from openskelo import errors
 from openskelo.engine import pinning
 from openskelo.engine.fleet import channel
-from openskelo.executors import mortal
+from openskelo.executors import mortal, task
 from openskelo.kernel import commands
 from openskelo.kernel.json import JsonObject
 
@@ -30,9 +31,13 @@ class Lost(Exception):
 
 
 class Mate:
-    """One process, the socket to it, and the runs it has begun that have not ended."""
+    """One process, the socket to it, and the runs it has begun for us and still drives.
 
-    def __init__(self) -> None:
+    `overhear` hears what models say there.
+    """
+
+    def __init__(self, overhear: Callable[[task.Task, str], None]) -> None:
+        self._overhear = overhear
         self.runs: set[str] = set()
         self.alive = True
         self.began = time.monotonic()
@@ -95,6 +100,10 @@ class Mate:
         """The document of a run that it drives, as `Engine.wait` gives it (Lost)."""
         return orjson.loads(await self._ask(lambda number: channel.Wait(number=number, run_id=run_id)) or b"")
 
+    async def keep(self) -> None:
+        """Let it keep the runs of the data dir going, too (Lost)."""
+        await self._ask(lambda number: channel.Keep(number=number))
+
     async def suspend(self, by: str) -> None:
         """Stop its runs cleanly (Lost)."""
         await self._ask(lambda number: channel.Suspend(number=number, by=by))
@@ -141,8 +150,12 @@ class Mate:
                     asked.set_result(word.document)
                 else:
                     asked.set_exception(word.error)
-            case channel.Ended():
+            case channel.Left():
                 self.runs.discard(word.run_id)
+            case channel.Said():
+                self._overhear(word.of, word.text)
+            case channel.Logged():
+                logging.getLogger(word.name).log(word.level, "%s", word.text)
             case _:
                 pass
 

@@ -11,8 +11,10 @@ from typing import TypeAlias
 from openskelo import errors
 from openskelo.engine import driver, pinning
 from openskelo.engine.fleet import mate
+from openskelo.executors import task
 from openskelo.kernel import commands
 from openskelo.kernel.json import JsonObject
+from openskelo.providers import seam
 from openskelo.stores import log
 
 #: More than this helps nobody: they all write one log.
@@ -28,15 +30,18 @@ TakeUp: TypeAlias = Callable[[str], Awaitable[None]]
 class Fleet:
     """The mates of one engine, which counts as one of them: each run is begun by who has fewest under way."""
 
-    def __init__(self, store: log.Log, take_up: TakeUp, packed: bytes) -> None:
+    def __init__(self, store: log.Log, take_up: TakeUp, overhear: Callable[[task.Task, str], None]) -> None:
         self._store = store
         self._take_up = take_up
-        self._packed = packed
+        self._overhear = overhear
+        self._packed = b""
         self._mates: dict[mate.Mate, asyncio.Task[None]] = {}  # each with the task that waits for its end
+        self._keeping = False
         self._closing = False
 
-    async def open(self, count: int) -> None:
-        """Start so many, and wait until they are ready (OpenSkeloError: none is left)."""
+    async def open(self, count: int, packed: bytes) -> None:
+        """Start so many, each with what is packed, and wait until they are ready (OpenSkeloError: none is left)."""
+        self._packed = packed
         try:
             async with asyncio.TaskGroup() as starts:
                 for _ in range(count):
@@ -74,12 +79,15 @@ class Fleet:
             await self._taken_over(driving)
             return None
 
+    async def keep(self) -> None:
+        """Let all mates keep the runs of the data dir going."""
+        self._keeping = True
+        await _all(one.keep() for one in self._mates)
+
     async def suspend(self, by: str) -> None:
         """Stop the runs of all mates cleanly; what a lost one drove is for this process."""
-        asked = await asyncio.gather(*(one.suspend(by) for one in self._mates), return_exceptions=True)
-        for came_to in asked:
-            if isinstance(came_to, BaseException) and not isinstance(came_to, mate.Lost):
-                raise came_to
+        self._keeping = False
+        await _all(one.suspend(by) for one in self._mates)
 
     async def close(self) -> None:
         """End all mates. Their runs can be resumed."""
@@ -90,8 +98,10 @@ class Fleet:
         await asyncio.gather(*self._mates.values(), return_exceptions=True)
 
     async def _add(self) -> None:
-        one = mate.Mate()
+        one = mate.Mate(self._overhear)
         await one.start(self._packed)
+        if self._keeping:
+            await _all([one.keep()])
         self._mates[one] = asyncio.create_task(self._watch(one), name="skelo-mate")
 
     async def _taken_over(self, lost: mate.Mate) -> None:
@@ -124,13 +134,21 @@ class Fleet:
                 _LOG.warning("it was not replaced: %s %s", error.code, error.message)
 
 
-def check(processes: object, *, of_this_process: Iterable[object]) -> None:
-    """InvalidInput for a number of processes that cannot be, or what only one process could have is there."""
+async def _all(asked: Iterable[Awaitable[None]]) -> None:
+    """Wait for all of them; a mate that is lost meanwhile has nothing to say."""
+    for came_to in await asyncio.gather(*asked, return_exceptions=True):
+        if isinstance(came_to, BaseException) and not isinstance(came_to, mate.Lost):
+            raise came_to
+
+
+def check(processes: object, project: task.Project, store: log.Log | None, provider: seam.Provider | None) -> None:
+    """InvalidInput for a number of processes that cannot be, or when there is what only one process could have."""
     if not isinstance(processes, int) or not 1 <= processes <= MOST:
         raise errors.InvalidInput(f"`processes` is a number from 1 to {MOST}", code="USAGE")
-    if any(each is not None for each in of_this_process):
+    of_data_dir = store is None or getattr(store, "data_dir", None) == project.data_dir
+    if provider is not None or not of_data_dir:
         raise errors.InvalidInput(
-            "a store, a provider and `on_text` belong to one process",
+            "a provider, and a store other than the data dir's, belong to one process",
             code="ENGINE_PROCESSES",
             hint="several processes use the project's data dir and the models of its skelo.yaml",
         )

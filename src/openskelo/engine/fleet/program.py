@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
 import socket
 import sys
@@ -16,9 +17,10 @@ from typing import assert_never
 import orjson
 
 from openskelo import errors
-from openskelo.engine import local
+from openskelo.engine import keeper, local
 from openskelo.engine.fleet import channel
-from openskelo.executors import mortal
+from openskelo.executors import mortal, task
+from openskelo.frozen import replace
 
 
 def main() -> None:
@@ -40,16 +42,16 @@ def _standard_input() -> int:
 
 
 class _Driving(local.Engine):
-    """An engine whose runs are begun by another one, which also wants to know when they end."""
+    """An engine whose runs are begun by another one, which also wants to know when it drives them no more."""
 
     async def begin(self, request: channel.Begin) -> None:
         """Begin a run; it is durable then."""
         pin = self._pins.named(request.command.definition, request.definition)
         await self._beginning.begin(pin, request.command, request.run_id)
 
-    def on_end(self, tell: Callable[[str], None]) -> None:
-        """Let `tell` know of every run that ends."""
-        self._driver.roster.on_end = tell
+    def on_leave(self, tell: Callable[[str], None]) -> None:
+        """Let `tell` know of every run that ends, is put aside, or has to be let go."""
+        self._driver.roster.on_leave = tell
 
 
 class _Mate:
@@ -59,24 +61,39 @@ class _Mate:
         self._gone = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
         self._engine: _Driving | None = None
+        self._keeper: keeper.Keeper | None = None
 
     async def serve(self, end: socket.socket) -> None:
         """Until the engine is gone."""
         self._channel = channel.Channel(self._hear, self._gone.set)
         await self._channel.open(end)
         await self._gone.wait()
-        for task in tuple(self._tasks):
-            task.cancel()
+        for doing in tuple(self._tasks):
+            doing.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        if self._engine is not None:
-            with contextlib.suppress(errors.StoreError):  # nobody is left to hear of it; the log has every line
+        with contextlib.suppress(errors.StoreError):  # nobody is left to hear of it; the log has every line
+            await self._end()
+
+    async def _end(self) -> None:
+        """Stop keeping, and close the engine."""
+        try:
+            await self._stop_keeping()
+        finally:
+            if self._engine is not None:
                 await self._engine.close()
 
+    async def _stop_keeping(self) -> bool:
+        """Whether it kept runs going until now: it has stopped them, for the next keeper to go on with."""
+        keeping, self._keeper = self._keeper, None
+        if keeping is not None:
+            await keeping.stop()
+        return keeping is not None
+
     def _hear(self, word: channel.Request | channel.Reply) -> None:
-        if not isinstance(word, channel.Done | channel.Ended):
-            task = asyncio.create_task(self._do(word))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+        if isinstance(word, channel.Request):
+            doing = asyncio.create_task(self._do(word))
+            self._tasks.add(doing)
+            doing.add_done_callback(self._tasks.discard)
 
     async def _do(self, request: channel.Request) -> None:
         try:
@@ -89,8 +106,11 @@ class _Mate:
     async def _answer(self, request: channel.Request) -> bytes | None:
         if isinstance(request, channel.Setup):
             kit = channel.unpack(request.packed)
-            self._engine = await _Driving.open(kit.project, handlers=kit.handlers, cache=kit.cache)
-            self._engine.on_end(self._tell_ended)
+            logging.getLogger().addHandler(_Forwarding(self._channel))
+            self._engine = await _Driving.open(
+                kit.project, handlers=kit.handlers, on_text=self._tell_said, cache=kit.cache
+            )
+            self._engine.on_leave(self._tell_left)
             return None
         if self._engine is None:
             raise errors.OpenSkeloError("a mate was asked before it was set up", code="INTERNAL")
@@ -100,14 +120,35 @@ class _Mate:
                 return None
             case channel.Wait():
                 return orjson.dumps(await self._engine.wait(request.run_id))
+            case channel.Keep():
+                self._keeper = keeper.Keeper(self._engine)
+                await self._keeper.start()
+                return None
             case channel.Suspend():
-                await self._engine.suspend(by=request.by)
+                if not await self._stop_keeping():
+                    await self._engine.suspend(by=request.by)
                 return None
             case _:
                 assert_never(request)
 
-    def _tell_ended(self, run_id: str) -> None:
-        self._channel.say(channel.Ended(run_id=run_id))
+    def _tell_left(self, run_id: str) -> None:
+        self._channel.say(channel.Left(run_id=run_id))
+
+    def _tell_said(self, of: task.Task, text: str) -> None:
+        bare = replace(of, inputs={}, run_inputs={}, item=None, shared=None, feedback=None, purse=None)
+        self._channel.say(channel.Said(of=bare, text=text))
+
+
+class _Forwarding(logging.Handler):
+    """What is logged here is for the program that the engine is part of."""
+
+    def __init__(self, to: channel.Channel) -> None:
+        super().__init__()
+        self._to = to
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Say it there."""
+        self._to.say(channel.Logged(name=record.name, level=record.levelno, text=self.format(record)))
 
 
 def _sendable(error: Exception) -> errors.OpenSkeloError:
