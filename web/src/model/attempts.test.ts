@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Fact } from "../api/types";
-import { attemptName, attemptsOf, attemptWord } from "./attempts";
+import { attemptName, attemptsOf, attemptWord, verdictsOf } from "./attempts";
 
 let seq = 0;
 function fact(type: string, data: object): Fact {
@@ -44,4 +44,9 @@ test("attempts are told with how they ended, what gates said, and what followed"
 test("facts whose data was pruned are no attempts that anybody could name", () => {
   seq = 0;
   expect(attemptsOf([{ ...fact("run.created", {}), data: null }])).toEqual([]);
+});
+
+test("a gate that nobody could ask has neither passed nor failed", () => {
+  const said = (passed: boolean | null) => ({ gate: "kind", type: "llm_review", passed, reason: "" });
+  expect(verdictsOf([said(true), said(false), said(null)]).map((one) => one.passed)).toEqual([true, false, null]);
 });

@@ -9,7 +9,8 @@ export type AttemptStatus = "running" | "succeeded" | "failed" | "interrupted" |
 export interface Verdict {
   gate: string;
   type: string;
-  passed: boolean;
+  /** Null where whoever should have judged could not be asked. */
+  passed: boolean | null;
   reason: string;
   found?: Json;
   evidence?: Json;
@@ -122,7 +123,7 @@ export function verdictsOf(listed: Json | readonly JsonObject[] | undefined): Ve
   return listed.filter(isObject).map((one) => ({
     gate: text(one, "gate"),
     type: text(one, "type"),
-    passed: one["passed"] === true,
+    passed: one["passed"] === null ? null : one["passed"] === true,
     reason: text(one, "reason"),
     ...(one["found"] === undefined ? {} : { found: one["found"] }),
     ...(one["evidence"] === undefined ? {} : { evidence: one["evidence"] }),

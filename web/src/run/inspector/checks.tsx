@@ -55,10 +55,7 @@ export function Verdicts({ verdicts }: { verdicts: readonly Verdict[] }) {
     <ul className="verdicts">
       {verdicts.map((verdict, at) => (
         <li key={`${verdict.gate} ${at}`} className="verdict">
-          <span className={`verdict-mark ${verdict.passed ? "verdict-yes" : "verdict-no"}`}>
-            <Icon name={verdict.passed ? "check" : "close"} size={12} />
-            <span className="unseen">{verdict.passed ? "Passed" : "Failed"}</span>
-          </span>
+          <Mark passed={verdict.passed} />
           <div>
             <strong>{verdict.gate}</strong> <code>{verdict.type}</code>
             {verdict.tookMs !== null && <span className="muted small"> {duration(verdict.tookMs)}</span>}
@@ -69,6 +66,21 @@ export function Verdicts({ verdicts }: { verdicts: readonly Verdict[] }) {
         </li>
       ))}
     </ul>
+  );
+}
+
+function Mark({ passed }: { passed: boolean | null }) {
+  if (passed === null)
+    return (
+      <span className="verdict-mark verdict-open">
+        <span className="unseen">Not judged</span>
+      </span>
+    );
+  return (
+    <span className={`verdict-mark ${passed ? "verdict-yes" : "verdict-no"}`}>
+      <Icon name={passed ? "check" : "close"} size={12} />
+      <span className="unseen">{passed ? "Passed" : "Failed"}</span>
+    </span>
   );
 }
 
