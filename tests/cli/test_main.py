@@ -50,6 +50,7 @@ def test_an_unknown_command_suggests_the_near_one(skelo: Skelo) -> None:
     ("words", "hint"),
     [
         (("version",), "did you mean --version?"),
+        (("RUNS",), "did you mean runs?"),
         (("run", "w.yaml", "--inpt", "name=x"), "did you mean --input?"),
         (("run", "w.yaml", "--data_dir=x"), "did you mean --data-dir?"),
         (("run", "w.yaml", "name=Ada"), "did you mean --input name=Ada?"),

@@ -119,6 +119,7 @@ def test_experts_serve_in_their_modes_only() -> None:
     ("models", "parameters", "code", "hint"),
     [
         (MODELS, {"expert": "wirter"}, "EXPERT_UNKNOWN", "did you mean 'writer'?"),
+        (MODELS, {"expert": "WRITER"}, "EXPERT_UNKNOWN", "did you mean 'writer'?"),
         (MODELS, {"provider": "other"}, "PROVIDER_UNKNOWN", "known: main, small"),
         (config.Config(), {}, "EXPERT_MISSING", "name an `expert`, or set default_expert in skelo.yaml"),
     ],

@@ -117,6 +117,7 @@ def test_an_expression_is_compiled_once() -> None:
         ("1 ==\n\n  = 2", Position(line=3, column=3), None),
         ("imputs.title", Position(line=1, column=7), "did you mean 'inputs'?"),
         ("inputs.titel", Position(line=1, column=8), "did you mean 'title'?"),
+        ("inputs.TITLE", Position(line=1, column=8), "did you mean 'title'?"),
         ("true\n && has(inputs.nope)", Position(line=2, column=9), "did you mean 'note'?"),
         ("inputs.author.nmae", Position(line=1, column=15), "did you mean 'name'?"),
         ("now()", Position(line=1, column=4), "known here: inputs, item, outputs"),
