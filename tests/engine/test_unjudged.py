@@ -12,12 +12,14 @@ import orjson
 import pytest
 
 import openskelo
+from openskelo import errors
 from openskelo.engine import verify
 from openskelo.executors import calling
 from openskelo.handlers import context
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.providers import config
-from tests.engine import stage
+from openskelo.providers import config, scripted
+from openskelo.workflows import live
+from tests.engine import stage, test_models
 from tests.providers.servers import loopback, openai_chat
 
 REVIEW: dict[str, Json] = {"name": "kind", "type": "llm_review", "port": "text", "criteria": ["is kind"]}
@@ -275,3 +277,25 @@ async def replayed(opened: openskelo.Engine, run_id: str) -> list[Json]:
     """How each attempt of a run came out when it was replayed."""
     report = await opened.replay(run_id)
     return [step.result for step in report.steps]
+
+
+def test_a_turn_of_a_live_graph_is_taken_again(tmp_path: Path) -> None:
+    """Its answer also says where it goes, which is not kept; nobody is asked, and the graph goes on."""
+    review: JsonObject = {**REVIEW, "port": "message"}
+    down = errors.AttemptFailed("out of order", code="PROVIDER_UNAVAILABLE")
+    said: JsonObject = {"verdicts": [{"criterion": 1, "passed": True, "reason": "because"}]}
+    provider = scripted.Scripted({"ann": [{"message": "one"}, {"message": "two"}], "ann:kind": [down, said]})
+
+    async def story() -> None:
+        async with test_models.engine(tmp_path, provider) as opened:
+            run_id = await opened.start(live.empty("talk"))
+            graph = opened.graph(run_id)
+            key = await graph.add_node("Ann", config={"post_gates": [review], "retry": TRIED})
+            await graph.say(key, "hello")
+            done = await opened.wait(run_id)
+            assert stage.node(done, key)["outputs"] == {"message": "two"}
+            (fact,) = await failed(opened, run_id)
+            assert (fact["error"]["code"], fact["next"], "outputs" in fact) == ("PROVIDER_UNAVAILABLE", "retry", False)
+
+    stage.play(story)
+    assert [asked.node for asked in provider.asked] == ["ann", "ann:kind", "ann", "ann:kind"]
