@@ -225,6 +225,7 @@ sys.exit(json.load(sys.stdin) != {"inputs": {"topic": "bees"}, "outputs": {"n": 
         ({"argv": [PYTHON, "-c", "raise SystemExit(3)"], "expect_exit": 3}, True, ""),
         ({"argv": ["/no/such/program"]}, False, "the command cannot be started: No such file or directory"),
         ({"argv": ["sleep", "300"], "timeout_ms": 50}, False, "the command was stopped after 50 ms"),
+        ({"argv": ["yes"]}, False, "the program wrote more than 8388608 bytes"),
         ({"argv": ["echo", "a\0b"]}, False, "the command cannot be started: embedded null byte"),
         ({"argv": []}, False, "`argv` is not a list of texts"),
         ({"argv": ["echo", "$HOME; exit 1"]}, True, ""),

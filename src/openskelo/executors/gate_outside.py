@@ -44,7 +44,8 @@ async def command(params: JsonObject, around: look.Look) -> look.Finding:
             return look.unasked("the command", _not_now(f"it {why}"), _since(started))
         return look.Finding(passed=False, reason=f"the command {why}", took_ms=_since(started))
     except errors.AttemptFailed as error:
-        return look.Finding(passed=False, reason=f"the command was {error.message}", took_ms=_since(started))
+        reason = f"the command was {error.message}" if error.code == "TIMEOUT" else error.message
+        return look.Finding(passed=False, reason=reason, took_ms=_since(started))
     tail = (finished.stdout + finished.stderr).decode("utf-8", "replace")[-_TAIL:]
     evidence: dict[str, Json] = {"status": finished.status, "output": tail}
     wanted = int(look.number(params, "expect_exit", 0))
