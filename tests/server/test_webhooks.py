@@ -20,6 +20,7 @@ from openskelo.engine import pruning
 from openskelo.executors import task
 from openskelo.server import webhooks
 from openskelo.stores import deliveries
+from tests.crash import disk as disks
 from tests.engine import stage
 from tests.repo import documents
 from tests.server import receiver, webhook_child
@@ -348,3 +349,47 @@ def test_waits_grow_to_a_cap(tmp_path: Path) -> None:
     waits = [pace.wait(attempts) for attempts in range(1, 2000)]
     assert 0.8 <= waits[0] <= 1.2
     assert all(480 <= wait <= 720 for wait in waits[20:])
+
+
+@pytest.mark.slow
+def test_what_is_owed_goes_out_without_waiting_for_the_next_look(tmp_path: Path) -> None:
+    """A few at once, the next as soon as one has arrived: else a hook is told so many a second and no more."""
+    once = webhooks.Pace(look=60.0)
+
+    async def story(to: receiver.Receiver) -> None:
+        async with stage.engine(tmp_path) as engine:
+            project = hooked(tmp_path, to.url)
+            async with webhooks.telling(project, engine.store, webhook_child.PACE) as teller:
+                await ready(teller)
+            for _ in range(10):
+                await asked_and_answered(engine)
+            async with webhooks.telling(project, engine.store, once) as teller:
+                await until(lambda: teller is not None and len(to.got) == 20 and teller.backlog() == {})
+
+    with receiver.receiving() as to:
+        stage.play(lambda: story(to))
+    assert len({got.headers["openskelo-delivery"] for got in to.got}) == 20
+
+
+@pytest.mark.slow
+def test_what_could_not_be_noted_on_a_full_disk_is_noted_when_there_is_room(tmp_path: Path) -> None:
+    """It has arrived, and is neither sent again nor owed until the next start of the server."""
+
+    async def story(to: receiver.Receiver, disk: disks.Disk) -> None:
+        async with stage.engine(disk.folder) as engine:
+            project = hooked(disk.folder, to.url, events=("run.ended",))
+            async with webhooks.telling(project, engine.store, webhook_child.PACE) as told:
+                teller = await ready(told)
+                await asked_and_answered(engine)
+                await until(lambda: len(to.got) == 1)
+                disk.fill()
+                await asyncio.sleep(1.5)  # its answer comes meanwhile
+                assert [found.waiting for found in teller.backlog().values()] == [1]
+                disk.free()
+                await until(lambda: teller.backlog() == {})
+                await asyncio.sleep(0.3)
+
+    with receiver.receiving() as to, disks.small(tmp_path / "disk") as disk:
+        to.answers = [0.5]
+        stage.play(lambda: story(to, disk))
+    assert len(to.got) == 1

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import logging
 import random
 import time
@@ -81,19 +82,26 @@ class Teller:
         self._turn = deliveries.Turn(project.data_dir)
         self._ours = False
         self._sending: dict[str, set[asyncio.Task[None]]] = {hook.id: set() for hook in project.webhooks}
+        self._more: set[str] = set()  # hooks to which more may be due than could be sent at once
+        self._free = asyncio.Event()  # one of these can be told more
+        self._unnoted: list[Callable[[], None]] = []  # what came of deliveries and could not be written down yet
 
     async def run(self) -> None:
         """Go on until cancelled. Trouble with the disk is told to the log of the program, and tried again."""
         try:
             while True:
+                self._free.clear()
                 try:
                     if self._is_our_turn():
+                        self._note_again()
                         await self._take_in()
                         self._send_due()
                 except errors.StoreError as error:
                     _log.warning("webhooks wait: %s %s", error.code, error.message)
                     await asyncio.sleep(self._pace.first)
-                await asyncio.sleep(self._pace.look)
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(self._pace.look):
+                        await self._free.wait()
         finally:
             every = [sending for hook in self._sending.values() for sending in hook]
             for sending in every:
@@ -166,21 +174,30 @@ class Teller:
             free = self._pace.at_once - len(sending)
             if free <= 0:
                 continue
-            for one in self._owed.lend(hook.id, now=self._now(), limit=free):
+            lent = self._owed.lend(hook.id, now=self._now(), limit=free)
+            for one in lent:
                 sent = asyncio.create_task(self._send(hook, one))
                 sending.add(sent)
-                sent.add_done_callback(sending.discard)
+                sent.add_done_callback(functools.partial(self._sent, hook.id))
+            if len(lent) == free:
+                self._more.add(hook.id)
+            else:
+                self._more.discard(hook.id)
+
+    def _sent(self, hook: str, sent: asyncio.Task[None]) -> None:
+        self._sending[hook].discard(sent)
+        if hook in self._more:
+            self._free.set()
 
     async def _send(self, hook: webhook.Webhook, one: deliveries.Delivery) -> None:
         try:
             data = await self._body(one)
-            if data is None:
-                self._owed.done(one.id)  # the run was deleted
-                return
-            async with asyncio.timeout(self._pace.timeout):
-                await self._post(hook, one, data)
+            if data is not None:  # else the run was deleted
+                async with asyncio.timeout(self._pace.timeout):
+                    await self._post(hook, one, data)
         except asyncio.CancelledError:
-            self._owed.give_back(one.id)
+            with contextlib.suppress(errors.StoreError):  # whoever has the next turn takes it back
+                self._owed.give_back(one.id)
             raise
         except TimeoutError:
             self._failed(hook, one, f"no answer within {self._pace.timeout:g} s")
@@ -190,7 +207,20 @@ class Teller:
             _log.exception("webhook %s: %s of run %s failed", hook.label, one.type, one.run_id)
             self._failed(hook, one, f"INTERNAL {type(error).__name__}")
         else:
-            self._owed.done(one.id)
+            self._note(functools.partial(self._owed.done, one.id))
+
+    def _note(self, noting: Callable[[], None]) -> None:
+        """Write down what came of a delivery: now or, where there is no room, as soon as there is."""
+        try:
+            noting()
+        except errors.StoreError as error:
+            _log.warning("webhooks wait: %s %s", error.code, error.message)
+            self._unnoted.append(noting)
+
+    def _note_again(self) -> None:
+        while self._unnoted:
+            self._unnoted[0]()
+            del self._unnoted[0]
 
     async def _body(self, one: deliveries.Delivery) -> bytes | None:
         row = await self._store.row(one.run_id)
@@ -230,7 +260,7 @@ class Teller:
         now = self._now()
         due = now + round(self._pace.wait(one.attempts + 1) * 1000)
         given_up = for_good or due > one.taken_at + self._pace.give_up * 1000
-        self._owed.failed(one.id, error, None if given_up else due)
+        self._note(functools.partial(self._owed.failed, one.id, error, None if given_up else due))
         level = logging.ERROR if given_up else logging.WARNING
         word = "given up" if given_up else "tried again later"
         _log.log(level, "webhook %s: %s of run %s is %s: %s", hook.label, one.type, one.run_id, word, error)
