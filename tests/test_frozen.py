@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import gc
+import weakref
 from collections.abc import Callable
 from typing import cast
 
@@ -77,6 +79,26 @@ def test_what_is_mutable_can_be_changed() -> None:
     opened.first = 3
     assert opened == Open(3, second=[2])
     assert Open(1).second is not Open(1).second
+    with pytest.raises(AttributeError):
+        setattr(opened, "third", 4)  # noqa: B010  no such field is declared
+
+
+def test_what_is_mutable_and_leads_back_to_itself_is_collected() -> None:
+    class Watched:
+        """Something of which one can see when it is gone."""
+
+    @mutable
+    class Ring:
+        parts: list[object] = field(default_factory=list[object])
+        watched: Watched | None = None
+
+    ring = Ring()
+    ring.parts.append(ring)
+    ring.watched = Watched()
+    watching = weakref.ref(ring.watched)
+    del ring
+    gc.collect()
+    assert watching() is None
 
 
 def test_values_are_equal_by_what_they_hold() -> None:
