@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sqlite3
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -88,11 +89,14 @@ def test_an_unknown_run_is_not_found(tmp_path: Path) -> None:
     play(tmp_path, proof)
 
 
-@pytest.mark.parametrize("name", ["nowhere.jsonl", "."])
-def test_what_is_no_file_is_refused(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "code"), [("nowhere.jsonl", "FILE_NOT_FOUND"), (".", "FILE_UNREADABLE"), ("pipe", "FILE_UNREADABLE")]
+)
+def test_what_is_no_file_is_refused(tmp_path: Path, name: str, code: str) -> None:
+    os.mkfifo(tmp_path / "pipe")
     with pytest.raises(errors.InvalidInput) as refused:
         verify.verify_file(tmp_path / name)
-    assert refused.value.code == "FILE_NOT_FOUND"
+    assert refused.value.code == code
 
 
 def test_an_empty_file_is_no_record(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from openskelo import errors
+from openskelo import errors, files
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.values import canonical
@@ -15,6 +15,8 @@ from openskelo.values import canonical
 #: What a file of JSON holds: anything, but a text only in quotes.
 _JSON_FILE: JsonObject = {"type": ["object", "array", "number", "boolean", "null"]}
 #: How objects, lists and strings begin, and what is nothing but a number.
+#: So much is read of a file of values: what has no end, such as a device, is not read until there is no memory.
+_LARGEST_BYTES = 256 * 1024 * 1024
 _LIKE_JSON = re.compile(r"""\s*([{\["]|-?\d[\d.]*([eE][+-]?\d*)?\s*$)""")
 
 
@@ -160,7 +162,10 @@ def _takes_text(text: str, schema: JsonObject) -> bool:
 
 def _read(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        data = files.read_given(path, _LARGEST_BYTES)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise errors.InvalidInput(f"cannot read {path}: {reason}", code="FILE_UNREADABLE") from error
+    if len(data) > _LARGEST_BYTES:
+        raise errors.InvalidInput(f"{path} is larger than {_LARGEST_BYTES} bytes", code="FILE_TOO_LARGE")
+    return data

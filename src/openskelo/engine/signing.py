@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import uuid
 from pathlib import Path
 from typing import cast
 
 import orjson
 
-from openskelo import errors
+from openskelo import errors, files
 from openskelo.contract import envelope, signature
 from openskelo.kernel.json import JsonObject
 from openskelo.stores import log
@@ -42,7 +43,7 @@ def find(data_dir: Path, run_id: str) -> JsonObject | None:
 def read(path: Path) -> JsonObject | None:
     """The signature in a file, or None where there is no such file (InvalidInput SIGNATURE_INVALID)."""
     try:
-        return signature.parse(path.read_bytes())
+        return signature.parse(files.read_plain(path))
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -62,5 +63,6 @@ def _keep(path: Path, data: bytes) -> None:
         unfinished.write_bytes(data)
         unfinished.replace(path)
     except OSError as error:
-        unfinished.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # the first error says what is wrong
+            unfinished.unlink()
         raise errors.StoreError(f"the signature cannot be kept: {error.strerror}") from error

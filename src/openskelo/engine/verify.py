@@ -7,7 +7,7 @@ import itertools
 import time
 from pathlib import Path
 
-from openskelo import errors
+from openskelo import errors, files
 from openskelo.contract import bundle, chain, envelope, pinned, pruned, references, sealed, signature
 from openskelo.engine import signing
 from openskelo.frozen import mutable, replace
@@ -35,9 +35,9 @@ def verify_file(path: Path | str, *, public_key: str | None = None) -> chain.Ver
     path = Path(path)
     public_key = None if public_key is None else signature.public_key(public_key)
     try:
-        if not path.is_file():
+        if not path.exists():
             raise errors.InvalidInput(f"there is no file {path}", code="FILE_NOT_FOUND")
-        with path.open("rb") as file:
+        with files.open_plain(path) as file:
             first = file.readline()
             lines = itertools.chain([first] if first else [], file)
             if bundle.is_bundle(first):
@@ -172,7 +172,7 @@ async def _compare(store: log.Log, run_id: str, path: Path) -> tuple[sealed.Faul
     """What is wrong with the run's file, and whether it may only be late: cut short, or not pruned as the log is."""
     offset = 0
     try:
-        with path.open("rb") as file:
+        with files.open_plain(path) as file:
             async for lines in store.read(run_id):
                 expected = b"".join(line + b"\n" for line in lines)
                 found = file.read(len(expected))

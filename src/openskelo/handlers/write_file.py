@@ -13,7 +13,7 @@ from pathlib import Path
 
 import orjson
 
-from openskelo import errors
+from openskelo import errors, files
 from openskelo.frozen import frozen
 from openskelo.handlers import catalog, context, path_template, place
 from openskelo.kernel.json import Json, JsonObject
@@ -103,7 +103,7 @@ class _Marker:
 
     def exists(self) -> bool:
         try:
-            return self.path.read_bytes() == self.body
+            return files.read_plain(self.path) == self.body
         except FileNotFoundError:
             return False
 
@@ -158,7 +158,7 @@ def _temporary(key: str) -> str:
 
 def _fill(name: str, folder: int, data: bytes, mode: int) -> None:
     descriptor = os.open(
-        name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, mode, dir_fd=folder
+        name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, mode, dir_fd=folder
     )
     try:
         rest = memoryview(data)

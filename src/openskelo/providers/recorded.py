@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import cast
 
-from openskelo import errors
+from openskelo import errors, files
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.providers import failure, seam
 from openskelo.values import canonical
@@ -89,7 +89,7 @@ def _is_there(path: Path) -> bool:
 
 def _read(path: Path) -> seam.Answer:
     try:
-        match canonical.loads(path.read_bytes()):
+        match canonical.loads(files.read_plain(path)):
             case {"version": 1, "answer": Mapping() as answer}:
                 return _answer(cast("Mapping[str, Json]", answer))
             case _:

@@ -49,10 +49,13 @@ def address(listening: socket.socket) -> str:
 
 
 async def serve(app: FastAPI, listening: socket.socket, *, ready: Callable[[], Awaitable[None] | None]) -> None:
-    """Answer until SIGTERM or SIGINT; a second signal does not wait for connections. `ready` is called at the start."""
+    """Answer until SIGTERM or SIGINT; a second signal does not wait for connections. `ready` is called at the start.
+
+    What the app cannot begin without is raised before anybody is answered (StoreError, InvalidInput).
+    """
     config = uvicorn.Config(
         app,
-        lifespan="on",
+        lifespan="off",  # it is ours, below: what keeps it from beginning is raised as what it is
         log_config=None,
         access_log=False,
         server_header=False,
@@ -67,7 +70,8 @@ async def serve(app: FastAPI, listening: socket.socket, *, ready: Callable[[], A
     server = _Server(config, ready)
     app.state.server = server
     with _signals(server):
-        await server.serve(sockets=[listening])
+        async with app.router.lifespan_context(app):
+            await server.serve(sockets=[listening])
     if not server.started:
         raise errors.StoreError("the server could not start; its log says more", code="SERVER_FAILED")
 

@@ -17,7 +17,7 @@ from typing import cast
 
 import orjson
 
-from openskelo import errors
+from openskelo import errors, files
 from openskelo.server import identity, tokens
 
 #: How the names of cookies begin. A browser sends cookies to every port of a host: each data dir has a name of its own.
@@ -79,7 +79,7 @@ def key_at(path: Path) -> bytes:
 
 
 def _read(path: Path) -> bytes:
-    key = path.read_bytes()
+    key = files.read_plain(path)
     if len(key) < 32:
         raise errors.Corrupt(f"{path} is no key", hint="remove it; everybody has to log in again")
     return key

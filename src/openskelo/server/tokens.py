@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias, cast, get_args
 
 import orjson
 
-from openskelo import errors
+from openskelo import errors, files
 from openskelo.frozen import as_dict, frozen
 from openskelo.kernel import answers
 
@@ -154,7 +154,7 @@ def _stamp(path: Path) -> tuple[int, int, int] | None:
 
 def _read(path: Path) -> tuple[Token, ...]:
     try:
-        document = orjson.loads(path.read_bytes())
+        document = orjson.loads(files.read_plain(path))
         return tuple(_token(one) for one in document["tokens"])
     except OSError as error:
         raise _trouble(path, error) from error

@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Container, Generator, Iterable
 from pathlib import Path
 
-from openskelo import errors
+from openskelo import errors, files
 from openskelo.stores import faults, log
 
 #: A file is kept at least so long after somebody wanted it: the event that refers to it may still be on its way.
@@ -80,7 +80,7 @@ class BlobFiles:
     def get(self, name: str) -> bytes:
         """The bytes of that name, checked (NotFound, Corrupt)."""
         try:
-            data = self._path(name).read_bytes()
+            data = files.read_plain(self._path(name))
         except FileNotFoundError:
             raise errors.NotFound(f"no blob {name}", code="BLOB_NOT_FOUND") from None
         except OSError as error:

@@ -13,7 +13,7 @@ import sqlite3
 from collections.abc import Generator
 from pathlib import Path
 
-from openskelo import errors
+from openskelo import errors, files
 from openskelo.stores import connecting, faults, sqlite, statements, wal
 
 #: The layout that this program writes. `sql/versions/<n>.sql` leads from version n - 1 to n.
@@ -27,9 +27,10 @@ def open_log(data_dir: Path, *, timed: bool = False) -> sqlite.SqliteLog:
     """
     if _version(data_dir) != VERSION:
         _make_ready(data_dir)
-    elif not (data_dir / "log.db").exists():
+    elif not (data_dir / "log.db").is_file():
         # SQLite would make an empty one, and every run would silently be gone.
-        raise errors.Corrupt(f"{data_dir / 'log.db'} is missing", hint="restore the data dir from a copy")
+        state = "is no file" if (data_dir / "log.db").exists() else "is missing"
+        raise errors.Corrupt(f"{data_dir / 'log.db'} {state}", hint="restore the data dir from a copy")
     if not timed:
         return sqlite.SqliteLog(data_dir)
     from openskelo.stores import timed as timing  # noqa: PLC0415  for servers only
@@ -57,11 +58,12 @@ def exists(data_dir: Path) -> bool:
 def _version(data_dir: Path) -> int | None:
     """The version of the data dir; None if there is none yet. A newer one than ours is refused."""
     try:
-        text = (data_dir / "version").read_text("utf-8")
+        text = files.read_plain(data_dir / "version").decode()
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, UnicodeDecodeError) as error:
-        raise errors.StoreError(f"cannot read {data_dir / 'version'}: {error}", code="STORE_IO") from error
+        why = error.strerror if isinstance(error, OSError) else "it is no text"
+        raise errors.StoreError(f"cannot read {data_dir / 'version'}: {why}", code="STORE_IO") from error
     if not (text.strip().isascii() and text.strip().isdecimal()) or len(text) > 20:
         raise errors.Corrupt(f"{data_dir / 'version'} holds no version number", hint="restore the data dir from a copy")
     version = int(text)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
+from openskelo import files
 from openskelo.stores import faults
 
 _NAME = re.compile(r"[0-9a-f]{32}")
@@ -56,7 +57,7 @@ class Drivers:
         if self.is_me(name):
             return True
         try:
-            descriptor = os.open(self._path(name), os.O_RDONLY | os.O_CLOEXEC)
+            descriptor = os.open(self._path(name), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         except FileNotFoundError:
             return False
         except OSError as error:
@@ -80,7 +81,7 @@ class Drivers:
     def noted(self, name: str) -> int:
         """Up to where a dead driver's files are written; 0 when nobody knows, as after the system itself went down."""
         try:
-            found = _DONE.fullmatch(self._path(name).read_bytes())
+            found = _DONE.fullmatch(files.read_plain(self._path(name)))
         except OSError:
             return 0
         return int(found[2]) if found is not None and found[1] == _boot() else 0
@@ -91,6 +92,8 @@ class Drivers:
             names = [path.stem for path in self._folder.iterdir() if _NAME.fullmatch(path.stem)]
         except FileNotFoundError:
             return ()
+        except OSError as error:
+            raise faults.of_os(error, "reading the drivers' locks") from error
         return [name for name in names if not self.alive(name)]
 
     def bury(self, name: str) -> None:

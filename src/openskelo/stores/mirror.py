@@ -146,7 +146,7 @@ class Mirror:
         path = self.path(run_id)
         try:
             for each in (path, path.parent):
-                descriptor = os.open(each, os.O_RDONLY | os.O_CLOEXEC)
+                descriptor = os.open(each, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
                 try:
                     os.fsync(descriptor)
                 finally:

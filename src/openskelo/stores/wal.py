@@ -25,7 +25,7 @@ def reserve(connection: sqlite3.Connection, database: Path, size: int) -> None:
     """
     connection.execute("BEGIN IMMEDIATE")
     try:
-        descriptor = os.open(f"{database}-wal", os.O_WRONLY | os.O_CLOEXEC)
+        descriptor = os.open(f"{database}-wal", os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
             _extend(descriptor, size)
         finally:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from openskelo import files
 from openskelo.kernel.json import Json
 from openskelo.workflows import cursor, handlers, nearby, problems, scope, spots, suggest
 
@@ -32,17 +33,17 @@ def read(found: cursor.Cursor, root: Path | None, variables: scope.Variables) ->
         hint = nearby.meant(folder, text, kind=Path.is_dir)
         found.problem("BLOCK_DIR_NOT_FOUND", f"there is no folder {text[:80]!r} in the project", hint=hint)
         return {}
-    files = {name: _content(found, root, f"{text.rstrip('/')}/{name}") for name in _names(found, folder)}
-    if not files:
+    parts = {name: _content(found, root, f"{text.rstrip('/')}/{name}") for name in _names(found, folder)}
+    if not parts:
         hint = f"it may hold {', '.join(PARTS)} and {_CONTEXT}/*.md"
         found.problem("BLOCK_DIR_EMPTY", f"the folder {text[:80]!r} has no part of a prompt", hint=hint)
-    if sum(map(len, files.values())) > _LARGEST:
+    if sum(map(len, parts.values())) > _LARGEST:
         found.problem("BLOCK_DIR_TOO_LARGE", f"the files of {text[:80]!r} have more than {_LARGEST} characters")
         return {}
     for name in PARTS:
-        if name in files:
-            _check(found, str(folder / name), files[name], variables)
-    return {**files}
+        if name in parts:
+            _check(found, str(folder / name), parts[name], variables)
+    return {**parts}
 
 
 def _names(found: cursor.Cursor, folder: Path) -> list[str]:
@@ -69,7 +70,7 @@ def _content(found: cursor.Cursor, root: Path, path: str) -> str:
         found.problem("BLOCK_DIR_INVALID", f"{path[:80]!r} {outside}")
         return ""
     try:
-        with (root / path).open("rb") as file:
+        with files.open_plain(root / path) as file:
             data = file.read(_LARGEST_FILE + 1)
         text = data.decode("utf-8-sig")
     except OSError as error:

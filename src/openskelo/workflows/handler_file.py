@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
+from openskelo import files
 from openskelo.frozen import frozen
 from openskelo.workflows import cursor, problems, suggest
 
@@ -37,7 +38,7 @@ class Broken:
 def check(named: cursor.Cursor, path: Path, function: str) -> None:
     """A Problem when the file at `path` is no Python (at its own line), or cannot have `function`."""
     try:
-        with path.open("rb") as opened:
+        with files.open_plain(path) as opened:
             data = opened.read(_LARGEST_BYTES + 1)
     except OSError as error:
         named.problem("FILE_UNREADABLE", f"{path.name} cannot be read: {error.strerror}")

@@ -6,7 +6,7 @@ import json
 import re
 from pathlib import Path
 
-from openskelo import errors
+from openskelo import errors, files
 from openskelo.frozen import frozen
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.values import canonical
@@ -33,8 +33,7 @@ def read(path: Path) -> Source:
     """The document in a file; InvalidWorkflow when there is none to be had."""
     file = str(path)
     try:
-        with path.open("rb") as opened:
-            data = opened.read(LARGEST_BYTES + 1)
+        data = files.read_given(path, LARGEST_BYTES)
     except FileNotFoundError:
         raise _stop(file, "FILE_NOT_FOUND", "there is no such file") from None
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
