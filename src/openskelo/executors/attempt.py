@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 import orjson
 
 from openskelo import errors
-from openskelo.executors import answer, artifacts, calling, gate, intake, job, journal, look, ports, task, work
+from openskelo.executors import answer, artifacts, breach, calling, gate, intake, job, journal, look, ports, task, work
 from openskelo.frozen import field, frozen, replace
 from openskelo.handlers import place, secret
 from openskelo.kernel import definition, fresh, outcome
@@ -72,20 +72,6 @@ class _Prepared:
     work: job.Work
 
 
-class _Broken(Exception):
-    """A contract or a gate said no: `failure` is the verdict, `feedback` what the next attempt should know.
-
-    `unjudged`: or whoever should have said something could not be asked. `outputs` are what is to be judged yet.
-    """
-
-    def __init__(self, failure: outcome.Failure, feedback: Json, *, unjudged: bool = False) -> None:
-        super().__init__(failure.code)
-        self.failure = failure
-        self.feedback = feedback
-        self.unjudged = unjudged
-        self.outputs: Stored | None = None
-
-
 _NOTHING_LEFT = Left(notes=(), blobs={})
 #: What a port promises; its description promises nothing.
 _declared = attrgetter("name", "schema", "kind", "required", "has_default", "default")
@@ -134,14 +120,14 @@ class Performer:
         try:
             stored = await self._produce(of, one)
             kept = await self._kept(one) if one.lines or one.files or one.heard else _NOTHING_LEFT
-        except _Broken as broken:
+        except breach.Broken as broken:
             return await self._failed(one, broken.failure, broken)
         except errors.AttemptFailed as error:
-            return await self._failed(one, _failure(error, error.retryable, error.retry_after_ms))
+            return await self._failed(one, breach.failure(error, error.retryable, error.retry_after_ms))
         except errors.StoreError:
             raise
         except errors.OpenSkeloError as error:
-            return await self._failed(one, _failure(error, retryable=False))
+            return await self._failed(one, breach.failure(error, retryable=False))
         except (asyncio.CancelledError, GeneratorExit, KeyboardInterrupt, SystemExit):
             raise
         except BaseException as error:  # the promise of this method: one attempt never takes the engine down
@@ -219,13 +205,13 @@ class Performer:
         try:
             intake.take(one)
         except errors.InvalidInput as error:
-            raise _contract("INPUT_CONTRACT", [error.message], retryable=False) from error
+            raise breach.contract("INPUT_CONTRACT", [error.message], retryable=False) from error
         prepared = self._prepared.get(id(node)) or self._prepare(node)
         problems = () if prepared.inputs is _FREE else intake.problems(of, prepared.inputs, self._project)
         if prepared.inputs.artifacts and self._known is not None:
             problems = problems or await prepared.inputs.unkept(inputs, self._known, of.run_id)
         if problems:
-            raise _contract("INPUT_CONTRACT", problems, retryable=False)
+            raise breach.contract("INPUT_CONTRACT", problems, retryable=False)
         if node.pre_gates and of.done is None:
             await self._pass(node.pre_gates, node.pre_composition, self._look(one, inputs), one)
         started = time.perf_counter() - one.spent.waited
@@ -235,12 +221,12 @@ class Performer:
         if prepared.outputs.artifacts and self._known is not None:
             problems = problems or await prepared.outputs.unkept(outputs, self._known, of.run_id)
         if problems:
-            raise _contract("OUTPUT_CONTRACT", problems, retryable=True)
+            raise breach.contract("OUTPUT_CONTRACT", problems, retryable=True)
         if node.post_gates:
             wall_ms = int((time.perf_counter() - started - one.spent.waited) * 1000)
             try:
                 await self._pass(node.post_gates, node.post_composition, self._look(one, inputs, outputs, wall_ms), one)
-            except _Broken as broken:
+            except breach.Broken as broken:
                 if broken.unjudged and gate.can_judge_later(node):
                     broken.outputs = await self._stored(outputs, data)
                 raise
@@ -275,9 +261,9 @@ class Performer:
             return
         failure = gate.failure(judgement, before=around.outputs is None)
         if judgement.outages:
-            raise _Broken(failure, None, unjudged=True)
+            raise breach.Broken(failure, None, unjudged=True)
         refused: list[Json] = [verdict for verdict in one.verdicts if verdict["passed"] is False]
-        raise _Broken(failure, {"code": failure.code, "verdicts": refused})
+        raise breach.Broken(failure, {"code": failure.code, "verdicts": refused})
 
     def _prepare(self, node: definition.Node) -> _Prepared:
         own = node.handler == "builtin:write-file"  # an author may let it write outside the roots
@@ -332,11 +318,11 @@ class Performer:
         one.output_hash = canonical.digest_bytes(data)
         return orjson.loads(data), data
 
-    async def _failed(self, one: job.Job, failure: outcome.Failure, broken: _Broken | None = None) -> Attempted:
+    async def _failed(self, one: job.Job, failure: outcome.Failure, broken: breach.Broken | None = None) -> Attempted:
         hidden = secret.values(self._project.secrets)
         code, message = journal.clean(failure.code, hidden), journal.clean(failure.message, hidden)
         happened = failure.happened if one.answer is None else "yes"
-        repairable = _is_repairable(one, failure)
+        repairable = breach.is_repairable(one, failure)
         failure = replace(failure, code=code, message=message, repairable=repairable, happened=happened)
         feedback = None if broken is None else broken.feedback
         told = journal.masked([cast("JsonObject", feedback or {"code": code, "message": message})], hidden)[0]
@@ -397,30 +383,3 @@ class Performer:
             ),
             blobs=kept.blobs,
         )
-
-
-def _is_repairable(one: job.Job, failure: outcome.Failure) -> bool:
-    """Whether a model that is told what is wrong with its answer may well mend it."""
-    return one.task.node.mode == "ai" and failure.code in ("OUTPUT_CONTRACT", "ANSWER_INVALID")
-
-
-def _failure(error: errors.OpenSkeloError, retryable: bool, retry_after_ms: int | None = None) -> outcome.Failure:
-    message = f"{error.message} ({error.hint})" if error.hint else error.message
-    return outcome.Failure(
-        code=error.code,
-        message=message,
-        retryable=retryable,
-        retry_after_ms=retry_after_ms,
-        denied=isinstance(error, errors.Denied),
-        escalated=isinstance(error, errors.Escalated),
-        happened=error.happened if isinstance(error, errors.AttemptFailed) else "no",
-        needs=outcome.Needs(tokens=error.tokens, cost_nanousd=error.cost_nanousd)
-        if isinstance(error, errors.OverBudget)
-        else None,
-    )
-
-
-def _contract(code: str, problems: list[str] | tuple[str, ...], *, retryable: bool) -> _Broken:
-    happened = "yes" if code == "OUTPUT_CONTRACT" else "no"
-    failure = outcome.Failure(code=code, message="; ".join(problems), retryable=retryable, happened=happened)
-    return _Broken(failure, {"code": code, "problems": list(problems)})
