@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from openskelo.contract import projection
-from openskelo.server import tracks
+from openskelo.server import track, tracks, views
 from openskelo.stores import memory
 from tests.engine.stage import play
 from tests.server import streaming
@@ -50,5 +50,43 @@ def test_one_run_that_is_larger_than_all_may_be_is_shown_all_the_same(monkeypatc
             track = await found.at_head(run_id)
             assert track.bytes > 10
             assert await found.at_head(run_id) is track
+
+    play(story)
+
+
+def test_those_who_ask_once_keep_few_runs_however_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tracks, "MAX_RUNS", 3)
+
+    async def story() -> None:
+        async with streaming.engine(Path(), store=memory.MemoryLog()) as engine:
+            shown = views.Views(engine.store)
+            runs = [await engine.start(streaming.chain(1), {"n": 1}) for _ in range(6)]
+            await asyncio.gather(*map(engine.wait, runs))
+            for run_id in runs:
+                await shown.snapshot(run_id)
+            kept = shown._tracks  # pyright: ignore[reportPrivateUsage] -- what is kept is not to be seen otherwise
+            assert [run_id for run_id in runs if kept.known(run_id)] == runs[-3:]
+
+    play(story)
+
+
+def test_a_run_that_ends_and_that_nobody_follows_is_not_kept_by_whoever_is_told_of_all() -> None:
+    async def story() -> None:
+        async with streaming.engine(Path(), store=memory.MemoryLog()) as engine:
+            found = tracks.Tracks(engine.store, projection.Projection)
+            watched, other = [await engine.start(streaming.chain(1), {"n": 1}) for _ in range(2)]
+            await asyncio.gather(engine.wait(watched), engine.wait(other))
+            heard: list[track.Told] = []
+            told = 0
+            for added in await engine.store.feed(after=0):
+                if added.run_id == watched and found.known(watched) is None:
+                    await found.told(added)
+                    known = found.known(watched)
+                    assert known is not None
+                    known.listener = heard.append
+                    continue
+                told += len(await found.told(added))
+            assert (told > 0, len(heard) > 0) == (True, True)
+            assert [found.known(run_id) is not None for run_id in (watched, other)] == [True, False]
 
     play(story)

@@ -16,6 +16,8 @@ from openskelo.stores import log
 MAX_NODES = 10_000
 #: And so many bytes of facts: few nodes may have many items, or loops, or much to say.
 MAX_BYTES = 32 * 1024 * 1024
+#: And so many runs, for those who ask once: what is kept of the smallest is ten times as large as its facts.
+MAX_RUNS = 256
 #: After so many lines at a time others get their turn.
 LONG = 256
 #: So many workflows are kept beside: runs of the same one share it.
@@ -23,10 +25,14 @@ MAX_WORKFLOWS = 64
 
 
 class Tracks:
-    """Finds or makes the track of a run. Tracks with a listener stay; the others are kept while there is room."""
+    """Finds or makes the track of a run. Tracks with a listener stay; the others are kept while there is room.
 
-    def __init__(self, store: log.Log, project: track.Project) -> None:
+    `most` runs at once, without it as many as fit: whoever is told of all that happens needs those that go on.
+    """
+
+    def __init__(self, store: log.Log, project: track.Project, most: int | None = None) -> None:
         self._store = store
+        self._most = most
         self._project = project
         self._tracks: dict[str, track.Track] = {}
         self._workflows: dict[str, definition.Workflow] = {}
@@ -64,7 +70,10 @@ class Tracks:
             if found.seq < before:
                 await self._read(found, before)
             if found.seq == before:
-                return [self._add(found, line) for line in added.lines]
+                told = [self._add(found, line) for line in added.lines]
+                if found.ended and found.listener is None:
+                    self.forget(found.run_id)  # nothing more is told of it
+                return told
             kept = found.after(before)
             if kept is not None and found.seq >= added.seq:
                 return kept[: len(added.lines)]
@@ -159,7 +168,8 @@ class Tracks:
             self.forget(one.run_id)
 
     def _fits(self) -> bool:
-        return self._nodes <= MAX_NODES and self._bytes <= MAX_BYTES
+        few = self._most is None or len(self._tracks) <= self._most
+        return few and self._nodes <= MAX_NODES and self._bytes <= MAX_BYTES
 
 
 def _created(run_id: str, first: bytes) -> events.RunCreated:

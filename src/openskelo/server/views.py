@@ -34,7 +34,7 @@ class Views:
 
     def __init__(self, store: log.Log) -> None:
         self._store = store
-        self._tracks = tracks.Tracks(store, _projection)
+        self._tracks = tracks.Tracks(store, _projection, tracks.MAX_RUNS)
         self._readers: OrderedDict[tuple[str, int], track.Track] = OrderedDict()
 
     async def snapshot(self, run_id: str) -> JsonObject:
