@@ -29,7 +29,7 @@ def parses(words: list[str]) -> str:
 
 def test_the_unit_starts_a_server_with_arguments_that_exist() -> None:
     unit = configparser.ConfigParser(interpolation=None, strict=False)
-    unit.optionxform = str  # type: ignore[assignment,method-assign] # pyright: ignore[reportAttributeAccessIssue]
+    unit.optionxform = str  # type: ignore[assignment,method-assign]
     unit.read_string(fence("ini"))
     assert set(unit.sections()) == {"Unit", "Service", "Install"}
     assert parses(shlex.split(unit["Service"]["ExecStart"])) == "serve"

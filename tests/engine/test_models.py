@@ -29,7 +29,7 @@ async def engine(
 ) -> AsyncGenerator[openskelo.Engine]:
     """An engine over `root` that asks `provider`; every run that it leaves behind must verify."""
     project = openskelo.Project(root=root, data_dir=root / ".skelo")
-    project = replace(project, **more)  # pyright: ignore[reportArgumentType] -- tests spell out fields
+    project = replace(project, **more)
     async with await openskelo.Engine.open(project, store=store, provider=provider) as opened:
         yield opened
         for row in await opened.store.rows():

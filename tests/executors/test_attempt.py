@@ -28,7 +28,7 @@ def local_node(**changes: object) -> definition.Node:
         inputs=(workshop.port("n", "integer"),),
         outputs=(workshop.port("twice", "integer"),),
     )
-    return replace(plain, **changes)  # pyright: ignore[reportArgumentType] -- tests spell out fields
+    return replace(plain, **changes)
 
 
 def attempted(root: Path, handler: calling.Handler, inputs: dict[str, Json] | None = None, **changes: object):

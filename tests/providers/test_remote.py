@@ -134,7 +134,7 @@ def test_a_port_with_definitions_of_its_own_goes_out_as_strict_servers_take_it()
     assert sent["strict"] is True
     assert sent["schema"] == {
         "type": "object",
-        "properties": {"tree": tree["$defs"]["t"]},  # pyright: ignore[reportIndexIssue, reportOptionalSubscript, reportCallIssue, reportArgumentType] -- it is a map
+        "properties": {"tree": tree["$defs"]["t"]},  # pyright: ignore[reportArgumentType] -- it is a map
         "required": ["tree"],
         "additionalProperties": False,
         "$defs": tree["$defs"],

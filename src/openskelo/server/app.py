@@ -90,7 +90,7 @@ def _protect(app: FastAPI, here: desk.Desk, known: sessions.Sessions) -> None:
         here.guard = guard.Guard(inner, settings=here.settings, known=known)
         return here.guard
 
-    app.add_middleware(guarded)  # pyright: ignore[reportArgumentType] - a function that makes one is one
+    app.add_middleware(guarded)  # a function that makes one is one
     app.add_middleware(head.Head)
     app.add_middleware(limits.Limiter, limits=here.settings.limits)
     app.add_middleware(headers.Careful)

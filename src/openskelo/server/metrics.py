@@ -94,7 +94,7 @@ class Metrics:
         router = APIRouter()
 
         @router.get("/metrics", include_in_schema=False)
-        async def get_metrics() -> Response:  # pyright: ignore[reportUnusedFunction] -- the router has it
+        async def get_metrics() -> Response:
             return Response(await self.text(), headers={"content-type": exposition.CONTENT_TYPE})
 
         return router

@@ -30,7 +30,7 @@ def install(app: FastAPI) -> None:
             app.openapi_schema = _document(app)
         return app.openapi_schema
 
-    app.openapi = describe  # pyright: ignore[reportAttributeAccessIssue] - the way FastAPI documents
+    app.openapi = describe  # the way FastAPI documents
 
 
 def _document(app: FastAPI) -> dict[str, Any]:
