@@ -128,3 +128,47 @@ def test_an_engine_without_cache_does_the_work_and_keeps_what_it_came_to(tmp_pat
         return [await said(cache=cache) for cache in (True, True, False, True)]
 
     assert stage.play(story) == [1, 1, 2, 2]
+
+
+def test_a_run_that_began_without_cache_and_its_forks_take_nothing_from_it_whoever_goes_on(tmp_path: Path) -> None:
+    asked: list[int] = []
+
+    def ask(ctx: openskelo.Context) -> JsonObject:
+        asked.append(len(asked))
+        return {"said": len(asked)}
+
+    flow = stage.workflow(
+        stage.block("wait", mode="approval", approval={"prompt": "go on?"}),
+        stage.block("ask", outputs={"said": "integer"}, cache=True, after=["wait"]),
+    )
+    project = openskelo.Project(root=tmp_path, data_dir=tmp_path / ".skelo")
+
+    async def open_engine(*, cache: bool = True) -> openskelo.Engine:
+        return await openskelo.Engine.open(project, handlers={"ask": ask}, cache=cache)
+
+    async def answered(engine: openskelo.Engine, run_id: str) -> Json:
+        document = await engine.wait(run_id)
+        for open_one in cast("list[JsonObject]", document["approvals"]):
+            await engine.answer(str(open_one["id"]), status="approved")
+        return cast("JsonObject", (await engine.wait(run_id))["outputs"])["said"]
+
+    async def story() -> list[Json]:
+        async with await open_engine() as engine:
+            said = [await answered(engine, await engine.start(flow))]
+            usual = await engine.start(flow)
+            await engine.wait(usual)
+        async with await open_engine(cache=False) as engine:
+            anew = await engine.start(flow)
+            await engine.wait(anew)
+        async with await open_engine() as engine:
+            for run_id in (usual, anew):
+                await engine.resume(run_id)
+                said.append(await answered(engine, run_id))
+            said.append(await answered(engine, await engine.fork(anew, node="wait")))
+            said.append(await answered(engine, await engine.start(flow)))
+            facts = [fact async for fact in engine.follow(anew)]
+            other = [fact async for fact in engine.follow(usual)]
+        marks = [cast("JsonObject", told[0]["data"]).get("noCache") for told in (facts, other)]
+        return [*said, *marks]
+
+    assert stage.play(story) == [1, 1, 2, 3, 3, True, None]

@@ -26,13 +26,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-q", "--quiet", action="store_true", help="no progress on stderr")
 
 
-def cache_argument(parser: argparse.ArgumentParser) -> None:
-    """The option of those that drive runs of blocks, which may be cached."""
+def cache_argument(parser: argparse.ArgumentParser, *, begins: bool = False) -> None:
+    """The option of those that drive runs of blocks, which may be cached; who `begins` a run puts it into its log."""
+    lasting = "to the run's end" if begins else "as long as this command drives the run"
     parser.add_argument(
         "--no-cache",
         dest="cache",
         action="store_false",
-        help="do the work of blocks with `cache: true`, too, as long as this command drives the run",
+        help=f"do the work of blocks with `cache: true`, too, {lasting}",
     )
 
 

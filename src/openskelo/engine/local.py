@@ -57,6 +57,7 @@ class Engine(records.Records):
         super().__init__(project, store)
         self.performer = performer
         self._listeners: list[OnText] = []
+        self._no_cache = not cache
         self._driver = driver.Driver(store, performer, cache=cache)
         self._pins = pinning.Pins()
         self._holding = holding.Holding(store, self._driver, performer, self._pins)
@@ -79,9 +80,10 @@ class Engine(records.Records):
 
         Models are those of `provider`, else the project's. `on_text` hears what they say as they say it; what it hears
         is not in the log. Without `cache` the work of nodes that say `cache: true` is done, although its result is
-        known; what it comes to is known from then on. With several `processes` others drive runs beside this one: they
-        open the data dir and import the handlers themselves (InvalidInput ENGINE_PROCESSES for another `store`, a
-        `provider`, or a handler that cannot be imported).
+        known, and what it comes to is known from then on; in the runs that begin here also when others go on with them.
+        With several `processes` others drive runs beside this one: they open the data dir and import the handlers
+        themselves (InvalidInput ENGINE_PROCESSES for another `store`, a `provider`, or a handler that cannot be
+        imported).
         """
         packed = None
         if processes != 1:
@@ -174,6 +176,7 @@ class Engine(records.Records):
             mode=words.mode(mode),
             global_mode=words.global_mode(global_mode),
             contexts=surroundings,
+            no_cache=self._no_cache,
         )
         return await self._beginning.create(pin, command, run_id)
 
@@ -208,6 +211,7 @@ class Engine(records.Records):
             kept=plan.kept,
             contexts=plan.contexts,
             variables=plan.variables,
+            no_cache=self._no_cache or parent.no_cache,
         )
         return await self._beginning.create(pin, command, new_id)
 

@@ -170,8 +170,10 @@ def _tells_of_run(node: definition.Node) -> bool:
 
 def _may_be_cached(run: Run, node: definition.Node) -> bool:
     """A visit that was sent back with something to mend is not answered with what was wrong before; nor is the node
-    that a fork does again, or one inside of the sub-workflow that it does again."""
-    if not node.cache or node.foreach is not None or run.nodes[node.key].slots[0].feedback is not None:
+    that a fork does again, or one inside of the sub-workflow that it does again; nor anything in a run that says so."""
+    if not node.cache or run.no_cache:
+        return False
+    if node.foreach is not None or run.nodes[node.key].slots[0].feedback is not None:
         return False
     again = "" if run.parent is None else str(run.parent.get("node"))
     inside = again.removesuffix("inputs") if again.endswith("/inputs") else None

@@ -94,6 +94,7 @@ def _run_created(run: Run, event: events.RunCreated) -> None:
     run.mode = event.mode
     run.global_mode = event.global_mode
     run.parent = event.parent
+    run.no_cache = event.no_cache is True
     _learn_resolves(run)
     if run.course is not None:
         plan.begin(run, run.course, event)

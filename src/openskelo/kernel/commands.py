@@ -42,6 +42,7 @@ class CreateRun:
     kept: Mapping[str, Kept] = field(default_factory=fresh.a_dict)
     contexts: Stored | None = None
     variables: Mapping[str, Stored] | None = None
+    no_cache: bool = False
 
 
 @frozen

@@ -106,6 +106,7 @@ def _create(run: Run, command: commands.CreateRun) -> tuple[events.Event, ...]:
         parent=command.parent,
         contexts=command.contexts,
         variables=command.variables,
+        no_cache=command.no_cache or None,
     )
     if run.workflow.plan is not None:
         _admit_start(run, run.workflow.plan, command)
@@ -170,7 +171,7 @@ def _admit(run: Run, node: NodeState, command: commands.ResolveNode) -> None:
         wrong = "part of it is under way, and it cannot be skipped any more" if is_under_way(node) else None
         wrong = wrong if run.is_dag else "a step of a plan and a turn are not skipped"
     elif command.cached is not None:
-        cacheable = shape.cache and shape.foreach is None and shape.mode != "approval"
+        cacheable = shape.cache and shape.foreach is None and shape.mode != "approval" and not run.no_cache
         wrong = None if cacheable else "its results are not to be had from the cache"
     elif {command.count is not None, command.items is not None} != {shape.foreach is not None}:
         wrong = "a foreach needs its items and their count, and only a foreach does"

@@ -21,7 +21,8 @@ class RunCreated:
     """A run exists: it pins the workflow by hash; `parent` names the run it was forked from.
 
     A plan's `contexts` (an object: `{"ctx:name": value}`) were read once, before it started; `variables` (each as a
-    step has stored it) are those that a fork of a plan goes on with.
+    step has stored it) are those that a fork of a plan goes on with. With `no_cache` nothing is taken from the cache,
+    whoever drives the run.
     """
 
     at: int
@@ -35,6 +36,7 @@ class RunCreated:
     parent: JsonObject | None = None
     contexts: Stored | None = None
     variables: JsonObject | None = None
+    no_cache: bool | None = None
 
 
 @frozen

@@ -161,6 +161,7 @@ class Run:
     mode: Literal["AUTO", "INTERACTIVE"] = "AUTO"
     global_mode: Literal["PLANNING", "IMPLEMENTATION"] = "IMPLEMENTATION"
     parent: JsonObject | None = None
+    no_cache: bool = False
     resolves: frozenset[str] = frozenset()
     ready: OrderedDict[str, None] = field(default_factory=fresh.an_ordered_dict)
     resolving: dict[str, None] = field(default_factory=fresh.a_dict)

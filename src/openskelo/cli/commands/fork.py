@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--workflow", metavar="FILE", help="go on with this changed workflow (the changes are shown first)"
     )
-    drive.cache_argument(parser)
+    drive.cache_argument(parser, begins=True)
     drive.add_arguments(parser)
 
 

@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="interactive asks before each effect that cannot be repeated (default: auto)",
     )
     parser.add_argument("--planning", action="store_true", help="refuse every effect that is not pure")
-    drive.cache_argument(parser)
+    drive.cache_argument(parser, begins=True)
     drive.add_arguments(parser)
     parser.epilog = (
         "On a terminal, missing inputs and approvals are asked for. Ctrl-C suspends the run "
