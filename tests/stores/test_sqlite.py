@@ -206,3 +206,23 @@ def test_a_log_that_is_not_at_its_path_any_more_is_gone_and_takes_nothing(tmp_pa
         assert data_dir.exists() == (fate == "replaced")
 
     asyncio.run(run())
+
+
+def test_a_sweep_asks_as_often_however_many_runs_there_are(tmp_path: Path) -> None:
+    async def asked(count: int) -> int:
+        store = datadir.open_log(tmp_path / str(count))
+        for number in range(count):
+            await store.append([rig.append(0, b"1", run_id=f"run-{number}")])
+        await store.flush()
+        gone = tmp_path / str(count) / "runs" / "nobodys"
+        gone.mkdir()
+        found: list[str] = []
+        store._connection.set_trace_callback(found.append)  # pyright: ignore[reportPrivateUsage] - what it asks
+        await store.sweep()
+        store._connection.set_trace_callback(None)  # pyright: ignore[reportPrivateUsage]
+        left = sorted(each.name for each in gone.parent.iterdir())
+        await store.close()
+        assert left == sorted(f"run-{number}" for number in range(count))
+        return len(found)
+
+    assert asyncio.run(asked(40)) == asyncio.run(asked(4))

@@ -29,6 +29,7 @@ from openskelo.server import (
     static,
     stream_sse,
     stream_ws,
+    sweeper,
     traces,
     views,
 )
@@ -57,6 +58,7 @@ def create(engine: local.Engine, settings: server_settings.Settings) -> FastAPI:
         idempotency=idempotency.Idempotency(engine.store),
         contents=contents.Contents(engine.store, data_dir),
         streams=streams,
+        sweeper=sweeper.Sweeper(engine.store),
     )
     app = FastAPI(
         title="OpenSkelo",
@@ -104,7 +106,7 @@ def _lifespan(
         stop = here.engine.overhear(streams.hear)
         keeping = keeper.Keeper(here.engine)
         await here.idempotency.forget_old()
-        async with operation.operating(here.engine, counts):
+        async with operation.operating(here.engine, counts), here.sweeper.sweeping():
             await keeping.start()
             try:
                 yield

@@ -8,7 +8,7 @@ from fastapi import Depends, Request
 
 from openskelo.engine import local
 from openskelo.frozen import mutable
-from openskelo.server import contents, guard, hub, idempotency, identity, sessions, views
+from openskelo.server import contents, guard, hub, idempotency, identity, sessions, sweeper, views
 from openskelo.server import settings as server_settings
 
 
@@ -23,6 +23,7 @@ class Desk:
     idempotency: idempotency.Idempotency
     contents: contents.Contents
     streams: hub.Hub
+    sweeper: sweeper.Sweeper
     guard: guard.Guard | None = None
 
 

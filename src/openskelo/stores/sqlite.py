@@ -220,9 +220,9 @@ class SqliteLog(tables.Tables):
             used, small = await self._pruner.sweep(forget)
         large = await asyncio.to_thread(self._files.sweep, used)
         async with self._flushing:
-            for run_id in self._mirror.run_ids():
-                if self._one("find_run", run_id) is None:
-                    self._mirror.erase(run_id)  # a crash came between its rows and its file
+            folders = self._mirror.run_ids()  # before the runs are read: a folder comes after its run
+            for run_id in set(folders).difference(run_id for (run_id,) in self._all("read_run_ids")):
+                self._mirror.erase(run_id)  # a crash came between its rows and its file
         with faults.translated():
             self._pruner.settle()
         return log.Swept(blobs=small.blobs + large.blobs, bytes=small.bytes + large.bytes)

@@ -102,7 +102,7 @@ async def change_run(desk: Here, who: Operator, run_id: RunId, body: wire.RunPat
 async def delete_run(desk: Here, run_id: RunId) -> Response:
     """Remove a run that has ended, with its record: what is left cannot be verified any more."""
     await pruning.delete(desk.engine.store, run_id, desk.engine.project.data_dir)
-    await pruning.sweep(desk.engine.store, [run_id])
+    await desk.sweeper.owe(run_id)
     desk.engine.forget(run_id)
     desk.views.forget(run_id)
     desk.streams.forget(run_id)

@@ -59,6 +59,10 @@ SELECT key, stored FROM cache;
 -- Removes outputs that are not to be used again.
 DELETE FROM cache WHERE key = ?;
 
+-- name: read_run_ids
+-- The ids of all runs.
+SELECT run_id FROM runs;
+
 -- name: read_digests
 -- The names of all small values.
 SELECT number, digest, length(data) FROM blobs;
