@@ -32,7 +32,8 @@ export function Checks({ id, node }: PanelProps) {
                         <div>
                           <strong>{gate.name}</strong> <code>{gate.type}</code>
                           <p className="muted small">
-                            Not judged yet; {gate.when === "pre" ? "before" : "after"} the work.
+                            {node.outcome === null ? "Not judged yet" : "Not judged in the last attempt"};{" "}
+                            {gate.when === "pre" ? "before" : "after"} the work.
                           </p>
                         </div>
                       </li>
