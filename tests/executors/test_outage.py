@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import resource
 import shutil
@@ -15,12 +16,12 @@ import orjson
 import pytest
 
 from openskelo import errors
-from openskelo.executors import attempt, calling, gate_outside
+from openskelo.executors import attempt, calling, gate_outside, gate_review
 from openskelo.frozen import replace
 from openskelo.handlers import context
 from openskelo.kernel import definition, outcome
 from openskelo.kernel.json import JsonObject
-from openskelo.providers import config, scripted
+from openskelo.providers import config, scripted, seam
 from openskelo.values import canonical
 from tests.executors import workshop
 from tests.providers.servers import loopback, openai_chat
@@ -191,6 +192,33 @@ def test_a_models_answer_that_nobody_could_judge_is_kept_as_that(tmp_path: Path)
     assert found.outputs == {"value": {"text": "hello"}}
     names = {note.name for note in found.artifacts}
     assert names == {"prompt.full.txt", "prompt.blocks.json", "review.kind.prompt.txt", "answer.unjudged.txt"}
+
+
+class Mute:
+    """Never answers, and counts how often it was told to stop."""
+
+    def __init__(self) -> None:
+        self.stopped = 0
+
+    async def complete(self, request: seam.Request, on_text: seam.OnText) -> seam.Answer:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.stopped += 1
+        raise AssertionError
+
+
+def test_a_reviewer_that_takes_longer_than_the_gate_waits_has_not_judged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gate_review, "_TIMEOUT_MS", 50)
+    mute = Mute()
+    given = workshop.task_of(node(review()), {})
+    found = workshop.outcome_of(workshop.project(tmp_path), given, local={"it": Work()}, provider=mute)
+    assert found.failure is not None
+    assert (found.failure.code, found.failure.retryable, found.failure.happened) == ("TIMEOUT", True, "yes")
+    assert silent(found)["reason"] == "the reviewer could not be asked: stopped after 50 ms"
+    assert (mute.stopped, found.metrics.tokens_in > 0) == (1, True)  # what it was asked is counted
 
 
 # -- programs ----------------------------------------------------------------------------------------------------------
