@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import shutil
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Generator
@@ -92,6 +94,24 @@ def test_commands_that_look_need_no_write(skelo: Skelo, sealed: Path, words: tup
     assert contents(sealed) == before
 
 
+def test_one_of_the_version_before_can_be_looked_at_where_it_cannot_be_migrated(skelo: Skelo, sealed: Path) -> None:
+    seal(sealed, writable=True)
+    with contextlib.closing(sqlite3.connect(sealed / "log.db")) as database:
+        database.executescript(
+            "DROP INDEX closed_approvals_newest; DROP INDEX closed_approvals_run; PRAGMA user_version = 3;"
+        )
+    (sealed / "version").write_text("2\n")
+    seal(sealed)
+    before = contents(sealed)
+    for words in (("runs",), ("show", "last"), ("verify", "last"), ("approvals",)):
+        done = plain(skelo, *words)
+        assert (done.code, done.err.count("error:")) == (0, 0), done.err
+    assert contents(sealed) == before
+    seal(sealed, writable=True)
+    assert plain(skelo, "show", "last").code == 0
+    assert (sealed / "version").read_text() == f"{datadir.VERSION}\n"
+
+
 def test_what_would_write_is_refused_and_changes_nothing(skelo: Skelo, sealed: Path) -> None:
     before = contents(sealed)
     done = plain(skelo, "run", "one.yaml", "--json")
@@ -136,3 +156,15 @@ def test_what_is_not_merged_into_the_database_yet_is_seen_in_a_sealed_copy(skelo
         assert sorted(path.name for path in archive.iterdir()) == ["log.db", "log.db-wal", "version"]
     finally:
         seal(archive, writable=True)
+
+
+def test_a_workflow_is_explained_to_one_who_may_not_see_its_runs(skelo: Skelo) -> None:
+    skelo.write("flow.yaml", "name: flow\nblocks: [{id: only, mode: deterministic, deterministic: {handler: x.py}}]\n")
+    skelo.write("x.py", "def handler(ctx):\n    return {}\n")
+    usual = skelo("explain", "flow.yaml")
+    (skelo.folder / ".skelo" / "version").mkdir(parents=True)
+    found = skelo("explain", "flow.yaml")
+    assert (found.code, found.out) == (0, usual.out)
+    version = skelo.folder / ".skelo" / "version"
+    assert found.err == f"without past runs: STORE_IO cannot read {version}: Is a directory\n"
+    assert skelo("runs").code == 2

@@ -67,7 +67,8 @@ def is_there(path: Path) -> bool:
 
 def has_runs(project: task.Project) -> bool:
     """Whether anything was ever run with this data dir."""
-    return datadir.exists(project.data_dir)
+    with _named():
+        return datadir.exists(project.data_dir)
 
 
 @asynccontextmanager
@@ -98,7 +99,7 @@ def make_log(project: task.Project, *, timed: bool = False) -> stores_log.Log:
 
 
 def _opened(project: task.Project, how: Callable[[Path], stores_log.Log]) -> stores_log.Log:
-    if not datadir.exists(project.data_dir):
+    if not has_runs(project):
         raise errors.NotFound(
             f"no runs are kept in {project.data_dir}",
             code="RUN_NOT_FOUND",

@@ -13,11 +13,13 @@ import sqlite3
 from collections.abc import Generator
 from pathlib import Path
 
-from openskelo import errors, files
+from openskelo import errors, files, whole
 from openskelo.stores import connecting, faults, sqlite, statements, wal
 
 #: The layout that this program writes. `sql/versions/<n>.sql` leads from version n - 1 to n.
-VERSION = 2
+VERSION = 3
+#: From this one on a log can be looked at as it is, where it cannot be migrated: only indexes came since.
+ALIKE = 2
 
 
 def open_log(data_dir: Path, *, timed: bool = False) -> sqlite.SqliteLog:
@@ -43,7 +45,9 @@ def look(data_dir: Path) -> sqlite.SqliteLog:
     try:
         return open_log(data_dir)
     except errors.StoreError as error:
-        if error.code != "STORE_READONLY" or _version(data_dir) != VERSION:
+        version = _version(data_dir)
+        sealed = error.code == "STORE_READONLY" or (error.code == "STORE_IO" and version != VERSION)
+        if not sealed or version is None or version < ALIKE:
             raise
     from openskelo.stores import readonly  # noqa: PLC0415  few need it
 
@@ -63,7 +67,11 @@ def _version(data_dir: Path) -> int | None:
         return None
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is no text"
-        raise errors.StoreError(f"cannot read {data_dir / 'version'}: {why}", code="STORE_IO") from error
+        raise errors.StoreError(
+            f"cannot read {data_dir / 'version'}: {why}",
+            code="STORE_IO",
+            hint="check its owner and permissions, or give another --data-dir",
+        ) from error
     if not (text.strip().isascii() and text.strip().isdecimal()) or len(text) > 20:
         raise errors.Corrupt(f"{data_dir / 'version'} holds no version number", hint="restore the data dir from a copy")
     version = int(text)
@@ -89,8 +97,8 @@ def _make_ready(data_dir: Path) -> None:
             _lay_out(data_dir / "log.db", -1 if version is None else version)
             _write(data_dir / ".gitignore", "*\n")
             _write(data_dir / "version", f"{VERSION}\n")  # last: it says that all the rest is there
-            _sync(data_dir)
-            _sync(data_dir.parent)
+            whole.sync_folder(data_dir)
+            whole.sync_folder(data_dir.parent)
     except sqlite3.Error as error:
         raise faults.of_sqlite(error) from error
     except OSError as error:
@@ -122,17 +130,5 @@ def _lay_out(database: Path, version: int) -> None:
 
 
 def _write(path: Path, text: str) -> None:
-    unfinished = path.with_name(f"{path.name}.new")
-    with unfinished.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    unfinished.replace(path)
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    with whole.file(path) as file:
+        file.write(text.encode())

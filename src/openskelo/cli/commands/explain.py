@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import asyncio
 
-from openskelo.cli import exits, explaining, parsing, place
+from openskelo import errors
+from openskelo.cli import exits, explaining, output, parsing, place
 from openskelo.engine import outlook, past
 from openskelo.executors import task
 from openskelo.workflows import load
@@ -22,10 +23,19 @@ def run(args: argparse.Namespace) -> int:
     path = place.workflow_file(args.file)
     where = place.of_args(args, path)
     workflow = load.load(path, root=where.root)
-    before = asyncio.run(_past(where, workflow.name)) if place.has_runs(where) else None
+    before = _known(where, workflow.name)
     on = outlook.basis(workflow, where, before, items=args.items)
     explaining.show(workflow, on, as_json=args.json)
     return exits.COMPLETED
+
+
+def _known(where: task.Project, name: str) -> past.Past | None:
+    """What earlier runs took. They are no part of the workflow: one who may not see them sees all the rest."""
+    try:
+        return asyncio.run(_past(where, name)) if place.has_runs(where) else None
+    except (errors.StoreError, errors.InvalidInput) as error:
+        output.note(f"without past runs: {error.code} {error.message}")
+        return None
 
 
 async def _past(where: task.Project, name: str) -> past.Past | None:
