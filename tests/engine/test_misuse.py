@@ -108,3 +108,29 @@ def test_a_path_that_the_file_system_does_not_take_is_no_project() -> None:
         with pytest.raises(openskelo.InvalidInput) as told:
             openskelo.project_at(path)
         assert told.value.code == "PATH_INVALID"
+
+
+def test_of_two_who_begin_the_same_run_at_once_the_second_is_told_that_it_exists(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with stage.engine(tmp_path) as engine:
+            begun = await asyncio.gather(
+                *(engine.start(FLOW, run_id=UNKNOWN) for _ in range(3)), return_exceptions=True
+            )
+            assert begun[0] == UNKNOWN
+            assert [getattr(one, "code", None) for one in begun] == [None, "RUN_EXISTS", "RUN_EXISTS"]
+            assert len(stage.approvals(await engine.wait(UNKNOWN))) == 1
+
+    stage.play(story)
+
+
+def test_of_two_engines_that_begin_the_same_run_at_once_one_is_told_that_it_exists(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with stage.engine(tmp_path) as one, stage.engine(tmp_path) as other:
+            begun = await asyncio.gather(
+                *(engine.start(FLOW, run_id=UNKNOWN) for engine in (one, other)), return_exceptions=True
+            )
+            assert sorted(getattr(came_to, "code", "begun") for came_to in begun) == ["RUN_EXISTS", "begun"]
+            for engine in (one, other):
+                assert len(stage.approvals(await engine.wait(UNKNOWN))) == 1
+
+    stage.play(story)

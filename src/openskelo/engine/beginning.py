@@ -33,7 +33,7 @@ class Beginning:
         if run_id is not None and not sealed.is_uuid(run_id):
             raise errors.InvalidInput(f"not a run id: {run_id[:100]!r}", code="RUN_ID", hint="run ids are UUIDs")
         if run_id is not None and await self._store.row(run_id) is not None:
-            raise errors.Refused(f"run {run_id} exists already", code="RUN_EXISTS")
+            raise _exists(run_id)
 
     def pin(self, workflow: definition.Workflow) -> pinning.Pin:
         """The workflow as its runs keep it, once whatever it asks for is there (InvalidInput)."""
@@ -55,12 +55,22 @@ class Beginning:
         return await fleet.begin(pin, command, run_id, here=len(self._driver.roster.actors))
 
     async def begin(self, pin: pinning.Pin, command: commands.CreateRun, run_id: str) -> None:
-        """The run is durable, and driven here."""
+        """The run is durable, and driven here (Refused RUN_EXISTS when somebody else was quicker)."""
         blobs: dict[str, bytes] = {}
         if len(pin.data) <= wiring.INLINE_BYTES:
             blobs[pin.name] = pin.data
         else:
             await self._store.put_blob(pin.data)
-        actor = actors.Actor(runs.new(run_id, pin.workflow, pin.shape), envelope.Chain(run_id), None)
-        self._driver.adopt(actor)
-        await self._driver.order(actor, command, blobs)
+        actor = self._driver.roster.get(run_id)  # of who asks for the same run right now: the second is refused
+        if actor is None:
+            actor = actors.Actor(runs.new(run_id, pin.workflow, pin.shape), envelope.Chain(run_id), None)
+            self._driver.adopt(actor)
+        try:
+            await self._driver.order(actor, command, blobs)
+        except errors.Conflict:  # another process has begun it
+            self._driver.roster.forget(run_id)
+            raise _exists(run_id) from None
+
+
+def _exists(run_id: str) -> errors.Refused:
+    return errors.Refused(f"run {run_id} exists already", code="RUN_EXISTS")

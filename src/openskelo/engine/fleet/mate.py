@@ -87,13 +87,15 @@ class Mate:
 
     async def begin(self, pin: pinning.Pin, command: commands.CreateRun, run_id: str) -> None:
         """The run is durable, and driven there (Lost; OpenSkeloError: nothing was begun)."""
+        known = run_id in self.runs  # somebody else asks for the same run
         self.runs.add(run_id)
         try:
             await self._ask(
                 lambda number: channel.Begin(number=number, run_id=run_id, command=command, definition=pin.data)
             )
         except errors.OpenSkeloError:
-            self.runs.discard(run_id)
+            if not known:
+                self.runs.discard(run_id)
             raise
 
     async def wait(self, run_id: str) -> JsonObject:
