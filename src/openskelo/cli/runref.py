@@ -11,7 +11,6 @@ from openskelo.kernel.json import JsonObject
 from openskelo.stores import log as stores_log
 
 SHORTEST = 4
-_PAGE = 500
 
 
 async def resolve(log: stores_log.Log, text: str) -> stores_log.RunRow:
@@ -29,7 +28,7 @@ async def resolve(log: stores_log.Log, text: str) -> stores_log.RunRow:
         raise errors.InvalidInput(
             f"{text!r} is too short for a run id", code="USAGE", hint=f"give at least {SHORTEST} characters, or `last`"
         )
-    found = await _starting_with(log, wanted)
+    found = await log.rows_named(wanted)
     if not found:
         raise errors.NotFound(f"there is no run {text}", code="RUN_NOT_FOUND", hint="skelo runs lists them")
     if len(found) > 1:
@@ -44,12 +43,3 @@ async def document(log: stores_log.Log, run_id: str) -> JsonObject:
     """The run's document, read from the log alone; nothing is claimed or changed."""
     run = (await loading.load(log, run_id)).run
     return await run_document.show(log, run, max(time.time_ns() // 1_000_000, run.updated_at))
-
-
-async def _starting_with(log: stores_log.Log, prefix: str) -> list[stores_log.RunRow]:
-    found: list[stores_log.RunRow] = []
-    offset = 0
-    while rows := await log.rows(limit=_PAGE, offset=offset):
-        found += [row for row in rows if row.run_id.startswith(prefix)]
-        offset += len(rows)
-    return found

@@ -188,6 +188,10 @@ class Log(Protocol):
         """
         ...
 
+    async def rows_named(self, prefix: str) -> Sequence[RunRow]:
+        """Listings of the runs whose id begins so, newest first."""
+        ...
+
     async def tally(self) -> Tally:
         """Where everything stands, counted now."""
         ...

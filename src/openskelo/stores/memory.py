@@ -172,6 +172,10 @@ class MemoryLog:
         found = [row for row in listed if (status is None or row.status == status) and _has(row, wanted)]
         return found[offset : offset + limit]
 
+    async def rows_named(self, prefix: str) -> Sequence[log.RunRow]:
+        """Listings of the runs whose id begins so, newest first."""
+        return [row for row in await self.rows(limit=len(self._data.rows)) if row.run_id.startswith(prefix)]
+
     async def tally(self) -> log.Tally:
         """Where everything stands, counted now."""
         data = self._data

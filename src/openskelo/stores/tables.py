@@ -101,6 +101,11 @@ class Tables:
                 rows = self._all("read_unfinished_listings", *found, status)
         return [_run_row(row) for row in rows]
 
+    async def rows_named(self, prefix: str) -> Sequence[log.RunRow]:
+        """Listings of the runs whose id begins so, newest first."""
+        found = self._all("read_listings_named", prefix, f"{prefix}\U0010ffff")
+        return [_run_row(row) for row in sorted(found, key=lambda row: (row[5], row[8]), reverse=True)]
+
     async def tally(self) -> log.Tally:
         """Where everything stands, counted now."""
         approvals, since, commands = self._one("tally_waiting") or (0, None, 0)
@@ -172,7 +177,7 @@ class Tables:
 
 
 def _run_row(found: _Row) -> log.RunRow:
-    run_id, name, workflow_hash, status, ending, created_at, updated_at, parent = found
+    run_id, name, workflow_hash, status, ending, created_at, updated_at, parent = found[:8]
     return log.RunRow(
         run_id=run_id,
         name=name,

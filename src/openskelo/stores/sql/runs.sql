@@ -49,6 +49,11 @@ FROM runs INDEXED BY runs_unfinished WHERE status = ?6 AND ending IS NULL AND cr
   AND (created_at, number) < (?1, ?2) AND (?3 IS NULL OR instr(lower(name), ?3) OR instr(run_id, ?3))
 ORDER BY created_at DESC, number DESC LIMIT ?4 OFFSET ?5;
 
+-- name: read_listings_named
+-- Listings of runs whose ids lie between two, each with its number.
+SELECT run_id, name, workflow_hash, status, ending, created_at, updated_at, parent, number
+FROM runs WHERE run_id >= ?1 AND run_id < ?2 AND created_at IS NOT NULL;
+
 -- name: find_listing
 -- Where a run stands in the order of listings.
 SELECT created_at, number FROM runs WHERE run_id = ? AND created_at IS NOT NULL;
