@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import shutil
 import sqlite3
 from pathlib import Path
@@ -226,3 +227,26 @@ def test_a_sweep_asks_as_often_however_many_runs_there_are(tmp_path: Path) -> No
         return len(found)
 
     assert asyncio.run(asked(40)) == asyncio.run(asked(4))
+
+
+def test_what_is_asked_for_one_run_or_one_page_looks_at_no_other(tmp_path: Path) -> None:
+    """Nothing here grows with the number of runs, or of questions that were ever asked."""
+    names = (
+        *("find_run", "read_listing", "read_listings", "read_unfinished_listings", "find_listing", "read_driver"),
+        *("read_approvals", "read_approvals_of_run", "read_approval", "read_asker", "find_approval", "read_closed"),
+        *("find_command", "withdraw_command", "consume_command", "mark_approval", "close_approval"),
+        *("erase_rows", "erase_places", "erase_run", "erase_approvals", "erase_closed_approvals", "read_backwards"),
+        *("read_note", "read_notes", "drop_notes", "read_feed", "read_placed", "read_unplaced", "read_listings_named"),
+    )
+    growing = {
+        f"SCAN {table}" for table in ("runs", "log", "places", "approvals", "closed_approvals", "notes", "commands")
+    }
+    store = datadir.open_log(tmp_path)
+    sql = statements.load()
+    connection = store._connection  # pyright: ignore[reportPrivateUsage] - only SQLite itself knows its plans
+    for name in names:
+        numbered = [int(number) for number in re.findall(r"\?([0-9])", sql[name])]
+        values = [1] * max(numbered, default=sql[name].count("?"))
+        plan = {row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {sql[name]}", values)}
+        assert (name, plan & growing, "USE TEMP B-TREE FOR ORDER BY" in plan) == (name, set(), False)
+    asyncio.run(store.close())
