@@ -25,7 +25,7 @@ async def listings_are_newest_first(open_log: rig.Open) -> None:
         rig.same(await store.rows(offset=100), [])
         rig.same([found.run_id for found in await store.rows_named("0000000")], newest)
         rig.same([found.run_id for found in await store.rows_named("00000003-")], [names[3]])
-        rig.same([await store.rows_named(prefix) for prefix in ("1", "00000003_", "é", rig.OTHER)], [[]] * 4)
+        rig.same([len(await store.rows_named(prefix)) for prefix in ("1", "00000003_", "é", rig.OTHER)], [0] * 4)
         rig.same(await store.row(names[5]), rig.row(names[5], 40))
         rig.same(await store.row(rig.OTHER), None)
 
