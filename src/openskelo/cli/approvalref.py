@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from openskelo import errors
-from openskelo.cli import drive, exits, identity, members, output, render
+from openskelo.cli import drive, exits, identity, members, output, render, suggested
 from openskelo.engine import loading, local, standby, stopped
 from openskelo.executors import task
 from openskelo.kernel import commands
@@ -50,7 +50,7 @@ async def answer(args: argparse.Namespace, where: task.Project, read: Reader) ->
         output.document(document)
     else:
         output.note(f"{status}; the process that drives the run goes on with it")
-        render.result(document)
+        render.result(document, suggested.Suggested(where))
     return exits.COMPLETED
 
 

@@ -10,7 +10,19 @@ import sys
 from collections.abc import AsyncGenerator, Coroutine
 
 from openskelo import errors
-from openskelo.cli import answering, exits, identity, interrupts, members, output, place, render, terminal, view
+from openskelo.cli import (
+    answering,
+    exits,
+    identity,
+    interrupts,
+    members,
+    output,
+    place,
+    render,
+    suggested,
+    terminal,
+    view,
+)
 from openskelo.engine import local
 from openskelo.executors import task
 from openskelo.kernel.json import JsonObject
@@ -55,9 +67,10 @@ async def to_end(engine: local.Engine, run_id: str, args: argparse.Namespace, *,
     if args.json:
         output.document(document)
     else:
-        render.result(document)
+        typed = suggested.Suggested(engine.project)
+        render.result(document, typed)
         if document.get("ending") is None and not members.list_at(document, "approvals"):
-            output.note(f"go on with: skelo resume {run_id}")
+            output.note(f"go on with: {typed(f'skelo resume {run_id}')}")
     return exits.of_run(document)
 
 

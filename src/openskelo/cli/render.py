@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
+from typing import TypeAlias
 
 from openskelo.cli import evidence, ink, members, output
 from openskelo.kernel.json import Json, JsonObject
@@ -21,17 +22,20 @@ _BUDGET = {
 }
 _COUNTED = ("steps", "tokens")
 
+#: Makes of a command what its reader has to type (`suggested.Suggested`).
+Typed: TypeAlias = Callable[[str], str]
 
-def result(document: JsonObject) -> None:
+
+def result(document: JsonObject, typed: Typed) -> None:
     """What `run` and its kin print at the end: how it ended, why, and what came out or who is waited for."""
     painter = ink.Ink(sys.stdout)
     output.say(f"{_ending(document, painter)}  {painter.paint(str(document['runId']), 'dim')}")
     _error(document)
-    _outputs(document, painter)
-    questions(document)
+    _outputs(document, painter, typed)
+    _questions(document, typed)
 
 
-def whole(document: JsonObject, *, title: str) -> None:
+def whole(document: JsonObject, typed: Typed, *, title: str) -> None:
     """What `show` prints."""
     painter = ink.Ink(sys.stdout)
     output.say(f"{painter.paint(ink.one_line(title), 'bold')}  {document['runId']}")
@@ -42,9 +46,9 @@ def whole(document: JsonObject, *, title: str) -> None:
     if nodes:
         output.say()
         _nodes(nodes)
-    _outputs(document, painter)
+    _outputs(document, painter, typed)
     _budget(document)
-    questions(document)
+    _questions(document, typed)
 
 
 def logs(kept: Iterable[JsonObject]) -> None:
@@ -59,7 +63,7 @@ def logs(kept: Iterable[JsonObject]) -> None:
             output.say(f"  {ink.clean(line)}")
 
 
-def questions(document: JsonObject) -> None:
+def _questions(document: JsonObject, typed: Typed) -> None:
     """The open approvals, each with the commands that answer it."""
     approvals = members.objects_at(document, "approvals")
     if not approvals:
@@ -67,10 +71,10 @@ def questions(document: JsonObject) -> None:
     output.say()
     output.say(f"waiting for {'a person' if len(approvals) == 1 else f'{len(approvals)} answers'}:")
     for approval in approvals:
-        question(approval)
+        question(approval, typed)
 
 
-def question(approval: JsonObject, *, run: str = "") -> None:
+def question(approval: JsonObject, typed: Typed, *, run: str = "") -> None:
     """One open approval with the commands that answer it; `run` says whose it is where that is not plain."""
     painter = ink.Ink(sys.stdout)
     whose = painter.paint(f" ({ink.one_line(run)})", "dim") if run else ""
@@ -89,7 +93,7 @@ def question(approval: JsonObject, *, run: str = "") -> None:
         output.say(f"    {painter.paint(until, 'dim')}")
     late = [(f"skelo resume {approval.get('runId')}", "goes on as when nobody answers")]
     for command, meaning in late if over else _answers(approval):
-        output.say(f"    {command}{painter.paint(f'   {meaning}', 'dim') if meaning else ''}")
+        output.say(f"    {typed(command)}{painter.paint(f'   {meaning}', 'dim') if meaning else ''}")
 
 
 def _answers(approval: JsonObject) -> list[tuple[str, str]]:
@@ -139,7 +143,7 @@ def _error(document: JsonObject) -> None:
         output.say(f"  {error.get('code')}{at}: {indented(str(error.get('message', '')))}")
 
 
-def _outputs(document: JsonObject, painter: ink.Ink) -> None:
+def _outputs(document: JsonObject, painter: ink.Ink, typed: Typed) -> None:
     outputs = members.object_at(document, "outputs")
     if not outputs:
         return
@@ -149,7 +153,8 @@ def _outputs(document: JsonObject, painter: ink.Ink) -> None:
         text, rest = _beginning(value if isinstance(value, str) else output.compact(value))
         output.say(f"  {painter.paint(ink.pad(name, size), 'bold')}  {indented(text, size + 4)}")
         if rest:
-            whole = f"… {rest} more characters; all of it: skelo output {document['runId']} {ink.one_line(name)}"
+            command = typed(f"skelo output {document['runId']} {ink.one_line(name)}")
+            whole = f"… {rest} more characters; all of it: {command}"
             output.say(f"  {' ' * size}  {painter.paint(whole, 'dim')}")
 
 

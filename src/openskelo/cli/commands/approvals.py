@@ -6,7 +6,7 @@ import argparse
 import asyncio
 from collections.abc import Mapping, Sequence
 
-from openskelo.cli import exits, output, place, render, runref
+from openskelo.cli import exits, output, place, render, runref, suggested
 from openskelo.engine import records
 from openskelo.executors import task
 from openskelo.kernel.json import JsonObject
@@ -17,15 +17,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    found, names = asyncio.run(_open(args, place.of_args(args)))
+    where = place.of_args(args)
+    found, names = asyncio.run(_open(args, where))
     if args.json:
         output.document({"approvals": found})
     elif not found:
         output.note("nothing waits for a person")
     else:
+        typed = suggested.Suggested(where)
         for asked in found:
             run_id = str(asked["runId"])
-            render.question(asked, run=f"{names[run_id]}, run {run_id[:8]}")
+            render.question(asked, typed, run=f"{names[run_id]}, run {run_id[:8]}")
     return exits.COMPLETED
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 
-from openskelo.cli import drive, exits, identity, output, parsing, place, render, runref
+from openskelo.cli import drive, exits, identity, output, parsing, place, render, runref, suggested
 from openskelo.engine import local
 from openskelo.executors import task
 from openskelo.kernel.json import JsonObject
@@ -35,7 +35,7 @@ async def _cancel(args: argparse.Namespace, where: task.Project) -> int:
     if args.json:
         output.document(document)
     else:
-        render.result(document)
+        render.result(document, suggested.Suggested(where))
     return exits.COMPLETED
 
 

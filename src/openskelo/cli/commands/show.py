@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 
-from openskelo.cli import artifacts, exits, output, parsing, place, render, runref
+from openskelo.cli import artifacts, exits, output, parsing, place, render, runref, suggested
 from openskelo.executors import task
 
 
@@ -28,8 +28,9 @@ async def _show(args: argparse.Namespace, where: task.Project) -> int:
     if args.json:
         output.document(document if logs is None else {**document, "logs": logs})
     else:
-        render.whole(document, title=row.name)
+        typed = suggested.Suggested(where)
+        render.whole(document, typed, title=row.name)
         render.logs(logs or ())
         if document["ending"] is None and not driven and not document["approvals"]:
-            output.note(f"no process drives this run; go on with: skelo resume {row.run_id}")
+            output.note(f"no process drives this run; go on with: {typed(f'skelo resume {row.run_id}')}")
     return exits.of_run(document)

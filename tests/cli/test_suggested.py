@@ -1,0 +1,44 @@
+"""A command that is suggested works as it stands, from where its reader is."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import SKELO, Skelo, clean_environment
+
+FLOW = """\
+name: asking
+blocks:
+  - { id: ask, mode: approval, approval: { prompt: Go on? } }
+  - { id: work, mode: deterministic, after: [ask], outputs: { x: integer }, deterministic: { handler: work.py } }
+"""
+
+
+@pytest.mark.parametrize("place", ["in it", "beside it", "in it with another data dir", "beside it with another"])
+def test_an_approval_is_answered_by_the_command_that_is_printed(skelo: Skelo, tmp_path: Path, place: str) -> None:
+    skelo.write("asking.yaml", FLOW)
+    skelo.write("work.py", "def handler(ctx):\n    return {'x': 1}\n")
+    folder = skelo.folder if place.startswith("in it") else tmp_path
+    more = ["--data-dir", "other data"] if "another" in place else []
+    file = str((skelo.folder / "asking.yaml").relative_to(folder))
+    asked = skelo("run", file, *more, folder=folder)
+    assert asked.code == 3, asked
+    commands = [line.strip() for line in asked.out.splitlines() if "skelo approve" in line]
+    wanted = "" if folder == skelo.folder else f"cd {shlex.quote(str(skelo.folder))} && "
+    kept = f" --data-dir {shlex.quote(str(folder / 'other data'))}" if more else ""
+    (command,) = commands
+    assert (command.startswith(f"{wanted}skelo approve "), command.endswith(kept)) == (True, True), command
+    done = subprocess.run(
+        ["sh", "-c", command],
+        cwd=folder,
+        env=clean_environment() | {"PATH": f"{SKELO.parent}:/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout.splitlines()[-1].split()) == (0, ["x", "1"]), done.stderr
