@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import uuid
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +9,7 @@ from typing import BinaryIO, cast
 
 import orjson
 
-from openskelo import errors
+from openskelo import errors, whole
 from openskelo.contract import bundle, envelope, pruned, references
 from openskelo.frozen import field, frozen, mutable
 from openskelo.kernel import events
@@ -162,15 +160,8 @@ def _refuse_existing(path: Path) -> None:
 
 @contextmanager
 def _whole_file(path: Path) -> Generator[BinaryIO]:
-    """A file that has its name only once all of it is on disk."""
-    unfinished = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
-        with unfinished.open("xb") as file:
+        with whole.file(path) as file:
             yield file
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.replace(path)
     except OSError as error:
         raise errors.StoreError(f"{path} cannot be written: {error.strerror}", code="EXPORT_FAILED") from error
-    finally:
-        unfinished.unlink(missing_ok=True)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-import uuid
 from pathlib import Path
 from typing import cast
 
 import orjson
 
-from openskelo import errors, files
+from openskelo import errors, files, whole
 from openskelo.contract import envelope, signature
 from openskelo.kernel.json import JsonObject
 from openskelo.stores import log
@@ -57,12 +55,9 @@ def path_of(data_dir: Path, run_id: str) -> Path:
 
 
 def _keep(path: Path, data: bytes) -> None:
-    unfinished = path.with_name(f"new-{uuid.uuid4().hex}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished.write_bytes(data)
-        unfinished.replace(path)
+        with whole.file(path) as file:
+            file.write(data)
     except OSError as error:
-        with contextlib.suppress(OSError):  # the first error says what is wrong
-            unfinished.unlink()
         raise errors.StoreError(f"the signature cannot be kept: {error.strerror}") from error

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import cast
 
-from openskelo import errors, files
+from openskelo import errors, files, whole
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.providers import failure, seam
 from openskelo.values import canonical
@@ -71,13 +69,8 @@ def _write(path: Path, request: seam.Request, answer: seam.Answer) -> None:
         },
     }
     path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_suffix(f".{os.getpid()}.tmp")
-    try:
-        draft.write_bytes(canonical.dumps(document) + b"\n")
-        draft.replace(path)
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            draft.unlink()
+    with whole.file(path) as file:
+        file.write(canonical.dumps(document) + b"\n")
 
 
 def _is_there(path: Path) -> bool:

@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias, cast, get_args
 
 import orjson
 
-from openskelo import errors, files
+from openskelo import errors, files, whole
 from openskelo.frozen import as_dict, frozen
 from openskelo.kernel import answers
 
@@ -170,15 +170,9 @@ def _token(found: dict[str, object]) -> Token:
 
 
 def _write(path: Path, tokens: Sequence[Token]) -> None:
-    unfinished = path.with_name("tokens.new")
     try:
-        unfinished.unlink(missing_ok=True)
-        descriptor = os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
+        with whole.file(path, mode=0o600) as file:
             file.write(orjson.dumps({"tokens": [as_dict(one) for one in tokens]}, option=orjson.OPT_INDENT_2) + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.replace(path)
     except OSError as error:
         raise _trouble(path, error) from error
 

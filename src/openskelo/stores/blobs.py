@@ -8,11 +8,10 @@ import hashlib
 import os
 import re
 import time
-import uuid
 from collections.abc import Container, Generator, Iterable
 from pathlib import Path
 
-from openskelo import errors, files
+from openskelo import errors, files, whole
 from openskelo.stores import faults, log
 
 #: A file is kept at least so long after somebody wanted it: the event that refers to it may still be on its way.
@@ -69,10 +68,11 @@ class BlobFiles:
                 if _holds(path, data):
                     os.utime(path)  # wanted again: a sweep leaves it alone until somebody refers to it
                 else:
-                    _write(path, data)
+                    with whole.file(path) as file:
+                        file.write(data)
                 # Also for a file that was there: whoever wrote it may not have come to this point.
-                _sync_folder(path.parent)
-                _sync_folder(self._folder)
+                whole.sync_folder(path.parent)
+                whole.sync_folder(self._folder)
         except OSError as error:
             raise faults.of_os(error, "for a blob") from error
         return name
@@ -126,24 +126,3 @@ def _holds(path: Path, data: bytes) -> bool:
         return path.stat().st_size == len(data) and path.read_bytes() == data
     except FileNotFoundError:
         return False
-
-
-def _write(path: Path, data: bytes) -> None:
-    unfinished = path.parent / f"new-{uuid.uuid4().hex}"
-    try:
-        with unfinished.open("xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.rename(path)
-    except OSError:
-        unfinished.unlink(missing_ok=True)
-        raise
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
