@@ -18,6 +18,19 @@ blocks:
 """
 
 
+def test_a_data_dir_brings_its_project_along(skelo: Skelo, tmp_path: Path) -> None:
+    skelo.write("asking.yaml", FLOW)
+    skelo.write("work.py", "def handler(ctx):\n    return {'x': 1}\n")
+    assert skelo("run", "asking.yaml").code == 3
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "skelo.yaml").write_text("name: other\n")
+    kept = str(skelo.folder / ".skelo")
+    (asked,) = skelo("approvals", "--data-dir", kept, "--json", folder=other).document["approvals"]
+    done = skelo("approve", asked["id"], "--data-dir", kept, "--json", folder=other)
+    assert (done.code, done.document["outputs"]) == (0, {"x": 1})
+
+
 @pytest.mark.parametrize("place", ["in it", "beside it", "in it with another data dir", "beside it with another"])
 def test_an_approval_is_answered_by_the_command_that_is_printed(skelo: Skelo, tmp_path: Path, place: str) -> None:
     skelo.write("asking.yaml", FLOW)

@@ -12,14 +12,32 @@ from openskelo.engine import place as engine_place
 from openskelo.executors import task
 from openskelo.stores import datadir, sqlite
 from openskelo.stores import log as stores_log
+from openskelo.workflows import project as project_files
 
 #: What follows a workflow's name in that of its test script.
 _SCRIPT = ".test.yaml"
 
 
 def of_args(args: argparse.Namespace, workflow: Path | None = None) -> task.Project:
-    """The project of a command: near the workflow file when there is one, else near the current folder."""
-    return engine_place.project_at(workflow or Path.cwd(), data_dir=args.data_dir)
+    """The project of a command: near the workflow file when there is one, else near the current folder.
+
+    Without a file, a data dir that is a project's own brings its project along: its runs find their handlers there.
+    """
+    near = workflow or (_owner(args.data_dir) if args.data_dir else None) or Path.cwd()
+    return engine_place.project_at(near, data_dir=args.data_dir)
+
+
+def _owner(data_dir: str) -> Path | None:
+    """The folder whose `skelo.yaml` leads to this data dir, where that is in it."""
+    try:
+        given = Path(data_dir).expanduser().resolve()
+        is_project = (given.parent / project_files.FILE).is_file()
+    except (OSError, ValueError, RuntimeError):
+        return None  # whoever opens it says what is wrong
+    if not is_project:
+        return None
+    usual = project_files.load(given.parent).data_dir or project_files.DATA_DIR
+    return given.parent if (given.parent / usual).resolve() == given else None
 
 
 def script_of(workflow: Path) -> Path:

@@ -35,7 +35,8 @@ This page is generated from the parsers by `python -m openskelo.cli.reference`; 
   command's own, 74 if that is 0. A reader that has left ends the command with 141.
 - Ctrl-C (or SIGTERM) suspends the run that a command drives; a second one cancels it.
 - The project root is the nearest folder at or above the workflow file (else the current folder) that has `skelo.yaml`
-  or `.skelo/`. The data dir is `--data-dir`, else `$SKELO_HOME`, else `data_dir` of `skelo.yaml`, else `.skelo/`.
+  or `.skelo/`; for a command without a workflow file, given the data dir of a project with a `skelo.yaml`, that
+  project's folder. The data dir is `--data-dir`, else `$SKELO_HOME`, else `data_dir` of `skelo.yaml`, else `.skelo/`.
 - Colours appear on terminals only, and never with `NO_COLOR`. `SKELO_DEBUG=1` prints the traceback of a defect.
 """
 
