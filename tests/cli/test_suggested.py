@@ -31,6 +31,31 @@ def test_a_data_dir_brings_its_project_along(skelo: Skelo, tmp_path: Path) -> No
     assert (done.code, done.document["outputs"]) == (0, {"x": 1})
 
 
+def test_a_current_folder_that_is_gone_is_told_where_it_is_needed(skelo: Skelo, tmp_path: Path) -> None:
+    skelo.write("asking.yaml", FLOW)
+    skelo.write("work.py", "def handler(ctx):\n    return {'x': 1}\n")
+
+    def nowhere(command: str) -> tuple[int, str]:
+        (tmp_path / "gone").mkdir()
+        done = subprocess.run(
+            ["sh", "-c", f"rmdir ../gone; exec {SKELO} {command}"],
+            cwd=tmp_path / "gone",
+            env=clean_environment(),
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        return done.returncode, done.stdout + done.stderr
+
+    for command in ("runs", "doctor", "serve --port 0", "run asking.yaml --data-dir x", "approvals --data-dir x"):
+        code, said = nowhere(command)
+        assert (code, "INTERNAL" in said, "Traceback" in said) == (2, False, False), (command, said)
+    code, said = nowhere(f"run {skelo.folder}/asking.yaml")
+    assert (code, f"cd {skelo.folder} && skelo approve " in said) == (3, True), said
+    assert nowhere(f"runs --data-dir {skelo.folder}/.skelo")[0] == 0
+
+
 @pytest.mark.parametrize("place", ["in it", "beside it", "in it with another data dir", "beside it with another"])
 def test_an_approval_is_answered_by_the_command_that_is_printed(skelo: Skelo, tmp_path: Path, place: str) -> None:
     skelo.write("asking.yaml", FLOW)

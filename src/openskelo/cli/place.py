@@ -23,7 +23,7 @@ def of_args(args: argparse.Namespace, workflow: Path | None = None) -> task.Proj
 
     Without a file, a data dir that is a project's own brings its project along: its runs find their handlers there.
     """
-    near = workflow or (_owner(args.data_dir) if args.data_dir else None) or Path.cwd()
+    near = workflow or (_owner(args.data_dir) if args.data_dir else None) or Path()
     return engine_place.project_at(near, data_dir=args.data_dir)
 
 

@@ -26,7 +26,7 @@ class Suggested:
     def _around(self) -> tuple[str, str]:
         """The project counts, too, and not only the data dir: it is where a run's handlers are found."""
         where = self._where
-        here = _project(Path.cwd())
+        here = _project(Path())
         at_home = here is not None and here.root == where.root
         usual = here if at_home else _project(where.root)
         before = "" if at_home else f"cd {shlex.quote(str(where.root))} && "

@@ -23,7 +23,7 @@ def project_at(path: Path | str = ".", *, data_dir: Path | str | None = None) ->
     given = data_dir or os.environ.get("SKELO_HOME")
     return task.Project(
         root=root,
-        data_dir=_real(Path.cwd(), given) if given else _real(root, file.data_dir or project_files.DATA_DIR),
+        data_dir=_real(Path(), given) if given else _real(root, file.data_dir or project_files.DATA_DIR),
         write_roots=tuple(_real(root, text) for text in file.write_roots),
         read_roots=tuple(_real(root, text) for text in file.read_roots),
         allow_commands=file.allow_commands,
