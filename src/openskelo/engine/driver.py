@@ -27,6 +27,10 @@ from openskelo.stores import log
 POLL_SECONDS = 0.05
 #: How long one task goes from attempt to attempt before others get their turn.
 RELAY_SECONDS = 0.005
+#: A turn that takes so long was made durable by a slow disk,
+SLOW_SECONDS = 0.01
+#: after which others may take so many steps.
+GATHER_ROUNDS = 16
 #: Troubles of the store as a whole: to try each run by itself would only take longer.
 _OF_NO_RUN = frozenset({"STORE_BUSY", "STORE_GONE"})
 
@@ -51,6 +55,7 @@ class Driver:
         self._dirty: dict[str, actors.Actor] = {}
         self._at_work = 0
         self._errands = errands.Errands(self._work)
+        self._gathering = False  # commits take long, and several runs can share them
         self._relaying = False  # whoever takes the turn has finished an attempt and can go on with another
         self._following: errands.Errand | None = None  # with which it will
         self._timers = timers.Timers()
@@ -196,8 +201,17 @@ class Driver:
                 poll_at = loop.time() + POLL_SECONDS
             await self._ring_timers()
             if self._dirty:
+                began = loop.time()
                 async with self.between_turns:
                     await self._turn()
+                self._gathering = loop.time() - began > SLOW_SECONDS and len(self.roster.actors) > 1
+                if self._gathering:
+                    await self._gather()
+
+    async def _gather(self) -> None:
+        """Let others go on for a moment after a commit that took long: what they come to shares the next one."""
+        for _ in range(GATHER_ROUNDS):
+            await asyncio.sleep(0)
 
     def _set_alarm(self, poll_at: float) -> None:
         """Wake the loop for its next look around, or earlier for a timer; an alarm that is early enough is kept."""
@@ -330,7 +344,7 @@ class Driver:
             clean = contextvars.copy_context() == context and not task.cancelling()
             if letter is None:
                 errand = None
-            elif clean and not (self._at_work or self._stopped or self.between_turns.taken):
+            elif clean and not (self._at_work or self._stopped or self.between_turns.taken or self._gathering):
                 self._deliver(errand.actor, letter)
                 errand = await self._take_turn()
             else:
