@@ -8,6 +8,7 @@ from pathlib import Path
 import fastapi
 import httpx
 
+import openskelo
 from openskelo.server import static
 from tests.server import house
 
@@ -40,6 +41,24 @@ def test_a_workflow_is_explained(client: httpx.Client) -> None:
     assert found["totals"]["all"]["minimum"]["steps"] == 3
     wrong = client.post("/api/workflows/explain", json={"document": {"blocks": []}})
     assert house.problem(wrong) == (422, "INVALID_WORKFLOW")
+
+
+def test_what_models_and_past_runs_take_is_counted_as_on_the_command_line(
+    home: house.House, client: httpx.Client
+) -> None:
+    run_id = house.start(client, "each.yaml", words=["a", "b"])["id"]
+    house.until(client, run_id, lambda found: found["status"] == "completed")
+    asking: house.Answer = {
+        "name": "asking",
+        "blocks": [{"id": "say", "mode": "ai", "outputs": {"text": "string"}, "prompt": "Say something."}],
+    }
+    for body, name in (({"document": asking}, "asking"), ({"workflow": "each.yaml"}, "each")):
+        found = client.post("/api/workflows/explain", json=body).json()
+        workflow = openskelo.load(home.root / "each.yaml") if name == "each" else openskelo.from_document(asking)
+        assert found["totals"] == home.run(home.engine.explain(workflow))["totals"]
+    asked = client.post("/api/workflows/explain", json={"document": asking}).json()
+    assert asked["totals"]["all"]["worst"]["tokens"] > asked["totals"]["all"]["expected"]["tokens"] > 0
+    assert asked["totals"]["notes"] == ["no estimate, counted as a full prompt and the longest answer: say"]
 
 
 def test_a_run_explains_the_workflow_that_it_has_pinned(client: httpx.Client) -> None:

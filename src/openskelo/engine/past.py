@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import cast
 
@@ -90,6 +91,7 @@ async def _add(store: log.Log, run_id: str, runs: _Spent, attempts: dict[str, _S
             if b'"receipt":' in line:
                 _add_attempt(_object(_opened(line), "data"), attempts)
         last = lines[-1]
+        await asyncio.sleep(0)  # a server has others to answer meanwhile
     spent = _object(_object(_opened(last), "data"), "spent")
     if not spent:
         return False

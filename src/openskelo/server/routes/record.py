@@ -41,7 +41,7 @@ async def explain_run(
 ) -> Response:
     """The workflow that the run has pinned, taken apart, and what a run of it was expected to take."""
     run = (await loading.load(desk.engine.store, run_id)).run
-    return answers.document(explanation.of(run.workflow, items=items))
+    return answers.document(await explanation.of_pinned(desk.engine, run.workflow, items=items))
 
 
 @router.get("/receipts", response_model=models.Receipts, responses=problems.responses(404))

@@ -40,4 +40,4 @@ async def validate_workflow(desk: Here, body: models.WorkflowBody) -> Response:
 async def explain_workflow(desk: Here, body: models.ExplainBody) -> Response:
     """A workflow taken apart, and what a run of it would take."""
     workflow = await asyncio.to_thread(workflow_files.get, desk.engine.project, body.workflow, body.document)
-    return answers.document(explanation.of(workflow, items=body.items))
+    return answers.document(await explanation.of(desk.engine, workflow, items=body.items))
