@@ -10,7 +10,7 @@ from typing import cast
 
 import pytest
 
-from openskelo.frozen import as_dict, field, fields, frozen, mutable, replace, teller
+from openskelo.frozen import as_dict, field, fields, frozen, mutable, plain, replace, teller
 
 
 @frozen
@@ -72,6 +72,20 @@ def test_a_value_cannot_be_changed(name: str) -> None:
     with pytest.raises(AttributeError):
         delattr(place, name)
     assert place == Place(name="a")
+
+
+def test_a_plain_value_is_one_that_the_collector_does_not_look_at() -> None:
+    @plain
+    class Point:
+        x: int
+        tags: list[str] = field(default_factory=list[str])
+
+    point = Point(x=1, tags=["a"])
+    assert point == Point(x=1, tags=["a"])
+    with pytest.raises(AttributeError):
+        setattr(point, "x", 2)  # noqa: B010  no type checker lets it pass otherwise
+    assert not gc.is_tracked(point)
+    assert gc.is_tracked(Place(name="a"))
 
 
 def test_what_is_mutable_can_be_changed() -> None:

@@ -1,4 +1,4 @@
-"""Classes with named fields, made by msgspec: `frozen` ones are values, `mutable` ones hold what changes.
+"""Classes with named fields, made by msgspec: `frozen` and `plain` ones are values, `mutable` ones hold what changes.
 
 They are written, read and type-checked like keyword-only dataclasses. An instance is made in a seventh of the time of
 a frozen dataclass, and a step of a run makes a dozen (ADR 0011).
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar, dataclass_transform
 import msgspec
 from msgspec import field, structs
 
-__all__ = ["Field", "as_dict", "field", "fields", "frozen", "mutable", "replace", "teller"]
+__all__ = ["Field", "as_dict", "field", "fields", "frozen", "mutable", "plain", "replace", "teller"]
 
 _Class = TypeVar("_Class")
 
@@ -21,6 +21,15 @@ _Class = TypeVar("_Class")
 def frozen(cls: type[_Class]) -> type[_Class]:
     """A class of values: what it was made with cannot be changed, and equal values have one hash."""
     return _struct(cls, frozen=True, kw_only=True)
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
+def plain(cls: type[_Class]) -> type[_Class]:
+    """As `frozen`, for values that hold nothing but text, numbers, JSON and other plain values.
+
+    None of them leads back to itself, so that Python's collector need not look at them: a run has many.
+    """
+    return _struct(cls, frozen=True, kw_only=True, gc=False)
 
 
 @dataclass_transform(field_specifiers=(field,))
@@ -38,9 +47,9 @@ def mutable(cls: type[_Class]) -> type[_Class]:
     return made
 
 
-def _struct(cls: type[_Class], *, frozen: bool, kw_only: bool) -> type[_Class]:
+def _struct(cls: type[_Class], *, frozen: bool, kw_only: bool, gc: bool = True) -> type[_Class]:
     body = {name: part for name, part in vars(cls).items() if name not in ("__dict__", "__weakref__")}
-    made: Any = msgspec.StructMeta(cls.__name__, (msgspec.Struct,), body, frozen=frozen, kw_only=kw_only)
+    made: Any = msgspec.StructMeta(cls.__name__, (msgspec.Struct,), body, frozen=frozen, kw_only=kw_only, gc=gc)
     return made
 
 

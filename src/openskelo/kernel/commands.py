@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
-from openskelo.frozen import field, frozen
+from openskelo.frozen import field, plain
 from openskelo.kernel import definition, fresh
 from openskelo.kernel.json import JsonObject, Stored
 from openskelo.kernel.outcome import Failure, Outcome
@@ -16,7 +16,7 @@ Answer = Literal["approved", "denied", "modified"]
 SUSPENDED = "suspended"
 
 
-@frozen
+@plain
 class Kept:
     """A finished node that a forked run takes over."""
 
@@ -25,7 +25,7 @@ class Kept:
     items: tuple[Stored, ...] | None = None
 
 
-@frozen
+@plain
 class CreateRun:
     """Begin. `definition` names the blob that holds the pinned workflow.
 
@@ -45,7 +45,7 @@ class CreateRun:
     no_cache: bool = False
 
 
-@frozen
+@plain
 class Ask:
     """What a person is to be asked, rendered and bound by `digest`; large `args` are `stored` instead."""
 
@@ -57,7 +57,7 @@ class Ask:
     stored: Stored | None = None
 
 
-@frozen
+@plain
 class Cached:
     """An earlier result of the same work on the same inputs."""
 
@@ -67,7 +67,7 @@ class Cached:
     source: JsonObject
 
 
-@frozen
+@plain
 class ResolveNode:
     """The values of a visit's expressions: skip it, fail it, answer it from the cache, ask first, or let it start."""
 
@@ -83,7 +83,7 @@ class ResolveNode:
     cached: Cached | None = None
 
 
-@frozen
+@plain
 class ReportAttempt:
     """An executor reports the outcome of an attempt."""
 
@@ -95,7 +95,7 @@ class ReportAttempt:
     item: int | None = None
 
 
-@frozen
+@plain
 class ReportInterrupted:
     """The driver stopped an attempt because the run is suspended."""
 
@@ -106,7 +106,7 @@ class ReportInterrupted:
     item: int | None = None
 
 
-@frozen
+@plain
 class AnswerApproval:
     """A person answers. The door has checked `args` against the form and computed what the answer yields.
 
@@ -133,21 +133,21 @@ class AnswerApproval:
     count: int | None = None
 
 
-@frozen
+@plain
 class Tick:
     """Time has passed."""
 
     at: int
 
 
-@frozen
+@plain
 class Recover:
     """A new driver has folded the log of a run whose driver died."""
 
     at: int
 
 
-@frozen
+@plain
 class PauseRun:
     """Start nothing new until the run is resumed; what is under way ends.
 
@@ -159,7 +159,7 @@ class PauseRun:
     reason: str = "operator"
 
 
-@frozen
+@plain
 class ResumeRun:
     """Go on with a paused run."""
 
@@ -167,7 +167,7 @@ class ResumeRun:
     by: str
 
 
-@frozen
+@plain
 class ChangeMode:
     """Change the run's modes; None leaves one as it is."""
 
@@ -177,7 +177,7 @@ class ChangeMode:
     global_mode: Literal["PLANNING", "IMPLEMENTATION"] | None = None
 
 
-@frozen
+@plain
 class CancelRun:
     """End the run; what is under way is stopped."""
 
@@ -186,7 +186,7 @@ class CancelRun:
     reason: str | None = None
 
 
-@frozen
+@plain
 class AddNode:
     """Add a node to a live graph."""
 
@@ -195,7 +195,7 @@ class AddNode:
     node: definition.Node
 
 
-@frozen
+@plain
 class ChangeNode:
     """Put another definition in the place of a live graph's node; `node.key` says which."""
 
@@ -204,7 +204,7 @@ class ChangeNode:
     node: definition.Node
 
 
-@frozen
+@plain
 class RemoveNode:
     """Take a node out of a live graph, with its edges and whatever it is doing."""
 
@@ -213,7 +213,7 @@ class RemoveNode:
     node: str
 
 
-@frozen
+@plain
 class AddEdge:
     """Tie two nodes of a live graph. `id` follows from what the edge ties."""
 
@@ -227,7 +227,7 @@ class AddEdge:
     label: str
 
 
-@frozen
+@plain
 class RemoveEdge:
     """Hand nothing on along an edge of a live graph any more."""
 
@@ -236,7 +236,7 @@ class RemoveEdge:
     id: str
 
 
-@frozen
+@plain
 class SendMessage:
     """A person says something to a node of a live graph; `interrupt`: instead of letting its turn come to an end."""
 
@@ -249,7 +249,7 @@ class SendMessage:
     interrupt: bool = False
 
 
-@frozen
+@plain
 class CompleteRun:
     """A person is content with a live graph that has nothing left to do."""
 

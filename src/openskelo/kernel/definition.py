@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from openskelo.frozen import as_dict, field, frozen, replace
+from openskelo.frozen import as_dict, field, plain, replace
 from openskelo.kernel import fresh
 from openskelo.kernel.events import Ending
 from openskelo.kernel.json import Json, JsonObject
@@ -19,7 +19,7 @@ Op = Literal["route_expert", "tool_call", "verify", "transform", "branch", "retr
 PlanMode = Literal["normal", "degraded", "offline"]
 
 
-@frozen
+@plain
 class Port:
     """A named, typed opening of a node or a workflow. `default` counts only when `has_default`."""
 
@@ -32,7 +32,7 @@ class Port:
     description: str = ""
 
 
-@frozen
+@plain
 class Binding:
     """Where an input port's value comes from: another node's output, or (with `node` empty) a workflow input.
 
@@ -46,7 +46,7 @@ class Binding:
     origin: str = ""
 
 
-@frozen
+@plain
 class Gate:
     """A check before or after a node's work; `params` are those of its `type`."""
 
@@ -56,7 +56,7 @@ class Gate:
     error: str = ""
 
 
-@frozen
+@plain
 class Retry:
     """How often a visit is tried (`max_attempts` counts every try) and how long it waits in between.
 
@@ -74,7 +74,7 @@ class Retry:
 ONE_TRY = Retry()
 
 
-@frozen
+@plain
 class Bounce:
     """When gate `when_gate` fails, go back to `route_to` with the verdicts as feedback, at most `max_bounces` times.
 
@@ -90,7 +90,7 @@ class Bounce:
     told: tuple[str, ...] = ()
 
 
-@frozen
+@plain
 class Approval:
     """A question to a person: the whole work of an approval node, or a checkpoint before another node's work.
 
@@ -108,7 +108,7 @@ class Approval:
     bounce: Bounce | None = None
 
 
-@frozen
+@plain
 class Foreach:
     """The node runs once for each element of the CEL list `items`, which it sees as `name`."""
 
@@ -117,7 +117,7 @@ class Foreach:
     concurrency: int = 4
 
 
-@frozen
+@plain
 class Amount:
     """Quantities that budgets count. Money is in integer nano-dollars, so that sums are exact."""
 
@@ -131,7 +131,7 @@ class Amount:
 NOTHING = Amount()
 
 
-@frozen
+@plain
 class Limits:
     """The run's budget; None is no limit, 0 allows none."""
 
@@ -142,7 +142,7 @@ class Limits:
     max_tool_nanousd: int | None = None
 
 
-@frozen
+@plain
 class Estimate:
     """What the author expects one visit to take."""
 
@@ -151,7 +151,7 @@ class Estimate:
     duration_sec: float = 0.0
 
 
-@frozen
+@plain
 class Step:
     """A node of a plan: what it does, and where the run goes from there (None: nowhere, the run is over).
 
@@ -173,7 +173,7 @@ class Step:
     max_visits: int | None = None
 
 
-@frozen
+@plain
 class Plan:
     """What makes a workflow a plan: one step at a time from `entry` on, over named values.
 
@@ -188,7 +188,7 @@ class Plan:
     contexts: tuple[str, ...] = ()
 
 
-@frozen
+@plain
 class Turn:
     """What a node of a live graph has: it works in turns, each on what has come into its inbox.
 
@@ -203,7 +203,7 @@ class Turn:
     stall_after: int = 3
 
 
-@frozen
+@plain
 class Node:
     """A place in a run. Everything the kernel and the executors need to know about one block.
 
@@ -248,7 +248,7 @@ def is_once(node: Node) -> bool:
     return node.effect == "once" and not node.repeatable
 
 
-@frozen
+@plain
 class Workflow:
     """A checked definition. `hash` is `sha256:` over the canonical JSON of `codec.encode(workflow)` without `hash`.
 

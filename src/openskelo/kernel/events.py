@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
-from openskelo.frozen import frozen
+from openskelo.frozen import plain
 from openskelo.kernel import graph_events
 from openskelo.kernel.json import Json, JsonObject, Stored
 
@@ -16,7 +16,7 @@ Ending = Literal["ok", "failed", "cancelled", "budget_exceeded", "denied", "esca
 Next = Literal["retry", "repair", "bounce", "ask", "go", "fail"]
 
 
-@frozen
+@plain
 class RunCreated:
     """A run exists: it pins the workflow by hash; `parent` names the run it was forked from.
 
@@ -39,7 +39,7 @@ class RunCreated:
     no_cache: bool | None = None
 
 
-@frozen
+@plain
 class NodeKept:
     """A forked run takes over a finished node of its parent."""
 
@@ -50,7 +50,7 @@ class NodeKept:
     items: tuple[Stored, ...] | None = None
 
 
-@frozen
+@plain
 class NodeResolved:
     """The expressions of a visit have values: transformed inputs, and the elements of a foreach."""
 
@@ -62,7 +62,7 @@ class NodeResolved:
     count: int | None = None
 
 
-@frozen
+@plain
 class NodeSkipped:
     """The node does not run: its `when` said no, what it needs was skipped, or a person who may said no to it."""
 
@@ -72,7 +72,7 @@ class NodeSkipped:
     reason: Literal["when", "upstream", "denied"]
 
 
-@frozen
+@plain
 class NodeFinished:
     """All items of a foreach are done."""
 
@@ -81,7 +81,7 @@ class NodeFinished:
     visit: int
 
 
-@frozen
+@plain
 class NodeFailed:
     """The node failed without an attempt to blame: an expression, a denial, a refusal by policy."""
 
@@ -92,7 +92,7 @@ class NodeFailed:
     ending: Ending = "failed"
 
 
-@frozen
+@plain
 class NodeBounced:
     """A gate or a person sent the work back to `route_to`; every node of `reset` is entered anew."""
 
@@ -106,7 +106,7 @@ class NodeBounced:
     feedback: Json = None
 
 
-@frozen
+@plain
 class AttemptStarted:
     """The intent to work is durable; the work may start."""
 
@@ -117,7 +117,7 @@ class AttemptStarted:
     item: int | None = None
 
 
-@frozen
+@plain
 class AttemptSucceeded:
     """Valid outputs, judged and kept. `goto` is where the branch of a plan goes; without one it ends the run."""
 
@@ -134,7 +134,7 @@ class AttemptSucceeded:
     goto: str | None = None
 
 
-@frozen
+@plain
 class AttemptFailed:
     """The attempt did not succeed, and what happens next.
 
@@ -163,7 +163,7 @@ class AttemptFailed:
     uncertain: bool | None = None
 
 
-@frozen
+@plain
 class AttemptInterrupted:
     """The attempt was cut. `uncertain`: it may have had its effect, and must not be repeated unasked.
 
@@ -181,7 +181,7 @@ class AttemptInterrupted:
     spent: JsonObject | None = None
 
 
-@frozen
+@plain
 class AttemptCancelled:
     """The attempt was stopped: the run ends, its place is entered anew, a person interrupts, or its node is removed.
 
@@ -198,7 +198,7 @@ class AttemptCancelled:
     spent: JsonObject | None = None
 
 
-@frozen
+@plain
 class RetryDue:
     """The wait before the next attempt is over."""
 
@@ -208,7 +208,7 @@ class RetryDue:
     item: int | None = None
 
 
-@frozen
+@plain
 class ApprovalRequested:
     """A person is asked. `tool.args` is exactly what is asked for; `digest` binds the answer to it."""
 
@@ -225,7 +225,7 @@ class ApprovalRequested:
     expires_at: int | None = None
 
 
-@frozen
+@plain
 class ApprovalResolved:
     """A person (or the clock, by `timer`) answered. A modified answer has a digest of its own.
 
@@ -245,7 +245,7 @@ class ApprovalResolved:
     count: int | None = None
 
 
-@frozen
+@plain
 class ApprovalWithdrawn:
     """The question no longer stands."""
 
@@ -256,7 +256,7 @@ class ApprovalWithdrawn:
     reason: Literal["ending", "bounce", "interrupt", "removed"]
 
 
-@frozen
+@plain
 class RunStalled:
     """A loop makes no progress; a person is asked before it goes on.
 
@@ -271,7 +271,7 @@ class RunStalled:
     item: int | None = None
 
 
-@frozen
+@plain
 class ArtifactCreated:
     """A file was kept."""
 
@@ -283,14 +283,14 @@ class ArtifactCreated:
     item: int | None = None
 
 
-@frozen
+@plain
 class RunRecovered:
     """A new driver took over after the last one died; attempts in flight were lost."""
 
     at: int
 
 
-@frozen
+@plain
 class RunPaused:
     """Nothing new starts until the run is resumed."""
 
@@ -299,7 +299,7 @@ class RunPaused:
     by: str
 
 
-@frozen
+@plain
 class RunResumed:
     """The run goes on."""
 
@@ -307,7 +307,7 @@ class RunResumed:
     by: str
 
 
-@frozen
+@plain
 class RunModeChanged:
     """The run's modes from now on: they hold for nodes that are entered and effects that start after it."""
 
@@ -317,7 +317,7 @@ class RunModeChanged:
     by: str
 
 
-@frozen
+@plain
 class RunEnding:
     """The end is decided; what is in flight is being stopped."""
 
@@ -327,7 +327,7 @@ class RunEnding:
     by: str | None = None
 
 
-@frozen
+@plain
 class RunEnded:
     """The last event of every finished run. `receipt_head` names its last receipt, and with it all before."""
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from openskelo.frozen import frozen
+from openskelo.frozen import plain
 from openskelo.kernel.json import JsonObject, Stored
 
 
-@frozen
+@plain
 class NodeAdded:
     """A live graph has a node more; `definition` is all of it."""
 
@@ -18,7 +18,7 @@ class NodeAdded:
     by: str
 
 
-@frozen
+@plain
 class NodeChanged:
     """A node of a live graph is defined anew: its next turn is done by that."""
 
@@ -28,7 +28,7 @@ class NodeChanged:
     by: str
 
 
-@frozen
+@plain
 class NodeRemoved:
     """A node of a live graph is gone; what it was doing has been stopped, and its edges are gone."""
 
@@ -37,7 +37,7 @@ class NodeRemoved:
     by: str
 
 
-@frozen
+@plain
 class EdgeAdded:
     """Two nodes of a live graph are tied: what `source` says goes to `target`, and back if both ways are open."""
 
@@ -51,7 +51,7 @@ class EdgeAdded:
     by: str
 
 
-@frozen
+@plain
 class EdgeRemoved:
     """An edge of a live graph is gone. What went along it before is still read."""
 
@@ -60,7 +60,7 @@ class EdgeRemoved:
     by: str
 
 
-@frozen
+@plain
 class MessageReceived:
     """A person has said something to a node, which reads it in its next turn."""
 
@@ -73,7 +73,7 @@ class MessageReceived:
     by: str
 
 
-@frozen
+@plain
 class HandoffSent:
     """What `node` said in its turn number `turn` went along an edge and waits in the inbox of `to`."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import Literal
 
-from openskelo.frozen import field, frozen, mutable
+from openskelo.frozen import field, mutable, plain
 from openskelo.kernel import fresh
 from openskelo.kernel.json import Stored
 
@@ -13,7 +13,7 @@ from openskelo.kernel.json import Stored
 REMEMBERED = 20
 
 
-@frozen
+@plain
 class Letter:
     """Something that came for a node: what a person said (`source` is empty), or what another node handed over."""
 
@@ -26,7 +26,7 @@ class Letter:
     edge: str = ""
 
 
-@frozen
+@plain
 class Exchange:
     """An earlier turn: what it was about and what the node said; None where it failed."""
 
@@ -34,7 +34,7 @@ class Exchange:
     outputs: Stored | None
 
 
-@frozen
+@plain
 class Channel:
     """An edge of a live graph."""
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 from openskelo.errors import Happened
-from openskelo.frozen import field, frozen
+from openskelo.frozen import field, plain
 from openskelo.kernel.json import Json, JsonObject, Stored
 
 #: Where a turn of a live graph is handed on: along the edges that leave its node, back along those it came by, or both.
 Route: TypeAlias = Literal["on", "back", "both", "none"]
 
 
-@frozen
+@plain
 class Metrics:
     """What the attempt really used."""
 
@@ -23,7 +23,7 @@ class Metrics:
     tool_nanousd: int = 0
 
 
-@frozen
+@plain
 class Needs:
     """What work would take of a run's budget."""
 
@@ -31,7 +31,7 @@ class Needs:
     cost_nanousd: int = 0
 
 
-@frozen
+@plain
 class Failure:
     """Why an attempt did not succeed. `gate` names the first gate that failed, if one did.
 
@@ -54,7 +54,7 @@ class Failure:
     needs: Needs | None = None
 
 
-@frozen
+@plain
 class ArtifactNote:
     """A kept file as the log mentions it; the bytes are in the blob store under `hash`."""
 
@@ -66,7 +66,7 @@ class ArtifactNote:
     media_type: str = "text/plain"
 
 
-@frozen
+@plain
 class Outcome:
     """The result of one attempt, judged: contract and gates have been checked by the executor.
 

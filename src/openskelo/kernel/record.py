@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from openskelo.frozen import field, frozen, replace
+from openskelo.frozen import field, plain, replace
 from openskelo.kernel import definition, receipts
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.kernel.outcome import Metrics
@@ -24,7 +24,7 @@ class Tried(Protocol):
     def item(self) -> int | None: ...
 
 
-@frozen
+@plain
 class Attempt:
     """An attempt that nobody started: a person's answer, a cached result."""
 
@@ -49,7 +49,7 @@ class _Nobody:
 UNMETERED: Meter = _Nobody()
 
 
-@frozen
+@plain
 class Evidence:
     """How an attempt ended and the hashes that prove it."""
 

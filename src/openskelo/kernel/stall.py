@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-from openskelo.frozen import frozen
+from openskelo.frozen import plain
 
 
-@frozen
+@plain
 class Streak:
     """How often in a row the same verdict came back, and whether the output was the same each time too."""
 

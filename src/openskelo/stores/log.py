@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequen
 from typing import Protocol
 
 from openskelo import errors
-from openskelo.frozen import field, frozen
+from openskelo.frozen import field, frozen, plain
 from openskelo.kernel import fresh
 from openskelo.kernel.json import JsonObject
 
@@ -65,7 +65,7 @@ class Added:
     lines: tuple[bytes, ...]
 
 
-@frozen
+@plain
 class Append:
     """Everything one run adds in one commit.
 
