@@ -8,6 +8,7 @@ canonical bytes, so that data can be pruned (`dataHash` in its place) and the ch
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from functools import lru_cache
 from hashlib import sha256 as _sha256
@@ -45,18 +46,28 @@ _TAILS = {kind: f'"type":"{name}"}}' for kind, name in events.NAMES.items()}
 
 def seal(chain: Chain, event: events.Event) -> bytes:
     """The event's line, and the chain moved on by it."""
-    prev = chain.head
-    chain.seq = seq = chain.seq + 1
-    data = canonical.dumps(event_data.encode(event))
-    key = getattr(event, "node", None)
-    node = "" if key is None else chain.node_ids.get(key) or _name_node(chain, key)
-    envelope = (
-        f'{chain.begin}{seq:012x}",{node}"prev":"{prev}",{chain.middle}{seq},'
-        f'"ts":"{timestamp(event.at)}",{_TAILS[type(event)]}'
-    )
-    linked = f"{prev}\n{{{envelope}\n{_sha256(data).hexdigest()}"  # as `link` has it
-    chain.head = digest = _sha256(linked.encode()).hexdigest()
-    return b'{"data":' + data + f',"hash":"{digest}",{envelope}'.encode()
+    return seal_all(chain, (event,))[0]
+
+
+def seal_all(chain: Chain, facts: Iterable[events.Event]) -> tuple[bytes, ...]:
+    """The lines of events that follow each other, and the chain moved on by them."""
+    lines: list[bytes] = []
+    begin, middle, node_ids = chain.begin, chain.middle, chain.node_ids
+    seq, prev = chain.seq, chain.head
+    for event in facts:
+        seq += 1
+        data = canonical.dumps(event_data.encode(event))
+        key = getattr(event, "node", None)
+        node = "" if key is None else node_ids.get(key) or _name_node(chain, key)
+        envelope = (
+            f'{begin}{seq:012x}",{node}"prev":"{prev}",{middle}{seq},'
+            f'"ts":"{timestamp(event.at)}",{_TAILS[type(event)]}'
+        )
+        linked = f"{prev}\n{{{envelope}\n{_sha256(data).hexdigest()}"  # as `link` has it
+        prev = _sha256(linked.encode()).hexdigest()
+        lines.append(b'{"data":' + data + f',"hash":"{prev}",{envelope}'.encode())
+    chain.seq, chain.head = seq, prev
+    return tuple(lines)
 
 
 def link(prev: str, envelope: bytes, data_hash: str) -> str:

@@ -11,6 +11,7 @@ import contextlib
 import contextvars
 import time
 from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
 from typing import cast
 
 from openskelo import errors
@@ -33,6 +34,7 @@ SLOW_SECONDS = 0.01
 GATHER_ROUNDS = 16
 #: Troubles of the store as a whole: to try each run by itself would only take longer.
 _OF_NO_RUN = frozenset({"STORE_BUSY", "STORE_GONE"})
+_append: Callable[[actors.Turn], log.Append] = attrgetter("append")
 
 
 class Driver:
@@ -243,7 +245,7 @@ class Driver:
 
     async def _commit(self, turns: Sequence[actors.Turn]) -> None:
         try:
-            await self._store.append([turn.append for turn in turns])
+            await self._store.append(list(map(_append, turns)))
         except errors.StoreError as error:
             if len(turns) == 1 or error.code in _OF_NO_RUN:
                 for turn in turns:

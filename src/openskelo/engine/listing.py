@@ -52,6 +52,8 @@ def run_document(listed: log.RunRow) -> JsonObject:
 
 def approvals(run: Run, facts: Sequence[events.Event]) -> tuple[tuple[log.ApprovalRow, ...], tuple[str, ...]]:
     """The approvals that these facts opened (and left open) and closed."""
+    if not run.asked:  # nobody ever was
+        return (), ()
     opened: list[log.ApprovalRow] = []
     closed: list[str] = []
     for fact in facts:
