@@ -121,7 +121,7 @@ def _succeeded(run: Run, asked: OpenApproval, answer: commands.AnswerApproval) -
     if answer.outputs is None:
         raise Refused("the answer lacks the node's outputs", code="APPROVAL_INVALID")
     tried = _tried(run, asked)
-    evidence = record.Evidence(status="succeeded", inputs_hash=answer.inputs_hash, output_hash=answer.output_hash)
+    evidence = record.Evidence(inputs_hash=answer.inputs_hash, output_hash=answer.output_hash)
     return events.AttemptSucceeded(
         at=answer.at,
         node=asked.node,
@@ -129,7 +129,7 @@ def _succeeded(run: Run, asked: OpenApproval, answer: commands.AnswerApproval) -
         attempt=tried.attempt,
         item=tried.item,
         outputs=answer.outputs,
-        receipt=record.receipt(run, tried, evidence, answer.at),
+        receipt=record.receipt(run, tried, "succeeded", evidence, answer.at),
     )
 
 
@@ -149,7 +149,7 @@ def _denied(run: Run, asked: OpenApproval, answer: commands.AnswerApproval) -> t
     bounce = _bounce_left(run, asked, approval)
     error = _denial(answer)
     tried = _tried(run, asked)
-    evidence = record.Evidence(status="failed", inputs_hash=answer.inputs_hash, output_hash=receipts.digest(error))
+    evidence = record.Evidence(inputs_hash=answer.inputs_hash, output_hash=receipts.digest(error))
     return (
         events.AttemptFailed(
             at=answer.at,
@@ -161,7 +161,7 @@ def _denied(run: Run, asked: OpenApproval, answer: commands.AnswerApproval) -> t
             next="fail" if bounce is None else "bounce",
             rule=bounce,
             ending="denied" if bounce is None else None,
-            receipt=record.receipt(run, tried, evidence, answer.at),
+            receipt=record.receipt(run, tried, "failed", evidence, answer.at),
         ),
     )
 

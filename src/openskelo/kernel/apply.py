@@ -72,12 +72,13 @@ def apply(run: Run, event: events.Event) -> None:
             turns.apply(run, event)
         case _:
             assert_never(event)
-    _keep_time(run, event.at)
+    run.updated_at = event.at
+    if not run.in_flight or run.active_since is None:  # else its time runs on
+        _keep_time(run, event.at)
 
 
 def _keep_time(run: Run, at: int) -> None:
     """Wall time runs while the run is busy, and stands still while only a person can move it."""
-    run.updated_at = at
     if run.in_flight or is_busy(run):
         if run.active_since is None:
             run.active_since = at

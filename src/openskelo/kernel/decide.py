@@ -189,14 +189,14 @@ def _from_cache(
     run: Run, node: NodeState, command: commands.ResolveNode, cached: commands.Cached
 ) -> events.AttemptSucceeded:
     tried = record.Attempt(node=node.key, visit=node.visit, attempt=node.slots[0].attempt + 1)
-    evidence = record.Evidence(status="succeeded", inputs_hash=cached.inputs_hash, output_hash=cached.output_hash)
+    evidence = record.Evidence(inputs_hash=cached.inputs_hash, output_hash=cached.output_hash)
     return events.AttemptSucceeded(
         at=command.at,
         node=node.key,
         visit=node.visit,
         attempt=tried.attempt,
         outputs=cached.outputs,
-        receipt=record.receipt(run, tried, evidence, command.at),
+        receipt=record.receipt(run, tried, "succeeded", evidence, command.at),
         cached=cached.source,
     )
 

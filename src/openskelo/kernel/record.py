@@ -7,7 +7,7 @@ from typing import Protocol
 from openskelo.frozen import field, plain, replace
 from openskelo.kernel import definition, receipts
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.kernel.outcome import Metrics
+from openskelo.kernel.outcome import Metrics, Outcome
 from openskelo.kernel.run import InFlight, Run
 
 
@@ -51,15 +51,14 @@ UNMETERED: Meter = _Nobody()
 
 @plain
 class Evidence:
-    """How an attempt ended and the hashes that prove it."""
+    """What proves how an attempt ended; of one that somebody performed its outcome does."""
 
-    status: receipts.Status
     inputs_hash: str = receipts.NOTHING
     output_hash: str = receipts.NOTHING
     metrics: Metrics = field(default_factory=Metrics)
 
 
-def receipt(run: Run, tried: Tried, evidence: Evidence, at: int) -> dict[str, Json]:
+def receipt(run: Run, tried: Tried, status: receipts.Status, evidence: Evidence | Outcome, at: int) -> dict[str, Json]:
     """The receipt of one attempt, chained to the run's last one."""
     previous = run.last_receipt
     node = tried.node
@@ -72,7 +71,7 @@ def receipt(run: Run, tried: Tried, evidence: Evidence, at: int) -> dict[str, Js
         "op": shape.mode if step is None else step.op,
         "ts": at,
         "inputs_hash": evidence.inputs_hash or receipts.NOTHING,
-        "output_ref": output_ref(node, step) if evidence.status == "succeeded" else "none",
+        "output_ref": output_ref(node, step) if status == "succeeded" else "none",
         "output_hash": evidence.output_hash or receipts.NOTHING,
         "metrics": {
             "tokens_in": metrics.tokens_in,
@@ -81,7 +80,7 @@ def receipt(run: Run, tried: Tried, evidence: Evidence, at: int) -> dict[str, Js
         },
         "visit": tried.visit,
         "attempt": tried.attempt,
-        "status": evidence.status,
+        "status": status,
         "workflow_hash": run.workflow.hash,
         "prev": receipts.GENESIS if previous is None else receipts.digest(previous),
     }
@@ -100,7 +99,7 @@ def output_ref(node: str, step: definition.Step | None) -> str:
 def cut(run: Run, flight: InFlight, at: int, status: receipts.Status, used: Metrics) -> dict[str, Json]:
     """The receipt of an attempt that was stopped: its outcome is unknown to the log, but not what it has `used`."""
     took = replace(used, wall_ms=max(0, at - flight.started_at))
-    return receipt(run, flight, Evidence(status=status, metrics=took), at)
+    return receipt(run, flight, status, Evidence(metrics=took), at)
 
 
 def spent(metrics: Metrics) -> JsonObject | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, assert_never, cast
+from typing import assert_never, cast
 
 from openskelo.errors import Refused
 from openskelo.frozen import replace
@@ -29,7 +29,7 @@ def decide(run: Run, report: commands.ReportAttempt) -> tuple[events.Event, ...]
 def in_flight(run: Run, report: commands.ReportAttempt | commands.ReportInterrupted) -> InFlight:
     """The attempt a report is about, or Refused when it is not under way (any more)."""
     flight = run.in_flight.get((report.node, report.visit, report.item or 0))
-    if flight is None or (flight.attempt, flight.item) != (report.attempt, report.item):
+    if flight is None or flight.attempt != report.attempt or flight.item != report.item:
         raise Refused(f"attempt {report.attempt} of {report.node} is not under way", code="STALE_REPORT")
     return flight
 
@@ -51,17 +51,6 @@ def artifact(
     )
 
 
-def _receipt(run: Run, report: commands.ReportAttempt, status: Literal["succeeded", "failed"]) -> JsonObject:
-    result = report.outcome
-    evidence = record.Evidence(
-        status=status,
-        inputs_hash=result.inputs_hash,
-        output_hash=result.output_hash or "",
-        metrics=result.metrics,
-    )
-    return record.receipt(run, report, evidence, report.at)
-
-
 def _succeeded(run: Run, report: commands.ReportAttempt) -> events.AttemptSucceeded:
     result = report.outcome
     return events.AttemptSucceeded(
@@ -71,7 +60,7 @@ def _succeeded(run: Run, report: commands.ReportAttempt) -> events.AttemptSuccee
         attempt=report.attempt,
         item=report.item,
         outputs=result.outputs or {"value": {}},
-        receipt=_receipt(run, report, "succeeded"),
+        receipt=record.receipt(run, report, "succeeded", result, report.at),
         verdicts=result.verdicts or None,
         spent=record.spent(result.metrics),
         goto=None if run.course is None or result.holds is None else plan.goto(run, report),
@@ -232,7 +221,7 @@ def _attempt_failed(
         retry_at=retry_at,
         rule=rule,
         detail=result.feedback if way == "repair" else None,
-        receipt=_receipt(run, report, "failed"),
+        receipt=record.receipt(run, report, "failed", report.outcome, report.at),
         verdicts=result.verdicts or None,
         spent=record.spent(result.metrics),
         outputs=result.outputs,

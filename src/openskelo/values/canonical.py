@@ -78,7 +78,8 @@ def admit(value: object) -> Json:
     (NUMBER_INVALID), integers beyond 2**53 (NUMBER_RANGE), nesting beyond 64 (TOO_DEEP), and keys, text and objects
     that JSON does not know (NOT_JSON).
     """
-    return _admit(value, MAX_DEPTH)
+    known: Any = value
+    return _admit_dict(known, MAX_DEPTH) if type(value) is dict else _admit(value, MAX_DEPTH)
 
 
 def failed(error: errors.InvalidInput, what: str, *, code: str, retryable: bool = True) -> errors.AttemptFailed:
