@@ -60,8 +60,7 @@ def seal_all(chain: Chain, facts: Iterable[events.Event]) -> tuple[bytes, ...]:
         key = getattr(event, "node", None)
         node = "" if key is None else node_ids.get(key) or _name_node(chain, key)
         envelope = (
-            f'{begin}{seq:012x}",{node}"prev":"{prev}",{middle}{seq},'
-            f'"ts":"{timestamp(event.at)}",{_TAILS[type(event)]}'
+            f'{begin}{seq:012x}",{node}"prev":"{prev}",{middle}{seq},"ts":"{timestamp(event.at)}",{_TAILS[type(event)]}'
         )
         linked = f"{prev}\n{{{envelope}\n{_sha256(data).hexdigest()}"  # as `link` has it
         prev = _sha256(linked.encode()).hexdigest()

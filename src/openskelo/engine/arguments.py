@@ -32,6 +32,17 @@ async def materialise(blobs: wiring.Blobs, run: Run, node: definition.Node) -> d
             await known.load(blobs, missing)
 
 
+def at_hand(run: Run, node: definition.Node) -> dict[str, Json] | None:
+    """What `materialise` gives if the events themselves hold all of it, as they mostly do; else None."""
+    if run.nodes[node.key].inputs is not None:
+        return None
+    step: Any = node.step  # every node of a plan is one
+    try:
+        return _Known(run).arguments(step)
+    except _NotLoaded:
+        return None
+
+
 async def outputs(blobs: wiring.Blobs, run: Run) -> dict[str, Json]:
     """What the run gives: what a step has emitted, else what the plan's `outputs` name, null where nothing is yet."""
     course = cast("Course", run.course)
@@ -86,6 +97,8 @@ class _Known:
 
     def put(self, op: str, args: JsonObject, *, lenient: bool) -> dict[str, Json]:
         """`args` with values for refs; those that lead nowhere are null if `lenient`, else AttemptFailed."""
+        if refs.is_free(op, args):
+            return {**args}
 
         def value_of(ref: refs.Ref) -> Json:
             try:
@@ -117,7 +130,7 @@ class _Known:
         else:
             contexts: JsonObject = {} if self._course.contexts is None else self._held(self._course.contexts)
             known = {name.partition(":")[2]: value for name, value in contexts.items() if name.startswith(f"{root}:")}
-        return known if wanted is None else {name: known[name] for name in wanted if name in known}
+        return known if wanted is None else _only(known, wanted)
 
     def _held(self, stored: Stored) -> Any:
         if "value" in stored:
@@ -126,3 +139,11 @@ class _Known:
         if name not in self._loaded:
             raise _NotLoaded(stored)
         return self._loaded[name]
+
+
+def _only(known: JsonObject, wanted: Collection[str]) -> JsonObject:
+    found: dict[str, Json] = {}
+    for name in wanted:  # in half the time of a comprehension, where there is one name, as mostly
+        if name in known:
+            found[name] = known[name]
+    return found

@@ -137,6 +137,13 @@ def _arguments() -> _Materialise:
 
 
 @functools.cache
+def _arguments_at_hand() -> Callable[[Run, definition.Node], dict[str, Json] | None]:
+    from openskelo.engine import arguments  # noqa: PLC0415  only plans have steps
+
+    return arguments.at_hand
+
+
+@functools.cache
 def _turns() -> _Materialise:
     from openskelo.engine import turns  # noqa: PLC0415  only live graphs have turns
 
@@ -208,8 +215,11 @@ async def make_task(blobs: Blobs, run: Run, flight: InFlight, visits: Visits) ->
         item = shared.items[flight.item]
         values = {**shared.inputs, node.foreach.name: item} if shared.takes_item else shared.inputs
     else:
-        as_bound = run.is_dag and state.inputs is None and run.parent is None
-        values = _at_hand(run, node, _NOTHING) if as_bound else None
+        values = None
+        if run.course is not None:
+            values = _arguments_at_hand()(run, node)
+        elif run.is_dag and state.inputs is None and run.parent is None:
+            values = _at_hand(run, node, _NOTHING)
         if values is None:
             values = await inputs(blobs, run, node)
     run_inputs: Any = run.inputs["value"] if "value" in run.inputs else await _given(blobs, run, node, shared)

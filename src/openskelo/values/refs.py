@@ -110,12 +110,14 @@ def _find(value: Json, place: Path, free: frozenset[Path]) -> Iterator[tuple[Pat
             yield from _find(part, (*place, key), free)
 
 
+def is_free(op: str, args: JsonObject) -> bool:
+    """Whether the only argument is one in which no ref is looked for."""
+    return len(args) == 1 and op in FREE and (*args,) in FREE[op]
+
+
 def replace(op: str, args: JsonObject, value_of: Callable[[Ref], Json]) -> JsonObject:
     """The arguments with a value in the place of every ref; a value that looks like a ref stays as it is."""
-    free = FREE.get(op, _NONE)
-    if len(args) == 1 and (*args,) in free:
-        return args
-    return cast("JsonObject", _replace(args, (), free, value_of))
+    return cast("JsonObject", _replace(args, (), FREE.get(op, _NONE), value_of))
 
 
 def _replace(value: Json, place: Path, free: frozenset[Path], value_of: Callable[[Ref], Json]) -> Json:
