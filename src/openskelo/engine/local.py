@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, cast
@@ -90,7 +92,8 @@ class Engine(records.Records):
             from openskelo.engine.fleet import channel, mates  # noqa: PLC0415  few engines have any
 
             mates.check(processes, project, store, provider)
-            packed = channel.pack(channel.Kit(project=project, handlers=handlers or {}, cache=cache))
+            level = logging.getLogger().level
+            packed = channel.pack(channel.Kit(project=project, handlers=handlers or {}, cache=cache, log_level=level))
         if store is None:
             from openskelo.stores import datadir  # noqa: PLC0415  a caller with its own store needs no SQLite
 
@@ -258,7 +261,12 @@ class Engine(records.Records):
         return self._driver.roster.last_state(run_id) is not None
 
     def is_under_way(self, run_id: str, attempt: tuple[str, int, int, int | None]) -> bool:
-        """Whether this process is at an attempt of a run: of a node key, its visit, its number, and its item if any."""
+        """Whether this process is at an attempt of a run: of a node key, its visit, its number, and its item if any.
+
+        Of a run that another process of this engine drives it is not known which attempts are over.
+        """
+        if self._beginning.fleet is not None and self._beginning.fleet.drives(run_id):
+            return True
         actor = self._driver.roster.get(run_id)
         node, visit, number, item = attempt
         flight = None if actor is None else actor.run.in_flight.get((node, visit, item or 0))
@@ -308,8 +316,8 @@ class Engine(records.Records):
     async def suspend(self, *, by: str = "python") -> None:
         """Stop cleanly: nothing new starts, `once` effects finish, other work is cut and done again on resume."""
         if self._beginning.fleet is not None:
-            await self._beginning.fleet.suspend(by)
-        await self._holding.suspend(by)
+            await asyncio.gather(self._beginning.fleet.suspend(by), self._holding.suspend(by))
+        await self._holding.suspend(by)  # with what a process that was lost meanwhile drove
 
     async def pause(self, run_id: str, *, by: str = "python", reason: str = "operator") -> None:
         """Let nothing new start in a run, wherever it is driven; what is under way ends (Refused when it has ended)."""

@@ -7,8 +7,8 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import cast
 
@@ -41,6 +41,8 @@ ASKING = stage.workflow(
     stage.block("where", outputs=PID),
     {"id": "ask", "mode": "approval", "prompt": "Go on?", "inputs": {"n": {"type": "integer", "from": "where.pid"}}},
 )
+
+WRITING = stage.workflow({"id": "write", "prompt": "Write.", "outputs": {"text": "string"}})
 
 
 @asynccontextmanager
@@ -259,31 +261,36 @@ def _state(pid: int) -> str:
     return found.stdout or "Z"
 
 
-def test_what_a_model_says_to_another_process_is_heard_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@contextmanager
+def speaking(root: Path, monkeypatch: pytest.MonkeyPatch) -> Generator[openskelo.Project]:
+    """A project whose model says something."""
     monkeypatch.setenv("WRITER_KEY", loopback.KEY)
-    flow = stage.workflow({"id": "write", "prompt": "Write.", "outputs": {"text": "string"}})
+    with loopback.Loopback(openai_chat.OpenAI(), [loopback.Say(text='{"text":"Once upon a time"}')]).running() as model:
+        writer = config.ProviderConfig(
+            name="w", kind="openai", base_url=model.base_url, api_key="${env:WRITER_KEY}", model="m", timeout_ms=5000
+        )
+        experts = {"writer": config.ExpertConfig(name="writer", provider="w")}
+        models = config.Config(providers={"w": writer}, experts=experts, default_expert="writer")
+        yield openskelo.Project(root=root, data_dir=root / ".skelo", models=models)
+
+
+def test_what_a_model_says_to_another_process_is_heard_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     heard: list[tuple[str, str, int, str]] = []
 
     def hear(of: task.Task, text: str) -> None:
         heard.append((of.run_id, of.node.key, of.attempt, text))
 
-    async def story(base_url: str) -> None:
-        writer = config.ProviderConfig(
-            name="w", kind="openai", base_url=base_url, api_key="${env:WRITER_KEY}", model="m", timeout_ms=5000
-        )
-        experts = {"writer": config.ExpertConfig(name="writer", provider="w")}
-        models = config.Config(providers={"w": writer}, experts=experts, default_expert="writer")
-        project = openskelo.Project(root=tmp_path, data_dir=tmp_path / ".skelo", models=models)
+    async def story(project: openskelo.Project) -> None:
         async with await openskelo.Engine.open(project, on_text=hear, processes=2) as engine:
-            run_id = await engine.start(flow)
+            run_id = await engine.start(WRITING)
             assert not engine.is_driving(run_id)
             document = await engine.wait(run_id)
             assert document["ending"] == "ok", document
         assert {said[:3] for said in heard} == {(run_id, "write", 1)}
         assert "".join(said[3] for said in heard) == '{"text":"Once upon a time"}'
 
-    with loopback.Loopback(openai_chat.OpenAI(), [loopback.Say(text='{"text":"Once upon a time"}')]).running() as model:
-        stage.play(lambda: story(model.base_url))
+    with speaking(tmp_path, monkeypatch) as project:
+        stage.play(lambda: story(project))
 
 
 def test_what_another_process_logs_is_logged_here(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -7,6 +7,7 @@ import contextvars
 import logging
 import os
 import signal
+import threading
 from pathlib import Path
 from typing import cast
 
@@ -46,6 +47,12 @@ async def hold(ctx: openskelo.Context) -> dict[str, Json]:
     return {"pid": os.getpid()}
 
 
+async def tasks(ctx: openskelo.Context) -> dict[str, Json]:
+    """How many tasks there are in the process that does it."""
+    await asyncio.sleep(0.1)
+    return {"pid": len(asyncio.all_tasks())}
+
+
 async def complain(ctx: openskelo.Context) -> dict[str, Json]:
     """Logs as a library would, and not as a handler does."""
     asyncio.get_running_loop().call_soon(_complain, context=contextvars.Context())
@@ -55,6 +62,22 @@ async def complain(ctx: openskelo.Context) -> dict[str, Json]:
 
 def _complain() -> None:
     logging.getLogger("tests.complaints").warning("it is %s in here", "cold")
+
+
+async def complain_badly(ctx: openskelo.Context) -> dict[str, Json]:
+    """Logs what cannot be written, then from another thread, then what only some want to know."""
+    asyncio.get_running_loop().call_soon(_complain_badly, context=contextvars.Context())
+    await asyncio.sleep(0.1)
+    return {}
+
+
+def _complain_badly() -> None:
+    log = logging.getLogger("tests.complaints")
+    log.warning("%d degrees", "minus ten")
+    thread = threading.Thread(target=log.warning, args=("said in a thread",))
+    thread.start()
+    thread.join()
+    log.info("it is winter")
 
 
 class OnlyThere:

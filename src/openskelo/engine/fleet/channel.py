@@ -7,6 +7,7 @@ said in one turn of the event loop goes as one message.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import pickle
 import socket
 import struct
@@ -63,6 +64,13 @@ class Suspend:
 
 
 @frozen
+class Forget:
+    """Nobody waits any more for what the request of that number comes to."""
+
+    number: int
+
+
+@frozen
 class Done:
     """What a request of that number came to; a `document` is JSON."""
 
@@ -95,17 +103,18 @@ class Logged:
     text: str
 
 
-Request: TypeAlias = Setup | Begin | Wait | Keep | Suspend
+Request: TypeAlias = Setup | Begin | Wait | Keep | Suspend | Forget
 Reply: TypeAlias = Done | Left | Said | Logged
 
 
 @frozen
 class Kit:
-    """What an engine is opened with."""
+    """What an engine is opened with, and from which level on its program logs."""
 
     project: task.Project
     handlers: Mapping[str, calling.Handler]
     cache: bool
+    log_level: int
 
 
 def pack(kit: Kit) -> bytes:
@@ -186,8 +195,14 @@ class Channel(asyncio.Protocol):
             words = pickle.loads(bytes(held[_LENGTH.size : end]))  # noqa: S301 -- our own process said it
             del held[:end]
             for word in words:
-                self._hear(word)
+                try:
+                    self._hear(word)
+                except Exception as error:  # of who listens to models or to the log: it is no reason to hear no more
+                    self._loop.call_exception_handler({"message": "what was said is not heard", "exception": error})
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 -- the loop gives it
-        """The other side is gone, or we are."""
+        """The other side is gone, or we are: then it is told, even if a fork of this process has the socket, too."""
+        if self._transport is not None:
+            with contextlib.suppress(OSError):
+                self._transport.get_extra_info("socket").shutdown(socket.SHUT_RDWR)
         self._gone()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import os
 import socket
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from typing import cast
 
 import orjson
 
@@ -20,7 +22,11 @@ from openskelo.executors import mortal, task
 from openskelo.kernel import commands
 from openskelo.kernel.json import JsonObject
 
-_PROGRAM = "openskelo.engine.fleet.program"
+#: The path comes first: it may be what leads to us.
+_PROGRAM = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[2]); "
+    "from openskelo.engine.fleet import program; program.main(int(sys.argv[1]))"
+)
 _START_SECONDS = 60.0
 #: How long one may take to end by itself: it cuts its work and writes what it owes.
 _END_SECONDS = 30.0
@@ -50,29 +56,33 @@ class Mate:
 
         `packed` is what its engine is opened with.
         """
-        ours = self._launch()
         self._channel = channel.Channel(self._hear, self._lose)
-        await self._channel.open(ours)
+        ours = self._launch()
         try:
+            await self._channel.open(ours)
             async with asyncio.timeout(_START_SECONDS):
                 await self._ask(lambda number: channel.Setup(number=number, packed=packed))
-        except (Lost, TimeoutError) as error:
-            await self.end()
-            raise errors.OpenSkeloError(
-                f"another process did not start ({self.ending})",
-                code="ENGINE_PROCESSES",
-            ) from error
-        except BaseException:
-            await self.end()
+        except BaseException as error:
+            self._channel.close()
+            if isinstance(error, Lost):  # it ends by itself: how says why
+                await self.end()
+            else:  # it has nothing to write yet
+                mortal.end(self._process)
+            if isinstance(error, Lost | TimeoutError):
+                why = self.ending if isinstance(error, Lost) else f"it was not ready after {_START_SECONDS:.0f} s"
+                raise errors.OpenSkeloError(
+                    f"another process did not start ({why})", code="ENGINE_PROCESSES"
+                ) from error
             raise
 
     def _launch(self) -> socket.socket:
         """Start its process; gives our end of the socket to it."""
         ours, theirs = socket.socketpair()
-        path = orjson.dumps(sys.path).decode()
+        entries = cast("list[object]", sys.path)  # Python skips what is no text
+        path = json.dumps([entry for entry in entries if isinstance(entry, str)])
         try:
             self._process = subprocess.Popen(  # noqa: S603 -- our own interpreter
-                [sys.executable, "-P", "-m", _PROGRAM, str(os.getpid()), path],
+                [sys.executable, "-P", "-c", _PROGRAM, str(os.getpid()), path],
                 stdin=theirs.fileno(),
                 start_new_session=True,
             )
@@ -87,16 +97,10 @@ class Mate:
 
     async def begin(self, pin: pinning.Pin, command: commands.CreateRun, run_id: str) -> None:
         """The run is durable, and driven there (Lost; OpenSkeloError: nothing was begun)."""
-        known = run_id in self.runs  # somebody else asks for the same run
-        self.runs.add(run_id)
-        try:
-            await self._ask(
-                lambda number: channel.Begin(number=number, run_id=run_id, command=command, definition=pin.data)
-            )
-        except errors.OpenSkeloError:
-            if not known:
-                self.runs.discard(run_id)
-            raise
+        self.runs.add(run_id)  # until it says that it does not drive it
+        await self._ask(
+            lambda number: channel.Begin(number=number, run_id=run_id, command=command, definition=pin.data)
+        )
 
     async def wait(self, run_id: str) -> JsonObject:
         """The document of a run that it drives, as `Engine.wait` gives it (Lost)."""
@@ -139,6 +143,9 @@ class Mate:
         self._channel.say(make(number))
         try:
             return await answer
+        except asyncio.CancelledError:
+            self._channel.say(channel.Forget(number=number))
+            raise
         finally:
             del self._asked[number]
 

@@ -19,6 +19,8 @@ from openskelo.stores import log
 
 #: More than this helps nobody: they all write one log.
 MOST = 64
+#: So many runs of a lost one are taken up at once: they share commits.
+AT_ONCE = 64
 #: One that was lost sooner is not replaced: the next would be lost as soon.
 STEADY_SECONDS = 60.0
 _LOG = logging.getLogger("openskelo.fleet")
@@ -35,7 +37,8 @@ class Fleet:
         self._take_up = take_up
         self._overhear = overhear
         self._packed = b""
-        self._mates: dict[mate.Mate, asyncio.Task[None]] = {}  # each with the task that waits for its end
+        self._mates: dict[mate.Mate, asyncio.Event] = {}  # each with what tells that it was lost, and its runs go on
+        self._watches: set[asyncio.Task[None]] = set()  # one for each, which may be about to replace it
         self._keeping = False
         self._closing = False
 
@@ -85,53 +88,73 @@ class Fleet:
         await _all(one.keep() for one in self._mates)
 
     async def suspend(self, by: str) -> None:
-        """Stop the runs of all mates cleanly; what a lost one drove is for this process."""
+        """Stop the runs of all mates cleanly; what a lost one drove is driven by this process then."""
         self._keeping = False
         await _all(one.suspend(by) for one in self._mates)
+        for lost in [one for one in self._mates if not one.alive]:
+            await self._taken_over(lost)
+
+    def drives(self, run_id: str) -> bool:
+        """Whether a mate drives the run that it has begun."""
+        return any(run_id in one.runs for one in self._mates)
 
     async def close(self) -> None:
         """End all mates. Their runs can be resumed."""
         self._closing = True
-        await asyncio.gather(*(one.end() for one in self._mates))
-        for watch in self._mates.values():
+        for watch in self._watches:
             watch.cancel()
-        await asyncio.gather(*self._mates.values(), return_exceptions=True)
+        for told in self._mates.values():
+            told.set()
+        try:
+            await asyncio.gather(*self._watches, return_exceptions=True)
+        finally:
+            await asyncio.gather(*(one.end() for one in self._mates))
 
     async def _add(self) -> None:
         one = mate.Mate(self._overhear)
         await one.start(self._packed)
+        self._mates[one] = asyncio.Event()
+        watch = asyncio.create_task(self._watch(one), name="skelo-mate")
+        self._watches.add(watch)
+        watch.add_done_callback(self._watches.discard)
         if self._keeping:
             await _all([one.keep()])
-        self._mates[one] = asyncio.create_task(self._watch(one), name="skelo-mate")
 
     async def _taken_over(self, lost: mate.Mate) -> None:
         """Wait until this process drives what the lost one drove (ENGINE_CLOSED when it was not lost but ended)."""
+        taken_over = self._mates.get(lost)
+        if taken_over is not None and not self._closing:
+            await taken_over.wait()
         if self._closing:
             raise driver.closed()
-        watch = self._mates.get(lost)
-        if watch is not None:
-            await asyncio.wait({watch})
 
     async def _watch(self, one: mate.Mate) -> None:
         """When it is lost, go on with its runs here, and with another one in its place."""
         await one.lost()
-        if self._closing:
-            return
-        await one.end()
-        _LOG.warning("a process that drove %d runs was lost (%s): they go on here", len(one.runs), one.ending)
-        for run_id in tuple(one.runs):
-            try:
-                await self._take_up(run_id)
-            except errors.NotFound:
-                pass  # it was not begun
-            except errors.OpenSkeloError as error:
-                _LOG.warning("run %s could not be taken up: %s %s", run_id, error.code, error.message)
-        del self._mates[one]
+        try:
+            await one.end()
+            _LOG.warning("a process that drove %d runs was lost (%s): they go on here", len(one.runs), one.ending)
+            run_ids = tuple(one.runs)
+            for start in range(0, len(run_ids), AT_ONCE):
+                await asyncio.gather(*(self._go_on(run_id) for run_id in run_ids[start : start + AT_ONCE]))
+        finally:
+            self._mates.pop(one).set()
         if time.monotonic() - one.began >= STEADY_SECONDS:
             try:
                 await self._add()
             except errors.OpenSkeloError as error:
                 _LOG.warning("it was not replaced: %s %s", error.code, error.message)
+
+    async def _go_on(self, run_id: str) -> None:
+        """Take up a run that a lost mate drove."""
+        try:
+            await self._take_up(run_id)
+        except (errors.NotFound, errors.Busy):
+            pass  # it was not begun; or the keeper of another mate was quicker
+        except errors.OpenSkeloError as error:
+            _LOG.warning("run %s could not be taken up: %s %s", run_id, error.code, error.message)
+        except Exception:  # a defect of ours in one run is none in the others
+            _LOG.exception("run %s could not be taken up", run_id)
 
 
 async def _all(asked: Iterable[Awaitable[None]]) -> None:

@@ -1,18 +1,21 @@
-"""A mate: `python -m openskelo.engine.fleet.program PID PATH`, which drives the runs that the engine of PID gives it.
+"""The program of a mate, which drives the runs that its engine gives it.
 
-PATH is that engine's `sys.path` as JSON, and standard input the socket to it. A mate ends when the socket does.
+Standard input is the socket to the engine. A mate ends when the socket does, and not by a signal that the system sends
+to all processes of a service: the engine gets the same one, and lets its mates stop their runs cleanly.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import logging
 import os
+import signal
 import socket
-import sys
+import threading
 from collections.abc import Callable
-from typing import assert_never
+from typing import TypeAlias, assert_never
 
 import orjson
 
@@ -23,12 +26,13 @@ from openskelo.executors import mortal, task
 from openskelo.frozen import replace
 
 
-def main() -> None:
-    """Serve until the engine is gone."""
-    bind = mortal.bound_to(int(sys.argv[1]))
+def main(parent: int) -> None:
+    """Serve until the engine, a process of that number, is gone."""
+    bind = mortal.bound_to(parent)
     if bind is not None:
         bind()
-    sys.path[:] = orjson.loads(sys.argv[2])
+    for number in (signal.SIGTERM, signal.SIGINT):  # not SIG_IGN, which whatever is started here would inherit
+        signal.signal(number, lambda _number, _frame: None)
     asyncio.run(_Mate().serve(socket.socket(fileno=_standard_input())))
 
 
@@ -54,12 +58,16 @@ class _Driving(local.Engine):
         self._driver.roster.on_leave = tell
 
 
+#: What a mate answers.
+_Asked: TypeAlias = channel.Setup | channel.Begin | channel.Wait | channel.Keep | channel.Suspend
+
+
 class _Mate:
     """Does what it hears, each thing in a task of its own, and says what it came to."""
 
     def __init__(self) -> None:
         self._gone = asyncio.Event()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[int, asyncio.Task[None]] = {}  # by the number of the request
         self._engine: _Driving | None = None
         self._keeper: keeper.Keeper | None = None
 
@@ -67,10 +75,14 @@ class _Mate:
         """Until the engine is gone."""
         self._channel = channel.Channel(self._hear, self._gone.set)
         await self._channel.open(end)
+        forwarding = _Forwarding(self._channel)
+        logging.getLogger().addHandler(forwarding)
         await self._gone.wait()
-        for doing in tuple(self._tasks):
+        logging.getLogger().removeHandler(forwarding)
+        tasks = tuple(self._tasks.values())
+        for doing in tasks:
             doing.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
         with contextlib.suppress(errors.StoreError):  # nobody is left to hear of it; the log has every line
             await self._end()
 
@@ -90,23 +102,32 @@ class _Mate:
         return keeping is not None
 
     def _hear(self, word: channel.Request | channel.Reply) -> None:
-        if isinstance(word, channel.Request):
-            doing = asyncio.create_task(self._do(word))
-            self._tasks.add(doing)
-            doing.add_done_callback(self._tasks.discard)
+        if isinstance(word, channel.Forget):
+            doing = self._tasks.get(word.number)
+            if doing is not None:
+                doing.cancel()
+        elif isinstance(word, channel.Request):
+            doing = self._tasks[word.number] = asyncio.create_task(self._do(word))
+            doing.add_done_callback(functools.partial(self._over, word))
 
-    async def _do(self, request: channel.Request) -> None:
+    def _over(self, request: _Asked, doing: asyncio.Task[None]) -> None:
+        del self._tasks[request.number]
+        if doing.cancelled():
+            self._tell_unbegun(request)
+
+    async def _do(self, request: _Asked) -> None:
         try:
             document = await self._answer(request)
         except Exception as error:  # whoever asked is told, whatever it is
+            self._tell_unbegun(request)
             self._channel.say(channel.Done(number=request.number, error=_sendable(error)))
         else:
             self._channel.say(channel.Done(number=request.number, document=document))
 
-    async def _answer(self, request: channel.Request) -> bytes | None:
+    async def _answer(self, request: _Asked) -> bytes | None:
         if isinstance(request, channel.Setup):
             kit = channel.unpack(request.packed)
-            logging.getLogger().addHandler(_Forwarding(self._channel))
+            logging.getLogger().setLevel(kit.log_level)
             self._engine = await _Driving.open(
                 kit.project, handlers=kit.handlers, on_text=self._tell_said, cache=kit.cache
             )
@@ -131,24 +152,38 @@ class _Mate:
             case _:
                 assert_never(request)
 
+    def _tell_unbegun(self, request: _Asked) -> None:
+        """The run that was to be begun is not driven here."""
+        if isinstance(request, channel.Begin) and not (self._engine and self._engine.is_driving(request.run_id)):
+            self._tell_left(request.run_id)
+
     def _tell_left(self, run_id: str) -> None:
         self._channel.say(channel.Left(run_id=run_id))
 
     def _tell_said(self, of: task.Task, text: str) -> None:
-        bare = replace(of, inputs={}, run_inputs={}, item=None, shared=None, feedback=None, purse=None)
+        bare = replace(of, inputs={}, run_inputs={}, item=None, shared=None, feedback=None, purse=None, done=None)
         self._channel.say(channel.Said(of=bare, text=text))
 
 
 class _Forwarding(logging.Handler):
-    """What is logged here is for the program that the engine is part of."""
+    """What is logged here, in any thread, is for the program that the engine is part of."""
 
     def __init__(self, to: channel.Channel) -> None:
         super().__init__()
         self._to = to
+        self._loop = asyncio.get_running_loop()
+        self._thread = threading.get_ident()
 
     def emit(self, record: logging.LogRecord) -> None:
         """Say it there."""
-        self._to.say(channel.Logged(name=record.name, level=record.levelno, text=self.format(record)))
+        try:
+            word = channel.Logged(name=record.name, level=record.levelno, text=self.format(record))
+            if threading.get_ident() == self._thread:
+                self._to.say(word)
+            else:
+                self._loop.call_soon_threadsafe(self._to.say, word)
+        except Exception:  # as every handler does: whoever logs is not to fail over it
+            self.handleError(record)
 
 
 def _sendable(error: Exception) -> errors.OpenSkeloError:
@@ -156,7 +191,3 @@ def _sendable(error: Exception) -> errors.OpenSkeloError:
     if isinstance(error, errors.OpenSkeloError):
         return error
     return errors.OpenSkeloError(f"a process that drives runs failed: {error!r}", code="INTERNAL")
-
-
-if __name__ == "__main__":
-    main()

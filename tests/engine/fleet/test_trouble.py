@@ -1,0 +1,175 @@
+"""Trouble with the processes of an engine: none is left behind, and none is lost over what somebody else does wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import multiprocessing
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import openskelo
+from openskelo.engine.fleet import mates
+from openskelo.executors import task
+from tests.engine import stage
+from tests.engine.fleet import test_fleet, work
+from tests.engine.fleet.test_fleet import HELD, PID, WHERE, children, fleet, held_by, pid_of, speaking, until
+
+
+@pytest.mark.parametrize("turns", [1, 2, 3, 4, 5, 6, 8])
+def test_opening_that_is_given_up_leaves_no_process(tmp_path: Path, turns: int) -> None:
+    async def story() -> None:
+        before = children()
+        opening = asyncio.ensure_future(openskelo.Engine.open(openskelo.project_at(tmp_path), processes=3))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        opening.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await opening
+        assert children() <= before
+        assert len(asyncio.all_tasks()) == 1
+
+    stage.play(story)
+
+
+def test_a_fork_of_the_program_does_not_hold_up_the_end_of_its_processes(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with fleet(tmp_path):
+            fork = multiprocessing.get_context("fork").Process(target=time.sleep, args=(60,))
+            fork.start()
+            closing_at = time.monotonic()
+        assert time.monotonic() - closing_at < 10
+        assert fork.is_alive()
+        fork.kill()
+        fork.join()
+
+    stage.play(story)
+
+
+def test_a_process_that_is_about_to_be_replaced_when_the_engine_closes_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mates, "STEADY_SECONDS", 0.0)
+
+    async def story() -> None:
+        before = children()
+        async with fleet(tmp_path) as engine:
+            (first,) = children() - before
+            os.kill(first, signal.SIGKILL)
+            await until(lambda: bool(children() - before - {first}))
+            assert (await engine.wait(await engine.start(WHERE)))["ending"] == "ok"
+        assert children() <= before
+        assert len(asyncio.all_tasks()) == 1
+
+    stage.play(story)
+
+
+def test_a_path_with_entries_that_python_skips_or_cannot_write_is_handed_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path, tmp_path, b"/bytes", "/not-\udcff-utf-8"])
+
+    async def story() -> None:
+        async with fleet(tmp_path) as engine:
+            assert pid_of(await engine.wait(await engine.start(WHERE)), "where") != os.getpid()
+
+    stage.play(story)
+
+
+def test_a_signal_to_all_processes_of_a_service_leaves_the_stopping_to_the_engine(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with fleet(tmp_path) as engine:
+            run_id = await engine.start(HELD, {"folder": str(tmp_path)})
+            await until(lambda: bool(held_by(tmp_path).get(run_id)))
+            mate = held_by(tmp_path)[run_id]
+            for number in (signal.SIGTERM, signal.SIGINT):
+                os.kill(mate, number)
+            await asyncio.sleep(0.1)
+            (tmp_path / "go").touch()
+            document = await engine.wait(run_id)
+            assert (document["ending"], pid_of(document, "hold")) == ("ok", mate)
+
+    stage.play(story)
+
+
+def test_whoever_gives_up_waiting_leaves_nothing_in_the_other_process(tmp_path: Path) -> None:
+    flow = stage.workflow(stage.block("tasks", outputs=PID))
+
+    async def story() -> None:
+        async with fleet(tmp_path, tasks=work.tasks) as engine:
+            run_id = await engine.start(HELD, {"folder": str(tmp_path)})
+            assert not engine.is_driving(run_id)
+            for _ in range(50):
+                with pytest.raises(TimeoutError):
+                    async with asyncio.timeout(0.002):
+                        await engine.wait(run_id)
+            asked = await asyncio.gather(engine.start(flow), engine.start(flow))
+            (there,) = [one for one in asked if not engine.has_driven(one)]
+            assert pid_of(await engine.wait(there), "tasks") < 20
+            (tmp_path / "go").touch()
+            assert (await engine.wait(run_id))["ending"] == "ok"
+
+    stage.play(story)
+
+
+def test_runs_of_a_process_that_is_lost_while_all_are_suspended_are_suspended(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with fleet(tmp_path) as engine:
+            run_ids = await asyncio.gather(*(engine.start(HELD, {"folder": str(tmp_path)}) for _ in range(4)))
+            await until(lambda: len(held_by(tmp_path)) == 4 and all(held_by(tmp_path).values()))
+            (mate,) = set(held_by(tmp_path).values()) - {os.getpid()}
+            os.kill(mate, signal.SIGSTOP)
+            suspending = asyncio.ensure_future(engine.suspend(by="ann"))
+            await asyncio.sleep(0.1)
+            os.kill(mate, signal.SIGKILL)
+            await suspending
+            assert [(await engine.wait(run_id))["status"] for run_id in run_ids] == ["paused"] * 4
+            for run_id in run_ids:
+                assert (await stage.types(engine, run_id)).count("run.paused") == 1
+
+    stage.play(story)
+
+
+def test_a_listener_that_fails_does_not_lose_the_process_that_it_listens_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[object] = []
+
+    def refuse(of: task.Task, text: str) -> None:
+        raise ValueError(text)
+
+    async def story(project: openskelo.Project) -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _loop, context: told.append(context["exception"]))
+        async with await openskelo.Engine.open(project, on_text=refuse, processes=2) as engine:
+            run_id = await engine.start(test_fleet.WRITING)
+            assert not engine.is_driving(run_id)
+            assert engine.is_under_way(run_id, ("write", 1, 1, None))
+            assert (await engine.wait(run_id))["ending"] == "ok"
+            assert not engine.has_driven(run_id)
+        assert {type(error) for error in told} == {ValueError}
+
+    with speaking(tmp_path, monkeypatch) as project:
+        stage.play(lambda: story(project))
+
+
+def test_what_is_logged_badly_or_in_a_thread_of_another_process_does_no_harm(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    flow = stage.workflow(stage.block("complain_badly", outputs={}))
+
+    async def story() -> None:
+        async with fleet(tmp_path, complain_badly=work.complain_badly) as engine:
+            run_id = await engine.start(flow)
+            assert (await engine.wait(run_id))["ending"] == "ok"
+            assert not engine.has_driven(run_id)
+
+    with caplog.at_level(logging.INFO):
+        stage.play(story)
+    told = [record.getMessage() for record in caplog.records if record.name == "tests.complaints"]
+    assert sorted(told) == ["it is winter", "said in a thread"]
+    assert "--- Logging error ---" in capfd.readouterr().err
