@@ -272,3 +272,20 @@ def test_runs_that_are_driven_here_no_more_take_no_memory(tmp_path: Path) -> Non
 
     asyncio.run(run())
     assert _file(tmp_path).read_bytes() == b"1\n"
+
+
+def test_what_others_put_beside_the_runs_is_left_alone(tmp_path: Path) -> None:
+    async def story() -> None:
+        store = datadir.open_log(tmp_path)
+        try:
+            for name in ("lost", "mine"):
+                (tmp_path / "runs" / name).mkdir(parents=True)
+            (tmp_path / "runs" / "lost" / "events.jsonl").write_bytes(b"")  # as a crash leaves it
+            (tmp_path / "runs" / "mine" / "notes.txt").write_bytes(b"")
+            (tmp_path / "runs" / ".DS_Store").write_bytes(b"")
+            await store.sweep()
+        finally:
+            await store.close()
+
+    asyncio.run(story())
+    assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == [".DS_Store", "mine"]

@@ -155,8 +155,8 @@ class Mirror:
             raise faults.of_os(error, "for events.jsonl") from error
 
     def run_ids(self) -> Sequence[str]:
-        """The runs that have a folder."""
-        return [path.name for path in self._folder.iterdir()] if self._folder.is_dir() else []
+        """The runs that have a folder; what a person or a file manager has put beside those is none of ours."""
+        return [path.name for path in self._folder.iterdir() if _is_ours(path)] if self._folder.is_dir() else []
 
     def erase(self, run_id: str) -> None:
         """Remove the run's folder."""
@@ -256,6 +256,13 @@ class Mirror:
             if (there.st_dev, there.st_ino) == (mine.st_dev, mine.st_ino):
                 return descriptor
             os.close(descriptor)  # replaced while we waited for the lock
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether it is a folder of ours, which holds a run's file, or nothing yet."""
+    if path.is_symlink() or not path.is_dir():
+        return False
+    return (path / "events.jsonl").exists() or not any(path.iterdir())
 
 
 def _open(path: Path) -> int:
