@@ -250,3 +250,24 @@ def test_what_is_asked_for_one_run_or_one_page_looks_at_no_other(tmp_path: Path)
         plan = {row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {sql[name]}", values)}
         assert (name, plan & growing, "USE TEMP B-TREE FOR ORDER BY" in plan) == (name, set(), False)
     asyncio.run(store.close())
+
+
+def test_a_run_that_is_claimed_again_while_it_is_released_stays_claimed(tmp_path: Path) -> None:
+    """Its file is still being written when somebody wants the run again: no other store may take it then."""
+
+    async def story() -> list[bool]:
+        store, other = datadir.open_log(tmp_path), datadir.open_log(tmp_path)
+        await store.append([rig.append(0, b"1")])
+        async with store._flushing:  # pyright: ignore[reportPrivateUsage] - as if its file were being written
+            releasing = asyncio.create_task(store.release(rig.RUN))
+            await asyncio.sleep(0)
+            claimed = await store.claim(rig.RUN)
+        await releasing
+        found = [claimed, await other.claim(rig.RUN), await other.driver_alive(rig.RUN)]
+        await store.release(rig.RUN)
+        found.append(await other.claim(rig.RUN))
+        await store.close()
+        await other.close()
+        return found
+
+    assert asyncio.run(story()) == [True, False, True, True]

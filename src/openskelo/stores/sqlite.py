@@ -147,8 +147,9 @@ class SqliteLog(tables.Tables):
             await self.flush()
         finally:
             await self._free()
-            with self._unsynced():
-                self._execute(self._sql["release_run"], (run_id, self._drivers.me()))
+            if run_id not in self._claimed:  # nobody here wanted it again meanwhile
+                with self._unsynced():
+                    self._execute(self._sql["release_run"], (run_id, self._drivers.me()))
 
     async def driver_alive(self, run_id: str, *, elsewhere: bool = False) -> bool:
         """Whether any living store drives the run: this one included, unless it is asked about those `elsewhere`."""
