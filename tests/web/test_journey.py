@@ -84,6 +84,8 @@ def test_a_run_is_started_watched_approved_with_an_edit_and_compared_with_its_fo
     expect(page.locator(".compare-pair", has_text="write")).to_contain_text("Kept from the first")
     page.screenshot(path=images / "compare.png")
     axe.check(page)
+    page.get_by_role("button", name="Swap").click()
+    expect(page.locator(".compare-pair", has_text="write")).to_contain_text("Kept from the second")
 
 
 def test_a_server_that_is_killed_and_comes_back_goes_on_with_the_run_and_the_page(

@@ -1,7 +1,8 @@
 /** Two runs node by node: which did the same, which gave something else, and what it took. */
 import type { Node, Receipt, Run } from "../api/types";
 
-export type Verdict = "same" | "kept" | "different" | "only-first" | "only-second" | "unfinished";
+export type Verdict =
+  "same" | "kept" | "kept-second" | "kept-elsewhere" | "different" | "only-first" | "only-second" | "unfinished";
 
 export interface Pair {
   key: string;
@@ -18,16 +19,22 @@ export interface Side {
 export const VERDICT_NAMES: Record<Verdict, string> = {
   same: "Same output",
   kept: "Kept from the first",
+  "kept-second": "Kept from the second",
+  "kept-elsewhere": "Kept from another run",
   different: "Different output",
   "only-first": "Only in the first",
   "only-second": "Only in the second",
   unfinished: "Not finished in both",
 };
 
+/** Whether a pair is known to have given the same; of what came from a third run nobody has said so. */
+export function isSame(pair: Pair): boolean {
+  return pair.verdict === "same" || pair.verdict === "kept" || pair.verdict === "kept-second";
+}
+
 export function compare(first: Side, second: Side): Pair[] {
   const nodes = [byKey(first.run), byKey(second.run)] as const;
   const outputs = [outputsOf(first.receipts), outputsOf(second.receipts)] as const;
-  const isFork = second.run.parent?.runId === first.run.id;
   const keys = [...new Set([...nodes[0].keys(), ...nodes[1].keys()])];
   return keys.map((key) => {
     const one = nodes[0].get(key) ?? null;
@@ -36,7 +43,7 @@ export function compare(first: Side, second: Side): Pair[] {
       key,
       first: one,
       second: other,
-      verdict: verdict(one, other, outputs[0].get(key), outputs[1].get(key), isFork),
+      verdict: kept(first.run, one, second.run, other) ?? verdict(one, other, outputs[0].get(key), outputs[1].get(key)),
     };
   });
 }
@@ -46,13 +53,24 @@ function verdict(
   second: Node | null,
   before: string | undefined,
   after: string | undefined,
-  isFork: boolean,
 ): Verdict {
   if (first === null) return "only-second";
   if (second === null) return "only-first";
   if (first.outcome === null || second.outcome === null) return "unfinished";
-  if (isFork && after === undefined && second.outcome === first.outcome) return "kept";
   return first.outcome === second.outcome && before === after ? "same" : "different";
+}
+
+/** From where a fork has taken the result of a node over, which has no receipt of it; null where neither run has. */
+function kept(first: Run, one: Node | null, second: Run, other: Node | null): Verdict | null {
+  const taken = [isKept(first, one), isKept(second, other)];
+  if (one === null || other === null || one.outcome !== other.outcome || !taken.includes(true)) return null;
+  if (taken[0] && taken[1]) return first.parent?.runId === second.parent?.runId ? "same" : "kept-elsewhere";
+  if (taken[1] && second.parent?.runId === first.id) return "kept";
+  return taken[0] && first.parent?.runId === second.id ? "kept-second" : "kept-elsewhere";
+}
+
+function isKept(run: Run, node: Node | null): boolean {
+  return run.parent !== null && node !== null && node.visits === 0 && node.outcome === "succeeded";
 }
 
 function byKey(run: Run): Map<string, Node> {

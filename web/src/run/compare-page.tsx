@@ -8,7 +8,7 @@ import { navigate, type Params } from "../app/router";
 import { useTitle } from "../app/use-title";
 import { useAsked } from "../live/use-asked";
 import { count, duration, money } from "../model/amounts";
-import { compare, type Pair, type Side, VERDICT_NAMES } from "../model/comparison";
+import { compare, isSame, type Pair, type Side, VERDICT_NAMES } from "../model/comparison";
 import { modeOf, nodeWord, runWord } from "../model/words";
 import { ModeBadge, StatusBadge } from "../ui/badge";
 import { Button } from "../ui/button";
@@ -41,7 +41,7 @@ export default function ComparePage({ params }: { params: Params }) {
 function Compared({ first, second }: { first: Side; second: Side }) {
   const pairs = useMemo(() => compare(first, second), [first, second]);
   const [all, setAll] = useState(false);
-  const parted = pairs.filter((pair) => pair.verdict !== "same" && pair.verdict !== "kept");
+  const parted = pairs.filter((pair) => !isSame(pair));
   const shown = all ? pairs : parted;
   return (
     <div className="page compare">
