@@ -200,6 +200,24 @@ def test_runs_that_nobody_watches_make_room(monkeypatch: pytest.MonkeyPatch) -> 
     play(story)
 
 
+def test_of_runs_that_have_ended_and_were_left_by_all_few_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tracks, "MAX_RUNS", 2)
+
+    async def story() -> None:
+        async with streaming.engine(Path(), store=memory.MemoryLog()) as engine, streaming.hub(engine) as hub:
+            runs = [await engine.start(streaming.chain(1), {"n": 1}) for _ in range(5)]
+            await asyncio.gather(*map(engine.wait, runs))
+            kept = hub._tracks  # pyright: ignore[reportPrivateUsage] -- what is kept is not to be seen otherwise
+            async with contextlib.aclosing(hub.frames(runs[0])) as staying:
+                await _next(staying, "snapshot")
+                for run_id in (*runs, runs[1], runs[1]):
+                    async with contextlib.aclosing(hub.frames(run_id)) as told:
+                        assert (await _next(told, "snapshot"))["runId"] == run_id
+                assert [run_id for run_id in runs if kept.known(run_id)] == [runs[0], runs[1]]
+
+    play(story)
+
+
 def test_a_socket_that_takes_nothing_is_let_go_of(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(welcome, "SEND_SECONDS", 1)
 

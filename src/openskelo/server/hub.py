@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from collections import deque
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 
 import orjson
@@ -66,6 +67,7 @@ class Hub:
         self._sweep_at = TEXTS
         self._runs: dict[str, topic.RunTopic] = {}
         self._all: topic.AllTopic | None = None
+        self._left: deque[str] = deque()  # runs that have ended and were followed, those left longest ago first
         self._followers: set[channel.Follower] = set()
         self._position = 0
         self._tail: asyncio.Task[None] | None = None
@@ -235,8 +237,18 @@ class Hub:
             if not one.channel.followers:
                 one.close()
                 del self._runs[run_id]
+                if one.track.ended:
+                    self._put_away(run_id)
         if self._all is not None and not self._all.channel.followers:
             self._all = None
+
+    def _put_away(self, run_id: str) -> None:
+        """Keep a run that has ended for those who come back after a moment, until some others were left like it."""
+        self._left.append(run_id)
+        while len(self._left) > shelf.MAX_RUNS:
+            gone = self._left.popleft()
+            if gone not in self._runs and gone not in self._left:
+                self._tracks.forget(gone)
 
     # -- following the feed -------------------------------------------------------------------------------------------
 
