@@ -7,8 +7,10 @@ import logging
 import multiprocessing
 import os
 import signal
+import sqlite3
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -173,3 +175,27 @@ def test_what_is_logged_badly_or_in_a_thread_of_another_process_does_no_harm(
     told = [record.getMessage() for record in caplog.records if record.name == "tests.complaints"]
     assert sorted(told) == ["it is winter", "said in a thread"]
     assert "--- Logging error ---" in capfd.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_run_that_trouble_with_the_store_took_from_another_process_is_resumed_here(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with fleet(tmp_path) as engine:
+            run_id = await engine.start(HELD, {"folder": str(tmp_path)})
+            await until(lambda: bool(held_by(tmp_path).get(run_id)))
+            assert not engine.is_driving(run_id)
+            with closing(sqlite3.connect(tmp_path / ".skelo" / "log.db")) as somebody:
+                somebody.execute("begin immediate")
+                (tmp_path / "go").touch()
+                with pytest.raises(openskelo.StoreError) as told:
+                    await engine.wait(run_id)
+                assert told.value.code == "STORE_BUSY"
+                somebody.rollback()
+            while await engine.store.driver_alive(run_id):  # noqa: ASYNC110 -- another process makes it so
+                await asyncio.sleep(0.05)
+            assert (await engine.wait(run_id))["status"] == "running"
+            await engine.resume(run_id)
+            document = await engine.wait(run_id)
+            assert (document["ending"], pid_of(document, "hold")) == ("ok", os.getpid())
+
+    stage.play(story)

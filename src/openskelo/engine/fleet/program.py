@@ -25,6 +25,9 @@ from openskelo.engine.fleet import channel
 from openskelo.executors import mortal, task
 from openskelo.frozen import replace
 
+#: How long a store that was in trouble is left alone.
+_AGAIN_SECONDS = 0.2
+
 
 def main(parent: int) -> None:
     """Serve until the engine, a process of that number, is gone."""
@@ -57,6 +60,15 @@ class _Driving(local.Engine):
         """Let `tell` know of every run that ends, is put aside, or has to be let go."""
         self._driver.roster.on_leave = tell
 
+    def had_to_let_go(self, run_id: str) -> bool:
+        """Whether trouble took a run that was driven here."""
+        return self._driver.roster.failure(run_id) is not None
+
+    async def give_up(self, run_id: str) -> None:
+        """Leave a run that is not driven here to others (StoreError)."""
+        if not self.is_driving(run_id) and await self.store.claim(run_id):
+            await self.store.release(run_id)
+
 
 #: What a mate answers.
 _Asked: TypeAlias = channel.Setup | channel.Begin | channel.Wait | channel.Keep | channel.Suspend
@@ -70,6 +82,8 @@ class _Mate:
         self._tasks: dict[int, asyncio.Task[None]] = {}  # by the number of the request
         self._engine: _Driving | None = None
         self._keeper: keeper.Keeper | None = None
+        self._let_go: set[str] = set()  # runs that trouble took from here, and that are claimed here still
+        self._giving_up: asyncio.Task[None] | None = None
 
     async def serve(self, end: socket.socket) -> None:
         """Until the engine is gone."""
@@ -79,7 +93,7 @@ class _Mate:
         logging.getLogger().addHandler(forwarding)
         await self._gone.wait()
         logging.getLogger().removeHandler(forwarding)
-        tasks = tuple(self._tasks.values())
+        tasks = [*self._tasks.values(), *([] if self._giving_up is None else [self._giving_up])]
         for doing in tasks:
             doing.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -159,6 +173,19 @@ class _Mate:
 
     def _tell_left(self, run_id: str) -> None:
         self._channel.say(channel.Left(run_id=run_id))
+        if self._keeper is None and self._engine is not None and self._engine.had_to_let_go(run_id):
+            self._let_go.add(run_id)
+            if self._giving_up is None or self._giving_up.done():
+                self._giving_up = asyncio.create_task(self._give_up(self._engine))
+
+    async def _give_up(self, engine: _Driving) -> None:
+        """Leave runs to who resumes them: a keeper would take them up again here, but there is none."""
+        while self._let_go and self._keeper is None:
+            await asyncio.sleep(_AGAIN_SECONDS)
+            with contextlib.suppress(errors.StoreError):  # it is still in trouble
+                for run_id in tuple(self._let_go):
+                    await engine.give_up(run_id)
+                    self._let_go.discard(run_id)
 
     def _tell_said(self, of: task.Task, text: str) -> None:
         bare = replace(of, inputs={}, run_inputs={}, item=None, shared=None, feedback=None, purse=None, done=None)
