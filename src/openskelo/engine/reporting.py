@@ -34,9 +34,9 @@ async def perform(
     else:
         code = _code(performer, given) if given.node.cache else None
         attempted = await performer.perform(given)
-        if code is not None and code == _code(performer, given):  # else nobody knows which of them was run
-            if given.done is None or not code:  # nor which of them did what was judged only now
-                cached = cache_entry(actor.run, given, attempted.outcome, code)
+        # Else nobody knows which code was run, nor, of work that was judged only now, which code did it.
+        if code is not None and code == _code(performer, given) and (given.done is None or not code):
+            cached = cache_entry(actor.run, given, attempted.outcome, code)
     report = commands.ReportAttempt(
         at=now(),
         node=flight.node,
