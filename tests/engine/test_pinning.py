@@ -29,13 +29,14 @@ def test_equal_workflows_have_one_pin() -> None:
     assert first is not again
     assert pins.of(again) is pin
     assert pins.of(other) is not pin
-    assert pins.recalled(pin.name, pin.data) is first
+    assert pins.recalled(pin.name, pin.data)[0] is first
 
 
 def test_a_workflow_that_was_brought_back_is_shared_with_later_runs() -> None:
     pin = pinning.Pins().of(_workflow())
     pins = pinning.Pins()
-    recalled = pins.recalled(pin.name, pin.data)
+    recalled, shape = pins.recalled(pin.name, pin.data)
+    assert shape == pin.shape
     assert recalled == pin.workflow
     assert pins.of(_workflow()).workflow is recalled
 
@@ -46,8 +47,10 @@ def test_only_so_many_are_remembered() -> None:
     pin = pins.of(first)
     for number in range(1, pinning.MOST + 1):
         pins.of(_workflow(f"w{number}"))
-    assert pins.of(first) is not pin
-    assert pins.of(first) == pin
+    again = pins.of(first)
+    assert again is not pin
+    assert (again.workflow, again.name, again.data, again.shape) == (pin.workflow, pin.name, pin.data, pin.shape)
+    assert again.needs == pin.needs
 
 
 def test_what_is_compiled_for_a_node_is_kept_once_for_all_runs(tmp_path: Path) -> None:

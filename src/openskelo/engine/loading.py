@@ -14,10 +14,11 @@ from openskelo.frozen import frozen
 from openskelo.kernel import codec, definition, events
 from openskelo.kernel import run as runs
 from openskelo.kernel.apply import apply
+from openskelo.kernel.flows import dag
 from openskelo.stores import log
 
-#: Makes the workflow of a definition's name and bytes.
-Restore: TypeAlias = Callable[[str, bytes], definition.Workflow]
+#: Gives the workflow of a definition's name and bytes, and its shape.
+Restore: TypeAlias = Callable[[str, bytes], tuple[definition.Workflow, dag.Graph]]
 
 
 @frozen
@@ -31,7 +32,7 @@ class Loaded:
 async def load(store: log.Log, run_id: str, restoring: Restore | None = None) -> Loaded:
     """Fold the run's log (NotFound; Corrupt when a line cannot be read).
 
-    `restoring` gives the workflow of a definition's name and bytes, if not `restore`.
+    `restoring` gives the workflow of a definition's name and bytes, and its shape, if not `restore`.
     """
     run: runs.Run | None = None
     last = b""
@@ -93,7 +94,9 @@ async def _begin(store: log.Log, run_id: str, first: bytes, restoring: Restore |
     if not isinstance(event, events.RunCreated):
         raise errors.Corrupt(f"the log of run {run_id} does not begin with run.created")
     data = await store.blob(event.definition)
-    return runs.new(run_id, restore(data) if restoring is None else restoring(event.definition, data))
+    if restoring is None:
+        return runs.new(run_id, restore(data))
+    return runs.new(run_id, *restoring(event.definition, data))
 
 
 def restore(data: bytes) -> definition.Workflow:

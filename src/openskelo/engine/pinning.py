@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TypeVar
 
 from openskelo import errors
 from openskelo.engine import loading, means
-from openskelo.frozen import frozen
 from openskelo.kernel import codec, definition
 from openskelo.kernel.flows import dag
 from openskelo.values import canonical
@@ -17,15 +17,19 @@ _V = TypeVar("_V")
 MOST = 64
 
 
-@frozen
 class Pin:
-    """A workflow as runs keep it: the bytes of its definition, their name, its shape, and what it needs."""
+    """A workflow as runs keep it: the bytes of its definition, their name, and its shape."""
 
-    workflow: definition.Workflow
-    name: str
-    data: bytes
-    shape: dag.Graph
-    needs: means.Needs
+    def __init__(self, workflow: definition.Workflow, name: str, data: bytes) -> None:
+        self.workflow = workflow
+        self.name = name
+        self.data = data
+        self.shape = dag.graph(workflow)
+
+    @functools.cached_property
+    def needs(self) -> means.Needs:
+        """What all of its nodes need, which only a run that begins wants to know."""
+        return means.of(self.workflow.nodes.values())
 
 
 def check(workflow: object) -> None:
@@ -57,25 +61,21 @@ class Pins:
         check(workflow)
         data = canonical.dumps(codec.encode(workflow))
         name = canonical.digest_bytes(data)
-        pin = self._by_name.pop(name, None) or _pin(workflow, name, data)
+        pin = self._by_name.pop(name, None) or Pin(workflow, name, data)
         _keep(self._by_name, name, pin)
         _keep(self._by_identity, id(workflow), (workflow, pin))  # holds the workflow, so that its id stays its own
         return pin
 
     def named(self, name: str, data: bytes) -> Pin:
         """The pin of a definition of that name, whose bytes are `data` (Corrupt)."""
-        pin = self._by_name.pop(name, None) or _pin(loading.restore(data), name, data)
+        pin = self._by_name.pop(name, None) or Pin(loading.restore(data), name, data)
         _keep(self._by_name, name, pin)
         return pin
 
-    def recalled(self, name: str, data: bytes) -> definition.Workflow:
-        """The workflow of a run that is brought back from its log (Corrupt)."""
-        return self.named(name, data).workflow
-
-
-def _pin(workflow: definition.Workflow, name: str, data: bytes) -> Pin:
-    shape, needs = dag.graph(workflow), means.of(workflow.nodes.values())
-    return Pin(workflow=workflow, name=name, data=data, shape=shape, needs=needs)
+    def recalled(self, name: str, data: bytes) -> tuple[definition.Workflow, dag.Graph]:
+        """The workflow of a run that is brought back from its log, and its shape (Corrupt)."""
+        pin = self.named(name, data)
+        return pin.workflow, pin.shape
 
 
 def _keep(kept: dict[_K, _V], key: _K, value: _V) -> None:
