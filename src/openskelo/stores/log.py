@@ -127,6 +127,12 @@ def join(lines: Sequence[bytes]) -> bytes:
     return b"\n".join(lines)
 
 
+def split(joined: bytes) -> list[bytes]:
+    """The lines that `join` has joined; mostly two, between which `bytes.split` would look at every byte by itself."""
+    first, _, rest = joined.partition(b"\n")
+    return [first, rest] if rest and _LINE_END not in rest else joined.split(b"\n")
+
+
 def conflict(append: Append, seq: int) -> errors.Conflict:
     """The error for an Append that does not go on where its run ends."""
     return errors.Conflict(

@@ -44,7 +44,7 @@ class Tables:
                     raise errors.Corrupt(
                         f"the log of run {run_id} holds something else than lines before seq {last + 1}"
                     )
-                part = joined.split(b"\n")
+                part = log.split(joined)
                 lines += part[max(0, after - last + len(part)) :]
                 after = last
             if lines:
@@ -64,7 +64,7 @@ class Tables:
     async def feed(self, *, after: int, limit: int = 256) -> Sequence[log.Added]:
         """What was added to any run after a position, in the order of commits, at most `limit` Appends."""
         return [
-            log.Added(position=position, run_id=run_id, seq=last, lines=tuple(joined.split(b"\n")))
+            log.Added(position=position, run_id=run_id, seq=last, lines=tuple(log.split(joined)))
             for position, run_id, last, joined in self._all("read_feed", after, limit)
         ]
 
