@@ -133,7 +133,8 @@ def test_a_run_that_a_person_has_paused_stays_paused_over_a_restart(root: Path, 
     with served(root, processes) as (process, client):
         run_id = house.start(client, "slow.yaml")["id"]
         paused = client.post(f"/api/runs/{run_id}/pause", json={"reason": "look at this"}).json()
-        assert (paused["status"], paused["pauseReason"]) == ("running", "look at this")  # its attempt is under way
+        assert paused["pauseReason"] == "look at this"
+        assert paused["status"] in ("running", "paused")  # its attempt is under way, or has just ended
         assert stop(process, signal.SIGTERM) == 0
     with served(root, processes) as (_, client):
         time.sleep(1.5)  # the keeper has looked
