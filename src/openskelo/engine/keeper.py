@@ -41,6 +41,7 @@ class Keeper:
         self._wake_at: dict[str, int] = {}  # of runs that wait, when time itself moves them
         self._not_before: dict[str, float] = {}  # of runs that could not be taken up
         self._seen_to: dict[str, str] = {}  # by status, the run up to which it came where there were more
+        self._late: dict[str, float] = {}  # of runs that had ended before what was posted for them, when that was seen
         self._told_at: dict[str, float] = {}  # of its own tasks, when it last said that one failed
         self._stale = True  # approvals may have been opened that `_wake_at` does not know
 
@@ -93,10 +94,18 @@ class Keeper:
     async def _take_commanded(self) -> None:
         """Take up runs for which somebody left a command while nobody drove them."""
         posted = await self._engine.store.posted(None)
+        late: dict[str, float] = {}
         for run_id in dict.fromkeys(command.run_id for command in posted):
             row = await self._engine.store.row(run_id)
-            if row is not None and row.ending is None and await self._is_left(run_id):
+            if row is not None and row.ending is not None:
+                late[run_id] = self._late.get(run_id, asyncio.get_running_loop().time())
+            elif await self._is_left(run_id):
                 await self._attempt(run_id)
+        self._late = late
+        before = asyncio.get_running_loop().time() - AGAIN_SECONDS
+        void = [command.id for command in posted if late.get(command.run_id, before) < before]
+        if void:  # whoever posted them has been told, or is dead
+            await self._engine.store.withdraw(void)
 
     async def _take_stopped(self) -> None:
         """Go on with runs that another keeper had to stop; one that still holds its run has not stopped it yet."""

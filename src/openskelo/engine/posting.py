@@ -63,7 +63,7 @@ async def post(
 async def _check_taken(store: log.Log, posted: int) -> None:
     """Refused when the run has ended without this command; its taking may have been what ended the run."""
     if await store.waits(posted):
-        await store.withdraw(posted)
+        await store.withdraw([posted])
         raise errors.Refused("the run has ended", code="RUN_ENDED")
 
 

@@ -239,8 +239,8 @@ class Log(Protocol):
         """Whether a posted command has neither been consumed nor withdrawn."""
         ...
 
-    async def withdraw(self, command_id: int) -> None:
-        """Take back a command that nobody will consume any more."""
+    async def withdraw(self, command_ids: Sequence[int]) -> None:
+        """Take back commands that nobody will consume any more."""
         ...
 
     async def changed(self) -> bool:

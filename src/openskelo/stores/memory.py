@@ -239,9 +239,10 @@ class MemoryLog:
         """Whether a posted command has neither been consumed nor withdrawn."""
         return command_id in self._data.commands
 
-    async def withdraw(self, command_id: int) -> None:
-        """Take back a command that nobody will consume any more."""
-        self._data.commands.pop(command_id, None)
+    async def withdraw(self, command_ids: Sequence[int]) -> None:
+        """Take back commands that nobody will consume any more."""
+        for command_id in command_ids:
+            self._data.commands.pop(command_id, None)
         self._count()
 
     async def changed(self) -> bool:

@@ -101,11 +101,11 @@ class SqliteLog(tables.Tables):
             raise errors.NotFound(f"no run {run_id}", code="RUN_NOT_FOUND")
         return added.lastrowid
 
-    async def withdraw(self, command_id: int) -> None:
-        """Take back a command that nobody will consume any more."""
+    async def withdraw(self, command_ids: Sequence[int]) -> None:
+        """Take back commands that nobody will consume any more."""
         await self._free()
-        with faults.translated():
-            self._execute(self._sql["withdraw_command"], (command_id,))
+        with faults.translated(), connecting.transaction(self._connection):
+            self._connection.executemany(self._sql["withdraw_command"], [(number,) for number in command_ids])
 
     async def changed(self) -> bool:
         """Whether another process has committed anything since the last call (STORE_GONE: nobody can, any more)."""
