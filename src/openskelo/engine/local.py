@@ -226,7 +226,14 @@ class Engine(records.Records):
         InvalidInput, and the run is left as it was, when a model that it still has to ask is not there. With `only` a
         run that was paused for another reason stays paused.
         """
-        actor = await self._holding.take(run_id, going_on=True)
+        try:
+            actor = await self._holding.take(run_id, going_on=True)
+        except errors.Busy:
+            if self._beginning.fleet is None or not self._beginning.fleet.drives(run_id):
+                raise
+            if (paused := (await self._read(run_id)).run.paused) is not None and only in (None, paused):
+                await self._orders.post(run_id, mail.resume_body(by))
+            actor = None
         if actor is not None and actor.run.paused is not None and only in (None, actor.run.paused):
             await self._driver.submit(actor, commands.ResumeRun(at=self._driver.now(), by=by))
         await stopped.forget(self.store, run_id)

@@ -185,6 +185,24 @@ def test_suspending_stops_the_runs_of_all_processes_and_another_engine_resumes_t
     stage.play(story)
 
 
+def test_a_run_that_another_process_has_paused_is_resumed_there(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with fleet(tmp_path) as engine:
+            run_id = await engine.start(HELD, {"folder": str(tmp_path)})
+            await until(lambda: bool(held_by(tmp_path).get(run_id)))
+            await engine.resume(run_id)  # nothing is to be done
+            await engine.suspend(by="ann")
+            assert (await engine.wait(run_id))["status"] == "paused"
+            (tmp_path / "go").touch()
+            await engine.resume(run_id, by="ann")
+            document = await engine.wait(run_id)
+            assert document["ending"] == "ok"
+            assert pid_of(document, "hold") != os.getpid()
+            assert (await stage.types(engine, run_id)).count("run.resumed") == 1
+
+    stage.play(story)
+
+
 def test_closing_ends_the_processes_and_leaves_runs_that_can_be_resumed(tmp_path: Path) -> None:
     async def story() -> None:
         before = children()
