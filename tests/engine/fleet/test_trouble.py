@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 import os
 import signal
@@ -34,6 +35,27 @@ def test_opening_that_is_given_up_leaves_no_process(tmp_path: Path, turns: int) 
         with pytest.raises(asyncio.CancelledError):
             await opening
         assert children() <= before
+        assert len(asyncio.all_tasks()) == 1
+
+    stage.play(story)
+
+
+@pytest.mark.parametrize("what", ["socket.socketpair", "subprocess.Popen"])
+def test_a_system_that_has_nothing_left_for_another_process_is_told_with_a_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    async def story() -> None:
+        with monkeypatch.context() as patched:
+            patched.setattr(what, refuse)
+            with pytest.raises(openskelo.OpenSkeloError) as told:
+                await openskelo.Engine.open(openskelo.project_at(tmp_path), processes=2)
+        assert (told.value.code, told.value.message) == (
+            "ENGINE_PROCESSES",
+            "another process cannot be started: Too many open files",
+        )
         assert len(asyncio.all_tasks()) == 1
 
     stage.play(story)

@@ -77,7 +77,10 @@ class Mate:
 
     def _launch(self) -> socket.socket:
         """Start its process; gives our end of the socket to it."""
-        ours, theirs = socket.socketpair()
+        try:
+            ours, theirs = socket.socketpair()
+        except OSError as error:
+            raise _not_started(error) from error
         entries = cast("list[object]", sys.path)  # Python skips what is no text
         path = json.dumps([entry for entry in entries if isinstance(entry, str)])
         try:
@@ -88,9 +91,7 @@ class Mate:
             )
         except OSError as error:
             ours.close()
-            raise errors.OpenSkeloError(
-                f"another process cannot be started: {error.strerror}", code="ENGINE_PROCESSES"
-            ) from error
+            raise _not_started(error) from error
         finally:
             theirs.close()
         return ours
@@ -174,3 +175,7 @@ class Mate:
         for asked in self._asked.values():
             if not asked.done():
                 asked.set_exception(Lost())
+
+
+def _not_started(error: OSError) -> errors.OpenSkeloError:
+    return errors.OpenSkeloError(f"another process cannot be started: {error.strerror}", code="ENGINE_PROCESSES")
