@@ -66,7 +66,9 @@ class _Driving(local.Engine):
 
     async def give_up(self, run_id: str) -> None:
         """Leave a run that is not driven here to others (StoreError)."""
-        if not self.is_driving(run_id) and await self.store.claim(run_id):
+        if await self.store.row(run_id) is None or self.is_driving(run_id):
+            return  # it was never begun, and a claim would be all there is of it; or it is driven here again
+        if await self.store.claim(run_id):
             await self.store.release(run_id)
 
 
