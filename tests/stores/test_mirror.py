@@ -54,20 +54,26 @@ def test_many_bytes_are_written_without_asking(tmp_path: Path) -> None:
     assert asyncio.run(run()) == mirror.RUN_BYTES + 1
 
 
-def test_many_runs_together_are_written_without_asking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mirror, "ALL_BYTES", 1000)
+def test_many_runs_together_are_written_without_asking_and_without_stopping_the_loop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mirror, "ALL_BYTES", 4000)
+    others = [f"{rig.OTHER[:-1]}{number}" for number in range(9)]
 
-    async def run() -> list[bool]:
+    async def run() -> None:
         store = datadir.open_log(tmp_path)
-        await store.append([rig.append(0, b"x" * 400), rig.append(0, b"y" * 400, run_id=rig.OTHER)])
-        before = _file(tmp_path).exists()
-        await store.append([rig.append(1, b"x" * 400)])
-        after = [_file(tmp_path).exists(), _file(tmp_path, rig.OTHER).exists()]
+        await store.append([rig.append(0, b"x" * 399), *(rig.append(0, b"y" * 399, run_id=other) for other in others)])
+        assert not _file(tmp_path).exists()
+        went_on: list[bool] = []
+        asyncio.get_running_loop().call_soon(went_on.append, True)
+        await store.append([rig.append(1, b"x" * 399)])
+        assert went_on == [True]
+        assert [_file(tmp_path, other).stat().st_size for other in others] == [400] * 9
+        assert _file(tmp_path).stat().st_size == 400
         await store.close()
-        return [before, *after]
 
-    assert asyncio.run(run()) == [False, True, True]
-    assert _file(tmp_path).read_bytes() == b"x" * 400 + b"\n" + b"x" * 400 + b"\n"
+    asyncio.run(run())
+    assert _file(tmp_path).read_bytes() == b"x" * 399 + b"\n" + b"x" * 399 + b"\n"
 
 
 @pytest.mark.parametrize("few", [0, 4])

@@ -15,9 +15,10 @@ from pathlib import Path
 
 from openskelo.stores import faults
 
-#: A run's lines are written once there are so many bytes of them, and everybody's once the whole buffer is so large.
+#: A run's lines are written once there are so many bytes of them.
 RUN_BYTES = 256 * 1024
-ALL_BYTES = 8 * 1024 * 1024
+#: So many bytes of all runs may wait to be written; then whoever appends waits for a flush.
+ALL_BYTES = 16 * 1024 * 1024
 
 #: So many files are written at once; a thread for more of them costs less than they do.
 FEW = 4
@@ -43,13 +44,13 @@ class _Tail:
 
 
 class Mirror:
-    """The mirror files of one data dir; opens a file only while it writes to it."""
+    """The mirror files of one data dir; opens a file only while it writes to it. `bytes` are those that wait."""
 
     def __init__(self, folder: Path, read_log: ReadLog) -> None:
         self._folder = folder
         self._read_log = read_log
         self._tails: dict[str, _Tail] = {}
-        self._bytes = 0
+        self.bytes = 0
 
     def path(self, run_id: str) -> Path:
         """Where the run's file is."""
@@ -66,12 +67,9 @@ class Mirror:
         size = len(joined) + 1
         tail.chunks.append(joined)
         tail.bytes += size
-        self._bytes += size
+        self.bytes += size
         if tail.bytes >= RUN_BYTES:
             self._write_now(run_id, tail)
-        elif self._bytes >= ALL_BYTES:
-            for each, waiting in self._waiting():
-                self._write_now(each, waiting)
 
     def owe(self, run_id: str) -> None:
         """Expect the run's file to be behind the log: the next flush repairs it."""
@@ -184,7 +182,7 @@ class Mirror:
     def _take(self, tail: _Tail) -> bytes:
         """The tail's lines, each with its newline; they are not in the tail any more."""
         data = b"\n".join([*tail.chunks, b""]) if tail.chunks else b""
-        self._bytes -= tail.bytes
+        self.bytes -= tail.bytes
         tail.chunks.clear()
         tail.bytes = 0
         return data

@@ -58,6 +58,9 @@ class SqliteLog(tables.Tables):
 
     async def append(self, batch: Sequence[log.Append]) -> None:
         """Commit every Append of the batch at once, durably, or nothing of it (Conflict, StoreFull, StoreError)."""
+        if self._mirror.bytes >= mirror.ALL_BYTES:
+            with contextlib.suppress(errors.StoreError):  # the log has every line, and a later flush says what is wrong
+                await self.flush()
         try:
             if self._commits in wal.STEPS:
                 self._reserve(wal.STEPS[self._commits])
