@@ -1,7 +1,7 @@
 """What an engine and its mates say to each other, over a pair of sockets that nobody else has.
 
-Values of ours go through `pickle`: the process at the other end is our own, and runs the same code. Everything that is
-said in one turn of the event loop goes as one message.
+Values of ours go through `pickle`: the process at the other end is our own, and runs the same code. What is said in
+one turn of the event loop goes together.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from openskelo.frozen import frozen
 from openskelo.kernel import commands
 
 _LENGTH = struct.Struct(">Q")
+#: So much is said at once: the other side has something to do while the rest is made.
+AT_ONCE = 64
 
 
 @frozen
@@ -152,6 +154,7 @@ class Channel(asyncio.Protocol):
         self._gone = gone
         self._held = bytearray()
         self._unsaid: list[Request | Reply] = []
+        self._due = False  # it will be said in this turn of the loop
         self._transport: asyncio.Transport | None = None
         self._loop = asyncio.get_running_loop()
 
@@ -162,8 +165,15 @@ class Channel(asyncio.Protocol):
     def say(self, word: Request | Reply) -> None:
         """Say it before long. What is said to a side that is gone is lost; `gone` has told."""
         self._unsaid.append(word)
-        if len(self._unsaid) == 1:
-            self._loop.call_soon(self.flush)
+        if len(self._unsaid) >= AT_ONCE:
+            self.flush()
+        elif not self._due:
+            self._due = True
+            self._loop.call_soon(self._say_due)
+
+    def _say_due(self) -> None:
+        self._due = False
+        self.flush()
 
     def flush(self) -> None:
         """Say now what was to be said before long."""
