@@ -1,18 +1,21 @@
-"""Runs that had to be let go: those who wait are told, and what is remembered of them has a bound."""
+"""Runs that have ended, or had to be let go: those who wait are told, and what is remembered of them has a bound."""
 
 from __future__ import annotations
 
 import asyncio
 import gc
 import weakref
+from pathlib import Path
 
 import pytest
 
+import openskelo
 from openskelo import errors
 from openskelo.contract import envelope
 from openskelo.engine import actor as actors
 from openskelo.engine import roster
 from openskelo.kernel import run as runs
+from openskelo.kernel.json import Json
 from tests.engine import stage
 
 FLOW = stage.workflow(stage.block("only"))
@@ -74,3 +77,30 @@ def test_a_run_that_is_forgotten_is_not_remembered_as_let_go() -> None:
     assert driven.failure(actor.run.id) is not None
     driven.forget(actor.run.id)
     assert driven.failure(actor.run.id) is None
+
+
+async def remembered(root: Path, count: int) -> list[bool]:
+    """Of so many runs of one node, which are remembered in the end; each of them tells how it ended all the same."""
+
+    async def work(ctx: openskelo.Context) -> dict[str, Json]:
+        return {}
+
+    async with stage.engine(root, work=work) as engine:
+        run_ids = [await engine.start(stage.workflow(stage.block("work"))) for _ in range(count)]
+        for run_id in reversed(run_ids):
+            await engine.wait(run_id)
+        known = [engine.has_driven(run_id) for run_id in run_ids]
+        assert [(await engine.wait(run_id))["ending"] for run_id in run_ids] == ["ok"] * count
+        engine.forget(run_ids[-1])
+        assert not engine.has_driven(run_ids[-1])
+        return known
+
+
+def test_how_small_runs_ended_is_remembered_of_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(roster, "REMEMBERED_SMALL", 30)
+    assert stage.play(lambda: remembered(tmp_path, 40)) == [False] * 10 + [True] * 30
+
+
+def test_how_large_runs_ended_is_remembered_of_few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(roster, "REMEMBERED_NODES", 3)
+    assert stage.play(lambda: remembered(tmp_path, 40)) == [False] * 24 + [True] * 16

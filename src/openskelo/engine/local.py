@@ -434,6 +434,8 @@ class Engine(records.Records):
     def forget(self, run_id: str) -> None:
         """Read an ended run from its log from now on: it was pruned or deleted."""
         self._driver.roster.forget(run_id)
+        if self._beginning.fleet is not None:
+            self._beginning.fleet.forget(run_id)
 
     async def _document(self, run: runs.Run) -> JsonObject:
         return await document.show(self.store, run, max(self._driver.now(), run.updated_at))

@@ -9,8 +9,10 @@ from openskelo import errors
 from openskelo.engine import actor as actors
 from openskelo.kernel.run import Run
 
-#: How many runs that have ended are kept in memory, for those who ask how they ended.
+#: How many runs that have ended are kept in memory, for those who ask how they ended; small ones are more of them.
 REMEMBERED = 16
+REMEMBERED_SMALL = 512
+REMEMBERED_NODES = 4096
 #: The same of runs that had to be let go: after trouble with the store all that are under way are, at once.
 LET_GO = 10_000
 
@@ -20,8 +22,9 @@ class Roster:
 
     def __init__(self) -> None:
         self.actors: dict[str, actors.Actor] = {}
-        self.on_leave: Callable[[str], None] | None = None  # hears of every run that is driven here no more
+        self.on_leave: Callable[[str, bool], None] | None = None  # hears of each that leaves, and whether it has ended
         self._ended: dict[str, Run] = {}
+        self._ended_nodes = 0
         self._dropped: dict[str, errors.OpenSkeloError] = {}
 
     def get(self, run_id: str) -> actors.Actor | None:
@@ -43,7 +46,9 @@ class Roster:
 
     def forget(self, run_id: str) -> None:
         """Remember nothing of a run that this process no longer drives."""
-        self._ended.pop(run_id, None)
+        ended = self._ended.pop(run_id, None)
+        if ended is not None:
+            self._ended_nodes -= len(ended.nodes)
         self._dropped.pop(run_id, None)
 
     # -- what the driver calls ----------------------------------------------------------------------------------------
@@ -57,16 +62,18 @@ class Roster:
         """The run has ended."""
         if self.actors.pop(actor.run.id, None) is not None:
             self._ended[actor.run.id] = actor.run
+            self._ended_nodes += len(actor.run.nodes)
             if self.on_leave is not None:
-                self.on_leave(actor.run.id)
-        if len(self._ended) > REMEMBERED:
-            del self._ended[next(iter(self._ended))]
+                self.on_leave(actor.run.id, True)
+        count = len(self._ended)
+        if count > REMEMBERED_SMALL or (count > REMEMBERED and self._ended_nodes > REMEMBERED_NODES):
+            self.forget(next(iter(self._ended)))
 
     def put_aside(self, actor: actors.Actor) -> None:
         """The run can be taken on again whenever somebody wants it."""
         del self.actors[actor.run.id]
         if self.on_leave is not None:
-            self.on_leave(actor.run.id)
+            self.on_leave(actor.run.id, False)
 
     def drop(self, actor: actors.Actor, error: errors.OpenSkeloError) -> None:
         """The run cannot be driven on here; whoever asks is told why."""
@@ -76,7 +83,7 @@ class Roster:
             del self._dropped[next(iter(self._dropped))]
         actor.give_up(error)
         if self.on_leave is not None:
-            self.on_leave(actor.run.id)
+            self.on_leave(actor.run.id, False)
 
     def drop_all(self, error: errors.OpenSkeloError) -> None:
         """The same of every run."""

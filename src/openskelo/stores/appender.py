@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import orjson
 
-from openskelo.stores import blobs, faults, log
+from openskelo.stores import blobs, faults, log, patience
 
 #: So many of the newest rows may be without a place in the index of runs; readers look at each of them.
 UNPLACED = 512
@@ -102,7 +102,10 @@ class Appender:
         """Commit all of the batch or nothing; the driver has claimed the runs that begin with it."""
         draft = Draft()
         try:
-            self._execute("BEGIN IMMEDIATE")
+            if len(batch) > 1:
+                patience.begin(self._connection)
+            else:
+                self._execute("BEGIN IMMEDIATE")
             self._catch_up()
             self._write(batch, draft, driver)
             position = self._position + len(draft.rows)

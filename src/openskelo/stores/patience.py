@@ -16,6 +16,8 @@ BUSY_SECONDS = 10.0
 AT_ONCE_SECONDS = 0.25
 #: How often it is seen whether the other one has done.
 LOOK_SECONDS = 0.02
+#: The same for a batch of many runs. SQLite looks ever less often: another batch would have been committed meanwhile.
+SOON_SECONDS = 0.0003
 
 
 async def until_free(connection: sqlite3.Connection) -> None:
@@ -37,6 +39,21 @@ def _is_free(connection: sqlite3.Connection, *, last: bool) -> bool:
             raise fault from error
         return False
     return True
+
+
+def begin(connection: sqlite3.Connection) -> None:
+    """Begin to write as soon as nobody else does, within the moment that SQLite would wait itself (sqlite3.Error)."""
+    until = time.monotonic() + min(AT_ONCE_SECONDS, BUSY_SECONDS)
+    with _waiting(connection, 0):
+        while True:
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError as error:
+                if faults.of_sqlite(error).code != "STORE_BUSY" or time.monotonic() >= until:
+                    raise
+            else:
+                return
+            time.sleep(SOON_SECONDS)
 
 
 @contextlib.contextmanager

@@ -94,6 +94,24 @@ def test_runs_at_once_are_shared_among_the_processes_and_come_to_the_same(tmp_pa
     stage.play(story)
 
 
+def test_how_a_run_of_another_process_ended_is_told_also_long_after_and_when_it_was_pruned(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with fleet(tmp_path) as engine:
+            run_ids = [await engine.start(WHERE) for _ in range(6)]
+            for run_id in run_ids:
+                await until(lambda run_id=run_id: not engine.is_under_way(run_id, ("where", 1, 1, None)))
+            documents = [await engine.wait(run_id) for run_id in run_ids]
+            assert [document["ending"] for document in documents] == ["ok"] * 6
+            assert [await engine.show(run_id) for run_id in run_ids] == documents
+            await engine.prune(run_ids)
+            for run_id in run_ids:
+                with pytest.raises(openskelo.NotFound) as error:
+                    await engine.wait(run_id)
+                assert error.value.code == "RUN_PRUNED"
+
+    stage.play(story)
+
+
 def test_a_single_run_is_begun_by_another_process_while_this_one_looks_on(tmp_path: Path) -> None:
     async def story() -> None:
         async with fleet(tmp_path) as engine:

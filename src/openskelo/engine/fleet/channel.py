@@ -83,9 +83,10 @@ class Done:
 
 @frozen
 class Left:
-    """A run is not driven there any more: it has ended, was put aside, or had to be let go."""
+    """A run is not driven there any more: it has `ended`, was put aside, or had to be let go."""
 
     run_id: str
+    ended: bool
 
 
 @frozen

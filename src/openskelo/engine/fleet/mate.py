@@ -16,7 +16,7 @@ from typing import cast
 import orjson
 
 from openskelo import errors
-from openskelo.engine import pinning
+from openskelo.engine import pinning, roster
 from openskelo.engine.fleet import channel
 from openskelo.executors import mortal, task
 from openskelo.kernel import commands
@@ -37,7 +37,7 @@ class Lost(Exception):
 
 
 class Mate:
-    """One process, the socket to it, and the runs it has begun for us and still drives.
+    """One process, the socket to it, and the `runs` that it has begun for us and still drives.
 
     `overhear` hears what models say there.
     """
@@ -45,6 +45,7 @@ class Mate:
     def __init__(self, overhear: Callable[[task.Task, str], None]) -> None:
         self._overhear = overhear
         self.runs: set[str] = set()
+        self.ended: dict[str, None] = {}  # those of them that have ended there not long ago
         self.alive = True
         self.began = time.monotonic()
         self._said = 0
@@ -161,13 +162,20 @@ class Mate:
                 else:
                     asked.set_exception(word.error)
             case channel.Left():
-                self.runs.discard(word.run_id)
+                self._leave(word.run_id, ended=word.ended)
             case channel.Said():
                 self._overhear(word.of, word.text)
             case channel.Logged():
                 logging.getLogger(word.name).log(word.level, "%s", word.text)
             case _:
                 pass
+
+    def _leave(self, run_id: str, *, ended: bool) -> None:
+        self.runs.discard(run_id)
+        if ended:
+            self.ended[run_id] = None
+        if len(self.ended) > roster.REMEMBERED_SMALL:
+            del self.ended[next(iter(self.ended))]
 
     def _lose(self) -> None:
         self.alive = False

@@ -72,8 +72,11 @@ class Fleet:
         return True
 
     async def wait(self, run_id: str) -> JsonObject | None:
-        """What `Engine.wait` gives of a run that a mate drives; None of any other, which this process can see to."""
-        driving = next((one for one in self._mates if run_id in one.runs), None)
+        """What `Engine.wait` gives of a run that a mate drives; None of any other, which this process can see to.
+
+        A mate that drove it to its end not long ago knows how it ended, without reading its log.
+        """
+        driving = next((one for one in self._mates if run_id in one.runs or (one.alive and run_id in one.ended)), None)
         if driving is None:
             return None
         try:
@@ -81,6 +84,11 @@ class Fleet:
         except mate.Lost:
             await self._taken_over(driving)
             return None
+
+    def forget(self, run_id: str) -> None:
+        """Ask no mate how the run ended: it was pruned or deleted."""
+        for one in self._mates:
+            one.ended.pop(run_id, None)
 
     async def keep(self) -> None:
         """Let all mates keep the runs of the data dir going."""

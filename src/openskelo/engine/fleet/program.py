@@ -56,7 +56,7 @@ class _Driving(local.Engine):
         pin = self._pins.named(request.command.definition, request.definition)
         await self._beginning.begin(pin, request.command, request.run_id)
 
-    def on_leave(self, tell: Callable[[str], None]) -> None:
+    def on_leave(self, tell: Callable[[str, bool], None]) -> None:
         """Let `tell` know of every run that ends, is put aside, or has to be let go."""
         self._driver.roster.on_leave = tell
 
@@ -171,10 +171,10 @@ class _Mate:
     def _tell_unbegun(self, request: _Asked) -> None:
         """The run that was to be begun is not driven here."""
         if isinstance(request, channel.Begin) and not (self._engine and self._engine.is_driving(request.run_id)):
-            self._tell_left(request.run_id)
+            self._tell_left(request.run_id, ended=False)
 
-    def _tell_left(self, run_id: str) -> None:
-        self._channel.say(channel.Left(run_id=run_id))
+    def _tell_left(self, run_id: str, ended: bool) -> None:
+        self._channel.say(channel.Left(run_id=run_id, ended=ended))
         if self._keeper is None and self._engine is not None and self._engine.had_to_let_go(run_id):
             self._let_go.add(run_id)
             if self._giving_up is None or self._giving_up.done():
