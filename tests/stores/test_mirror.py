@@ -179,6 +179,8 @@ def test_a_replaced_file_is_whole_at_every_moment(tmp_path: Path) -> None:
 
     asyncio.run(run())
     assert _file(tmp_path).read_bytes() == _joined(LINES)
+    assert _file(tmp_path).stat().st_mode & 0o777 == 0o600
+    assert [path.name for path in _file(tmp_path).parent.iterdir()] == ["events.jsonl"]
 
 
 def test_an_append_succeeds_while_its_file_cannot_be_written(tmp_path: Path) -> None:

@@ -9,10 +9,10 @@ import asyncio
 import fcntl
 import os
 import shutil
-import uuid
 from collections.abc import Callable, Container, Iterable, Sequence
 from pathlib import Path
 
+from openskelo import whole
 from openskelo.stores import faults
 
 #: A run's lines are written once there are so many bytes of them.
@@ -22,6 +22,9 @@ ALL_BYTES = 16 * 1024 * 1024
 
 #: So many files are written at once; a thread for more of them costs less than they do.
 FEW = 4
+
+#: What went through a run is not for everybody on the machine to read.
+_MODE = 0o600
 
 #: All of a run's lines as the log has them, in chunks.
 ReadLog = Callable[[str], Iterable[Sequence[bytes]]]
@@ -223,17 +226,10 @@ class Mirror:
         return at
 
     def _replace(self, run_id: str) -> int:
-        path = self.path(run_id)
-        unfinished = path.with_name(f"new-{uuid.uuid4().hex}")
         at = 0
-        try:
-            with unfinished.open("xb") as file:
-                for lines in self._read_log(run_id):
-                    at += file.write(b"".join(line + b"\n" for line in lines))
-            unfinished.replace(path)
-        except OSError:
-            unfinished.unlink(missing_ok=True)
-            raise
+        with whole.file(self.path(run_id), mode=_MODE) as file:
+            for lines in self._read_log(run_id):
+                at += file.write(b"".join(line + b"\n" for line in lines))
         return at
 
     def _locked(self, run_id: str) -> int:
@@ -266,11 +262,11 @@ def _is_ours(path: Path) -> bool:
 def _open(path: Path) -> int:
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
     try:
-        return os.open(path, flags, 0o600)
+        return os.open(path, flags, _MODE)
     except FileNotFoundError:
         path.parent.parent.mkdir(exist_ok=True)  # not the data dir: where that is gone, nobody would find the file
         path.parent.mkdir(exist_ok=True)
-        return os.open(path, flags, 0o600)
+        return os.open(path, flags, _MODE)
 
 
 def _write_all(descriptor: int, data: bytes, at: int) -> None:
