@@ -26,6 +26,7 @@ def figures(plan: measure.Plan) -> Iterator[report.Figure]:
             bar=2.0,
             stretch=1.5,
             rounds=found.ratios,
+            made=found.made,
             note=_aside(found),
         )
         found = _measured(plan, steps, root, "give_back.py")
@@ -36,6 +37,7 @@ def figures(plan: measure.Plan) -> Iterator[report.Figure]:
             unit="F a step",
             bar=3.0,
             rounds=found.ratios,
+            made=found.made,
             note=_aside(found),
         )
         found = _compared(plan, steps, root, (flows.plan(1), flows.plan(steps)))
@@ -46,6 +48,7 @@ def figures(plan: measure.Plan) -> Iterator[report.Figure]:
             unit="F a step",
             bar=2.0,
             rounds=found.ratios,
+            made=found.made,
             note=_aside(found),
         )
 

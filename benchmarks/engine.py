@@ -28,7 +28,7 @@ def figures(plan: measure.Plan) -> Iterator[report.Figure]:
         return taken[-1].seconds / steps
 
     found = measure.bracketed(plan, baseline=lambda: raw.hashed({"n": 1}, steps), subject=subject)
-    clock = tuple(one.seconds / steps * 1e6 for one in taken)
+    clock = tuple(seconds * 1e6 for seconds in found.subjects)
     cpu = tuple(one.cpu / steps * 1e6 for one in taken)
     yield report.Figure(
         name="engine",
@@ -38,6 +38,7 @@ def figures(plan: measure.Plan) -> Iterator[report.Figure]:
         bar=60,
         stretch=40,
         rounds=clock,
+        made=found.made,
     )
     yield report.Figure(
         name="engine", what="  its processor time", value=statistics.median(cpu), unit="us a step", rounds=cpu
@@ -48,5 +49,6 @@ def figures(plan: measure.Plan) -> Iterator[report.Figure]:
         value=found.ratio,
         unit="x",
         rounds=found.ratios,
+        made=found.made,
         note=f"{found.baseline * 1e6:.1f} us a step",
     )

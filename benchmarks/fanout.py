@@ -67,6 +67,7 @@ def _figure(
         unit="x group commit",
         bar=bar,
         rounds=found.ratios,
+        made=found.made,
         note=f"{found.subject * 1e3:.0f} ms, raw {found.baseline * 1e3:.1f} ms; {size // width} bytes each",
     )
 

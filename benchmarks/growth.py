@@ -71,6 +71,7 @@ def _time(
         unit="x of 100",
         bar=1.2,
         rounds=found.ratios,
+        made=found.made,
         note=f"{found.subject * 1e6:.0f} us a step, {found.baseline * 1e6:.0f} us at 100",
     )
 

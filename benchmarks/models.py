@@ -50,6 +50,7 @@ def figures(plan: measure.Plan) -> Iterator[report.Figure]:
         unit="F a block",
         bar=4.0,
         rounds=found.ratios,
+        made=found.made,
         note=f"{found.subject * 1e6:.0f} us a block, F = {found.baseline * 1e6:.0f} us",
     )
     yield _at_once(plan)

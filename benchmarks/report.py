@@ -14,7 +14,7 @@ Json = str | int | float | bool | None | Sequence["Json"] | dict[str, "Json"]
 class Figure:
     """One result. It passes at or below `bar`; without a bar it is there for information.
 
-    `value` is None when it could not be measured, and `note` says why.
+    `value` is None when it could not be measured, and `note` says why. `rounds` are those that count, of `made` ones.
     """
 
     name: str
@@ -24,6 +24,7 @@ class Figure:
     bar: float | None = None
     stretch: float | None = None
     rounds: tuple[float, ...] = ()
+    made: int = 0
     note: str = ""
 
     @property
@@ -61,6 +62,7 @@ def _entry(figure: Figure) -> dict[str, Json]:
         "stretch": figure.stretch,
         "verdict": figure.verdict,
         "rounds": [_rounded(one) for one in figure.rounds],
+        "made": figure.made or len(figure.rounds),
         "note": figure.note,
     }
 
@@ -86,4 +88,6 @@ def _aside(figure: Figure) -> str:
     if not figure.rounds:
         return figure.note
     spread = f"{min(figure.rounds):.3g} .. {max(figure.rounds):.3g}"
+    if figure.made > len(figure.rounds):
+        spread += f" in {len(figure.rounds)} quiet rounds of {figure.made}"
     return f"{spread}; {figure.note}" if figure.note else spread

@@ -35,6 +35,7 @@ def figures(plan: measure.Plan) -> Iterator[report.Figure]:
         unit="x raw fold",
         bar=6,
         rounds=found.ratios,
+        made=found.made,
         note=f"{found.subject * 1e3:.0f} ms, raw {found.baseline * 1e3:.1f} ms",
     )
 

@@ -37,6 +37,7 @@ def figures(plan: measure.Plan) -> Iterator[report.Figure]:
         unit="x group commit",
         bar=10,
         rounds=found.ratios,
+        made=found.made,
         note=f"{_rates(found, count)}; {size} bytes each",
     )
     found = measure.bracketed(plan, baseline=baseline, subject=lambda: _run(plan, flow, count, processes=1)[0])
@@ -46,6 +47,7 @@ def figures(plan: measure.Plan) -> Iterator[report.Figure]:
         value=found.ratio,
         unit="x group commit",
         rounds=found.ratios,
+        made=found.made,
         note=_rates(found, count),
     )
 

@@ -60,6 +60,7 @@ def _figure(
         unit="x python",
         bar=bar,
         rounds=found.ratios,
+        made=found.made,
         note=f"{found.subject * 1e3:.0f} ms, python {found.baseline * 1e3:.0f} ms",
     )
 

@@ -33,6 +33,7 @@ def figures(plan: measure.Plan) -> Iterator[report.Figure]:
         unit=f"x {TASKS} F",
         bar=2.5,
         rounds=found.ratios,
+        made=found.made,
         note=f"{found.subject * 1e3:.1f} ms in all",
     )
 

@@ -31,11 +31,31 @@ def test_every_benchmark_runs_and_reports() -> None:
 
 
 def test_a_ratio_is_to_the_baselines_around_its_subject(tmp_path: Path) -> None:
-    baselines, subjects = iter((1.0, 3.0, 4.0, 4.0, 1.0, 1.0)), iter((4.0, 4.0, 5.0))
+    baselines, subjects = iter((1.9, 2.1, 4.0, 4.0, 1.0, 1.0)), iter((4.0, 4.0, 5.0))
     plan = measure.Plan(folder=tmp_path, rounds=3)
-    found = measure.bracketed(plan, baseline=lambda: next(baselines), subject=lambda: next(subjects))
-    assert found == measure.Bracketed(subject=4.0, baseline=2.0, ratios=(2.0, 1.0, 5.0))
+    found = measure.bracketed(plan, baseline=lambda: next(baselines), subject=lambda: next(subjects), pace=lambda: 1.0)
+    assert found == measure.Bracketed(
+        subject=4.0, baseline=2.0, subjects=(4.0, 4.0, 5.0), ratios=(2.0, 1.0, 5.0), made=3
+    )
     assert found.ratio == 2.0
+
+
+def test_a_round_in_which_the_machine_changed_is_made_again(tmp_path: Path) -> None:
+    baselines = iter((1.0, 2.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.1))  # in the first round another one had the disk
+    paces = iter((1.0, 1.0, 1.0, 1.5, 1.0, 1.0, 1.1, 1.2))  # and in the second one the processor
+    subjects = iter((30.0, 20.0, 3.0, 4.2))
+    plan = measure.Plan(folder=tmp_path, rounds=2)
+    found = measure.bracketed(
+        plan, baseline=lambda: next(baselines), subject=lambda: next(subjects), pace=lambda: next(paces)
+    )
+    assert (found.subjects, found.made) == ((3.0, 4.2), 4)
+
+
+def test_on_a_machine_that_is_never_quiet_every_round_counts(tmp_path: Path) -> None:
+    baselines = iter((1.0, 3.0) * 6)
+    plan = measure.Plan(folder=tmp_path, rounds=2)
+    found = measure.bracketed(plan, baseline=lambda: next(baselines), subject=lambda: 4.0, pace=lambda: 1.0)
+    assert (found.ratios, found.made) == ((2.0,) * 6, 6)
 
 
 def test_only_a_missed_bar_is_a_failure() -> None:
