@@ -40,7 +40,7 @@ LISTED = 100
 #: So many texts are kept before it is seen which of them nobody needs any more.
 TEXTS = 64
 
-_log = logging.getLogger("openskelo.server.hub")
+_LOG = logging.getLogger("openskelo.server.hub")
 
 
 class Hub:
@@ -276,13 +276,13 @@ class Hub:
                 drained = await self._look()
             except errors.StoreError as error:  # no room, no lock: it may be gone next time
                 if not trouble:
-                    _log.warning("the feed cannot be read: %s", error.message)
+                    _LOG.warning("the feed cannot be read: %s", error.message)
                     self._to_all(frames.error(error))
                 trouble = True
                 await asyncio.sleep(TROUBLE_SECONDS)
                 continue
             except Exception as error:  # a defect of ours: nobody must wait for what will not come
-                _log.exception("the hub failed")
+                _LOG.exception("the hub failed")
                 self._to_all(frames.error(errors.OpenSkeloError(f"the hub failed: {error!r}", code="INTERNAL")))
                 for follower in self._followers:
                     follower.close()

@@ -24,7 +24,7 @@ from openskelo.server import asked, exposition, webhooks
 from openskelo.server.exposition import Family
 from openskelo.stores import log, timed
 
-_log = logging.getLogger("openskelo.server.metrics")
+_LOG = logging.getLogger("openskelo.server.metrics")
 LOOK_SECONDS = 0.5
 _CHUNK = 256
 #: So many different error codes are told apart: those of handlers are whatever their authors like.
@@ -106,7 +106,7 @@ class Metrics:
             try:
                 await self._catch_up()
             except errors.StoreError as error:
-                _log.warning("nothing is counted for now: %s %s", error.code, error.message)
+                _LOG.warning("nothing is counted for now: %s %s", error.code, error.message)
             await asyncio.sleep(LOOK_SECONDS)
 
     async def _catch_up(self) -> None:

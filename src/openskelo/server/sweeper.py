@@ -22,7 +22,7 @@ GATHER_SECONDS = 1.0
 #: How soon it tries again when the store could not do it.
 AGAIN_SECONDS = 30.0
 _PREFIX = "sweep:"
-_log = logging.getLogger("openskelo.server.sweeper")
+_LOG = logging.getLogger("openskelo.server.sweeper")
 
 
 class Sweeper:
@@ -56,7 +56,7 @@ class Sweeper:
             try:
                 await self._sweep_owed()
             except errors.StoreError as error:
-                _log.warning("what deleted runs left behind is swept later: %s %s", error.code, error.message)
+                _LOG.warning("what deleted runs left behind is swept later: %s %s", error.code, error.message)
                 self._owing.set()
                 await asyncio.sleep(AGAIN_SECONDS)
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.trace import ReadableSpan
     from opentelemetry.sdk.trace.export import SpanExporter
 
-_log = logging.getLogger("openskelo.server.traces")
+_LOG = logging.getLogger("openskelo.server.traces")
 VARIABLES = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 _READER = "traces"
 _CHUNK = 128
@@ -85,7 +85,7 @@ class Tracer:
                 if self._turn.take():
                     await self._follow()
             except errors.OpenSkeloError as error:
-                _log.warning("no traces are sent for now: %s %s", error.code, error.message)
+                _LOG.warning("no traces are sent for now: %s %s", error.code, error.message)
             await asyncio.sleep(_LOOK_SECONDS)
 
     def close(self) -> None:
@@ -118,7 +118,7 @@ class Tracer:
         wait = 1.0
         readable = _readable(spans.trace_id(run_id), made)
         while await asyncio.to_thread(self._exporter.export, readable) is not SpanExportResult.SUCCESS:
-            _log.warning("the collector did not take the trace of run %s; it is sent again in %g s", run_id, wait)
+            _LOG.warning("the collector did not take the trace of run %s; it is sent again in %g s", run_id, wait)
             await asyncio.sleep(wait)
             wait = min(_LONGEST_SECONDS, wait * 2)
 

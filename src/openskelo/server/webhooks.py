@@ -27,7 +27,7 @@ from openskelo.handlers import secret
 from openskelo.kernel.json import JsonObject
 from openskelo.stores import deliveries, log
 
-_log = logging.getLogger("openskelo.server.webhooks")
+_LOG = logging.getLogger("openskelo.server.webhooks")
 _READER = "webhooks"
 _CHUNK = 256
 _GONE = 410
@@ -97,7 +97,7 @@ class Teller:
                         await self._take_in()
                         self._send_due()
                 except errors.StoreError as error:
-                    _log.warning("webhooks wait: %s %s", error.code, error.message)
+                    _LOG.warning("webhooks wait: %s %s", error.code, error.message)
                     await asyncio.sleep(self._pace.first)
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(self._pace.look):
@@ -204,7 +204,7 @@ class Teller:
         except errors.OpenSkeloError as error:
             self._failed(hook, one, f"{error.code} {error.message}", for_good=error.code == "WEBHOOK_GONE")
         except Exception as error:  # a defect, or a log that was damaged: the delivery stays owed, and the others go on
-            _log.exception("webhook %s: %s of run %s failed", hook.label, one.type, one.run_id)
+            _LOG.exception("webhook %s: %s of run %s failed", hook.label, one.type, one.run_id)
             self._failed(hook, one, f"INTERNAL {type(error).__name__}")
         else:
             self._note(functools.partial(self._owed.done, one.id))
@@ -214,7 +214,7 @@ class Teller:
         try:
             noting()
         except errors.StoreError as error:
-            _log.warning("webhooks wait: %s %s", error.code, error.message)
+            _LOG.warning("webhooks wait: %s %s", error.code, error.message)
             self._unnoted.append(noting)
 
     def _note_again(self) -> None:
@@ -263,7 +263,7 @@ class Teller:
         self._note(functools.partial(self._owed.failed, one.id, error, None if given_up else due))
         level = logging.ERROR if given_up else logging.WARNING
         word = "given up" if given_up else "tried again later"
-        _log.log(level, "webhook %s: %s of run %s is %s: %s", hook.label, one.type, one.run_id, word, error)
+        _LOG.log(level, "webhook %s: %s of run %s is %s: %s", hook.label, one.type, one.run_id, word, error)
 
 
 def _type_of(line: bytes) -> str | None:

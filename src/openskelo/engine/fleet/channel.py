@@ -106,7 +106,9 @@ class Logged:
     text: str
 
 
-Request: TypeAlias = Setup | Begin | Wait | Keep | Suspend | Forget
+#: What is answered by a `Done` of its number.
+Asked: TypeAlias = Setup | Begin | Wait | Keep | Suspend
+Request: TypeAlias = Asked | Forget
 Reply: TypeAlias = Done | Left | Said | Logged
 
 

@@ -50,7 +50,7 @@ class Mate:
         self.began = time.monotonic()
         self._said = 0
         self._asked: dict[int, asyncio.Future[bytes | None]] = {}
-        self._ended = asyncio.Event()
+        self._gone = asyncio.Event()
 
     async def start(self, packed: bytes) -> None:
         """Wait until it is ready (OpenSkeloError ENGINE_PROCESSES, or what kept it from opening its engine).
@@ -134,9 +134,9 @@ class Mate:
 
     async def lost(self) -> None:
         """Wait until it can be asked no more."""
-        await self._ended.wait()
+        await self._gone.wait()
 
-    async def _ask(self, make: Callable[[int], channel.Request]) -> bytes | None:
+    async def _ask(self, make: Callable[[int], channel.Asked]) -> bytes | None:
         if not self.alive:
             raise Lost
         self._said += 1
@@ -179,7 +179,7 @@ class Mate:
 
     def _lose(self) -> None:
         self.alive = False
-        self._ended.set()
+        self._gone.set()
         for asked in self._asked.values():
             if not asked.done():
                 asked.set_exception(Lost())

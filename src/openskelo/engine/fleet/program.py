@@ -15,7 +15,7 @@ import signal
 import socket
 import threading
 from collections.abc import Callable
-from typing import TypeAlias, assert_never
+from typing import assert_never
 
 import orjson
 
@@ -72,10 +72,6 @@ class _Driving(local.Engine):
             await self.store.release(run_id)
 
 
-#: What a mate answers.
-_Asked: TypeAlias = channel.Setup | channel.Begin | channel.Wait | channel.Keep | channel.Suspend
-
-
 class _Mate:
     """Does what it hears, each thing in a task of its own, and says what it came to."""
 
@@ -122,16 +118,16 @@ class _Mate:
             doing = self._tasks.get(word.number)
             if doing is not None:
                 doing.cancel()
-        elif isinstance(word, channel.Request):
+        elif isinstance(word, channel.Asked):
             doing = self._tasks[word.number] = asyncio.create_task(self._do(word))
             doing.add_done_callback(functools.partial(self._over, word))
 
-    def _over(self, request: _Asked, doing: asyncio.Task[None]) -> None:
+    def _over(self, request: channel.Asked, doing: asyncio.Task[None]) -> None:
         del self._tasks[request.number]
         if doing.cancelled():
             self._tell_unbegun(request)
 
-    async def _do(self, request: _Asked) -> None:
+    async def _do(self, request: channel.Asked) -> None:
         try:
             document = await self._answer(request)
         except Exception as error:  # whoever asked is told, whatever it is
@@ -140,7 +136,7 @@ class _Mate:
         else:
             self._channel.say(channel.Done(number=request.number, document=document))
 
-    async def _answer(self, request: _Asked) -> bytes | None:
+    async def _answer(self, request: channel.Asked) -> bytes | None:
         if isinstance(request, channel.Setup):
             kit = channel.unpack(request.packed)
             logging.getLogger().setLevel(kit.log_level)
@@ -168,7 +164,7 @@ class _Mate:
             case _:
                 assert_never(request)
 
-    def _tell_unbegun(self, request: _Asked) -> None:
+    def _tell_unbegun(self, request: channel.Asked) -> None:
         """The run that was to be begun is not driven here."""
         if isinstance(request, channel.Begin) and not (self._engine and self._engine.is_driving(request.run_id)):
             self._tell_left(request.run_id, ended=False)
