@@ -20,9 +20,6 @@ from openskelo.values import canonical
 if TYPE_CHECKING:
     from openskelo.executors import purse as purses
 
-#: Values above this many canonical bytes are kept as blobs, and events hold their name.
-INLINE_BYTES = 32 * 1024
-
 
 class Blobs(Protocol):
     """Where large values are (every `stores.log.Log` is one)."""
@@ -40,7 +37,7 @@ def is_trouble(error: errors.OpenSkeloError) -> bool:
 async def store(blobs: Blobs, value: Json) -> Stored:
     """A value as events hold it: inline when it is small, else as the name of a blob that is durable already."""
     data = canonical.dumps(value)
-    if len(data) <= INLINE_BYTES:
+    if len(data) <= task.INLINE_BYTES:
         return {"value": value}
     return {"blob": await blobs.put_blob(data), "bytes": len(data)}
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from openskelo.executors import mcp_servers, project_handler
     from openskelo.providers import router
 
-#: Outputs above this many canonical bytes are kept as a blob, and events hold their name.
-INLINE_BYTES = 32 * 1024
 #: Logs above this many bytes are written and synced before the outcome, smaller ones committed with it.
 SMALL_ARTIFACT_BYTES = 64 * 1024
 #: What a node may give back at most.
@@ -230,10 +228,10 @@ class Performer:
                 if broken.unjudged and gate.can_judge_later(node):
                     broken.outputs = await self._stored(outputs, data)
                 raise
-        return {"value": outputs} if len(data) <= INLINE_BYTES else await self._stored(outputs, data)
+        return {"value": outputs} if len(data) <= task.INLINE_BYTES else await self._stored(outputs, data)
 
     async def _stored(self, outputs: JsonObject, data: bytes) -> Stored:
-        if len(data) > INLINE_BYTES:
+        if len(data) > task.INLINE_BYTES:
             return {"blob": await self._blobs.put_blob(data), "bytes": len(data)}
         return {"value": outputs}
 

@@ -4,7 +4,7 @@
     stop = engine.overhear(hub.hear)
     async for frame in hub.frames(run_id, since): ...
 
-Nothing here waits for a client. What is not a fact (text being said) is only there for runs that this process drives.
+Nothing here waits for a client. What is not a fact (text being said) is only there for runs that this engine drives.
 """
 
 from __future__ import annotations
