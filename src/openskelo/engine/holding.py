@@ -25,11 +25,14 @@ class Holding:
         self._pins = pins
         self._taking = asyncio.Lock()  # two who take the same run must end up with one actor
 
-    async def take(self, run_id: str, *, going_on: bool = False) -> actors.Actor | None:
+    async def take(
+        self, run_id: str, *, going_on: bool = False, suspended_by: str | None = None
+    ) -> actors.Actor | None:
         """The run's actor, claimed and recovered if need be; None for a run that has ended (NotFound, Busy).
 
         What others posted while nobody drove it is durable, too: nobody is asked what was answered already. With
-        `going_on` whatever it still has to ask must be there (InvalidInput, and the run is left as it was).
+        `going_on` whatever it still has to ask must be there (InvalidInput, and the run is left as it was). One that is
+        `suspended_by` somebody starts nothing of what it owes.
         """
         async with self._taking:
             actor = self._driver.roster.get(run_id)
@@ -41,9 +44,12 @@ class Holding:
                 return None
             self._driver.adopt(actor)
             now = self._driver.now()
-            first = commands.Recover(at=now) if runs.is_busy(actor.run) else commands.Tick(at=now)
-            recovered = self._driver.order(actor, first)
-        await recovered
+            orders: list[commands.Command] = []
+            if suspended_by is not None:
+                orders.append(commands.PauseRun(at=now, by=suspended_by, reason=stopped.REASON))
+            orders.append(commands.Recover(at=now) if runs.is_busy(actor.run) else commands.Tick(at=now))
+            recovered = [self._driver.order(actor, order) for order in orders]
+        await asyncio.gather(*recovered)
         if await self._driver.hearing.take_posted([run_id]):
             with contextlib.suppress(errors.Refused):  # what was posted has ended the run
                 await self._driver.submit(actor, commands.Tick(at=self._driver.now()))

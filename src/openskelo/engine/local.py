@@ -117,7 +117,10 @@ class Engine(records.Records):
     async def _open_fleet(self, packed: bytes, count: int, overhear: OnText) -> None:
         from openskelo.engine.fleet import mates  # noqa: PLC0415  few engines have any
 
-        fleet = mates.Fleet(self.store, self.take_up, overhear)
+        async def take_up(run_id: str, suspended_by: str | None) -> None:
+            await self._holding.take(run_id, going_on=suspended_by is None, suspended_by=suspended_by)
+
+        fleet = mates.Fleet(self.store, take_up, overhear)
         try:
             await fleet.open(count, packed)
         except BaseException:

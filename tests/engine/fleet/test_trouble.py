@@ -17,8 +17,10 @@ from pathlib import Path
 import pytest
 
 import openskelo
-from openskelo.engine.fleet import mates
+from openskelo.engine import keeper
+from openskelo.engine.fleet import mate, mates
 from openskelo.executors import task
+from openskelo.kernel.json import Json
 from tests.engine import stage
 from tests.engine.fleet import test_fleet, work
 from tests.engine.fleet.test_fleet import HELD, PID, WHERE, children, fleet, held_by, pid_of, speaking, until
@@ -116,13 +118,13 @@ def test_a_signal_to_all_processes_of_a_service_leaves_the_stopping_to_the_engin
         async with fleet(tmp_path) as engine:
             run_id = await engine.start(HELD, {"folder": str(tmp_path)})
             await until(lambda: bool(held_by(tmp_path).get(run_id)))
-            mate = held_by(tmp_path)[run_id]
+            there = held_by(tmp_path)[run_id]
             for number in (signal.SIGTERM, signal.SIGINT):
-                os.kill(mate, number)
+                os.kill(there, number)
             await asyncio.sleep(0.1)
             (tmp_path / "go").touch()
             document = await engine.wait(run_id)
-            assert (document["ending"], pid_of(document, "hold")) == ("ok", mate)
+            assert (document["ending"], pid_of(document, "hold")) == ("ok", there)
 
     stage.play(story)
 
@@ -152,15 +154,94 @@ def test_runs_of_a_process_that_is_lost_while_all_are_suspended_are_suspended(tm
         async with fleet(tmp_path) as engine:
             run_ids = await asyncio.gather(*(engine.start(HELD, {"folder": str(tmp_path)}) for _ in range(4)))
             await until(lambda: len(held_by(tmp_path)) == 4 and all(held_by(tmp_path).values()))
-            (mate,) = set(held_by(tmp_path).values()) - {os.getpid()}
-            os.kill(mate, signal.SIGSTOP)
+            (lost,) = set(held_by(tmp_path).values()) - {os.getpid()}
+            os.kill(lost, signal.SIGSTOP)
             suspending = asyncio.ensure_future(engine.suspend(by="ann"))
             await asyncio.sleep(0.1)
-            os.kill(mate, signal.SIGKILL)
+            os.kill(lost, signal.SIGKILL)
             await suspending
             assert [(await engine.wait(run_id))["status"] for run_id in run_ids] == ["paused"] * 4
             for run_id in run_ids:
                 assert (await stage.types(engine, run_id)).count("run.paused") == 1
+
+    stage.play(story)
+
+
+def test_a_process_that_hangs_is_ended_while_all_are_suspended_and_its_work_is_not_begun_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(mate, "LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(mate, "HANGS_SECONDS", 0.3)
+
+    async def story() -> None:
+        async with fleet(tmp_path) as engine:
+            run_ids = await asyncio.gather(*(engine.start(HELD, {"folder": str(tmp_path)}) for _ in range(4)))
+            await until(lambda: len(held_by(tmp_path)) == 4 and all(held_by(tmp_path).values()))
+            held = held_by(tmp_path)
+            (hanging,) = set(held.values()) - {os.getpid()}
+            os.kill(hanging, signal.SIGSTOP)
+            await engine.suspend(by="ann")
+            assert [(await engine.wait(run_id))["status"] for run_id in run_ids] == ["paused"] * 4
+            assert held_by(tmp_path) == held
+            told = [await stage.types(engine, run_id) for run_id in run_ids if held[run_id] == hanging]
+            assert [types[-3:] for types in told] == [["run.paused", "run.recovered", "attempt.interrupted"]] * 2
+            (tmp_path / "go").touch()
+            for run_id in run_ids:
+                await engine.resume(run_id)
+                assert (await engine.wait(run_id))["ending"] == "ok"
+
+    stage.play(story)
+    said = [record.getMessage() for record in caplog.records if record.name == "openskelo.fleet"]
+    assert said[0] == "a process that drives 2 runs has not answered for 0.3 s"
+
+
+def test_a_process_that_finishes_what_must_not_be_cut_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mate, "LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(mate, "HANGS_SECONDS", 0.5)
+    given: dict[str, Json] = {"folder": {"type": "string", "from": "inputs.folder"}}
+    flow = stage.workflow(stage.block("hold", inputs=given, outputs=PID, effect="once"), inputs={"folder": "string"})
+
+    async def story() -> None:
+        async with fleet(tmp_path) as engine:
+            run_id = await engine.start(flow, {"folder": str(tmp_path)})
+            await until(lambda: bool(held_by(tmp_path).get(run_id)))
+            suspending = asyncio.ensure_future(engine.suspend(by="ann"))
+            await asyncio.sleep(1.0)
+            assert not suspending.done()
+            (tmp_path / "go").touch()
+            await suspending
+            document = await engine.wait(run_id)
+            assert pid_of(document, "hold") == held_by(tmp_path)[run_id] != os.getpid()
+
+    stage.play(story)
+
+
+def test_what_a_process_that_hangs_drove_goes_on_with_the_next_keeper(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mate, "LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(mate, "HANGS_SECONDS", 0.3)
+
+    async def story() -> None:
+        async with fleet(tmp_path) as engine:
+            keeping = keeper.Keeper(engine)
+            await keeping.start()
+            run_id = await engine.start(HELD, {"folder": str(tmp_path)})
+            await until(lambda: bool(held_by(tmp_path).get(run_id)))
+            hanging = held_by(tmp_path)[run_id]
+            assert hanging != os.getpid()
+            os.kill(hanging, signal.SIGSTOP)
+            await keeping.stop()
+            assert "run.paused" not in await stage.types(engine, run_id)
+        (tmp_path / "go").touch()
+        async with fleet(tmp_path, 1) as engine:
+            keeping = keeper.Keeper(engine)
+            await keeping.start()
+            await until(lambda: engine.has_driven(run_id))
+            assert pid_of(await engine.wait(run_id), "hold") == os.getpid()
+            await keeping.stop()
 
     stage.play(story)
 

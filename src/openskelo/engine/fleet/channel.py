@@ -66,6 +66,13 @@ class Suspend:
 
 
 @frozen
+class Hello:
+    """Say that you hear: one that hangs does not."""
+
+    number: int
+
+
+@frozen
 class Forget:
     """Nobody waits any more for what the request of that number comes to."""
 
@@ -107,7 +114,7 @@ class Logged:
 
 
 #: What is answered by a `Done` of its number.
-Asked: TypeAlias = Setup | Begin | Wait | Keep | Suspend
+Asked: TypeAlias = Setup | Begin | Wait | Keep | Suspend | Hello
 Request: TypeAlias = Asked | Forget
 Reply: TypeAlias = Done | Left | Said | Logged
 

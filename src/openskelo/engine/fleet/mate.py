@@ -30,6 +30,12 @@ _PROGRAM = (
 _START_SECONDS = 60.0
 #: How long one may take to end by itself: it cuts its work and writes what it owes.
 _END_SECONDS = 30.0
+#: One that says nothing for so long, while its runs are to stop, hangs. It may take longer to stop them: work with
+#: effects that must not be cut is finished, but whoever waits for that hears.
+HANGS_SECONDS = 30.0
+#: How often it is asked then whether it hears.
+LOOK_SECONDS = 1.0
+_LOG = logging.getLogger("openskelo.fleet")
 
 
 class Lost(Exception):
@@ -113,8 +119,24 @@ class Mate:
         await self._ask(lambda number: channel.Keep(number=number))
 
     async def suspend(self, by: str) -> None:
-        """Stop its runs cleanly (Lost)."""
-        await self._ask(lambda number: channel.Suspend(number=number, by=by))
+        """Stop its runs cleanly (Lost, also when it hangs: it is ended then)."""
+        asked = self._ask(lambda number: channel.Suspend(number=number, by=by))
+        suspended = asyncio.create_task(asked, name="skelo-mate-suspend")
+        try:
+            while not (await asyncio.wait([suspended], timeout=LOOK_SECONDS))[0]:
+                await self._end_if_hanging()
+            await suspended
+        finally:
+            suspended.cancel()
+
+    async def _end_if_hanging(self) -> None:
+        try:
+            async with asyncio.timeout(HANGS_SECONDS):
+                await self._ask(lambda number: channel.Hello(number=number))
+        except TimeoutError:
+            _LOG.warning("a process that drives %d runs has not answered for %g s", len(self.runs), HANGS_SECONDS)
+            await asyncio.to_thread(mortal.end, self._process)
+            await self.lost()
 
     async def end(self) -> None:
         """Let it end, or end it where it takes too long."""

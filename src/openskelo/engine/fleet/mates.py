@@ -25,8 +25,8 @@ AT_ONCE = 64
 STEADY_SECONDS = 60.0
 _LOG = logging.getLogger("openskelo.fleet")
 
-#: Takes up a run in this process.
-TakeUp: TypeAlias = Callable[[str], Awaitable[None]]
+#: Takes up a run in this process; suspended by somebody, or going on.
+TakeUp: TypeAlias = Callable[[str, str | None], Awaitable[object]]
 
 
 class Fleet:
@@ -40,6 +40,8 @@ class Fleet:
         self._mates: dict[mate.Mate, asyncio.Event] = {}  # each with what tells that it was lost, and its runs go on
         self._watches: set[asyncio.Task[None]] = set()  # one for each, which may be about to replace it
         self._keeping = False
+        self._suspending: str | None = None  # who does
+        self._leaving = False  # the runs of a lost one to the next keeper
         self._closing = False
 
     async def open(self, count: int, packed: bytes) -> None:
@@ -92,15 +94,21 @@ class Fleet:
 
     async def keep(self) -> None:
         """Let all mates keep the runs of the data dir going."""
-        self._keeping = True
+        self._keeping, self._leaving = True, False
         await _all(one.keep() for one in self._mates)
 
     async def suspend(self, by: str) -> None:
-        """Stop the runs of all mates cleanly; what a lost one drove is driven by this process then."""
-        self._keeping = False
-        await _all(one.suspend(by) for one in self._mates)
-        for lost in [one for one in self._mates if not one.alive]:
-            await self._taken_over(lost)
+        """Stop the runs of all mates cleanly, those of one that is lost or hangs, too.
+
+        Where the runs of the data dir were kept going, those of a lost one are left to whoever keeps them going next.
+        """
+        self._leaving, self._keeping, self._suspending = self._leaving or self._keeping, False, by
+        try:
+            await _all(one.suspend(by) for one in self._mates)
+            for lost in [one for one in self._mates if not one.alive]:
+                await self._taken_over(lost)
+        finally:
+            self._suspending = None
 
     def drives(self, run_id: str) -> bool:
         """Whether a mate drives the run that it has begun."""
@@ -155,8 +163,10 @@ class Fleet:
 
     async def _go_on(self, run_id: str) -> None:
         """Take up a run that a lost mate drove."""
+        if self._leaving:
+            return
         try:
-            await self._take_up(run_id)
+            await self._take_up(run_id, self._suspending)
         except (errors.NotFound, errors.Busy):
             pass  # it was not begun; or the keeper of another mate was quicker
         except errors.OpenSkeloError as error:

@@ -161,6 +161,8 @@ class _Mate:
                 if not await self._stop_keeping():
                     await self._engine.suspend(by=request.by)
                 return None
+            case channel.Hello():
+                return None
             case _:
                 assert_never(request)
 
