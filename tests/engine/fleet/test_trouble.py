@@ -6,6 +6,7 @@ import asyncio
 import errno
 import logging
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -99,6 +100,76 @@ def test_a_process_that_is_about_to_be_replaced_when_the_engine_closes_is_not(
         assert len(asyncio.all_tasks()) == 1
 
     stage.play(story)
+
+
+def test_a_process_that_cannot_be_replaced_at_once_is_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(mates, "STEADY_SECONDS", 0.0)
+    monkeypatch.setattr(mates, "AGAIN_SECONDS", (0.05, 0.3))
+
+    def told() -> list[str]:
+        return [record.getMessage() for record in caplog.records if record.name == "openskelo.fleet"]
+
+    async def story() -> None:
+        before = children()
+        async with fleet(tmp_path) as engine:
+            (first,) = children() - before
+            with monkeypatch.context() as patched:
+                patched.setattr(sys, "executable", str(tmp_path / "no-such-python"))
+                os.kill(first, signal.SIGKILL)
+                await until(lambda: len(told()) == 3)
+            await until(lambda: len(told()) == 4)
+            run_id = await engine.start(WHERE)
+            assert pid_of(await engine.wait(run_id), "where") not in (os.getpid(), first)
+        assert children() <= before
+
+    with caplog.at_level(logging.INFO, "openskelo.fleet"):
+        stage.play(story)
+    why = "ENGINE_PROCESSES another process cannot be started: No such file or directory"
+    assert told() == [
+        "a process that drove 0 runs was lost (signal SIGKILL): they go on here",
+        f"it was not replaced ({why}), again in 0.05 s",
+        f"it was not replaced ({why}), again in 0.3 s",
+        "it was replaced: 2 processes drive runs",
+    ]
+
+
+def test_without_a_process_that_cannot_be_replaced_the_others_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(mates, "STEADY_SECONDS", 0.0)
+    monkeypatch.setattr(mates, "AGAIN_SECONDS", (0.01,))
+
+    async def story() -> None:
+        before = children()
+        async with fleet(tmp_path) as engine:
+            (first,) = children() - before
+            monkeypatch.setattr(sys, "executable", str(tmp_path / "no-such-python"))
+            os.kill(first, signal.SIGKILL)
+            await until(lambda: "one process drives runs" in caplog.text)
+            assert pid_of(await engine.wait(await engine.start(WHERE)), "where") == os.getpid()
+
+    stage.play(story)
+    why = "ENGINE_PROCESSES another process cannot be started: No such file or directory"
+    assert [record.getMessage() for record in caplog.records if record.name == "openskelo.fleet"][1:] == [
+        f"it was not replaced ({why}), again in 0.01 s",
+        f"it was not replaced ({why}), it is not tried again: one process drives runs",
+    ]
+
+
+def test_a_process_that_did_not_last_is_not_replaced_and_the_log_says_so(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def story() -> None:
+        before = children()
+        async with fleet(tmp_path, 3):
+            os.kill(min(children() - before), signal.SIGKILL)
+            await until(lambda: "not replaced" in caplog.text)
+
+    stage.play(story)
+    (told,) = [record.getMessage() for record in caplog.records if "not replaced" in record.getMessage()]
+    assert re.fullmatch(r"it had lasted \d+ s, and is not replaced: 2 processes drive runs", told)
 
 
 def test_a_path_with_entries_that_python_skips_or_cannot_write_is_handed_on(

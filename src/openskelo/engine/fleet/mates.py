@@ -23,6 +23,8 @@ MOST = 64
 AT_ONCE = 64
 #: One that was lost sooner is not replaced: the next would be lost as soon.
 STEADY_SECONDS = 60.0
+#: How long after each failure another one is started in its place; after the last, the rest go on without it.
+AGAIN_SECONDS = (1.0, 5.0, 30.0, 120.0, 600.0)
 _LOG = logging.getLogger("openskelo.fleet")
 
 #: Takes up a run in this process; suspended by somebody, or going on.
@@ -134,7 +136,10 @@ class Fleet:
         self._watches.add(watch)
         watch.add_done_callback(self._watches.discard)
         if self._keeping:
-            await _all([one.keep()])
+            try:
+                await _all([one.keep()])
+            except errors.OpenSkeloError as error:  # it drives what it is given, and the others keep
+                _LOG.warning("a process keeps no runs going: %s %s", error.code, error.message)
 
     async def _taken_over(self, lost: mate.Mate) -> None:
         """Wait until this process drives what the lost one drove (ENGINE_CLOSED when it was not lost but ended)."""
@@ -155,11 +160,29 @@ class Fleet:
                 await asyncio.gather(*(self._go_on(run_id) for run_id in run_ids[start : start + AT_ONCE]))
         finally:
             self._mates.pop(one).set()
-        if time.monotonic() - one.began >= STEADY_SECONDS:
+        lasted = time.monotonic() - one.began
+        if lasted >= STEADY_SECONDS:
+            await self._replace()
+        else:
+            _LOG.warning("it had lasted %.0f s, and is not replaced: %s", lasted, self._left())
+
+    async def _replace(self) -> None:
+        """Start another one in the place of one that was lost. What keeps it from starting may pass."""
+        for wait in (*AGAIN_SECONDS, None):
             try:
                 await self._add()
             except errors.OpenSkeloError as error:
-                _LOG.warning("it was not replaced: %s %s", error.code, error.message)
+                then = f"it is not tried again: {self._left()}" if wait is None else f"again in {wait:g} s"
+                _LOG.warning("it was not replaced (%s %s), %s", error.code, error.message, then)
+                await asyncio.sleep(wait or 0)
+            else:
+                _LOG.info("it was replaced: %s", self._left())
+                return
+
+    def _left(self) -> str:
+        """How many processes drive, this one included."""
+        left = 1 + sum(one.alive for one in self._mates)
+        return "one process drives runs" if left == 1 else f"{left} processes drive runs"
 
     async def _go_on(self, run_id: str) -> None:
         """Take up a run that a lost mate drove."""
