@@ -126,9 +126,9 @@ def _run_changed(
             run.paused = None
         case events.RunEnding():
             run.ending, run.error = event.ending, event.error
-            run.bouncing = None  # what was to be entered anew will not be
             if run.live is not None:
                 run.unfinished = 0
+            run.bouncing = None  # what was to be entered anew will not be
         case events.RunEnded():
             run.ending, run.error, run.ended = event.ending, event.error, True
         case _:
