@@ -41,3 +41,23 @@ def test_a_data_dir_that_is_a_file_is_a_finding_and_no_error(tmp_path: Path) -> 
     (tmp_path / ".skelo").write_text("no folder")
     found = asyncio.run(openskelo.doctor(openskelo.project_at(tmp_path, data_dir=tmp_path / ".skelo")))
     assert [one.name for one in found if one.state == "fail"] == ["data dir"]
+
+
+def test_a_log_that_others_can_read_is_a_finding(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with stage.engine(tmp_path, work=lambda _: {}) as engine:
+            await engine.wait(await engine.start(stage.workflow(stage.block("work"))))
+        data_dir = tmp_path / ".skelo"
+        states: list[str] = []
+        for folder, file in ((0o700, 0o600), (0o755, 0o600), (0o700, 0o644), (0o750, 0o640), (0o701, 0o644)):
+            data_dir.chmod(folder)
+            (data_dir / "log.db").chmod(file)
+            found = next(one for one in await openskelo.doctor(engine.project) if one.name == "data dir")
+            states.append(found.state)
+        assert states == ["ok", "ok", "ok", "warn", "warn"]
+        assert (found.detail, found.hint) == (
+            f"{data_dir} (version 3) can be read by others",
+            f"chmod -R go= {data_dir}, unless they are to see what went through its runs",
+        )
+
+    stage.play(story)

@@ -7,8 +7,10 @@ import fcntl
 import importlib
 import importlib.util
 import os
+import shlex
 import shutil
 import sqlite3
+import stat
 import statistics
 import sys
 import tempfile
@@ -147,7 +149,10 @@ def _data_dir(where: task.Project) -> Finding:
             )
         detail = f"{where.data_dir} (version {version})"
         if os.access(where.data_dir, os.W_OK | os.X_OK):
-            return Finding(name="data dir", state="ok", detail=detail)
+            if not _is_open(where.data_dir):
+                return Finding(name="data dir", state="ok", detail=detail)
+            hint = f"chmod -R go= {shlex.quote(str(where.data_dir))}, unless they are to see what went through its runs"
+            return Finding(name="data dir", state="warn", detail=f"{detail} can be read by others", hint=hint)
         hint = "what is in it can be looked at; to run something, give another --data-dir"
         return Finding(name="data dir", state="fail", detail=f"{detail} cannot be written", hint=hint)
     if where.data_dir.exists() and not where.data_dir.is_dir():
@@ -157,6 +162,15 @@ def _data_dir(where: task.Project) -> Finding:
     if os.access(parent, os.W_OK | os.X_OK):
         return Finding(name="data dir", state="ok", detail=f"{where.data_dir} will be made by the first run")
     return Finding(name="data dir", state="fail", detail=f"{parent} is not writable", hint="give another --data-dir")
+
+
+def _is_open(data_dir: Path) -> bool:
+    """Whether somebody besides the owner can read the log: the folder of an earlier version, or one that was shared."""
+    try:
+        folder, file = data_dir.stat().st_mode, (data_dir / "log.db").stat().st_mode
+    except FileNotFoundError:
+        return False  # whoever opens the log says so
+    return any(folder & who and file & who << 2 for who in (stat.S_IXGRP, stat.S_IXOTH))
 
 
 def _space(where: task.Project) -> Finding:

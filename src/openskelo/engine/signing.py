@@ -56,8 +56,8 @@ def path_of(data_dir: Path, run_id: str) -> Path:
 
 def _keep(path: Path, data: bytes) -> None:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with whole.file(path) as file:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with whole.file(path, mode=0o600) as file:
             file.write(data)
     except OSError as error:
         raise errors.StoreError(f"the signature cannot be kept: {error.strerror}") from error

@@ -102,11 +102,11 @@ def folder_beneath(root: Path, folder: Path, *, create: bool) -> Generator[int]:
 
 
 @contextmanager
-def folder_at(folder: Path, *, create: bool) -> Generator[int]:
+def folder_at(folder: Path, *, create: bool, mode: int = 0o777) -> Generator[int]:
     """An open descriptor of a folder that the author named, made when missing and `create` says so."""
     try:
         if create:
-            _make_all(folder)
+            _make_all(folder, mode)
         descriptor = os.open(folder, _FOLDER)
     except (NotADirectoryError, FileExistsError, FileNotFoundError) as error:
         raise invalid(f"the folder {str(folder)!r} does not exist or is not a folder") from error
@@ -127,11 +127,11 @@ def regular(name: str, folder: int) -> os.stat_result | None:
     return found
 
 
-def _make_all(folder: Path) -> None:
+def _make_all(folder: Path, mode: int) -> None:
     """The folder and whatever is missing above it, each one durable in its parent."""
     missing = [level for level in (folder, *folder.parents) if not level.exists()]
     for level in reversed(missing):
-        level.mkdir(exist_ok=True)
+        level.mkdir(mode=mode, exist_ok=True)
         parent = os.open(level.parent, _FOLDER)
         try:
             os.fsync(parent)

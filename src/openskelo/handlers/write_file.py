@@ -108,7 +108,7 @@ class _Marker:
             return False
 
     def write(self) -> None:
-        with place.folder_at(self.path.parent, create=True) as folder:
+        with place.folder_at(self.path.parent, create=True, mode=0o700) as folder:
             _fill(self.path.name, folder, self.body, 0o600)
             os.fsync(folder)
 

@@ -63,12 +63,12 @@ class BlobFiles:
         name = name_of(data)
         path = self._path(name)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            _make_folder(path.parent)
             with _locked(self._folder, fcntl.LOCK_SH):
                 if _holds(path, data):
                     os.utime(path)  # wanted again: a sweep leaves it alone until somebody refers to it
                 else:
-                    with whole.file(path) as file:
+                    with whole.file(path, mode=0o600) as file:
                         file.write(data)
                 # Also for a file that was there: whoever wrote it may not have come to this point.
                 whole.sync_folder(path.parent)
@@ -119,6 +119,14 @@ def _locked(folder: Path, kind: int) -> Generator[None]:
         yield
     finally:
         os.close(descriptor)
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+    except FileNotFoundError:
+        folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
 
 
 def _holds(path: Path, data: bytes) -> bool:

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sqlite3
 from collections.abc import Generator
 from pathlib import Path
 
 from openskelo.stores import patience, wal
+
+
+def make(path: Path) -> None:
+    """An empty database where there is none, for its owner alone as what SQLite puts beside it (OSError)."""
+    # Not opened if it is there: to close a file gives up all the locks that this process holds on it, SQLite's too.
+    with contextlib.suppress(FileExistsError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
 
 
 def connect(path: Path) -> sqlite3.Connection:

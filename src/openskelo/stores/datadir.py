@@ -2,6 +2,8 @@
 
 version      the number of the layout      log.db    the log         blobs/   large values
 .gitignore   nothing here is source        drivers/  who is alive    runs/    each run's events.jsonl
+
+It holds people's prompts, outputs and answers: whatever the umask, what is made in it is its owner's alone.
 """
 
 from __future__ import annotations
@@ -117,6 +119,7 @@ def _alone(data_dir: Path) -> Generator[None]:
 
 def _lay_out(database: Path, version: int) -> None:
     """Bring the database from a version (-1: nothing there) to VERSION, one transaction a step."""
+    connecting.make(database)
     with contextlib.closing(connecting.connect(database)) as connection:
         # A crash may have come after a step and before the version file, or that was lost: the database itself knows.
         (done,) = connection.execute("PRAGMA user_version").fetchone()
@@ -130,5 +133,5 @@ def _lay_out(database: Path, version: int) -> None:
 
 
 def _write(path: Path, text: str) -> None:
-    with whole.file(path) as file:
+    with whole.file(path, mode=0o600) as file:
         file.write(text.encode())

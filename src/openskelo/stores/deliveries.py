@@ -62,6 +62,10 @@ class Deliveries:
     """The deliveries of one data dir. Belongs to the thread that opened it."""
 
     def __init__(self, data_dir: Path) -> None:
+        try:
+            connecting.make(data_dir / FILE)
+        except OSError as error:
+            raise faults.of_os(error, f"for {FILE}") from error
         with faults.translated():
             self._connection = sqlite3.connect(data_dir / FILE, isolation_level=None, timeout=10.0)
             self._execute = self._connection.execute

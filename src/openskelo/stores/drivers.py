@@ -37,7 +37,7 @@ class Drivers:
             name = uuid.uuid4().hex
             unborn = self._folder / f"new-{name}"
             try:
-                self._folder.mkdir(exist_ok=True)
+                self._folder.mkdir(mode=0o700, exist_ok=True)
                 descriptor = os.open(unborn, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600)
                 lock = os.fdopen(descriptor, "rb", buffering=0)
                 fcntl.flock(lock, fcntl.LOCK_EX)
