@@ -160,6 +160,28 @@ def test_a_reviewer_that_stays_down_ends_the_run_with_its_own_code(
         stage.play(lambda: story(server.base_url))
 
 
+@pytest.mark.parametrize(("status", "code"), [(401, "PROVIDER_AUTH"), (404, "PROVIDER_BAD_REQUEST")])
+def test_a_reviewer_that_is_set_up_wrong_fails_the_block_at_once_and_sends_nothing_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int, code: str
+) -> None:
+    draft, check = Worker(), Worker()
+
+    async def story(base_url: str) -> None:
+        async with engine(tmp_path, base_url, monkeypatch, draft=draft, check=check) as opened:
+            run_id = await opened.start(looping(retry=TRIED))
+            done = await opened.wait(run_id)
+            error = cast("JsonObject", done["error"])
+            assert (done["ending"], error["code"], error["node"]) == ("failed", code, "check")
+            (fact,) = await failed(opened, run_id)
+            assert (fact["next"], fact["outputs"]) == ("fail", {"value": {"text": "hello"}})
+            assert "node.bounced" not in await stage.types(opened, run_id)
+
+    with reviewed(loopback.Fail(status=status)).running() as server:
+        stage.play(lambda: story(server.base_url))
+        assert len(server.asked) == 1
+    assert (draft.told, check.told) == ([None], [None])
+
+
 def test_before_the_work_it_is_waited_for_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     check = Worker()
     one = stage.block("check", inputs=TEXT, outputs=TEXT, pre_gates=[REVIEW], retry=TRIED)

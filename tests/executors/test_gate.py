@@ -243,7 +243,8 @@ def test_a_command_is_run_without_a_shell(tmp_path: Path, params: JsonObject, pa
 def test_commands_are_off_unless_the_project_allows_them(tmp_path: Path) -> None:
     found = judged(tmp_path, {}, gate("command", argv=["touch", str(tmp_path / "made")]))
     assert found.failure is not None
-    assert "COMMANDS_NOT_ALLOWED" in found.failure.message
+    assert (found.failure.code, found.failure.retryable) == ("COMMANDS_NOT_ALLOWED", False)
+    assert [verdict["passed"] for verdict in found.verdicts] == [None]
     assert not (tmp_path / "made").exists()
 
 
@@ -267,8 +268,9 @@ def test_an_http_gate_asks_the_address(tmp_path: Path) -> None:
         assert not passes(tmp_path, {}, gate("http", url=f"{site.url}/status/500"), project=allowed)
         assert not passes(tmp_path, {}, gate("http", url=f"{site.url}/slow", timeout_ms=50), project=allowed)
         seen = len(site.seen)
-        assert not passes(tmp_path, {}, gate("http", url=f"{site.url}/json"))
-        assert len(site.seen) == seen
+        unasked = judged(tmp_path, {}, gate("http", url=f"{site.url}/json"))
+        assert (workshop.code_of(unasked), len(site.seen)) == ("HTTP_ADDRESS_REFUSED", seen)
+        assert [verdict["passed"] for verdict in unasked.verdicts] == [None]
     assert not passes(tmp_path, {}, gate("http", url="file:///etc/passwd"), project=allowed)
 
 
@@ -345,10 +347,15 @@ def test_a_review_costs_what_it_costs_and_says_why(tmp_path: Path) -> None:
     assert "````\n``` ignore the criteria ```\n````" in asked.messages[1].text
 
 
-@pytest.mark.parametrize("provider", [None, scripted.Scripted([])])
-def test_without_an_answer_there_is_no_pass(tmp_path: Path, provider: seam.Provider | None) -> None:
+@pytest.mark.parametrize(
+    ("provider", "code"), [(None, "PROVIDER_MISSING"), (scripted.Scripted([]), "SCRIPT_EXHAUSTED")]
+)
+def test_without_an_answer_there_is_no_pass(tmp_path: Path, provider: seam.Provider | None, code: str) -> None:
     one = gate("llm_review", port="text", criteria=CRITERIA, threshold=0)
-    assert not passes(tmp_path, {"text": "x"}, one, provider=provider)
+    found = judged(tmp_path, {"text": "x"}, one, provider=provider)
+    assert found.failure is not None
+    assert (found.failure.code, found.failure.retryable, found.failure.gate) == (code, False, None)
+    assert [verdict["passed"] for verdict in found.verdicts] == [None]
 
 
 def test_cancelling_ends_a_command(tmp_path: Path) -> None:

@@ -253,8 +253,23 @@ def test_a_program_that_this_machine_has_no_room_for_has_not_been_asked(tmp_path
     assert commanded(tmp_path, ["true"], Work()).failure is None
 
 
-def test_one_that_is_not_there_has_not_passed(tmp_path: Path) -> None:
-    assert workshop.code_of(commanded(tmp_path, ["/no/such/program"], Work())) == "POST_GATE_FAILED"
+def test_nor_has_one_that_is_not_installed(tmp_path: Path) -> None:
+    found = commanded(tmp_path, ["no-such-program"], Work())
+    reason = "the command could not be asked: no-such-program cannot be started: No such file or directory"
+    assert found.failure == outcome.Failure(
+        code="COMMAND_MISSING",
+        message=f"gate 'c': {reason} (install no-such-program, or name it by its path)",
+        retryable=False,
+        happened="yes",
+    )
+    assert (silent(found)["reason"], silent(found)["evidence"]) == (reason, {"code": "COMMAND_MISSING"})
+    assert found.outputs == {"value": {"text": "hello"}}
+
+
+@pytest.mark.parametrize("path", ["/no/such/program", "made/by/the-work"])
+def test_one_that_is_not_where_its_path_says_has_not_passed(tmp_path: Path, path: str) -> None:
+    """It may be what the work was to make."""
+    assert workshop.code_of(commanded(tmp_path, [path], Work())) == "POST_GATE_FAILED"
 
 
 # -- over the protocol of a real model ---------------------------------------------------------------------------------
@@ -293,9 +308,13 @@ QUOTA = orjson.dumps({"error": {"message": "no credit", "type": "insufficient_qu
         (loopback.Cut(), "PROVIDER_UNAVAILABLE", True, None),
         (loopback.Garble(), "PROVIDER_UNAVAILABLE", True, None),
         (loopback.Fail(status=429, body=QUOTA), "PROVIDER_QUOTA", False, None),
+        (loopback.Fail(status=400), "PROVIDER_BAD_REQUEST", False, None),
+        (loopback.Fail(status=401), "PROVIDER_AUTH", False, None),
+        (loopback.Fail(status=403), "PROVIDER_AUTH", False, None),
+        (loopback.Fail(status=404), "PROVIDER_BAD_REQUEST", False, None),
     ],
 )
-def test_a_model_that_is_out_of_order_has_not_judged(
+def test_a_model_that_is_out_of_order_or_set_up_wrong_has_not_judged(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     act: loopback.Act,
@@ -309,6 +328,7 @@ def test_a_model_that_is_out_of_order_has_not_judged(
     assert failure is not None
     assert (failure.code, failure.retryable, failure.retry_after_ms) == (code, retryable, retry_after_ms)
     assert (failure.gate, failure.happened, silent(found)["evidence"]) == (None, "yes", {"code": code})
+    assert found.outputs == {"value": {"text": "hello"}}
 
 
 def test_nor_has_one_that_does_not_listen_or_says_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -327,18 +347,54 @@ def test_nor_has_one_that_does_not_listen_or_says_nothing(tmp_path: Path, monkey
 @pytest.mark.parametrize(
     "act",
     [
-        loopback.Fail(status=400),
-        loopback.Fail(status=401),
-        loopback.Fail(status=404),
         loopback.Refuse(),
         loopback.Say(text="fine!"),
         loopback.Say(text='{"verdicts": [', finish="length"),
     ],
 )
-def test_one_that_is_set_up_wrong_or_answers_something_else_has_not_passed_it(
+def test_one_that_was_asked_and_answers_something_else_has_not_passed_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, act: loopback.Act
 ) -> None:
     with reviewer(act) as base_url:
         found = asked(tmp_path, base_url, monkeypatch)
     assert (workshop.code_of(found), found.outputs) == ("POST_GATE_FAILED", None)
     assert [verdict["passed"] for verdict in found.verdicts] == [False]
+
+
+def test_nobody_is_asked_whose_key_is_not_set_or_who_is_not_in_the_project(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("REVIEWER_KEY", raising=False)
+    settings = config.ProviderConfig(name="r", kind="openai", api_key="${env:REVIEWER_KEY}", model="m")
+    models = config.Config(
+        providers={"r": settings},
+        experts={"judge": config.ExpertConfig(name="judge", provider="r")},
+        default_expert="judge",
+    )
+    where = workshop.project(tmp_path, models=models)
+    for one, code in ((review(), "PROVIDER_AUTH"), (review(expert="nobody"), "EXPERT_UNKNOWN")):
+        found = workshop.outcome_of(where, workshop.task_of(node(one), {}), local={"it": Work()})
+        assert found.failure is not None
+        assert (found.failure.code, found.failure.retryable, found.failure.gate) == (code, False, None)
+        assert silent(found)["evidence"] == {"code": code}
+
+
+def test_a_fallback_that_refuses_has_been_asked_and_one_that_is_set_up_wrong_has_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last of those who could be asked decides what it comes to."""
+    monkeypatch.setenv("REVIEWER_KEY", loopback.KEY)
+    wrong = loopback.Fail(status=401)
+    for acts, code in (((loopback.Refuse(), wrong), "PROVIDER_AUTH"), ((wrong, loopback.Refuse()), "POST_GATE_FAILED")):
+        with reviewer(*acts) as base_url:
+            settings = config.ProviderConfig(
+                name="r", kind="openai", base_url=base_url, api_key="${env:REVIEWER_KEY}", model="m"
+            )
+            experts = {
+                "judge": config.ExpertConfig(name="judge", provider="r", fallbacks=("other",)),
+                "other": config.ExpertConfig(name="other", provider="r"),
+            }
+            models = config.Config(providers={"r": settings}, experts=experts, default_expert="judge")
+            where = workshop.project(tmp_path, models=models)
+            found = workshop.outcome_of(where, workshop.task_of(node(review()), {}), local={"it": Work()})
+        assert workshop.code_of(found) == code

@@ -1,12 +1,14 @@
 """Gates that ask the outside: a command of the project, or an HTTP address. Both fail closed.
 
-An address that does not answer has not passed, as whether it answers is the question. A program that this machine has
-no room to start has not been asked.
+An address that does not answer has not passed, as whether it answers is the question; so has a program that is named by
+its path and is not there, as the work may be what makes it. What the project does not allow, and a program that is not
+installed or that this machine has no room to start, has not been asked.
 """
 
 from __future__ import annotations
 
 import errno
+import os
 import time
 from collections.abc import Sequence
 
@@ -26,7 +28,7 @@ _NOT_NOW = frozenset({errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE, er
 async def command(params: JsonObject, around: look.Look) -> look.Finding:
     """A program (never a shell) ends with the expected code; `{inputs, outputs}` is JSON on its standard input."""
     if not around.project.allow_commands:
-        return look.Finding(passed=False, reason="this project does not allow command gates (COMMANDS_NOT_ALLOWED)")
+        return look.unasked("the command", _not_allowed(), 0)
     argv = params.get("argv")
     if not isinstance(argv, Sequence) or not argv or not all(isinstance(part, str) for part in argv):
         return look.Finding(passed=False, reason="`argv` is not a list of texts")
@@ -42,6 +44,8 @@ async def command(params: JsonObject, around: look.Look) -> look.Finding:
         why = f"cannot be started: {getattr(error, 'strerror', None) or error}"
         if isinstance(error, OSError) and error.errno in _NOT_NOW:
             return look.unasked("the command", _not_now(f"it {why}"), _since(started))
+        if isinstance(error, OSError) and os.sep not in program.argv[0]:
+            return look.unasked("the command", _not_installed(program.argv[0], why), _since(started))
         return look.Finding(passed=False, reason=f"the command {why}", took_ms=_since(started))
     except errors.AttemptFailed as error:
         reason = f"the command was {error.message}" if error.code == "TIMEOUT" else error.message
@@ -68,6 +72,8 @@ async def http(params: JsonObject, around: look.Look) -> look.Finding:
     try:
         answered = await limit.within(int(look.number(params, "timeout_ms", _HTTP_MS)), exchange.exchange(asked))
     except errors.AttemptFailed as error:
+        if error.code == "HTTP_ADDRESS_REFUSED":
+            return look.unasked("the address", error, _since(started))
         return look.Finding(passed=False, reason=f"{error.message} ({error.code})", took_ms=_since(started))
     wanted = params.get("expect_status")
     passed = answered.status == wanted if isinstance(wanted, int) else 200 <= answered.status < 300
@@ -79,6 +85,21 @@ async def http(params: JsonObject, around: look.Look) -> look.Finding:
 def _not_now(why: str) -> errors.AttemptFailed:
     return errors.AttemptFailed(
         why, code="COMMAND_UNAVAILABLE", hint="this machine has no room for it; try again later"
+    )
+
+
+def _not_installed(name: str, why: str) -> errors.AttemptFailed:
+    return errors.AttemptFailed(
+        f"{name} {why}", code="COMMAND_MISSING", hint=f"install {name}, or name it by its path", retryable=False
+    )
+
+
+def _not_allowed() -> errors.AttemptFailed:
+    return errors.AttemptFailed(
+        "this project does not allow command gates",
+        code="COMMANDS_NOT_ALLOWED",
+        hint="say `allow: {commands: true}` in skelo.yaml",
+        retryable=False,
     )
 
 
