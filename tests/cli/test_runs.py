@@ -190,6 +190,30 @@ def test_fork_keeps_what_came_before_and_diff_shows_the_rest(ended: tuple[Skelo,
     )
 
 
+def test_diff_shows_how_runs_ended_and_what_is_not_finished(skelo: Skelo) -> None:
+    ask = "{id: ask, mode: approval, outputs: {approved: boolean}, approval: {prompt: Well?}}"
+    read = (
+        "{id: read, mode: deterministic, inputs: {path: string}, outputs: {content: string},"
+        " deterministic: {handler: builtin:read-file, config: {path_from: path}}}"
+    )
+    skelo.write("fails.yaml", f"name: fails\nblocks:\n  - {read}\noutputs: {{text: read.content}}\n")
+    skelo.write("asks.yaml", f"name: asks\nblocks:\n  - {ask}\n")
+    skelo.write("here.txt", "here\n")
+    ran = [
+        skelo("run", "fails.yaml", "--input", f"path={name}", "--json") for name in ("one.txt", "two.txt", "here.txt")
+    ]
+    assert [one.code for one in ran] == [1, 1, 0]
+    one, two, here = (str(one.document["runId"]) for one in ran)
+    failed = skelo("diff", one, two, "--exit-code")
+    assert failed.code == 1
+    assert "\nread\n  - error " in failed.out
+    assert "one.txt" in failed.out.split("- error ")[1].splitlines()[0]
+    assert "two.txt" in failed.out.split("+ error ")[1].splitlines()[0]
+    assert '\noutputs\n  + /text  "here\\n"\nread  failed -> succeeded\n' in skelo("diff", one, here).out
+    waiting = [str(skelo("run", "asks.yaml", "--json").document["runId"]) for _ in range(2)]
+    assert "\nask  asking in both\n0 of 1 nodes are the same\n" in skelo("diff", *waiting).out
+
+
 def test_bad_inputs_exit_2_and_start_nothing(skelo: Skelo) -> None:
     skelo.write("chain.yaml", CHAIN)
     for words, code in (

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 import pytest
 
 import openskelo
 from openskelo import errors
-from openskelo.engine import compare, difference
+from openskelo.engine import compare, comparison, difference
 from openskelo.kernel.json import Json, JsonObject
+from openskelo.stores import memory
 from tests.engine import proving, stage
 
 
@@ -19,11 +22,11 @@ def compared(
     sign: str = "!",
     workflow: openskelo.Workflow | None = None,
     topic: str = "bees",
-) -> compare.Comparison:
+) -> comparison.Comparison:
     """A run, another one in which something may differ, and their comparison."""
     workshop = proving.Workshop()
 
-    async def story() -> compare.Comparison:
+    async def story() -> comparison.Comparison:
         async with workshop.engine(root) as engine:
             first = await proving.finish(engine)
             workshop.sign = sign
@@ -58,11 +61,11 @@ def test_another_result_is_shown_where_it_appears(tmp_path: Path) -> None:
     }
 
 
-def _forked(root: Path, node: str, inputs: JsonObject | None = None) -> compare.Comparison:
+def _forked(root: Path, node: str, inputs: JsonObject | None = None) -> comparison.Comparison:
     """A run, a fork of it, and their comparison."""
     workshop = proving.Workshop()
 
-    async def story() -> compare.Comparison:
+    async def story() -> comparison.Comparison:
         async with workshop.engine(root) as engine:
             first = await proving.finish(engine)
             second = await engine.fork(first, node=node, inputs=inputs)
@@ -134,11 +137,125 @@ def test_the_document_is_json_and_counts_what_was_used(tmp_path: Path) -> None:
         "status": "done",
         "outcome": "succeeded",
         "visits": 1,
+        "keptFrom": None,
+        "error": None,
         "attempts": 2,
         "tokens": 0,
         "costUsd": 0.0,
         "wallMs": wall,
     }
+
+
+def test_a_node_that_a_fork_kept_names_the_run_it_is_from(tmp_path: Path) -> None:
+    found = _forked(tmp_path, "each")
+    sides = [(node.a, node.b) for node in found.nodes]
+    assert [(a and a.kept_from, b and b.kept_from) for a, b in sides] == [
+        (None, found.a.run_id),
+        (None, found.a.run_id),
+        (None, None),
+        (None, None),
+    ]
+
+
+def test_other_outputs_of_the_run_are_shown(tmp_path: Path) -> None:
+    flow = proving.flow(outputs={"loud": "shout.text"})
+    workshop = proving.Workshop()
+
+    async def story() -> comparison.Comparison:
+        async with workshop.engine(tmp_path) as engine:
+            first = await proving.finish(engine, flow)
+            workshop.sign = "?"
+            return await compare.compare(engine.store, first, await proving.finish(engine, flow))
+
+    assert stage.play(story).outputs == (
+        difference.Change(path="/loud", kind="changed", before="ABOUT BEES !", after="ABOUT BEES ?"),
+    )
+
+
+def _told(root: Path, *messages: str | None) -> comparison.Comparison:
+    """Two runs of `work`, then `after`; in each `work` fails with its message, or waits for a person where it is None.
+
+    The second is still waiting when they are compared.
+    """
+    fails = stage.block("work", outputs=proving.TEXT)
+    asks: dict[str, Json] = {"id": "work", "mode": "approval", "outputs": proving.TEXT}
+    asks["approval"] = {"prompt": "Well?", "form": {"type": "object", "properties": {"text": {"type": "string"}}}}
+    after = stage.block("after", inputs={"text": {"type": "string", "from": "work.text"}}, outputs=proving.TEXT)
+    said = iter(messages)
+
+    async def work(ctx: openskelo.Context) -> dict[str, Json]:
+        raise ValueError(next(said))
+
+    async def story() -> comparison.Comparison:
+        async with stage.open_engine(root, work=work, after=work) as engine:
+            runs: list[str] = []
+            for message in messages:
+                runs.append(await engine.start(stage.workflow(asks if message is None else fails, after), {}))
+                await engine.wait(runs[-1])
+            return await compare.compare(engine.store, *runs)
+
+    return stage.play(story)
+
+
+def test_two_failures_are_the_same_only_if_they_say_the_same(tmp_path: Path) -> None:
+    found = _told(tmp_path / "one", "no ink", "no paper")
+    assert [(node.node, node.verdict, node.differs) for node in found.nodes] == [
+        ("work", "different", ("error",)),
+        ("after", "same", ()),
+    ]
+    errors_said = [side and side.error and side.error["message"] for side in (found.nodes[0].a, found.nodes[0].b)]
+    assert errors_said == ["ValueError: no ink", "ValueError: no paper"]
+    again = _told(tmp_path / "two", "no ink", "no ink")
+    assert (again.same_work, [node.same for node in again.nodes]) == (True, [True, True])
+
+
+def test_what_may_still_come_to_another_result_is_not_called_the_same(tmp_path: Path) -> None:
+    found = _told(tmp_path, None, None)
+    assert [(node.node, node.verdict, node.same, node.differs) for node in found.nodes] == [
+        ("work", "unfinished", False, ()),
+        ("after", "unfinished", False, ()),
+    ]
+
+
+class _Watched(memory.MemoryLog):
+    """A log that counts how often others had their turn while somebody was at a run's lines."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.turns = 0
+        self.between: list[int] = []
+
+    async def read(self, run_id: str, *, after: int = 0) -> AsyncIterator[Sequence[bytes]]:
+        began = self.turns
+        async for lines in super().read(run_id, after=after):
+            yield lines
+        self.between.append(self.turns - began)
+
+
+def test_others_have_their_turn_while_long_runs_are_compared(tmp_path: Path) -> None:
+    local: Json = {"handler": "local:start"}
+    later = [stage.block(f"n{at}", mode="deterministic", deterministic=local, outputs=proving.TEXT) for at in range(99)]
+    many = stage.workflow(stage.block("start", outputs=proving.TEXT), *later)
+    store = _Watched()
+
+    async def start(ctx: openskelo.Context) -> dict[str, Json]:
+        return {"text": "x"}
+
+    async def story() -> int:
+        async with stage.open_engine(tmp_path, store, start=start) as engine:
+            runs = [await engine.start(many, {}) for _ in range(2)]
+            for run_id in runs:
+                await engine.wait(run_id)
+            store.between.clear()
+            comparing = asyncio.create_task(compare.compare(store, *runs))
+            while not comparing.done():
+                store.turns += 1
+                await asyncio.sleep(0)
+            return len((await comparing).nodes)
+
+    assert stage.play(story) == 100
+    assert len(store.between) == 2
+    assert min(store.between) >= 2, store.between
 
 
 def test_an_unknown_run_is_not_found(tmp_path: Path) -> None:

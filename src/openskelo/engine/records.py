@@ -17,7 +17,7 @@ from openskelo.stores import log
 
 if TYPE_CHECKING:
     from openskelo.contract.chain import Verification
-    from openskelo.engine.compare import Comparison
+    from openskelo.engine.comparison import Comparison
     from openskelo.engine.export import Exported
     from openskelo.engine.replay import Report
 

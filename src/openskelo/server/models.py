@@ -107,6 +107,71 @@ class Verification(Document):
     ended: bool
 
 
+class Change(Document):
+    """Where two values part, at a JSON pointer; `before` or `after` is left out where there is none."""
+
+    path: str
+    kind: Literal["added", "removed", "changed"]
+    before: Json = None
+    after: Json = None
+
+
+class ComparedRun(Document):
+    """One of two runs as a whole, and what it took."""
+
+    run_id: Uuid
+    workflow: str
+    workflow_hash: str
+    status: run.Status
+    ending: run.Ending | None
+    receipts_digest: str
+    attempts: int
+    tokens: int
+    cost_usd: float
+    wall_ms: int
+
+
+class ComparedSide(Document):
+    """A node in one of two runs; `keptFrom` is the run that a fork has taken its result over from."""
+
+    status: str
+    outcome: node.Outcome | None
+    visits: int
+    kept_from: str | None
+    error: node.Fault | None
+    attempts: int
+    tokens: int
+    cost_usd: float
+    wall_ms: int
+
+
+class ComparedNode(Document):
+    """A node in two runs, in what it differs, and where its outputs part; `inputs` are those that a fork has set."""
+
+    node: str
+    same: bool
+    verdict: Literal["same", "different", "unfinished", "only_a", "only_b"]
+    differs: list[Literal["definition", "inputs", "outcome", "error", "visits", "outputs"]]
+    redefined: bool
+    a: ComparedSide | None
+    b: ComparedSide | None
+    inputs: list[Change]
+    outputs: list[Change]
+
+
+class Comparison(Document):
+    """Two runs node by node; `sameWork`: their receipts are equal but for what the clock adds."""
+
+    a: ComparedRun
+    b: ComparedRun
+    same_work: bool
+    same_workflow: bool
+    redefined: list[str]
+    inputs: list[Change]
+    outputs: list[Change]
+    nodes: list[ComparedNode]
+
+
 class Resolved(Document):
     """An answer was taken and is durable."""
 

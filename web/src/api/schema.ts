@@ -277,6 +277,26 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  "/api/runs/{run_id}/diff": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Diff Runs
+     * @description The run beside another one, node by node: where they part, and what each took; as `skelo diff --json`.
+     */
+    get: operations["diffRuns"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   "/api/runs/{run_id}/edges": {
     parameters: {
       query?: never;
@@ -1113,6 +1133,21 @@ export interface components {
       writeDocs?: boolean | null;
     };
     /**
+     * Change
+     * @description Where two values part, at a JSON pointer; `before` or `after` is left out where there is none.
+     */
+    Change: {
+      after?: components["schemas"]["JsonValue"];
+      before?: components["schemas"]["JsonValue"];
+      /**
+       * Kind
+       * @enum {string}
+       */
+      kind: "added" | "removed" | "changed";
+      /** Path */
+      path: string;
+    };
+    /**
      * ChatBody
      * @description A message to a node: queued for its next turn, or, with `interrupt`, instead of the one it is in.
      */
@@ -1145,6 +1180,106 @@ export interface components {
       valid: boolean;
       /** Warnings */
       warnings: components["schemas"]["Problem"][];
+    };
+    /**
+     * ComparedNode
+     * @description A node in two runs, in what it differs, and where its outputs part; `inputs` are those that a fork has set.
+     */
+    ComparedNode: {
+      a: components["schemas"]["ComparedSide"] | null;
+      b: components["schemas"]["ComparedSide"] | null;
+      /** Differs */
+      differs: ("definition" | "inputs" | "outcome" | "error" | "visits" | "outputs")[];
+      /** Inputs */
+      inputs: components["schemas"]["Change"][];
+      /** Node */
+      node: string;
+      /** Outputs */
+      outputs: components["schemas"]["Change"][];
+      /** Redefined */
+      redefined: boolean;
+      /** Same */
+      same: boolean;
+      /**
+       * Verdict
+       * @enum {string}
+       */
+      verdict: "same" | "different" | "unfinished" | "only_a" | "only_b";
+    };
+    /**
+     * ComparedRun
+     * @description One of two runs as a whole, and what it took.
+     */
+    ComparedRun: {
+      /** Attempts */
+      attempts: number;
+      /** Costusd */
+      costUsd: number;
+      /** Ending */
+      ending: ("ok" | "failed" | "cancelled" | "budget_exceeded" | "denied" | "escalated") | null;
+      /** Receiptsdigest */
+      receiptsDigest: string;
+      /**
+       * Runid
+       * Format: uuid
+       */
+      runId: string;
+      /**
+       * Status
+       * @enum {string}
+       */
+      status: "queued" | "running" | "paused" | "completed" | "failed";
+      /** Tokens */
+      tokens: number;
+      /** Wallms */
+      wallMs: number;
+      /** Workflow */
+      workflow: string;
+      /** Workflowhash */
+      workflowHash: string;
+    };
+    /**
+     * ComparedSide
+     * @description A node in one of two runs; `keptFrom` is the run that a fork has taken its result over from.
+     */
+    ComparedSide: {
+      /** Attempts */
+      attempts: number;
+      /** Costusd */
+      costUsd: number;
+      error: components["schemas"]["Fault"] | null;
+      /** Keptfrom */
+      keptFrom: string | null;
+      /** Outcome */
+      outcome: ("succeeded" | "failed" | "skipped" | "cancelled") | null;
+      /** Status */
+      status: string;
+      /** Tokens */
+      tokens: number;
+      /** Visits */
+      visits: number;
+      /** Wallms */
+      wallMs: number;
+    };
+    /**
+     * Comparison
+     * @description Two runs node by node; `sameWork`: their receipts are equal but for what the clock adds.
+     */
+    Comparison: {
+      a: components["schemas"]["ComparedRun"];
+      b: components["schemas"]["ComparedRun"];
+      /** Inputs */
+      inputs: components["schemas"]["Change"][];
+      /** Nodes */
+      nodes: components["schemas"]["ComparedNode"][];
+      /** Outputs */
+      outputs: components["schemas"]["Change"][];
+      /** Redefined */
+      redefined: string[];
+      /** Samework */
+      sameWork: boolean;
+      /** Sameworkflow */
+      sameWorkflow: boolean;
     };
     /**
      * Connection
@@ -4588,6 +4723,103 @@ export interface operations {
       };
       /** @description The body is of another type than JSON */
       415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description What was sent is invalid; nothing was started or changed */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description Too many requests */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description A defect of the server */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description The data dir or the server cannot do it now */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+    };
+  };
+  diffRuns: {
+    parameters: {
+      query: {
+        /** @description the run that this one is compared with */
+        other: string;
+      };
+      header?: never;
+      path: {
+        run_id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description Successful Response */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["Comparison"];
+        };
+      };
+      /** @description A parameter that this request does not have */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description No token, or one that nobody knows */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description Not from here, or not with this role */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description No such thing */
+      404: {
         headers: {
           [name: string]: unknown;
         };

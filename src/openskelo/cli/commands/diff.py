@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable
 
 from openskelo.cli import exits, ink, output, parsing, place, runref
-from openskelo.engine import compare, difference, records
+from openskelo.engine import comparison, difference, records
 from openskelo.executors import task
 
 
@@ -28,14 +28,14 @@ def run(args: argparse.Namespace) -> int:
     return exits.FAILED if args.exit_code and not same else exits.COMPLETED
 
 
-async def _compare(args: argparse.Namespace, where: task.Project) -> compare.Comparison:
+async def _compare(args: argparse.Namespace, where: task.Project) -> comparison.Comparison:
     async with place.reading(where) as log:
         first = await runref.resolve(log, args.run_a)
         second = await runref.resolve(log, args.run_b)
         return await records.Records(where, log).diff(first.run_id, second.run_id)
 
 
-def _say(found: compare.Comparison) -> None:
+def _say(found: comparison.Comparison) -> None:
     painter = ink.Ink(sys.stdout)
     for sign, colour, side in (("-", "red", found.a), ("+", "green", found.b)):
         ending = side.ending or side.status
@@ -43,28 +43,41 @@ def _say(found: compare.Comparison) -> None:
         output.say(f"{painter.paint(sign, colour)} {side.run_id}  {ink.one_line(side.workflow)}  {ending}, {time}")
     output.say("same workflow" if found.same_workflow else painter.paint("the workflows differ", "yellow"))
     output.say("same work, by the receipts" if found.same_work else painter.paint("the work differs", "yellow"))
-    if found.inputs:
-        output.say("inputs")
-        _changes(found.inputs, painter)
+    for name, changes in (("inputs", found.inputs), ("outputs", found.outputs)):
+        if changes:
+            output.say(name)
+            _changes(changes, painter)
     for node in found.nodes:
         if not node.same:
             output.say(f"{painter.paint(node.node, 'bold')}  {_verdict(node)}".rstrip())
             _changes(node.inputs, painter, "inputs")
             _changes(node.outputs, painter)
+            _errors(node, painter)
     equal = sum(node.same for node in found.nodes)
     output.say(f"{equal} of {len(found.nodes)} nodes are the same")
 
 
-def _verdict(node: compare.NodeComparison) -> str:
+def _verdict(node: comparison.NodeComparison) -> str:
     if node.a is None or node.b is None:
         return "only in the second run" if node.a is None else "only in the first run"
     words = ["redefined"] if node.redefined else []
     before, after = node.a.outcome or node.a.status, node.b.outcome or node.b.status
     if before != after:
         words.append(f"{before} -> {after}")
-    if node.a.visits != node.b.visits and not node.kept:
+    elif node.verdict == "unfinished":
+        words.append(f"{before} in both")
+    if "visits" in node.differs:
         words.append(f"{node.a.visits} -> {node.b.visits} visits")
     return ", ".join(words)
+
+
+def _errors(node: comparison.NodeComparison, painter: ink.Ink) -> None:
+    if "error" not in node.differs:
+        return
+    for sign, colour, side in (("-", "red", node.a), ("+", "green", node.b)):
+        if side is not None and side.error is not None:
+            said = output.compact(side.error["message"], 100)
+            output.say(f"  {painter.paint(sign, colour)} error {side.error['code']}  {said}")
 
 
 def _changes(changes: Iterable[difference.Change], painter: ink.Ink, within: str = "") -> None:

@@ -1,11 +1,14 @@
-"""The record of a run: its events, its log, its receipts, and whether all of it is intact."""
+"""The record of a run: its events, its log, its receipts, whether it is intact, and how another one differs."""
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated
 
+import orjson
 from fastapi import APIRouter, Query, Response
 
+from openskelo import errors
 from openskelo.engine import loading
 from openskelo.server import answers, explanation, models, problems
 from openskelo.server.bodies import Route
@@ -54,3 +57,17 @@ async def list_receipts(desk: Here, run_id: RunId) -> Response:
 async def verify_run(desk: Here, run_id: RunId) -> Response:
     """Whether the run's record is whole and unaltered: its lines, its blobs, its `events.jsonl`, its signature."""
     return answers.document((await desk.engine.verify(run_id)).document())
+
+
+@router.get("/diff", response_model=models.Comparison, responses=problems.responses(404))
+async def diff_runs(
+    desk: Here, run_id: RunId, other: Annotated[RunId, Query(description="the run that this one is compared with")]
+) -> Response:
+    """The run beside another one, node by node: where they part, and what each took; as `skelo diff --json`."""
+    if run_id == other:
+        raise errors.InvalidInput(
+            f"run {run_id} is compared with itself", code="RUN_SAME", hint="`other` is the id of another run"
+        )
+    found = await desk.engine.diff(run_id, other)
+    # As a thread: of runs with many nodes it is long, and others have their turn meanwhile.
+    return answers.text(await asyncio.to_thread(lambda: orjson.dumps(found.document())))
