@@ -24,7 +24,7 @@ ASKING = stage.workflow({"id": "ask", "mode": "approval", "approval": {"prompt":
 
 async def _until_put_aside(engine: local.Engine, run_id: str) -> None:
     async with asyncio.timeout(10):
-        while engine.is_driving(run_id):  # noqa: ASYNC110 -- only the clock brings it about
+        while engine.holding.is_driving(run_id):  # noqa: ASYNC110 -- only the clock brings it about
             await asyncio.sleep(0.02)
 
 
@@ -82,9 +82,11 @@ def test_a_run_whose_driver_died_is_found_behind_any_number_that_others_drive(
             await keeping.start()
             try:
                 async with asyncio.timeout(20):
-                    while not engine.has_driven(left):  # noqa: ASYNC110 -- only the clock brings it about
+                    while not engine.holding.has_driven(left):  # noqa: ASYNC110 -- only the clock brings it about
                         await asyncio.sleep(0.05)
-                return (await engine.wait(left))["ending"], [run_id for run_id in busy if other.is_driving(run_id)]
+                return (await engine.wait(left))["ending"], [
+                    run_id for run_id in busy if other.holding.is_driving(run_id)
+                ]
             finally:
                 await keeping.stop()
 
@@ -218,7 +220,7 @@ def test_many_runs_are_stopped_and_taken_up_in_few_commits(
         async with stage.open_engine(tmp_path, store, work=work) as engine:
             keeping = keeper.Keeper(engine)
             await keeping.start()
-            while len(engine.driven()) < many:  # noqa: ASYNC110 -- nobody is told
+            while len(engine.holding.driven()) < many:  # noqa: ASYNC110 -- nobody is told
                 await asyncio.sleep(0.01)
             assert (store.commits < many / 4, store.readings <= 2) == (True, True)
             await stop(keeping)

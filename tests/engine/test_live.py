@@ -227,7 +227,7 @@ def test_a_graph_goes_on_after_a_kill(tmp_path: Path, where: str, effect: str) -
 
     async def story() -> None:
         async with stage.engine(tmp_path, tell=tell) as engine:
-            await engine.take_up(run_id)
+            await engine.holding.take(run_id, going_on=True)
             shown = cast("Any", await engine.wait(run_id))
             if effect == "once":
                 (asked,) = shown["approvals"]

@@ -248,7 +248,9 @@ def test_a_word_that_is_no_answer_decides_nothing(tmp_path: Path, word: object) 
                 assert caught.value.code == "APPROVAL_INVALID"
                 assert caught.value.hint == "one of approved, denied, modified"
             posted: JsonObject = {"type": "answer", "approvalId": asked, "status": cast("Json", word), "by": "ann"}
-            await posting.post(elsewhere.store, run_id, posted, take=elsewhere.take_up, elsewhere=elsewhere.elsewhere)
+            await posting.post(
+                elsewhere.store, run_id, posted, take=elsewhere.holding.take, elsewhere=elsewhere.elsewhere
+            )
             assert await driving.show(run_id) == waiting
 
     stage.play(story)

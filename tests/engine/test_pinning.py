@@ -63,7 +63,7 @@ def test_what_is_compiled_for_a_node_is_kept_once_for_all_runs(tmp_path: Path) -
             for _ in range(5):
                 run_id = await engine.start(_workflow())
                 (asked,) = stage.approvals(await engine.wait(run_id))
-                assert list(await engine.put_aside()) == [run_id]
+                assert list(await engine.holding.put_aside()) == [run_id]
                 await engine.answer(str(asked["id"]), status="approved")
                 endings.append((await engine.wait(run_id))["ending"])
             compiled = engine.performer._prepared  # pyright: ignore[reportPrivateUsage] -- what would pile up

@@ -146,7 +146,7 @@ def test_an_order_that_the_end_of_the_run_refuses_does_not_stay_posted(tmp_path:
             await engine.cancel(run_id)
             await engine.wait(run_id)
             with pytest.raises(openskelo.Refused) as told:
-                await posting.post(engine.store, run_id, cancel(), take=engine.take_up, elsewhere=never)
+                await posting.post(engine.store, run_id, cancel(), take=engine.holding.take, elsewhere=never)
             return told.value.code, await engine.store.posted(None)
 
     assert stage.play(story) == ("RUN_ENDED", [])

@@ -89,10 +89,10 @@ async def remembered(root: Path, count: int) -> list[bool]:
         run_ids = [await engine.start(stage.workflow(stage.block("work"))) for _ in range(count)]
         for run_id in reversed(run_ids):
             await engine.wait(run_id)
-        known = [engine.has_driven(run_id) for run_id in run_ids]
+        known = [engine.holding.has_driven(run_id) for run_id in run_ids]
         assert [(await engine.wait(run_id))["ending"] for run_id in run_ids] == ["ok"] * count
         engine.forget(run_ids[-1])
-        assert not engine.has_driven(run_ids[-1])
+        assert not engine.holding.has_driven(run_ids[-1])
         return known
 
 

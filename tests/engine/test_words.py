@@ -108,7 +108,9 @@ def test_modes_are_changed_by_known_words_only_wherever_the_run_is_driven(tmp_pa
                 assert await refusal(engine.change(run_id, mode=wrong)) == ("USAGE", "one of AUTO, INTERACTIVE")
                 assert (await refusal(engine.change(run_id, global_mode=wrong)))[0] == "USAGE"
             posted: JsonObject = {"type": "mode", "by": "ann", "mode": "zzz", "globalMode": None}
-            await posting.post(elsewhere.store, run_id, posted, take=elsewhere.take_up, elsewhere=elsewhere.elsewhere)
+            await posting.post(
+                elsewhere.store, run_id, posted, take=elsewhere.holding.take, elsewhere=elsewhere.elsewhere
+            )
             assert await stage.types(driving, run_id) == before
             lower: Word = "planning"
             await elsewhere.change(run_id, global_mode=lower)

@@ -145,7 +145,7 @@ def test_an_answer_that_a_stopped_driver_has_not_taken_is_accepted_and_done_late
     monkeypatch.setattr(posting, "TAKEN_SECONDS", 0.3)
     run_id = house.start(client)["id"]
     approval = house.asked(client, run_id)
-    home.run(home.engine.put_aside())
+    home.run(home.engine.holding.put_aside())
     sleeper = datadir.open_log(home.root / ".skelo")  # lives, and does nothing
     try:
         assert asyncio.run(sleeper.claim(run_id))
@@ -154,6 +154,6 @@ def test_an_answer_that_a_stopped_driver_has_not_taken_is_accepted_and_done_late
         assert client.get(f"/api/approvals/{approval['id']}").status_code == 200
     finally:
         asyncio.run(sleeper.close())
-    home.run(home.engine.take_up(run_id))
+    home.run(home.engine.holding.take(run_id, going_on=True))
     done = house.until(client, run_id, lambda found: found["ending"] is not None)
     assert done["outputs"] == {"text": "published on bees"}

@@ -42,7 +42,7 @@ async def answer(args: argparse.Namespace, where: task.Project, read: Reader) ->
         await engine.answer(
             row.approval_id, status=status, values=values, reason=args.reason, by=identity.user(), leave=elsewhere
         )
-        if not elsewhere or engine.has_driven(row.run_id):  # whoever had it may have died since
+        if not elsewhere or engine.holding.has_driven(row.run_id):  # whoever had it may have died since
             await engine.resume(row.run_id, by=identity.user(), only=stopped.REASON)  # an answer ends nobody's pause
             return await drive.to_end(engine, row.run_id, args, after=seen)
         document = await engine.show(row.run_id)

@@ -1,4 +1,4 @@
-"""The runs that this process holds: taken up when they are to be driven, suspended or put aside when not."""
+"""The runs that this process holds: which they are; taken up to be driven, suspended or put aside when not."""
 
 from __future__ import annotations
 
@@ -24,6 +24,23 @@ class Holding:
         self._performer = performer
         self._pins = pins
         self._taking = asyncio.Lock()  # two who take the same run must end up with one actor
+
+    def is_driving(self, run_id: str) -> bool:
+        """Whether this process drives the run."""
+        return self._driver.roster.get(run_id) is not None
+
+    def has_driven(self, run_id: str) -> bool:
+        """Whether this process drives the run, or drove it to its end not long ago."""
+        return self._driver.roster.last_state(run_id) is not None
+
+    def was_failed(self, run_id: str) -> bool:
+        """Whether a defect, and not the store, stopped a run here: it would again."""
+        failure = self._driver.roster.failure(run_id)
+        return failure is not None and not isinstance(failure, errors.StoreError)
+
+    def driven(self) -> tuple[str, ...]:
+        """The runs that this process drives and that nobody has paused."""
+        return tuple(actor.run.id for actor in self._driver.roster.all() if actor.run.paused is None)
 
     async def take(
         self, run_id: str, *, going_on: bool = False, suspended_by: str | None = None
@@ -81,8 +98,11 @@ class Holding:
             return None
         return actors.Actor(loaded.run, loaded.chain, await self._store.row(run_id))
 
-    async def put_aside(self, idle: float) -> Mapping[str, int | None]:
-        """Let go of runs that only a person can move; gives their ids, each with when time itself would move it."""
+    async def put_aside(self, *, idle: float = 0.0) -> Mapping[str, int | None]:
+        """Let go of runs that only a person can move: they cost no memory until somebody answers or asks.
+
+        Gives their ids, each with the moment (ms) at which time itself would move the run; `take` takes it up.
+        """
         return {run.id: pending.wake_at(run) for run in await self._driver.park(idle=idle)}
 
     async def suspend(self, by: str) -> None:

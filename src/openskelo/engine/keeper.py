@@ -59,9 +59,9 @@ class Keeper:
             await asyncio.gather(self._task, return_exceptions=True)
         if self._standby is not None:
             self._standby.leave()
-        await self._engine.put_aside()
+        await self._engine.holding.put_aside()
         # Before anything is suspended: whoever finds a suspended run must know that nobody asked for that.
-        await stopped.note(self._engine.store, self._engine.driven())
+        await stopped.note(self._engine.store, self._engine.holding.driven())
         await self._engine.suspend(by=_BY)
 
     async def _keep(self) -> None:
@@ -142,7 +142,7 @@ class Keeper:
 
     async def _put_aside(self) -> None:
         """Let go of runs that only a person, or the time, can move."""
-        for run_id, wake_at in (await self._engine.put_aside(idle=IDLE_SECONDS)).items():
+        for run_id, wake_at in (await self._engine.holding.put_aside(idle=IDLE_SECONDS)).items():
             if wake_at is not None:
                 self._wake_at[run_id] = wake_at
 
@@ -150,7 +150,7 @@ class Keeper:
         """Whether nobody drives a run. One that is claimed here and not driven is: no room, or a log that another
         program held, took it out of memory, and the claim could not be given up either.
         """
-        if self._engine.is_driving(run_id) or self._engine.was_failed(run_id):
+        if self._engine.holding.is_driving(run_id) or self._engine.holding.was_failed(run_id):
             return False
         return not await self._engine.store.driver_alive(run_id, elsewhere=True)
 
@@ -169,7 +169,7 @@ class Keeper:
             if resume:
                 await self._engine.resume(run_id, by=_BY, only=stopped.REASON)
             else:
-                await self._engine.take_up(run_id)
+                await self._engine.holding.take(run_id, going_on=True)
             self._not_before.pop(run_id, None)
         except errors.Busy:
             return  # somebody else was quicker

@@ -7,14 +7,11 @@ import contextlib
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, cast
-
-import orjson
+from typing import TYPE_CHECKING, Self
 
 from openskelo import errors
 from openskelo.engine import (
     beginning,
-    document,
     door,
     driver,
     forking,
@@ -31,7 +28,6 @@ from openskelo.engine import (
 )
 from openskelo.executors import attempt, calling, task
 from openskelo.kernel import commands, definition
-from openskelo.kernel import run as runs
 from openskelo.kernel.json import JsonObject
 from openskelo.providers import seam
 from openskelo.stores import log
@@ -62,9 +58,11 @@ class Engine(records.Records):
         self._no_cache = not cache
         self._driver = driver.Driver(store, performer, cache=cache)
         self._pins = pinning.Pins()
-        self._holding = holding.Holding(store, self._driver, performer, self._pins)
+        #: What this process drives, for whoever keeps runs going (`keeper`).
+        self.holding = holding.Holding(store, self._driver, performer, self._pins)
         self._beginning = beginning.Beginning(store, self._driver, performer, self._pins)
-        self._orders = orders.Orders(store, self._driver, self._holding)
+        self._orders = orders.Orders(store, self._driver, self.holding)
+        self._watching = watching.Watching(store, self._driver)
 
     @classmethod
     async def open(  # noqa: PLR0913  each says what the engine works with, and has a default
@@ -118,7 +116,7 @@ class Engine(records.Records):
         from openskelo.engine.fleet import mates  # noqa: PLC0415  few engines have any
 
         async def take_up(run_id: str, suspended_by: str | None) -> None:
-            await self._holding.take(run_id, going_on=suspended_by is None, suspended_by=suspended_by)
+            await self.holding.take(run_id, going_on=suspended_by is None, suspended_by=suspended_by)
 
         fleet = mates.Fleet(self.store, take_up, overhear)
         try:
@@ -230,7 +228,7 @@ class Engine(records.Records):
         run that was paused for another reason stays paused.
         """
         try:
-            actor = await self._holding.take(run_id, going_on=True)
+            actor = await self.holding.take(run_id, going_on=True)
         except errors.Busy:
             if self._beginning.fleet is None or not self._beginning.fleet.drives(run_id):
                 raise
@@ -241,13 +239,6 @@ class Engine(records.Records):
             await self._driver.submit(actor, commands.ResumeRun(at=self._driver.now(), by=by))
         await stopped.forget(self.store, run_id)
 
-    async def put_aside(self, *, idle: float = 0.0) -> Mapping[str, int | None]:
-        """Let go of runs that only a person can move: they cost no memory until somebody answers or asks.
-
-        Gives their ids, each with the moment (ms) at which time itself would move the run; `resume` takes it up.
-        """
-        return await self._holding.put_aside(idle)
-
     async def stand_by(self) -> None:
         """Let the other processes of this engine, if it has any, keep the runs of the data dir going (`keeper`)."""
         if self._beginning.fleet is not None:
@@ -256,19 +247,6 @@ class Engine(records.Records):
     async def elsewhere(self) -> None:
         """Wait until another process has changed the store, or this one has taken up another run."""
         await self._driver.elsewhere()
-
-    def is_driving(self, run_id: str) -> bool:
-        """Whether this process drives the run."""
-        return self._driver.roster.get(run_id) is not None
-
-    def was_failed(self, run_id: str) -> bool:
-        """Whether a defect, and not the store, stopped a run here: it would again."""
-        failure = self._driver.roster.failure(run_id)
-        return failure is not None and not isinstance(failure, errors.StoreError)
-
-    def has_driven(self, run_id: str) -> bool:
-        """Whether this process drives the run, or drove it to its end."""
-        return self._driver.roster.last_state(run_id) is not None
 
     def is_under_way(self, run_id: str, attempt: tuple[str, int, int, int | None]) -> bool:
         """Whether this process is at an attempt of a run: of a node key, its visit, its number, and its item if any.
@@ -282,14 +260,6 @@ class Engine(records.Records):
         flight = None if actor is None else actor.run.in_flight.get((node, visit, item or 0))
         return flight is not None and flight.attempt == number
 
-    def driven(self) -> tuple[str, ...]:
-        """The runs that this process drives and that nobody has paused."""
-        return tuple(actor.run.id for actor in self._driver.roster.all() if actor.run.paused is None)
-
-    async def take_up(self, run_id: str) -> None:
-        """Drive a run that nobody drives, without resuming it: what was posted for it is done, what is owed starts."""
-        await self._holding.take(run_id, going_on=True)
-
     async def wait(self, run_id: str) -> JsonObject:
         """Wait until the run has ended or only a person can move it; gives its document (see `show`).
 
@@ -301,33 +271,13 @@ class Engine(records.Records):
             told = await self._beginning.fleet.wait(run_id)
             if told is not None:
                 return told
-        if self._driver.roster.last_state(run_id) is None:
-            self._check_held(run_id)
-            await watching.until_settled(
-                self.store, run_id, elsewhere=self._driver.elsewhere, is_driving=self.is_driving
-            )
-        actor = self._driver.roster.get(run_id)
-        if actor is None:
-            return await self.show(run_id)
-        while True:
-            async with self._driver.between_turns:
-                if actor.failure is not None:
-                    raise actor.failure
-                if actor.is_settled():
-                    return await self._document(actor.run)
-            await actor.settle()
-
-    def _check_held(self, run_id: str) -> None:
-        """Raise what made this process let go of a run, so that nobody waits for what will not come."""
-        failure = self._driver.roster.failure(run_id)
-        if failure is not None:
-            raise failure
+        return await self._watching.settled(run_id)
 
     async def suspend(self, *, by: str = "python") -> None:
         """Stop cleanly: nothing new starts, `once` effects finish, other work is cut and done again on resume."""
         if self._beginning.fleet is not None:
-            await asyncio.gather(self._beginning.fleet.suspend(by), self._holding.suspend(by))
-        await self._holding.suspend(by)  # with what a process that was lost meanwhile drove
+            await asyncio.gather(self._beginning.fleet.suspend(by), self.holding.suspend(by))
+        await self.holding.suspend(by)  # with what a process that was lost meanwhile drove
 
     async def pause(self, run_id: str, *, by: str = "python", reason: str = "operator") -> None:
         """Let nothing new start in a run, wherever it is driven; what is under way ends (Refused when it has ended)."""
@@ -429,10 +379,7 @@ class Engine(records.Records):
 
     async def show(self, run_id: str) -> JsonObject:
         """The run's document, from its log (NotFound)."""
-        self._driver.check_home()
-        async with self._driver.between_turns:
-            run = self._driver.roster.last_state(run_id)
-            return await self._document((await self._read(run_id)).run if run is None else run)
+        return await self._watching.show(run_id)
 
     def forget(self, run_id: str) -> None:
         """Read an ended run from its log from now on: it was pruned or deleted."""
@@ -440,33 +387,9 @@ class Engine(records.Records):
         if self._beginning.fleet is not None:
             self._beginning.fleet.forget(run_id)
 
-    async def _document(self, run: runs.Run) -> JsonObject:
-        return await document.show(self.store, run, max(self._driver.now(), run.updated_at))
-
-    async def follow(self, run_id: str, *, after: int = 0, until_end: bool = True) -> AsyncIterator[JsonObject]:
+    def follow(self, run_id: str, *, after: int = 0, until_end: bool = True) -> AsyncIterator[JsonObject]:
         """The run's events after seq `after`, as in its events.jsonl: those there are, then live (NotFound).
 
         It ends with the run, at once where that has ended; without `until_end` with what there is.
         """
-        self._driver.check_home()
-        seq = after
-        ended = False
-        while True:
-            actor, before = self._driver.roster.get(run_id), seq
-            async for lines in self.store.read(run_id, after=seq):
-                for line in lines:
-                    event = cast("JsonObject", orjson.loads(line))
-                    seq = cast("int", event["seq"])
-                    ended = event["type"] == "run.ended"
-                    yield event
-            if not ended and seq == before:
-                ended = await watching.has_ended(self.store, run_id)
-                if ended:
-                    continue  # before `after`, or in this moment: one more look tells
-            if ended or not until_end:
-                return
-            if actor is None:
-                self._check_held(run_id)
-                await self._driver.elsewhere()
-            elif actor.durable <= seq:
-                await actor.move()
+        return self._watching.follow(run_id, after=after, until_end=until_end)

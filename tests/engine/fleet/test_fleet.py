@@ -319,7 +319,7 @@ def test_what_a_model_says_to_another_process_is_heard_here(tmp_path: Path, monk
     async def story(project: openskelo.Project) -> None:
         async with await openskelo.Engine.open(project, on_text=hear, processes=2) as engine:
             run_id = await engine.start(WRITING)
-            assert not engine.is_driving(run_id)
+            assert not engine.holding.is_driving(run_id)
             document = await engine.wait(run_id)
             assert document["ending"] == "ok", document
         assert {said[:3] for said in heard} == {(run_id, "write", 1)}

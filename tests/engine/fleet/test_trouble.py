@@ -206,13 +206,13 @@ def test_whoever_gives_up_waiting_leaves_nothing_in_the_other_process(tmp_path: 
     async def story() -> None:
         async with fleet(tmp_path, tasks=work.tasks) as engine:
             run_id = await engine.start(HELD, {"folder": str(tmp_path)})
-            assert not engine.is_driving(run_id)
+            assert not engine.holding.is_driving(run_id)
             for _ in range(50):
                 with pytest.raises(TimeoutError):
                     async with asyncio.timeout(0.002):
                         await engine.wait(run_id)
             asked = await asyncio.gather(engine.start(flow), engine.start(flow))
-            (there,) = [one for one in asked if not engine.has_driven(one)]
+            (there,) = [one for one in asked if not engine.holding.has_driven(one)]
             assert pid_of(await engine.wait(there), "tasks") < 20
             (tmp_path / "go").touch()
             assert (await engine.wait(run_id))["ending"] == "ok"
@@ -310,7 +310,7 @@ def test_what_a_process_that_hangs_drove_goes_on_with_the_next_keeper(
         async with fleet(tmp_path, 1) as engine:
             keeping = keeper.Keeper(engine)
             await keeping.start()
-            await until(lambda: engine.has_driven(run_id))
+            await until(lambda: engine.holding.has_driven(run_id))
             assert pid_of(await engine.wait(run_id), "hold") == os.getpid()
             await keeping.stop()
 
@@ -329,10 +329,10 @@ def test_a_listener_that_fails_does_not_lose_the_process_that_it_listens_to(
         asyncio.get_running_loop().set_exception_handler(lambda _loop, context: told.append(context["exception"]))
         async with await openskelo.Engine.open(project, on_text=refuse, processes=2) as engine:
             run_id = await engine.start(test_fleet.WRITING)
-            assert not engine.is_driving(run_id)
+            assert not engine.holding.is_driving(run_id)
             assert engine.is_under_way(run_id, ("write", 1, 1, None))
             assert (await engine.wait(run_id))["ending"] == "ok"
-            assert not engine.has_driven(run_id)
+            assert not engine.holding.has_driven(run_id)
         assert {type(error) for error in told} == {ValueError}
 
     with speaking(tmp_path, monkeypatch) as project:
@@ -348,7 +348,7 @@ def test_what_is_logged_badly_or_in_a_thread_of_another_process_does_no_harm(
         async with fleet(tmp_path, complain_badly=work.complain_badly) as engine:
             run_id = await engine.start(flow)
             assert (await engine.wait(run_id))["ending"] == "ok"
-            assert not engine.has_driven(run_id)
+            assert not engine.holding.has_driven(run_id)
 
     with caplog.at_level(logging.INFO):
         stage.play(story)
@@ -363,7 +363,7 @@ def test_a_run_that_trouble_with_the_store_took_from_another_process_is_resumed_
         async with fleet(tmp_path) as engine:
             run_id = await engine.start(HELD, {"folder": str(tmp_path)})
             await until(lambda: bool(held_by(tmp_path).get(run_id)))
-            assert not engine.is_driving(run_id)
+            assert not engine.holding.is_driving(run_id)
             with closing(sqlite3.connect(tmp_path / ".skelo" / "log.db")) as somebody:
                 somebody.execute("begin immediate")
                 (tmp_path / "go").touch()

@@ -66,7 +66,7 @@ class _Driving(local.Engine):
 
     async def give_up(self, run_id: str) -> None:
         """Leave a run that is not driven here to others (StoreError)."""
-        if await self.store.row(run_id) is None or self.is_driving(run_id):
+        if await self.store.row(run_id) is None or self.holding.is_driving(run_id):
             return  # it was never begun, and a claim would be all there is of it; or it is driven here again
         if await self.store.claim(run_id):
             await self.store.release(run_id)
@@ -168,7 +168,9 @@ class _Mate:
 
     def _tell_unbegun(self, request: channel.Asked) -> None:
         """The run that was to be begun is not driven here."""
-        if isinstance(request, channel.Begin) and not (self._engine and self._engine.is_driving(request.run_id)):
+        if isinstance(request, channel.Begin) and not (
+            self._engine and self._engine.holding.is_driving(request.run_id)
+        ):
             self._tell_left(request.run_id, ended=False)
 
     def _tell_left(self, run_id: str, ended: bool) -> None:
