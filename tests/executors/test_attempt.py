@@ -327,9 +327,12 @@ def test_a_handler_cannot_change_what_others_hold(tmp_path: Path) -> None:
         ({"inputs": (definition.Port(name="n", schema={"type": "nonsense"}),)}, "SCHEMA_INVALID"),
     ],
 )
-def test_what_cannot_be_done_is_never_retried(tmp_path: Path, changes: dict[str, object], code: str) -> None:
+@pytest.mark.parametrize("ahead", [False, True])
+def test_what_cannot_be_done_is_never_retried(
+    tmp_path: Path, changes: dict[str, object], code: str, *, ahead: bool
+) -> None:
     one = workshop.task_of(local_node(**changes), {"n": 2})
-    failure = workshop.outcome_of(workshop.project(tmp_path), one, local={"it": double}).failure
+    failure = workshop.outcome_of(workshop.project(tmp_path), one, local={"it": double}, ahead=ahead).failure
     assert failure is not None
     assert (failure.code, failure.retryable) == (code, False)
 

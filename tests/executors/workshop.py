@@ -72,13 +72,16 @@ def perform(
     local: Mapping[str, calling.Handler] | None = None,
     provider: seam.Provider | None = None,
     blobs: MemoryBlobs | None = None,
+    ahead: bool = False,
 ) -> list[attempt.Attempted]:
-    """Every task in turn, by one performer that is closed afterwards."""
+    """Every task in turn, by one performer that is closed afterwards; with `ahead` it knows of them before."""
 
     async def all_of_them() -> list[attempt.Attempted]:
         performer = attempt.Performer(
             project=where, blobs=blobs or MemoryBlobs(), local_handlers=local or {}, provider=provider
         )
+        if ahead:
+            performer.prepare(one.node for one in tasks)
         try:
             return [await performer.perform(one) for one in tasks]
         finally:

@@ -39,6 +39,9 @@ class Beginning:
         """The workflow as its runs keep it, once whatever it asks for is there (InvalidInput)."""
         pin = self._pins.of(workflow)
         means.check(pin.needs, self._performer)
+        if not pin.prepared:
+            pin.prepared = True
+            self._performer.prepare(pin.workflow.nodes.values())
         return pin
 
     async def create(self, pin: pinning.Pin, command: commands.CreateRun, run_id: str | None) -> str:
@@ -63,7 +66,8 @@ class Beginning:
             await self._store.put_blob(pin.data)
         actor = self._driver.roster.get(run_id)  # of who asks for the same run right now: the second is refused
         if actor is None:
-            actor = actors.Actor(runs.new(run_id, pin.workflow, pin.shape), envelope.Chain(run_id), None)
+            chain = envelope.Chain(run_id, nodes=pin.workflow.nodes)
+            actor = actors.Actor(runs.new(run_id, pin.workflow, pin.shape), chain, None)
             self._driver.adopt(actor)
         try:
             await self._driver.order(actor, command, blobs)

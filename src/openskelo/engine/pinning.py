@@ -18,13 +18,14 @@ MOST = 64
 
 
 class Pin:
-    """A workflow as runs keep it: the bytes of its definition, their name, and its shape."""
+    """A workflow as runs keep it: the bytes of its definition, their name, its shape, and whether it was prepared."""
 
     def __init__(self, workflow: definition.Workflow, name: str, data: bytes) -> None:
         self.workflow = workflow
         self.name = name
         self.data = data
         self.shape = dag.graph(workflow)
+        self.prepared = False
 
     @functools.cached_property
     def needs(self) -> means.Needs:

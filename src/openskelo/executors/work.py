@@ -34,6 +34,11 @@ class Means:
     servers: Callable[[], mcp_servers.Servers]
 
 
+def is_light(node: definition.Node) -> bool:
+    """Whether nothing has to be loaded to find out what the work of `node` is: it is a handler of the user's own."""
+    return node.step is None and node.turn is None and node.handler is not None and node.handler[:8] != "builtin:"
+
+
 def resolve(node: definition.Node, means: Means, outputs: ports.Ports) -> job.Work:
     """The work of `node`; AttemptFailed, never retried, when there is no such handler."""
     if node.step is not None:
