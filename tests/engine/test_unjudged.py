@@ -239,6 +239,104 @@ def test_what_nobody_has_judged_is_not_had_from_the_cache(tmp_path: Path, monkey
     assert len(check.told) == 2
 
 
+WRONG_KEY = loopback.Fail(status=401, message="wrong key")
+
+
+@pytest.mark.parametrize("size", [10, 40_000])
+@pytest.mark.parametrize("effect", ["pure", "once"])
+def test_a_fork_from_the_block_has_its_work_judged_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, effect: str, size: int
+) -> None:
+    """The key was put right in between: the run has ended, so that it goes on as a fork."""
+    draft, check = Worker(), Worker("x" * size)
+
+    async def story(base_url: str) -> None:
+        async with engine(tmp_path, base_url, monkeypatch, draft=draft, check=check) as opened:
+            taken: dict[str, Json] = {"text": {"type": "string", "from": "draft.text"}}
+            one = stage.block("check", inputs=taken, outputs=TEXT, post_gates=[REVIEW], effect=effect)
+            run_id = await opened.start(stage.workflow(stage.block("draft", outputs=TEXT), one))
+            assert (await opened.wait(run_id))["ending"] == "failed"
+            forked = await opened.fork(run_id, node="check")
+            done = await opened.wait(forked)
+            assert (done["ending"], done["outputs"]) == ("ok", {"text": "x" * size})
+            begun = (await stage.types(opened, forked))[:4]
+            assert begun == ["run.created", "node.kept", "node.unjudged", "attempt.started"]
+
+    with reviewed(WRONG_KEY, verdict(True)).running() as server:
+        stage.play(lambda: story(server.base_url))
+        assert len(server.asked) == 2
+    assert (len(draft.told), len(check.told)) == (1, 1)
+
+
+def test_a_no_to_what_a_fork_took_over_is_a_no(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    draft, check = Worker(), Worker()
+
+    async def story(base_url: str) -> None:
+        async with engine(tmp_path, base_url, monkeypatch, draft=draft, check=check) as opened:
+            run_id = await opened.start(looping())
+            assert (await opened.wait(run_id))["ending"] == "failed"
+            done = await opened.wait(await opened.fork(run_id, node="check"))
+            assert (done["ending"], stage.node(done, "check")["visits"]) == ("ok", 2)
+
+    with reviewed(WRONG_KEY, verdict(False), verdict(True)).running() as server:
+        stage.play(lambda: story(server.base_url))
+    assert (len(draft.told), len(check.told)) == (2, 2)  # each once more, after the bounce
+
+
+def one_block(**more: Json) -> openskelo.Workflow:
+    return stage.workflow(stage.block("check", inputs=TEXT, outputs=TEXT, **{"post_gates": [REVIEW], **more}))
+
+
+@pytest.mark.parametrize(
+    ("changed", "times"),
+    [
+        ({}, 1),
+        ({"inputs": {"text": "hi"}}, 2),
+        ({"workflow": one_block(post_gates=[{**REVIEW, "criteria": ["is very kind"]}], retry=TRIED)}, 1),
+        ({"workflow": one_block(deterministic={"handler": "local:check", "config": {"loudly": True}})}, 2),
+        ({"workflow": one_block(post_gates=[REVIEW, {"type": "latency", "max_ms": 60_000}])}, 2),
+        ({"workflow": one_block(approval={"prompt": "Go on?"})}, 2),
+        ({"workflow": one_block(effect="pure")}, 2),
+    ],
+    ids=["as it was", "set", "another reviewer", "other work", "judges the doing", "a person first", "other effect"],
+)
+def test_a_fork_that_would_do_other_work_does_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: dict[str, Any], times: int
+) -> None:
+    check = Worker()
+
+    async def story(base_url: str) -> None:
+        async with engine(tmp_path, base_url, monkeypatch, check=check) as opened:
+            run_id = await opened.start(one_block(), {"text": "hi"})
+            assert (await opened.wait(run_id))["ending"] == "failed"
+            forked = await opened.fork(run_id, node="check", **changed)
+            done = await opened.wait(forked)
+            for asked in stage.approvals(done):
+                await opened.answer(str(asked["id"]), status="approved")
+                done = await opened.wait(forked)
+            assert done["ending"] == "ok"
+
+    with reviewed(WRONG_KEY, verdict(True)).running() as server:
+        stage.play(lambda: story(server.base_url))
+    assert len(check.told) == times
+
+
+def test_a_fork_without_the_cache_does_the_work_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    check = Worker()
+
+    async def story(base_url: str) -> None:
+        async with engine(tmp_path, base_url, monkeypatch, check=check) as opened:
+            run_id = await opened.start(one_block(), {"text": "hi"})
+            assert (await opened.wait(run_id))["ending"] == "failed"
+            handlers = {"check": check}
+            async with await openskelo.Engine.open(opened.project, handlers=handlers, cache=False) as anew:
+                assert (await anew.wait(await anew.fork(run_id, node="check")))["ending"] == "ok"
+
+    with reviewed(WRONG_KEY, verdict(True)).running() as server:
+        stage.play(lambda: story(server.base_url))
+    assert len(check.told) == 2
+
+
 @pytest.mark.parametrize("size", [10, 40_000])
 @pytest.mark.parametrize("effect", ["pure", "once"])
 def test_another_engine_goes_on_with_the_review_alone(

@@ -73,6 +73,64 @@ def test_what_cannot_be_kept_is_refused_and_no_run_begins(key: str, kept: comman
     assert stage.run.created is False
 
 
+# -- work that nobody could judge --------------------------------------------------------------------------------------
+
+DONE = {"value": {"out": 3}}
+
+
+def begun(*of: definition.Node, **more: Any) -> Stage:
+    """A fork from `n`, whose work is done already."""
+    stage = Stage(flow(*of))
+    stage.create(kept={"a": KEPT["a"]}, parent={"runId": "r", "node": "n"}, unjudged=DONE, **more)
+    return stage
+
+
+@pytest.mark.parametrize("more", [{}, {"when": "x"}], ids=["at once", "resolved first"])
+def test_work_that_nobody_could_judge_waits_for_that_in_the_first_visit(more: dict[str, Any]) -> None:
+    stage = begun(work("a"), work("n", "a", **more))
+    assert [events.NAMES[type(fact)] for fact in stage.log[:3]] == ["run.created", "node.kept", "node.unjudged"]
+    if more:
+        stage.resolve("n")
+    assert stage.run.nodes["n"].slots[0].unjudged == DONE
+    stage.succeed("n")
+    assert stage.ends() == ("ok", None)
+
+
+def test_an_effect_that_has_happened_in_the_run_before_is_not_asked_about_after_a_crash() -> None:
+    stage = begun(work("a"), work("n", "a", effect="once"))
+    assert stage.crash() == ["run.recovered", "attempt.interrupted n 1.1 crash", "attempt.started n 1.2"]
+
+
+def test_a_no_lets_the_work_be_done_anew_unless_it_happens_once() -> None:
+    tries = definition.Retry(max_attempts=2)
+    stage = begun(work("a"), work("n", "a", retry=tries))
+    stage.fail("n", failure("bad", gate="g", happened="yes"))
+    assert stage.run.nodes["n"].slots[0].unjudged is None
+    assert stage.run.failed is None
+    once = begun(work("a"), work("n", "a", retry=tries, effect="once"))
+    once.fail("n", failure("bad", gate="g", happened="yes"))
+    assert once.ends()[0] == "failed"
+
+
+@pytest.mark.parametrize(
+    ("node", "kept"),
+    [
+        ("nobody", {"a": KEPT["a"]}),
+        ("n", {}),
+        ("n", {"a": KEPT["a"], "n": KEPT["a"]}),
+        ("f", {"a": KEPT["a"]}),
+        ("p", {"a": KEPT["a"]}),
+    ],
+    ids=["unknown", "not the beginning", "done", "foreach", "person"],
+)
+def test_what_a_run_does_not_begin_with_is_not_taken_over(node: str, kept: dict[str, commands.Kept]) -> None:
+    person = work("p", "a", mode="approval", approval=definition.Approval(prompt="?"))
+    stage = Stage(flow(work("a"), work("n", "a"), work("f", "a", foreach=definition.Foreach(items="x")), person))
+    with pytest.raises(Refused) as refusal:
+        stage.create(kept=kept, parent={"runId": "r", "node": node}, unjudged=DONE)
+    assert (refusal.value.code, stage.run.created) == ("KEPT_INVALID", False)
+
+
 # -- the cache --------------------------------------------------------------------------------------------------------
 
 CACHED = commands.Cached(

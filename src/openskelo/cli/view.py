@@ -106,6 +106,8 @@ def sentence(envelope: JsonObject) -> str:
             return f"sent back to {data.get('routeTo')} (bounce {data.get('bounce')})"
         case "node.kept":
             return f"kept from the earlier run ({data.get('outcome')})"
+        case "node.unjudged":
+            return "its work is kept from the earlier run, and only judged"
         case "node.finished":
             return "all items done"
         case "node.resolved" if data.get("count") is not None:

@@ -56,6 +56,9 @@ def _refusal(of: Run, event: events.Event) -> str | None:
 def _about_node(of: Run, node: NodeState, event: events.Event) -> str | None:
     if isinstance(event, events.NodeKept):
         return f"{node.key} is kept, but done already" if node.status == "done" else None
+    if isinstance(event, events.NodeUnjudged):
+        begins = node.visit == 1 and len(node.slots) == 1 and node.status != "done"
+        return None if begins else f"{node.key} has work to be judged, but is not what the run begins with"
     if isinstance(event, events.RetryDue):
         place = (node.key, event.visit, event.item or 0)
         return None if of.timers and of.timers[0][1:] == place else f"{node.key} is not the next to be retried"

@@ -23,6 +23,8 @@ def names(event: events.Event) -> Iterator[str]:
             yield from _stored(event.outputs)
             for item in event.items or ():
                 yield from _stored(item)
+        case events.NodeUnjudged():
+            yield from _stored(event.outputs)
         case events.NodeResolved():
             yield from _stored(event.inputs)
             yield from _stored(event.items)

@@ -81,6 +81,8 @@ def follow(trace: Trace, event: events.Event, *, done: bool) -> None:
             trace.inbox = 0
         case events.NodeKept():
             trace.inbox, trace.said = 0, "kept from the run it was forked from"
+        case events.NodeUnjudged():
+            trace.said = "done in the run it was forked from, and yet to be judged"
         case events.ApprovalRequested():
             trace.questions += 1
             trace.asked = short(event.prompt)

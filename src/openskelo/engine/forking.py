@@ -7,9 +7,9 @@ from typing import cast
 
 from openskelo import errors
 from openskelo.engine import door, wiring
-from openskelo.executors import task
-from openskelo.frozen import frozen
-from openskelo.kernel import commands, definition
+from openskelo.executors import gate, task
+from openskelo.frozen import frozen, replace
+from openskelo.kernel import commands, definition, places
 from openskelo.kernel.flows import dag
 from openskelo.kernel.json import Json, JsonObject, Stored
 from openskelo.kernel.run import Run
@@ -31,6 +31,7 @@ class Plan:
     kept: Mapping[str, commands.Kept]
     contexts: Stored | None = None
     variables: Mapping[str, Stored] | None = None
+    unjudged: Stored | None = None
 
 
 async def plan(
@@ -81,6 +82,7 @@ async def plan(
         inputs=await wiring.store(store, inputs),
         parent=parent,
         kept=kept,
+        unjudged=None if changes or inputs != before else _unjudged(run, target, node, kept),
     )
 
 
@@ -166,6 +168,24 @@ def _kept(run: Run, workflow: definition.Workflow, node: str) -> dict[str, comma
             continue
         kept[key] = commands.Kept(outcome=state.outcome, outputs=state.outputs, items=state.item_outputs)
     return kept
+
+
+def _unjudged(run: Run, workflow: definition.Workflow, node: str, kept: Mapping[str, commands.Kept]) -> Stored | None:
+    """What the node gave, where nobody could be asked to judge it and the new run would do just the same again."""
+    before, now = run.workflow.nodes.get(node), workflow.nodes[node]
+    slots = run.nodes[node].slots if before is not None else []
+    if before is None or len(slots) != 1 or slots[0].unjudged is None or _work(before) != _work(now):
+        return None
+    asks = now.foreach is not None or now.mode == "approval" or places.asks(run, now)  # a person may change the inputs
+    begins = all(source in kept for source in dag.graph(workflow).sources[node])
+    return slots[0].unjudged if begins and not asks and gate.can_judge_later(now) else None
+
+
+def _work(node: definition.Node) -> definition.Node:
+    """The node without what is done about its work, and says nothing of the work itself."""
+    return replace(
+        node, label="", description="", post_gates=(), post_composition="all", retry=definition.ONE_TRY, bounces=()
+    )
 
 
 def _at_or_after(shape: dag.Graph, node: str) -> set[str]:

@@ -216,6 +216,7 @@ class Engine(records.Records):
             contexts=plan.contexts,
             variables=plan.variables,
             no_cache=self._no_cache or parent.no_cache,
+            unjudged=None if self._no_cache else plan.unjudged,
         )
         return await self._beginning.create(pin, command, new_id)
 

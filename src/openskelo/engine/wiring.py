@@ -236,7 +236,9 @@ async def make_task(blobs: Blobs, run: Run, flight: InFlight, visits: Visits) ->
         run_inputs=run_inputs,
         plan_mode="normal" if run.workflow.plan is None else run.workflow.plan.mode,
     )
-    if made.feedback is not None and (done := state.slots[flight.slot].unjudged) is not None:
+    if (made.feedback is not None or run.parent is not None) and (
+        done := state.slots[flight.slot].unjudged
+    ) is not None:
         made = replace(made, done=cast("JsonObject", await load(blobs, done)))
     return replace(made, purse=visits.purse(run)) if run.limited and _tells_of_run(node) else made
 

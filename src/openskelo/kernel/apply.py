@@ -31,7 +31,7 @@ def apply(run: Run, event: events.Event) -> None:
             landing.cancelled(run, event)
         case events.RetryDue():
             landing.due(run, event)
-        case events.NodeKept():
+        case events.NodeKept() | events.NodeUnjudged():
             places.kept(run, event)
         case events.NodeResolved():
             places.resolved(run, event)

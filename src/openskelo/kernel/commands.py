@@ -29,7 +29,8 @@ class Kept:
 class CreateRun:
     """Begin. `definition` names the blob that holds the pinned workflow.
 
-    A plan's `contexts` have been read; `variables` are those that a fork of a plan goes on with.
+    A plan's `contexts` have been read; `variables` are those that a fork of a plan goes on with. `unjudged` is what the
+    node that a fork begins with gave, where only its judgement is missing.
     """
 
     at: int
@@ -43,6 +44,7 @@ class CreateRun:
     contexts: Stored | None = None
     variables: Mapping[str, Stored] | None = None
     no_cache: bool = False
+    unjudged: Stored | None = None
 
 
 @plain

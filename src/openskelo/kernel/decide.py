@@ -119,7 +119,19 @@ def _create(run: Run, command: commands.CreateRun) -> tuple[events.Event, ...]:
         events.NodeKept(at=command.at, node=key, outcome=node.outcome, outputs=node.outputs, items=node.items)
         for key, node in command.kept.items()
     )
-    return (created, *kept)
+    return (created, *kept, *_unjudged(run, command))
+
+
+def _unjudged(run: Run, command: commands.CreateRun) -> tuple[events.Event, ...]:
+    """That the work of the first node is there already; last of all, when the node is entered."""
+    if command.unjudged is None:
+        return ()
+    key = str((command.parent or {}).get("node"))
+    shape = run.workflow.nodes.get(key)
+    begins = run.is_dag and all(source in command.kept for source in run.graph.sources.get(key, ()))
+    if shape is None or not begins or key in command.kept or shape.foreach is not None or shape.mode == "approval":
+        raise Refused(f"the run does not begin with what {key} gave", code="KEPT_INVALID")
+    return (events.NodeUnjudged(at=command.at, node=key, outputs=command.unjudged),)
 
 
 def _admit_start(run: Run, plan: definition.Plan, command: commands.CreateRun) -> None:

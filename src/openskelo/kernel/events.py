@@ -51,6 +51,15 @@ class NodeKept:
 
 
 @plain
+class NodeUnjudged:
+    """A forked run takes over the work of the node that it begins with: it was done, and nobody could judge it."""
+
+    at: int
+    node: str
+    outputs: Stored
+
+
+@plain
 class NodeResolved:
     """The expressions of a visit have values: transformed inputs, and the elements of a foreach."""
 
@@ -344,6 +353,7 @@ Event: TypeAlias = (
     | AttemptFailed
     | RunCreated
     | NodeKept
+    | NodeUnjudged
     | NodeResolved
     | NodeSkipped
     | NodeFinished
@@ -376,6 +386,7 @@ TYPES: Mapping[str, type[Event]] = {
     "run.ending": RunEnding,
     "run.ended": RunEnded,
     "node.kept": NodeKept,
+    "node.unjudged": NodeUnjudged,
     "node.resolved": NodeResolved,
     "node.skipped": NodeSkipped,
     "node.finished": NodeFinished,

@@ -119,9 +119,12 @@ def finish(run: Run, node: NodeState, at: int) -> None:
     _leave(run, node, at)
 
 
-def kept(run: Run, event: events.NodeKept) -> None:
-    """The node is done without a visit, whether or not its sources were kept before it."""
+def kept(run: Run, event: events.NodeKept | events.NodeUnjudged) -> None:
+    """The node is done without a visit, whether or not its sources were kept before it; or only its work is."""
     node = run.nodes[event.node]
+    if isinstance(event, events.NodeUnjudged):
+        node.slots[0].unjudged = event.outputs
+        return
     node.visit = node.entered_at = 0
     node.slots = []
     node.queue = []

@@ -97,6 +97,7 @@ function Links({ id, edges }: { id: string; edges: readonly string[][] }) {
 
 const TOLD: Record<string, (fact: Fact) => string> = {
   "node.kept": () => "Kept from the run it was forked from",
+  "node.unjudged": () => "Done in the run it was forked from, and only judged here",
   "node.skipped": (fact) => `Skipped: ${text(dataOf(fact), "reason")}`,
   "node.bounced": (fact) => `Sent back to ${text(dataOf(fact), "routeTo")}`,
   "run.stalled": () => "Stalled: no progress",
