@@ -14,7 +14,7 @@ from openskelo.contract import chain, pruned
 from openskelo.frozen import replace
 from openskelo.kernel import events
 from openskelo.values import canonical
-from tests.contract import records
+from tests.contract import records, verifying
 
 ASKED = records.asked()
 ENDED = records.ended()
@@ -27,7 +27,7 @@ def codes(found: chain.Verification) -> list[str]:
 
 
 def test_a_true_record_of_an_ended_run_proves_everything() -> None:
-    found = chain.verify_lines(ENDED.lines, workflow=ENDED.workflow)
+    found = verifying.lines(ENDED.lines, workflow=ENDED.workflow)
     assert found == chain.Verification(
         run_id=records.RUN_ID,
         events=len(ENDED.lines),
@@ -43,13 +43,13 @@ def test_a_true_record_of_an_ended_run_proves_everything() -> None:
 
 
 def test_without_the_workflow_everything_but_the_fold_is_checked() -> None:
-    found = chain.verify_text(LINES)
+    found = verifying.text(LINES)
     assert (found.intact, found.ended, found.folded) == (True, True, False)
 
 
 def test_every_beginning_of_whole_lines_is_intact_but_unfinished() -> None:
     for count in range(1, len(LINES)):
-        found = chain.verify_text(LINES[:count], workflow=ENDED.workflow)
+        found = verifying.text(LINES[:count], workflow=ENDED.workflow)
         assert (found.intact, found.ended, found.events) == (True, False, count)
 
 
@@ -58,12 +58,12 @@ def test_every_other_beginning_is_torn() -> None:
     for size in range(0, len(TEXT), 7):
         if size in boundaries:
             continue
-        found = chain.verify_text(TEXT[:size].splitlines(keepends=True))
+        found = verifying.text(TEXT[:size].splitlines(keepends=True))
         assert (found.intact, codes(found), found.problems[0].offset) == (False, ["LINE_TORN"], size)
 
 
 def test_nothing_at_all_is_no_record() -> None:
-    assert codes(chain.verify_text([])) == ["EMPTY"]
+    assert codes(verifying.text([])) == ["EMPTY"]
 
 
 def test_changing_any_single_byte_is_found_in_its_line() -> None:
@@ -71,7 +71,7 @@ def test_changing_any_single_byte_is_found_in_its_line() -> None:
     for number, line in enumerate(LINES, start=1):
         for index in range(number % 3, len(line), 3):
             changed = line[:index] + bytes([line[index] ^ 0x01]) + line[index + 1 :]
-            found = chain.verify_text(b"".join([*LINES[: number - 1], changed, *LINES[number:]]).splitlines(True))
+            found = verifying.text(b"".join([*LINES[: number - 1], changed, *LINES[number:]]).splitlines(True))
             assert not found.intact
             assert found.problems[0].line in (number, number + 1)
             assert found.problems[0].offset >= at
@@ -80,31 +80,31 @@ def test_changing_any_single_byte_is_found_in_its_line() -> None:
 
 def test_deleting_any_single_byte_is_found() -> None:
     for index in range(0, len(TEXT), 5):
-        assert not chain.verify_text((TEXT[:index] + TEXT[index + 1 :]).splitlines(keepends=True)).intact
+        assert not verifying.text((TEXT[:index] + TEXT[index + 1 :]).splitlines(keepends=True)).intact
 
 
 @given(index=st.integers(0, len(TEXT)), added=st.binary(min_size=1, max_size=8))
 def test_inserting_bytes_anywhere_is_found(index: int, added: bytes) -> None:
     changed = TEXT[:index] + added + TEXT[index:]
     assert changed != TEXT
-    assert not chain.verify_text(split(changed)).intact
+    assert not verifying.text(split(changed)).intact
 
 
 @given(index=st.integers(0, len(TEXT) - 1), value=st.integers(0, 255))
 def test_replacing_a_byte_by_any_other_is_found(index: int, value: int) -> None:
     changed = TEXT[:index] + bytes([value]) + TEXT[index + 1 :]
-    assert chain.verify_text(split(changed)).intact == (changed == TEXT)
+    assert verifying.text(split(changed)).intact == (changed == TEXT)
 
 
 @given(st.lists(st.integers(0, len(LINES) - 1), max_size=len(LINES) + 2))
 def test_lines_in_any_other_order_or_number_are_found(order: list[int]) -> None:
-    found = chain.verify_text([LINES[index] for index in order])
+    found = verifying.text([LINES[index] for index in order])
     assert found.intact == (bool(order) and order == list(range(len(order))))
 
 
 @given(st.binary(max_size=300) | st.text(max_size=300).map(str.encode))
 def test_any_bytes_are_verified_without_a_crash(data: bytes) -> None:
-    assert not chain.verify_text(split(data)).intact
+    assert not verifying.text(split(data)).intact
 
 
 json_values = st.recursive(
@@ -126,7 +126,7 @@ def test_any_value_in_any_field_is_verified_without_a_crash(
     except TypeError:
         return
     others = [changed if one is line else one for one in ENDED.lines]
-    assert chain.verify_lines(others, workflow=ENDED.workflow).intact == (others == ENDED.lines)
+    assert verifying.lines(others, workflow=ENDED.workflow).intact == (others == ENDED.lines)
 
 
 def split(data: bytes) -> list[bytes]:
@@ -139,7 +139,7 @@ def split(data: bytes) -> list[bytes]:
 
 
 def test_a_missing_line_is_named() -> None:
-    (problem,) = chain.verify_text([*LINES[:4], *LINES[6:]]).problems
+    (problem,) = verifying.text([*LINES[:4], *LINES[6:]]).problems
     offset = len(b"".join(LINES[:4]))
     assert problem == chain.Problem(
         line=5, offset=offset, code="SEQ_GAP", message="seq 5 to 6 are missing before seq 7", seq=7
@@ -147,43 +147,43 @@ def test_a_missing_line_is_named() -> None:
 
 
 def test_a_repeated_line_is_named() -> None:
-    (problem,) = chain.verify_text([*LINES[:4], *LINES[3:]]).problems
+    (problem,) = verifying.text([*LINES[:4], *LINES[3:]]).problems
     assert (problem.line, problem.code, problem.seq) == (5, "SEQ_REPEATED", 4)
 
 
 def test_a_changed_value_is_named_and_blames_no_other_line() -> None:
     changed = [line.replace(b'"text":"one"', b'"text":"two"', 1) for line in ENDED.lines]
     assert [changed.index(line) for line in changed if line not in ENDED.lines] == [9, 16]
-    problems = chain.verify_lines(changed).problems
+    problems = verifying.lines(changed).problems
     assert [(problem.line, problem.code) for problem in problems] == [(10, "HASH_MISMATCH"), (17, "HASH_MISMATCH")]
 
 
 def test_a_line_sealed_again_after_a_change_is_caught_by_the_next() -> None:
     resealed = records.forged(ENDED.lines, changing("by", "x", events.RunCreated, at=0))
-    found = chain.verify_lines([resealed[0], *ENDED.lines[1:]])
+    found = verifying.lines([resealed[0], *ENDED.lines[1:]])
     assert [(problem.line, problem.code) for problem in found.problems] == [(2, "PREV_MISMATCH")]
 
 
 def test_added_whitespace_is_named_to_the_byte() -> None:
     line = ENDED.lines[3].replace(b',"hash"', b', "hash"', 1)
-    (problem,) = chain.verify_lines([*ENDED.lines[:3], line, *ENDED.lines[4:]]).problems
+    (problem,) = verifying.lines([*ENDED.lines[:3], line, *ENDED.lines[4:]]).problems
     expected = len(b"".join(LINES[:3])) + ENDED.lines[3].index(b',"hash"') + 1
     assert (problem.code, problem.offset) == ("NOT_CANONICAL", expected)
 
 
 def test_a_foreign_line_in_between_is_the_only_problem() -> None:
-    (problem,) = chain.verify_lines([*ENDED.lines[:3], b"# a comment", *ENDED.lines[3:]]).problems
+    (problem,) = verifying.lines([*ENDED.lines[:3], b"# a comment", *ENDED.lines[3:]]).problems
     assert (problem.line, problem.code) == (4, "LINE_INVALID")
 
 
 def test_lines_of_another_run_are_refused() -> None:
     other = [line.replace(records.RUN_ID.encode(), b"3f0e8f0a-1111-4222-8333-444455556667") for line in ENDED.lines]
-    found = chain.verify_lines([*ENDED.lines[:2], *other[2:3]])
+    found = verifying.lines([*ENDED.lines[:2], *other[2:3]])
     assert codes(found) == ["RUN_CHANGED"]
 
 
 def test_a_file_that_is_no_log_lists_a_bounded_number_of_problems() -> None:
-    assert len(chain.verify_text([b"nonsense\n"] * 5000).problems) == chain.MAX_PROBLEMS
+    assert len(verifying.text([b"nonsense\n"] * 5000).problems) == chain.MAX_PROBLEMS
 
 
 # -- forgeries whose hashes are right ---------------------------------------------------------------------------------
@@ -250,7 +250,7 @@ FORGERIES: dict[str, tuple[records.Forge, str]] = {
 @pytest.mark.parametrize("name", FORGERIES)
 def test_a_forgery_with_right_hashes_makes_no_sense(name: str) -> None:
     forge, code = FORGERIES[name]
-    found = chain.verify_lines(records.forged(ENDED.lines, forge), workflow=ENDED.workflow)
+    found = verifying.lines(records.forged(ENDED.lines, forge), workflow=ENDED.workflow)
     assert codes(found) == [code]
 
 
@@ -264,24 +264,24 @@ def test_a_changed_receipt_is_found(key: str) -> None:
         told[index] = replace(event, receipt={**event.receipt, key: changed})
         return told
 
-    found = chain.verify_lines(records.forged(ENDED.lines, forge), workflow=ENDED.workflow)
+    found = verifying.lines(records.forged(ENDED.lines, forge), workflow=ENDED.workflow)
     assert codes(found)[0] == "RECEIPT_INVALID"
 
 
 def test_a_receipt_that_is_no_receipt_is_found() -> None:
     forge = changing("receipt", {"metrics": None}, events.AttemptSucceeded, place(events.AttemptSucceeded))
-    assert codes(chain.verify_lines(records.forged(ENDED.lines, forge))) == ["RECEIPT_INVALID"]
+    assert codes(verifying.lines(records.forged(ENDED.lines, forge))) == ["RECEIPT_INVALID"]
 
 
 def test_an_unknown_event_type_is_refused() -> None:
     opened = orjson.loads(ASKED.lines[-1])
     assert opened["type"] == "approval.requested"
     changed = ASKED.lines[-1].replace(b'"approval.requested"', b'"approval.foreseen!"')
-    assert codes(chain.verify_lines([*ASKED.lines[:-1], changed])) == ["HASH_MISMATCH"]
+    assert codes(verifying.lines([*ASKED.lines[:-1], changed])) == ["HASH_MISMATCH"]
     kept = {key: value for key, value in orjson.loads(changed).items() if key not in ("data", "hash")}
     digest = chain.envelope.link(opened["prev"], canonical.dumps(kept), canonical.digest(opened["data"])[7:])
     sealed = changed.replace(opened["hash"].encode(), digest.encode())
-    assert codes(chain.verify_lines([*ASKED.lines[:-1], sealed])) == ["EVENT_UNKNOWN"]
+    assert codes(verifying.lines([*ASKED.lines[:-1], sealed])) == ["EVENT_UNKNOWN"]
 
 
 # -- pruning ----------------------------------------------------------------------------------------------------------
@@ -291,22 +291,22 @@ def test_events_of_which_only_some_are_pruned_leave_a_verifiable_chain() -> None
     rest = [
         pruned.shorten(line) for line in ENDED.lines[4:]
     ]  # as a prune that was killed leaves it: the end goes first
-    found = chain.verify_lines([*ENDED.lines[:4], *rest], workflow=ENDED.workflow)
+    found = verifying.lines([*ENDED.lines[:4], *rest], workflow=ENDED.workflow)
     gone = sum(map(pruned.is_pruned, rest))
     assert 0 < gone < len(rest)
     assert (found.intact, found.ended, found.pruned, found.folded) == (True, True, gone, False)
-    assert found.head == chain.verify_lines(ENDED.lines).head
+    assert found.head == verifying.lines(ENDED.lines).head
 
 
 def test_a_changed_hash_of_pruned_data_is_found() -> None:
     line = pruned.shorten(ENDED.lines[2])
     at = line.index(b"dataHash") + 12
     changed = line[:at] + (b"0" if line[at : at + 1] != b"0" else b"1") + line[at + 1 :]
-    found = chain.verify_lines([*ENDED.lines[:2], changed, *ENDED.lines[3:]])
+    found = verifying.lines([*ENDED.lines[:2], changed, *ENDED.lines[3:]])
     assert codes(found) == ["HASH_MISMATCH"]
 
 
 def test_the_result_is_a_json_document() -> None:
-    found = chain.verify_lines([*ENDED.lines[:3], *ENDED.lines[4:]])
+    found = verifying.lines([*ENDED.lines[:3], *ENDED.lines[4:]])
     assert canonical.admit(found.document()) == found.document()
     assert found.document()["problems"] == [found.problems[0].document()]

@@ -9,11 +9,12 @@ from typing import Any, cast
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from openskelo.contract import chain, pruned, receipts
+from openskelo.contract import pruned, receipts
 from openskelo.frozen import replace
 from openskelo.kernel import definition, events
 from openskelo.kernel import receipts as kernel_receipts
 from openskelo.values import canonical
+from tests.contract import verifying
 from tests.kernel import chance as chances
 from tests.kernel import stage
 from tests.kernel.play import Play
@@ -67,7 +68,7 @@ def honest(log: list[events.Event]) -> list[events.Event]:
 @given(st.integers(0, 2**32))
 def test_every_history_of_the_kernel_verifies(seed: int) -> None:
     play = history(seed)
-    found = chain.verify_lines(stage.sealed(honest(play.log)), workflow=play.workflow)
+    found = verifying.lines(stage.sealed(honest(play.log)), workflow=play.workflow)
     assert (found.problems, found.ended, found.folded) == ((), True, True)
     assert (found.events, found.receipts) == (len(play.log), play.run.receipts)
 
@@ -78,7 +79,7 @@ def test_every_history_verifies_pruned_too_with_all_its_receipts(seed: int, whol
     play = history(seed)
     lines = stage.sealed(honest(play.log))
     shorter = [line if at < whole else pruned.shorten(line) for at, line in enumerate(lines)]
-    found = chain.verify_lines(shorter, workflow=play.workflow)
+    found = verifying.lines(shorter, workflow=play.workflow)
     assert (found.problems, found.ended, found.receipts) == ((), True, play.run.receipts)
     assert found.pruned == sum(map(pruned.is_pruned, shorter))
     assert receipts.collect(shorter) == receipts.collect(lines)
@@ -94,14 +95,14 @@ def test_a_history_without_one_of_its_starts_outcomes_or_answers_does_not(seed: 
     indexes = [index for index, event in enumerate(told) if isinstance(event, telling)]
     if indexes:
         del told[data.draw(st.sampled_from(indexes))]
-        assert not chain.verify_lines(stage.sealed(told), workflow=play.workflow).intact
+        assert not verifying.lines(stage.sealed(told), workflow=play.workflow).intact
 
 
 @settings(max_examples=150)
 @given(st.integers(0, 2**32))
 def test_every_history_of_a_plan_verifies(seed: int) -> None:
     play = history(seed, chances.plan)
-    found = chain.verify_lines(stage.sealed(honest(play.log)), workflow=play.workflow)
+    found = verifying.lines(stage.sealed(honest(play.log)), workflow=play.workflow)
     assert (found.problems, found.ended, found.folded) == ((), True, True)
     assert (found.events, found.receipts) == (len(play.log), play.run.receipts)
 
@@ -118,4 +119,4 @@ def test_a_plan_that_went_another_way_than_its_steps_lead_does_not_verify(seed: 
     jump = cast("Any", told[index])
     step = data.draw(st.sampled_from([*play.workflow.nodes, "elsewhere", None]))
     told[index] = replace(jump, goto=step)
-    assert chain.verify_lines(stage.sealed(told), workflow=play.workflow).intact == (step == jump.goto)
+    assert verifying.lines(stage.sealed(told), workflow=play.workflow).intact == (step == jump.goto)

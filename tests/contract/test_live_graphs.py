@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from openskelo.contract import chain, naming, patching, references
+from openskelo.contract import naming, patching, references
 from openskelo.contract.fold import Fold
 from openskelo.contract.projection import Projection
 from openskelo.frozen import replace
 from openskelo.kernel import codec, commands, definition, events, graph_events
 from openskelo.values import canonical
-from tests.contract import wired
+from tests.contract import verifying, wired
 from tests.contract.test_histories import honest
 from tests.kernel import live_play, stage
 from tests.kernel.live_play import edge_id, worker
@@ -57,7 +57,7 @@ def test_every_live_graph_verifies(seed: int) -> None:
     play = live_play.play(seed)
     shape = replace(play.workflow, hash=canonical.digest("live"))
     log = [_of(fact, shape.hash) for fact in play.log]
-    found = chain.verify_lines(stage.sealed(honest(log)), workflow=shape)
+    found = verifying.lines(stage.sealed(honest(log)), workflow=shape)
     assert [problem for problem in found.problems if problem.code != "DEFINITION_MISSING"] == []
 
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from openskelo.contract import chain
 from openskelo.frozen import replace
 from openskelo.kernel import definition, events, outcome
 from openskelo.kernel import receipts as kernel_receipts
 from openskelo.values import canonical
+from tests.contract import verifying
 from tests.kernel import stage
 
 DENIED = outcome.Failure(code="MODE_DENIED", message="no", retryable=False, denied=True)
@@ -61,7 +61,7 @@ def verified(forge: Callable[[dict[str, Any]], None] | None = None) -> tuple[str
             changed.append(replace(event, receipt_head=prev))
         else:
             changed.append(event)
-    found = chain.verify_lines(stage.sealed(changed), workflow=workflow)
+    found = verifying.lines(stage.sealed(changed), workflow=workflow)
     return tuple(problem.message for problem in found.problems)
 
 

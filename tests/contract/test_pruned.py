@@ -6,10 +6,10 @@ import orjson
 import pytest
 
 from openskelo import errors
-from openskelo.contract import chain, pruned, receipts
+from openskelo.contract import pruned, receipts
 from openskelo.kernel import receipts as kernel_receipts
 from openskelo.values import canonical
-from tests.contract import records
+from tests.contract import records, verifying
 
 ENDED = records.ended()
 SHORT = [pruned.shorten(line) for line in ENDED.lines]
@@ -29,8 +29,8 @@ def test_events_with_payload_give_it_up_and_others_stay_as_they_are() -> None:
 
 
 def test_a_pruned_record_verifies_and_says_how_much_is_gone() -> None:
-    found = chain.verify_lines(SHORT, workflow=ENDED.workflow)
-    whole = chain.verify_lines(ENDED.lines, workflow=ENDED.workflow)
+    found = verifying.lines(SHORT, workflow=ENDED.workflow)
+    whole = verifying.lines(ENDED.lines, workflow=ENDED.workflow)
     assert found.intact
     assert (found.ended, found.folded, found.head) == (True, False, whole.head)
     assert (found.receipts, found.pruned) == (whole.receipts, sum(map(pruned.is_pruned, SHORT)))
@@ -75,7 +75,7 @@ def changed(seq_of: str, **values: object) -> list[bytes]:
     ],
 )
 def test_a_changed_receipt_of_a_pruned_line_is_found(values: dict[str, object]) -> None:
-    found = chain.verify_lines(changed("attempt.succeeded", **values))
+    found = verifying.lines(changed("attempt.succeeded", **values))
     assert [problem.code for problem in found.problems][:1] == ["RECEIPT_INVALID"]
 
 
@@ -85,20 +85,20 @@ def test_a_changed_last_receipt_is_found_by_what_the_end_says() -> None:
     opened = orjson.loads(lines[at])
     opened["receipt"] = {**opened["receipt"], "output_hash": canonical.digest("forged")}
     lines[at] = canonical.dumps(opened)
-    found = chain.verify_lines(lines)
+    found = verifying.lines(lines)
     assert [(problem.code, problem.seq) for problem in found.problems] == [("RECEIPT_INVALID", len(lines))]
 
 
 def test_a_receipt_on_a_line_that_has_none_is_found() -> None:
     opened = orjson.loads(SHORT[0])
     opened["receipt"] = receipts.collect(SHORT)[0]
-    found = chain.verify_lines([canonical.dumps(opened), *SHORT[1:]])
+    found = verifying.lines([canonical.dumps(opened), *SHORT[1:]])
     assert [problem.code for problem in found.problems][:1] == ["RECEIPT_INVALID"]
 
 
 def test_a_receipt_that_is_no_object_is_no_line() -> None:
     opened = orjson.loads(SHORT[0])
-    found = chain.verify_lines([canonical.dumps({**opened, "receipt": 1}), *SHORT[1:]])
+    found = verifying.lines([canonical.dumps({**opened, "receipt": 1}), *SHORT[1:]])
     assert [problem.code for problem in found.problems][:1] == ["LINE_INVALID"]
 
 
@@ -120,7 +120,7 @@ def test_a_receipt_that_was_taken_away_is_found_and_covers_no_forged_one() -> No
     lines = list(SHORT)
     lines[first] = with_receipt(lines[first], inputs_hash=canonical.digest("forged"))
     lines[second] = without_receipt(lines[second])
-    found = chain.verify_lines(lines)
+    found = verifying.lines(lines)
     assert [(problem.code, problem.seq) for problem in found.problems] == [("RECEIPT_INVALID", second + 1)]
 
 
@@ -130,7 +130,7 @@ def test_events_that_keep_their_data_cannot_have_given_it_up() -> None:
     ending["dataHash"] = canonical.digest(ending.pop("data")).removeprefix("sha256:")
     lines = [*SHORT[:-1], canonical.dumps(ending)]
     lines[last] = with_receipt(lines[last], output_hash=canonical.digest("forged"))
-    found = chain.verify_lines(lines)
+    found = verifying.lines(lines)
     assert [(problem.code, problem.seq) for problem in found.problems] == [("EVENT_INVALID", len(lines))]
 
 
@@ -138,7 +138,7 @@ def test_a_pruned_record_without_its_end_was_cut() -> None:
     last = places_of_receipts()[-1]
     lines = SHORT[: last + 1]
     lines[last] = with_receipt(lines[last], output_hash=canonical.digest("forged"))
-    found = chain.verify_lines(lines)
+    found = verifying.lines(lines)
     assert [(problem.code, problem.line) for problem in found.problems] == [("SEQ_GAP", 0)]
 
 
@@ -146,6 +146,6 @@ def test_a_receipt_is_not_blamed_for_the_one_before() -> None:
     first, second = places_of_receipts()[:2]
     lines = list(SHORT)
     lines[first] = with_receipt(lines[first], inputs_hash=canonical.digest("forged"))
-    problem = chain.verify_lines(lines).problems[0]
+    problem = verifying.lines(lines).problems[0]
     assert (problem.code, problem.line) == ("RECEIPT_INVALID", second + 1)
     assert problem.message.endswith("does not follow from the one before: one of the two was changed")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from openskelo import errors
 from openskelo.contract import chain, signature
 from openskelo.kernel.json import Json, JsonObject
-from tests.contract import records
+from tests.contract import records, verifying
 
 HEAD = "ab" * 32
 KEY = signature.Key(
@@ -155,7 +155,7 @@ def test_a_public_key_may_be_given_as_pem() -> None:
 
 def test_a_bad_signature_spoils_an_intact_record() -> None:
     record = records.ended()
-    proved = chain.verify_lines(record.lines)
+    proved = verifying.lines(record.lines)
     spoiled = chain.signed(proved, signed(), "cd" * 32)
     assert (spoiled.intact, spoiled.signature, [problem.code for problem in spoiled.problems]) == (
         False,

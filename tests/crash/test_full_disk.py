@@ -12,10 +12,10 @@ import pytest
 
 import openskelo
 from openskelo import errors
-from openskelo.contract import chain
 from openskelo.engine import keeper
 from openskelo.kernel.json import Json
 from openskelo.stores import log
+from tests.contract import verifying
 from tests.crash import disk as disks
 from tests.engine import stage
 
@@ -79,7 +79,7 @@ async def assert_whole(engine: openskelo.Engine, run_id: str, beginning: list[by
     document = await engine.wait(run_id)
     assert (document["ending"], document["outputs"]) == ("ok", {"n": 3})
     lines = await record(engine, run_id)
-    verified = chain.verify_lines(lines)
+    verified = verifying.lines(lines)
     assert (verified.intact, verified.ended) == (True, True)
     assert lines[: len(beginning)] == beginning
     await engine.store.flush()

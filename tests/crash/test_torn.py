@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from openskelo import errors
-from openskelo.contract import chain
 from openskelo.engine import loading
 from openskelo.stores import datadir
+from tests.contract import verifying
 from tests.crash import witness
 from tests.crash.world import World
 
@@ -31,7 +31,7 @@ def read(data_dir: Path) -> list[bytes]:
                 return []
             found = [line async for lines in store.read(rows[0].run_id) for line in lines]
             run = (await loading.load(store, rows[0].run_id)).run
-            verified = chain.verify_lines(found, workflow=run.workflow)
+            verified = verifying.lines(found, workflow=run.workflow)
             assert (verified.problems, verified.ended) == ((), run.ended)
             return found
         finally:

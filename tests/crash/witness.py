@@ -7,10 +7,10 @@ import json
 from collections import Counter
 from typing import TypeAlias, cast
 
-from openskelo.contract import chain
 from openskelo.engine import loading
 from openskelo.kernel.json import JsonObject
 from openskelo.stores import datadir
+from tests.contract import verifying
 from tests.crash.world import World
 
 TEXT = "a text that is long enough"
@@ -62,7 +62,7 @@ def _lines(world: World) -> list[bytes]:
             (row,) = await store.rows()
             lines = [line async for chunk in store.read(row.run_id) for line in chunk]
             workflow = (await loading.load(store, row.run_id)).run.workflow
-            verified = chain.verify_lines(lines, workflow=workflow)
+            verified = verifying.lines(lines, workflow=workflow)
             assert (verified.problems, verified.ended, verified.folded) == ((), True, True)
             assert not await store.driver_alive(row.run_id)
             assert (await store.approvals(), await store.posted([row.run_id])) == ([], [])

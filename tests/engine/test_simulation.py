@@ -18,10 +18,10 @@ import pytest
 
 import openskelo
 from openskelo import errors
-from openskelo.contract import chain
 from openskelo.executors import calling
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.stores import log, memory
+from tests.contract import verifying
 from tests.engine import stage
 
 TEXT: dict[str, Json] = {"text": "string"}
@@ -174,7 +174,7 @@ def check(world: World) -> None:
     (lines,) = world.data.lines.values()
     assert lines[: len(world.record)] == world.record
     world.record = list(lines)
-    verified = chain.verify_lines(lines)
+    verified = verifying.lines(lines)
     assert verified.problems == ()
     finished: set[tuple[Json, ...]] = set()
     started: Counter[str] = Counter()

@@ -6,7 +6,6 @@ events are also checked for sense: their fields, their receipts, their order, an
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Literal, cast
 
 from openskelo.contract import envelope, fold, pruned, receipts, sealed, signature, story
@@ -91,19 +90,6 @@ class Verification:
         if self.signature != "none":
             document["signedBy"] = {"publicKey": self.public_key, "key": self.key, "seq": self.signed_seq}
         return document
-
-
-def verify_lines(lines: Iterable[bytes], *, workflow: definition.Workflow | None = None) -> Verification:
-    """Verify lines without line ends, as a store gives them."""
-    return verify_text((line + b"\n" for line in lines), workflow=workflow)
-
-
-def verify_text(lines: Iterable[bytes], *, workflow: definition.Workflow | None = None) -> Verification:
-    """Verify lines with their line ends, as a file opened in binary mode gives them."""
-    verifier = Verifier(workflow=workflow)
-    for line in lines:
-        verifier.add(line)
-    return verifier.result()
 
 
 def signed(
