@@ -253,6 +253,17 @@ def test_money_and_tokens_are_set_aside_before() -> None:
             "blocks: [{id: a, outputs: {x: string?}}, {id: b, inputs: {x: {type: string, from: ‸a.x}}}]\n",
         ),
         (
+            "DEFAULT_UNUSED",
+            "blocks: [{id: a, when: 1 == 2, outputs: {x: string}}, "
+            "{id: b, inputs: {x: ‸{type: string, default: n, from: a.x}, y: {type: string, default: n}}}]\n",
+        ),
+        (
+            "DEFAULT_UNUSED",
+            "blocks: [{id: a, approval: {prompt: ok?, on_deny: continue}, outputs: {x: string}}, "
+            "{id: b, inputs: {x: {type: string, from: a.x}}, outputs: {x: string}}, "
+            "{id: c, inputs: {x: ‸{type: string, default: n, from: b.x}}}]\n",
+        ),
+        (
             "UNKNOWN_PORT",
             "blocks: [{id: a, mode: deterministic, inputs: {c: string}, deterministic: {handler: builtin:write-file, "
             "config: {content_from: c, path_from: ‸nowhere, default_path_template: a.md}}}]\n",
@@ -265,6 +276,36 @@ def test_an_oversight_is_a_warning_and_no_error(codes: str, text: str, tmp_path:
     assert marking.warnings(found) == wanted
     assert marking.errors(found) == []
     assert load.load(tmp_path / "flow.yaml").name == "flow"
+
+
+MAYBE = "{id: a, when: 1 == 2, outputs: {x: string, z: string?}}, {id: o, outputs: {x: string}}"
+
+
+@pytest.mark.parametrize(
+    "joined",
+    [
+        "{id: b, after: [o], inputs: {x: {type: string, default: n, from: a.x}}}",
+        "{id: b, inputs: {x: {type: string, default: n, from: a.x}, y: {type: string, from: o.x}}}",
+        "{id: p, when: 1 == 1, outputs: {x: string}}, "
+        "{id: b, inputs: {x: {type: string, default: n, from: a.x}, y: {type: string, default: n, from: p.x}}}",
+        "{id: b, inputs: {z: {type: string, default: n, from: a.z}}}",
+        "{id: b, inputs: {x: {type: string, default: n, from: o.x}}}",
+        "{id: b, inputs: {x: {type: string, required: false, from: a.x}}}",
+    ],
+    ids=["waits", "needs another", "joins two", "may be missing", "always there", "no default"],
+)
+def test_a_default_that_may_count_is_no_oversight(joined: str, tmp_path: Path) -> None:
+    assert marking.check(f"blocks: [{MAYBE}, {joined}]\n", tmp_path) == ()
+
+
+def test_a_default_in_a_file_that_is_used_is_for_others(tmp_path: Path) -> None:
+    inner = (
+        "name: i\ninputs: {x: {type: string, default: n}}\n"
+        "blocks: [{id: c, inputs: {x: {from: inputs.x, type: string}}}]\n"
+    )
+    (tmp_path / "inner.yaml").write_text(inner)
+    text = f"blocks: [{MAYBE}, {{id: b, uses: ./inner.yaml, inputs: {{x: {{from: a.x}}}}}}]\n"
+    assert marking.check(text, tmp_path) == ()
 
 
 def test_a_once_block_may_be_repeated_where_it_says_so_or_has_not_run(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from pathlib import Path
 from typing import Protocol
 
@@ -96,17 +96,20 @@ def read(place: cursor.Cursor, setting: Setting) -> inline.Inner | None:
     except errors.InvalidInput as error:  # schemas combined from deep ones may be too deep together
         place.problem(error.code, f"the workflow cannot be written as JSON: {error.message}", hint=error.hint)
         return None
-    return _offered(whole, outputs, drafts)
+    maybe = skipping.skippable(whole.nodes)
+    skipping.warn_of_defaults(drafts, whole.nodes, maybe)
+    return _offered(whole, outputs, drafts, maybe)
 
 
-def _offered(whole: definition.Workflow, outputs: run_outputs.Outputs, drafts: edges.Drafts) -> inline.Inner:
-    """The workflow as another may use it; an output whose block may be skipped may be missing."""
+def _offered(
+    whole: definition.Workflow, outputs: run_outputs.Outputs, drafts: edges.Drafts, maybe: Set[str]
+) -> inline.Inner:
+    """The workflow as another may use it; an output whose block may be skipped (is in `maybe`) may be missing."""
 
     def is_left_to_skipping(port: definition.Port) -> bool:
         source = outputs.bindings[port.name]
         return port.required or (source.node in drafts and source.port in drafts[source.node].skipping)
 
-    maybe = skipping.skippable(whole.nodes)
     left_out = {name for name, binding in whole.outputs.items() if inline.origin(whole.nodes, binding) in maybe}
     given = tuple(
         replace(port, required=False) if port.name in left_out else inline.certain(port) for port in outputs.ports
