@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from openskelo.contract.projection import Projection
-from openskelo.kernel import commands, definition, events, pending
+from openskelo.kernel import commands, definition, events
 from openskelo.kernel import run as runs
 from openskelo.kernel.decide import step
 from tests.kernel import test_cost as kernel_cost
@@ -31,7 +31,7 @@ class Shown:
         return sum(len(self.projection.apply(self.projection.seq + 1, fact)) for fact in facts)
 
     def land(self) -> list[events.Event]:
-        return self.step(kernel_cost.report(next(pending.attempts(self.run))))
+        return self.step(kernel_cost.report(next(iter(self.run.in_flight.values()))))
 
 
 def chain(length: int) -> Shown:

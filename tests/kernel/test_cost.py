@@ -63,7 +63,7 @@ def report(flight: runs.InFlight, failure: outcome.Failure | None = None) -> com
 
 
 def land(run: runs.Run) -> None:
-    step(run, report(next(pending.attempts(run))))
+    step(run, report(next(iter(run.in_flight.values()))))
 
 
 def chain(length: int) -> runs.Run:
@@ -83,7 +83,7 @@ def items(length: int) -> runs.Run:
 def retried(length: int) -> runs.Run:
     run = begun(flow(work("a", retry=definition.Retry(max_attempts=10**9, stall_after=0))))
     for _ in range(length // 10):
-        step(run, report(next(pending.attempts(run)), outcome.Failure(code="BAD", message="x")))
+        step(run, report(next(iter(run.in_flight.values())), outcome.Failure(code="BAD", message="x")))
     return run
 
 

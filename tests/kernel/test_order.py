@@ -97,7 +97,7 @@ def played(of: World, chance: Random) -> dict[str, Json]:
         if chance.random() < 0.05 and crashes < 5:
             crashes += 1
             step(run, commands.Recover(at=START))
-        owed: list[str | runs.InFlight] = [*pending.resolutions(run), *pending.attempts(run)]
+        owed: list[str | runs.InFlight] = [*pending.resolutions(run), *run.in_flight.values()]
         step(run, move(of, run, chance.choice(owed)))
     assert run.ending == "ok"
     return {key: value(node) for key, node in run.nodes.items()}

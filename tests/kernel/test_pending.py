@@ -9,14 +9,14 @@ from tests.kernel.stage import RUN, START, Stage, flow, work
 
 def test_attempts_in_flight_and_values_to_be_found() -> None:
     stage = Stage(flow(work("a"), work("b", when="x"), work("c", cache=True)))
-    assert (list(pending.attempts(stage.run)), pending.resolutions(stage.run)) == ([], ())
+    assert (list(stage.run.in_flight.values()), pending.resolutions(stage.run)) == ([], ())
     stage.create()
-    assert list(pending.attempts(stage.run)) == [
+    assert list(stage.run.in_flight.values()) == [
         runs.InFlight(node="a", visit=1, slot=0, attempt=1, item=None, started_at=START, reserve=definition.Amount())
     ]
     assert pending.resolutions(stage.run) == ("b", "c")
     stage.fail("a")
-    assert (list(pending.attempts(stage.run)), pending.resolutions(stage.run)) == ([], ())
+    assert (list(stage.run.in_flight.values()), pending.resolutions(stage.run)) == ([], ())
 
 
 def test_time_moves_nothing_that_only_a_person_can() -> None:

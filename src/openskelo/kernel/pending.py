@@ -1,16 +1,9 @@
-"""What a run owes now, read off its state: recovery is to fold the log, look here, and carry on."""
+"""What a run owes now beside its attempts (`Run.in_flight`), read off its state: values, and what time moves."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from openskelo.kernel import budget
-from openskelo.kernel.run import InFlight, OpenApproval, Run
-
-
-def attempts(run: Run) -> Iterator[InFlight]:
-    """Attempts that were started and have no outcome yet."""
-    return iter(run.in_flight.values())
+from openskelo.kernel.run import OpenApproval, Run
 
 
 def resolutions(run: Run) -> tuple[str, ...]:
