@@ -7,6 +7,7 @@ import type {
   Approval,
   ApprovalPage,
   Checked,
+  Comparison,
   EventPage,
   Fact,
   ForkBody,
@@ -78,6 +79,8 @@ export const explainRun = (id: string, signal?: Signal) =>
   request<Explanation>("GET", `${run(id)}/workflow`, at(signal));
 export const listReceipts = (id: string, signal?: Signal) =>
   request<Receipts>("GET", `${run(id)}/receipts`, at(signal));
+export const diffRuns = (id: string, other: string, signal?: Signal) =>
+  request<Comparison>("GET", `${run(id)}/diff`, { query: { other }, ...at(signal) });
 export const verifyRun = (id: string, signal?: Signal) => request<Verification>("GET", `${run(id)}/verify`, at(signal));
 
 export const contentPath = (id: string, artifact: string) => `${run(id)}/artifacts/${artifact}/content`;

@@ -4,7 +4,7 @@ import { paths } from "../app/paths";
 import type { JsonObject } from "../api/json";
 import type { Answered } from "../api/types";
 import { moment } from "../model/amounts";
-import { textOf } from "../model/line-diff";
+import { textsOf } from "../model/line-diff";
 import { answerWord, editable } from "../model/questions";
 import { StatusBadge } from "../ui/badge";
 import { TextDiff } from "../ui/text-diff";
@@ -57,8 +57,7 @@ function Changed({ answered, values }: { answered: Answered; values: JsonObject 
       <h3 className="question-part">What was changed</h3>
       <dl className="arguments">
         {names.map((name) => {
-          const before = textOf(asked[name]);
-          const after = textOf(values[name]);
+          const [before, after] = textsOf(asked[name], values[name]);
           return (
             <div key={name}>
               <dt>{name}</dt>

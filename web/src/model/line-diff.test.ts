@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { lineDiff, textOf } from "./line-diff";
+import { lineDiff, textOf, textsOf } from "./line-diff";
 
 const text = fc.array(fc.constantFrom("a", "b", "c", ""), { maxLength: 12 }).map((lines) => lines.join("\n"));
 
@@ -27,4 +27,18 @@ test("texts that have nothing in common are shown whole, and fast", () => {
 
 test("the order of keys makes no difference", () => {
   expect(textOf({ b: 1, a: [{ d: 1, c: 2 }] })).toBe(textOf({ a: [{ c: 2, d: 1 }], b: 1 }));
+});
+
+test("what is not there has no lines", () => {
+  expect(lineDiff(null, "a\nb").map((line) => line.kind)).toEqual(["new", "new"]);
+  expect(lineDiff("", null).map((line) => line.kind)).toEqual(["gone"]);
+});
+
+test.each([
+  ["a", "b", ["a", "b"]],
+  ["", undefined, ["", null]],
+  ["4", 4, ['"4"', "4"]],
+  [undefined, { b: 1, a: 2 }, [null, '{\n  "a": 2,\n  "b": 1\n}']],
+] as const)("values that differ have texts that do: %j and %j", (before, after, texts) => {
+  expect(textsOf(before, after)).toEqual(texts);
 });

@@ -12,9 +12,10 @@ export interface Line {
 /** Past so many edits two texts are shown as wholly different: nobody reads further, and it stays fast. */
 const MOST_EDITS = 1_000;
 
-export function lineDiff(before: string, after: string): Line[] {
-  const a = before.split("\n");
-  const b = after.split("\n");
+/** A side that is null has no lines at all. */
+export function lineDiff(before: string | null, after: string | null): Line[] {
+  const a = before?.split("\n") ?? [];
+  const b = after?.split("\n") ?? [];
   let head = 0;
   while (head < a.length && head < b.length && a[head] === b[head]) head += 1;
   let tail = 0;
@@ -29,6 +30,14 @@ export function lineDiff(before: string, after: string): Line[] {
 export function textOf(value: Json | undefined): string {
   if (value === undefined) return "";
   return typeof value === "string" ? value : JSON.stringify(ordered(value), null, 2);
+}
+
+/** Two values as texts that differ only where they do, too; what is not there is null. */
+export function textsOf(before: Json | undefined, after: Json | undefined): [string | null, string | null] {
+  const plain = [before, after].every((value) => value === undefined || typeof value === "string");
+  const text = (value: Json | undefined) =>
+    value === undefined ? null : plain ? (value as string) : JSON.stringify(ordered(value), null, 2);
+  return [text(before), text(after)];
 }
 
 function ordered(value: Json): Json {

@@ -1,10 +1,11 @@
 /** What two nodes, or two runs, were given and gave, and where that parts. */
-import { useCallback } from "react";
+import { useCallback, useState } from "react";
 import { getNode } from "../api/client";
 import type { JsonObject } from "../api/json";
 import type { Run } from "../api/types";
 import { useAsked } from "../live/use-asked";
-import { textOf } from "../model/line-diff";
+import { textsOf } from "../model/line-diff";
+import { Button } from "../ui/button";
 import { ProblemBox, Waiting } from "../ui/notice";
 import { TextDiff } from "../ui/text-diff";
 
@@ -50,22 +51,31 @@ function fault(error: { code: string; message: string } | null): JsonObject {
   return error === null ? {} : { code: error.code, message: error.message };
 }
 
+/** So many parts that differ are drawn at a time. */
+const DRAWN = 20;
+
 /** Each part that differs; with `quiet` nothing at all where none does. */
 function Parts(props: { title: string; before: JsonObject; after: JsonObject; quiet?: boolean }) {
   const { title, before, after, quiet = false } = props;
+  const [most, setMost] = useState(DRAWN);
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
-  const parted = names.filter((name) => textOf(before[name]) !== textOf(after[name]));
+  const parted = names
+    .map((name) => ({ name, texts: textsOf(before[name], after[name]) }))
+    .filter(({ texts }) => texts[0] !== texts[1]);
   if (parted.length === 0 && quiet) return null;
   return (
     <section>
       <h3 className="question-part">{title}</h3>
       {parted.length === 0 && <p className="muted small">The same in both.</p>}
-      {parted.map((name) => (
+      {parted.slice(0, most).map(({ name, texts }) => (
         <div key={name} className="outputs-part">
           <code className="muted">{name}</code>
-          <TextDiff before={textOf(before[name])} after={textOf(after[name])} />
+          <TextDiff before={texts[0]} after={texts[1]} />
         </div>
       ))}
+      {parted.length > most && (
+        <Button onClick={() => setMost((was) => was + DRAWN)}>Show more, of {parted.length - most} others</Button>
+      )}
     </section>
   );
 }

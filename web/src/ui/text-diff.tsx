@@ -8,7 +8,8 @@ const AROUND = 3;
 const MARKS = { same: " ", gone: "−", new: "+" } as const;
 const SPOKEN = { same: "", gone: "removed: ", new: "added: " } as const;
 
-export function TextDiff({ before, after }: { before: string; after: string }) {
+/** A side that is null is not there. */
+export function TextDiff({ before, after }: { before: string | null; after: string | null }) {
   const lines = useMemo(() => shortened(lineDiff(before, after)), [before, after]);
   return (
     <div className="text-diff" role="group" aria-label="Differences" tabIndex={0}>
