@@ -40,6 +40,14 @@ class OpenSkeloError(Exception):
         self.message = message
         self.hint = hint
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """A copy is as it was, also in another process; Python would make it anew of the message alone."""
+        return _again, (type(self), self.args), self.__dict__
+
+
+def _again(kind: type[OpenSkeloError], args: tuple[object, ...]) -> OpenSkeloError:
+    return kind.__new__(kind, *args)
+
 
 class InvalidInput(OpenSkeloError):
     """The caller's file, value or argument is wrong; nothing was started."""
