@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
@@ -27,7 +26,6 @@ _OPTIONS = (
     | orjson.OPT_PASSTHROUGH_DATETIME
 )
 _POINT, _MINUS, _PLUS = b".-+"
-_null = re.compile(b"null").search  # in half the time of `in`
 
 
 def dumps(value: Json) -> bytes:
@@ -47,7 +45,7 @@ def dumps(value: Json) -> bytes:
         or (_POINT in data and b".0" in data)
         or (_MINUS in data and b"e-6" in data)
         or (_PLUS in data and b"e+" in data)
-        or _null(data) is not None
+        or data.rfind(b"null") >= 0  # in a third of the time that `in` takes
     )
     return _dumps_slowly(value) if traces and not _orjson_agrees(value) else data
 
