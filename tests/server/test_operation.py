@@ -10,6 +10,7 @@ import logging
 import re
 import threading
 import time
+import traceback
 from collections.abc import Generator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -262,7 +263,7 @@ def kept_logging() -> Generator[None]:
     """What the process logs where, as it was."""
     root = logging.getLogger()
     handlers = root.handlers[:]
-    loggers = [root, *map(logging.getLogger, ("uvicorn", "httpx", "httpcore", "opentelemetry"))]
+    loggers = [root, *map(logging.getLogger, logs.QUIET)]
     levels = [logger.level for logger in loggers]
     yield
     root.handlers[:] = handlers
@@ -287,6 +288,42 @@ def test_the_log_is_json_lines_without_secrets(monkeypatch: pytest.MonkeyPatch) 
     }
     assert (second["level"], second["message"], second["error"]) == ("error", "broken", "ValueError: [secret]")
     assert "hunter2" not in stream.getvalue()
+
+
+def broken() -> None:
+    raise ValueError("hunter2-hunter2\nand more") from KeyError("first")
+
+
+@pytest.mark.usefixtures("kept_logging")
+def test_an_error_that_another_process_has_logged_is_told_like_one_of_this_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOKEN", "hunter2-hunter2")
+    stream = io.StringIO()
+    logs.configure("json", {"TOKEN": "${env:TOKEN}"}, stream)
+    logger = logging.getLogger("openskelo.test")
+    with pytest.raises(ValueError, match="and more") as found:
+        broken()
+    logger.error("broken", exc_info=found.value)
+    trace = "".join(traceback.format_exception(found.value)).rstrip("\n")
+    told = {"name": logger.name, "levelno": logging.ERROR, "levelname": "ERROR", "msg": "broken", "exc_text": trace}
+    logger.handle(logging.makeLogRecord(told))
+    here, there = map(json.loads, stream.getvalue().splitlines())
+    assert here["error"] == "ValueError: [secret]\nand more"
+    assert {**there, "ts": None} == {**here, "ts": None, "traceback": here["traceback"].rstrip("\n")}
+
+
+@pytest.mark.usefixtures("kept_logging")
+def test_requests_that_go_well_are_not_logged() -> None:
+    stream = io.StringIO()
+    logs.configure("text", {}, stream)
+    for name in ("httpx", "httpx2", "httpcore2.http11", "uvicorn.error"):
+        logging.getLogger(name).info("HTTP Request: POST")
+        logging.getLogger(name).warning("%s is in trouble", name)
+    assert [line.split()[1] for line in stream.getvalue().splitlines()] == [
+        "httpx",
+        "httpx2",
+        "httpcore2.http11",
+        "uvicorn.error",
+    ]
 
 
 @pytest.mark.usefixtures("kept_logging")

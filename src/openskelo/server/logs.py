@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import sys
 import traceback
@@ -15,10 +16,12 @@ from openskelo.handlers import secret
 from openskelo.kernel.json import Json
 
 Form = Literal["text", "json"]
+#: Who logs a line for each request that is made or answered.
+QUIET = ("uvicorn", "httpx", "httpcore", "httpx2", "httpcore2", "opentelemetry")
 
 
 def configure(form: Form, secrets: Mapping[str, str] | None, stream: TextIO | None = None) -> None:
-    """Write what this process logs to the stream (stderr), from INFO on; uvicorn's from WARNING on."""
+    """Write what this process logs to the stream (stderr), from INFO on; what is `QUIET` from WARNING on."""
     handler = logging.StreamHandler(stream or sys.stderr)
     hidden = secret.values(secrets)
     handler.setFormatter(JsonLines(hidden) if form == "json" else Plain(hidden))
@@ -27,7 +30,7 @@ def configure(form: Form, secrets: Mapping[str, str] | None, stream: TextIO | No
         root.removeHandler(before)
     root.addHandler(handler)
     root.setLevel(logging.INFO)
-    for name in ("uvicorn", "httpx", "httpcore", "opentelemetry"):
+    for name in QUIET:
         logging.getLogger(name).setLevel(logging.WARNING)
 
 
@@ -62,7 +65,16 @@ class JsonLines(logging.Formatter):
             error = record.exc_info[1]
             document["error"] = self._clean(f"{type(error).__name__}: {error}")
             document["traceback"] = self._clean("".join(traceback.format_exception(error)))
+        elif record.exc_text:  # another process has logged it
+            document["error"] = self._clean(_error_in(record.exc_text))
+            document["traceback"] = self._clean(record.exc_text)
         return orjson.dumps(document).decode()
 
     def _clean(self, text: str) -> str:
         return secret.mask(text, self._hidden).encode("utf-8", "replace").decode()
+
+
+def _error_in(trace: str) -> str:
+    """What a traceback ends with: the kind of the error, and what it says."""
+    lines = trace.rpartition("Traceback (most recent call last):")[2].splitlines()
+    return "\n".join(itertools.dropwhile(lambda line: not line or line.startswith(" "), lines))

@@ -333,10 +333,15 @@ def test_what_another_process_logs_is_logged_here(tmp_path: Path, caplog: pytest
     flow = stage.workflow(stage.block("complain", outputs={}))
 
     async def story() -> None:
+        before = children()
         async with fleet(tmp_path, complain=work.complain) as engine:
+            started = children() - before
             assert (await engine.wait(await engine.start(flow)))["ending"] == "ok"
         (told,) = [record for record in caplog.records if record.name == "tests.complaints"]
         assert (told.levelname, told.getMessage()) == ("WARNING", "it is cold in here")
+        assert {told.process} == started
+        assert (Path(told.pathname).name, told.funcName) == ("work.py", "_complain")
+        assert (told.exc_text or "").endswith("ValueError: cold")
 
     stage.play(story)
 

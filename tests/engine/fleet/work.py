@@ -61,7 +61,7 @@ async def complain(ctx: openskelo.Context) -> dict[str, Json]:
 
 
 def _complain() -> None:
-    logging.getLogger("tests.complaints").warning("it is %s in here", "cold")
+    logging.getLogger("tests.complaints").warning("it is %s in here", "cold", exc_info=ValueError("cold"))
 
 
 async def complain_badly(ctx: openskelo.Context) -> dict[str, Json]:

@@ -106,11 +106,9 @@ class Said:
 
 @frozen
 class Logged:
-    """Something for the log of the program."""
+    """Something for the log of the program: what a `LogRecord` is made of."""
 
-    name: str
-    level: int
-    text: str
+    record: Mapping[str, str | int | float | None]
 
 
 #: What is answered by a `Done` of its number.

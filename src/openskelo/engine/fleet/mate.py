@@ -188,7 +188,10 @@ class Mate:
             case channel.Said():
                 self._overhear(word.of, word.text)
             case channel.Logged():
-                logging.getLogger(word.name).log(word.level, "%s", word.text)
+                record = logging.makeLogRecord(dict(word.record))
+                logger = logging.getLogger(record.name)
+                if logger.isEnabledFor(record.levelno):
+                    logger.handle(record)
             case _:
                 pass
 

@@ -27,6 +27,11 @@ from openskelo.frozen import replace
 
 #: How long a store that was in trouble is left alone.
 _AGAIN_SECONDS = 0.2
+#: What is told of something that was logged, beside its text: who, when and where.
+_TOLD = (
+    *("name", "levelno", "levelname", "created", "msecs", "process", "threadName"),
+    *("pathname", "filename", "module", "lineno", "funcName", "stack_info"),
+)
 
 
 def main(parent: int) -> None:
@@ -206,7 +211,9 @@ class _Forwarding(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Say it there."""
         try:
-            word = channel.Logged(name=record.name, level=record.levelno, text=self.format(record))
+            told = {name: getattr(record, name) for name in _TOLD}
+            error = logging.Formatter().formatException(record.exc_info) if record.exc_info else record.exc_text
+            word = channel.Logged(record={**told, "msg": record.getMessage(), "exc_text": error})
             if threading.get_ident() == self._thread:
                 self._to.say(word)
             else:
