@@ -173,6 +173,41 @@ def test_a_bounce_loop_that_turns_in_circles_ends_when_told_so() -> None:
     assert stage.run.error["message"] == "stalled: denied by nora"
 
 
+def items_looping() -> Stage:
+    """`b` works on two items, and any of them may send the run back."""
+    back = definition.Bounce(when_gate="good", route_to="a", max_bounces=9, reset=("a", "b"))
+    each = definition.Foreach(items="x", concurrency=1)
+    node = work("b", "a", bounces=(back,), foreach=each, retry=definition.Retry(stall_after=2))
+    stage = Stage(flow(work("a"), node))
+    stage.create()
+    stage.succeed("a")
+    stage.resolve("b", count=2)
+    return stage
+
+
+def test_an_item_that_keeps_sending_the_run_back_stalls_although_others_succeed() -> None:
+    stage = items_looping()
+    stage.succeed("b", 0)
+    assert stage.fail("b", BAD, 1, output="sha256:x")[-1] == "attempt.started a 2.1"
+    stage.succeed("a")
+    stage.resolve("b", count=2)
+    stage.succeed("b", 0)
+    assert stage.fail("b", BAD, 1, output="sha256:y")[-2:] == [
+        "run.stalled b[1] verdict",
+        "approval.requested b[1] stalled",
+    ]
+
+
+def test_other_items_that_fail_alike_are_progress() -> None:
+    stage = items_looping()
+    stage.fail("b", BAD, 0, output="sha256:x")
+    stage.succeed("a")
+    stage.resolve("b", count=2)
+    stage.succeed("b", 0)
+    assert stage.run.nodes["b"].loop == stall.Streak()
+    assert stage.fail("b", BAD, 1, output="sha256:x")[-1] == "attempt.started a 3.1"
+
+
 def test_success_ends_the_streak_of_a_node_that_others_send_back_over() -> None:
     """The node fails once a visit and then succeeds: that is progress, however often the loop around it turns."""
     back = definition.Bounce(when_gate="good", route_to="a", max_bounces=5, reset=("a", "b"))

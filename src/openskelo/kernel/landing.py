@@ -7,7 +7,6 @@ from typing import Any, assert_never, cast
 
 from openskelo.kernel import definition, events, feedback, places
 from openskelo.kernel.flows import plan, turns
-from openskelo.kernel.json import JsonObject
 from openskelo.kernel.run import AttemptId, Course, InFlight, NodeState, Run, Slot
 from openskelo.kernel.stall import NO_STREAK
 
@@ -99,7 +98,7 @@ def succeeded(run: Run, event: events.AttemptSucceeded) -> None:
     slot.outputs = event.outputs
     slot.feedback = None
     node.done_slots += 1
-    if node.loop.length:
+    if node.loop.length and node.loop.item == event.item:  # another item's success is no progress of this one
         node.loop = NO_STREAK
     if not run.is_dag:
         _move_on(run, node, event)
@@ -131,7 +130,7 @@ def failed(run: Run, event: events.AttemptFailed) -> None:
         slot.failures += 1
     slot.feedback = feedback.after(event, slot.feedback)
     slot.unjudged = event.outputs if run.is_dag else None
-    _remember_verdict(node, slot, event.error)
+    _remember_verdict(node, slot, event)
     match event.next:
         case "repair":
             places.requeue(run, node, index)
@@ -172,12 +171,13 @@ def fail(run: Run, node: NodeState, event: events.AttemptFailed | events.NodeFai
         places.fail(run, node, event.error, event.ending or "failed")
 
 
-def _remember_verdict(node: NodeState, slot: Slot, error: JsonObject) -> None:
+def _remember_verdict(node: NodeState, slot: Slot, event: events.AttemptFailed) -> None:
     """Count how often in a row the same verdict came back: within a visit, and over the visits of a bounce loop."""
+    error = event.error
     verdict = (str(error.get("code")), str(error.get("message")))
     output = cast("str", error.get("outputHash", ""))
     slot.streak = slot.streak.extended(verdict, output)
-    node.loop = node.loop.extended(verdict, output)
+    node.loop = node.loop.extended(verdict, output, event.item)
 
 
 def interrupted(run: Run, event: events.AttemptInterrupted) -> None:

@@ -87,7 +87,8 @@ def _failed(run: Run, report: commands.ReportAttempt, failure: outcome.Failure) 
         return (_attempt_failed(run, report, error, way="repair"),)
     rule = _bounce_rule(shape, node, failure, report.outcome.verdicts)
     if rule is not None:
-        streak = node.loop.extended((failure.code, failure.message), report.outcome.output_hash or "")
+        verdict = (failure.code, failure.message)
+        streak = node.loop.extended(verdict, report.outcome.output_hash or "", report.item)
         return _loop_or_ask(run, report, failure, streak, rule)
     refused = None if unjudged else report.outcome.output_hash
     if failure.retryable and slot.failures + 1 < _retry(run, report.node).max_attempts:

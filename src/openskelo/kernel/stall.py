@@ -9,24 +9,29 @@ from openskelo.frozen import plain
 
 @plain
 class Streak:
-    """How often in a row the same verdict came back, and whether the output was the same each time too."""
+    """How often in a row the same verdict came back, and whether the output was the same each time too.
+
+    `item` is which one it was about, of a node that is entered again and again with several.
+    """
 
     verdict: tuple[str, str] = ("", "")
     output: str = ""
     length: int = 0
     same_output: bool = True
+    item: int | None = None
 
-    def extended(self, verdict: tuple[str, str], output: str) -> Streak:
+    def extended(self, verdict: tuple[str, str], output: str, item: int | None = None) -> Streak:
         """The streak after one more failure. A failure without any output (a crash, a timeout) ends a streak."""
         if not output:
             return NO_STREAK
-        if verdict != self.verdict or not self.length:
-            return Streak(verdict=verdict, output=output, length=1)
+        if verdict != self.verdict or item != self.item or not self.length:
+            return Streak(verdict=verdict, output=output, length=1, item=item)
         return Streak(
             verdict=verdict,
             output=output,
             length=self.length + 1,
             same_output=self.same_output and output == self.output,
+            item=item,
         )
 
 
