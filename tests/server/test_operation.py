@@ -290,7 +290,7 @@ def test_the_log_is_json_lines_without_secrets(monkeypatch: pytest.MonkeyPatch) 
     assert "hunter2" not in stream.getvalue()
 
 
-def broken() -> None:
+def fall() -> None:
     raise ValueError("hunter2-hunter2\nand more") from KeyError("first")
 
 
@@ -301,7 +301,7 @@ def test_an_error_that_another_process_has_logged_is_told_like_one_of_this_one(m
     logs.configure("json", {"TOKEN": "${env:TOKEN}"}, stream)
     logger = logging.getLogger("openskelo.test")
     with pytest.raises(ValueError, match="and more") as found:
-        broken()
+        fall()
     logger.error("broken", exc_info=found.value)
     trace = "".join(traceback.format_exception(found.value)).rstrip("\n")
     told = {"name": logger.name, "levelno": logging.ERROR, "levelname": "ERROR", "msg": "broken", "exc_text": trace}
