@@ -321,6 +321,35 @@ def test_a_fork_that_would_do_other_work_does_it(
     assert len(check.told) == times
 
 
+@pytest.mark.parametrize(("changed", "times"), [(False, 1), (True, 2)], ids=["as it was", "changed inside"])
+def test_what_another_file_gave_is_judged_alone_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: bool, times: int
+) -> None:
+    """The gate stands at the end of a block that `uses` a file."""
+    draft = Worker()
+
+    def written(config: str) -> openskelo.Workflow:
+        inner = f"{{id: draft, mode: deterministic, outputs: {{text: string}}, deterministic: {{{config}}}}}"
+        (tmp_path / "inner.yaml").write_text(f"name: inner\nblocks: [{inner}]\n")
+        outer = {"name": "outer", "blocks": [{"id": "all", "uses": "./inner.yaml", "post_gates": [REVIEW]}]}
+        (tmp_path / "outer.yaml").write_text(orjson.dumps(outer).decode())
+        return openskelo.load(tmp_path / "outer.yaml")
+
+    async def story(base_url: str) -> None:
+        named = f'providers: {{reviewer: {{kind: openai, base_url: "{base_url}", model: m}}}}'
+        (tmp_path / "skelo.yaml").write_text(f"{named}\nexperts: {{judge: {{provider: reviewer}}}}\n")
+        async with engine(tmp_path, base_url, monkeypatch, draft=draft) as opened:
+            run_id = await opened.start(written("handler: 'local:draft'"))
+            assert (await opened.wait(run_id))["ending"] == "failed"
+            other = written("handler: 'local:draft', config: {loudly: true}") if changed else None
+            done = await opened.wait(await opened.fork(run_id, node="all", workflow=other))
+            assert (done["ending"], done["outputs"]) == ("ok", {"text": "hello"})
+
+    with reviewed(WRONG_KEY, verdict(True)).running() as server:
+        stage.play(lambda: story(server.base_url))
+    assert len(draft.told) == times
+
+
 def test_a_fork_without_the_cache_does_the_work_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     check = Worker()
 

@@ -34,19 +34,23 @@ class Plan:
     unjudged: Stored | None = None
 
 
-async def plan(
-    store: log.Log,
-    run: Run,
-    node: str,
-    changes: JsonObject,
-    workflow: definition.Workflow | None,
-    project: task.Project,
-) -> Plan:
-    """Which nodes are kept and what is changed: `changes` name inputs of the node, or inputs of the run.
+@frozen
+class Wish:
+    """Where to begin, and what to change: `changes` name inputs of the node, or inputs of the run.
 
     One that names both is for the node, and for the run as well where that has no such input yet, or one that a changed
-    workflow refuses. A node that is a sub-workflow is done again from its beginning.
+    `workflow` refuses. Work that only has to be judged is taken over, unless it is to be done `anew`.
     """
+
+    node: str
+    changes: JsonObject
+    workflow: definition.Workflow | None = None
+    anew: bool = False
+
+
+async def plan(store: log.Log, run: Run, wish: Wish, project: task.Project) -> Plan:
+    """Which nodes are kept and what is changed. A node that is a sub-workflow is done again from its beginning."""
+    node, changes, workflow = wish.node, wish.changes, wish.workflow
     if run.live is not None or (workflow is not None and workflow.live):
         raise errors.InvalidInput("a live graph is not forked", code="FORK_INVALID", hint="begin another one")
     target = workflow or run.workflow
@@ -60,7 +64,8 @@ async def plan(
         from openskelo.engine import fork_plan  # noqa: PLC0415  only plans need it
 
         return await fork_plan.plan(store, run, node, changes, target, project)
-    node = beginning(target, node)
+    unjudged = None if wish.anew or changes else _unjudged(run, target, node)
+    node = beginning(target, node) if unjudged is None else node
     ports = {port.name: port for port in target.nodes[node].inputs}
     on_node = await _on_node(store, ports, changes, project)
     before = cast("JsonObject", await wiring.load(store, run.inputs))
@@ -82,7 +87,7 @@ async def plan(
         inputs=await wiring.store(store, inputs),
         parent=parent,
         kept=kept,
-        unjudged=None if changes or inputs != before else _unjudged(run, target, node, kept),
+        unjudged=unjudged,
     )
 
 
@@ -170,15 +175,22 @@ def _kept(run: Run, workflow: definition.Workflow, node: str) -> dict[str, comma
     return kept
 
 
-def _unjudged(run: Run, workflow: definition.Workflow, node: str, kept: Mapping[str, commands.Kept]) -> Stored | None:
-    """What the node gave, where nobody could be asked to judge it and the new run would do just the same again."""
-    before, now = run.workflow.nodes.get(node), workflow.nodes[node]
-    slots = run.nodes[node].slots if before is not None else []
-    if before is None or len(slots) != 1 or slots[0].unjudged is None or _work(before) != _work(now):
+def _unjudged(run: Run, workflow: definition.Workflow, node: str) -> Stored | None:
+    """What the node gave, where nobody could be asked to judge it and the new run would do just the same again.
+
+    What a sub-workflow gave is there once all of it was done: then its end alone is judged.
+    """
+    slots = run.nodes[node].slots if node in run.nodes else []
+    if len(slots) != 1 or slots[0].unjudged is None or workflow.inputs != run.workflow.inputs:
         return None
-    asks = now.foreach is not None or now.mode == "approval" or places.asks(run, now)  # a person may change the inputs
-    begins = all(source in kept for source in dag.graph(workflow).sources[node])
-    return slots[0].unjudged if begins and not asks and gate.can_judge_later(now) else None
+    before, now = run.workflow.nodes, workflow.nodes
+    inside = [key for key in now if key.startswith(f"{node}/")]
+    if _work(before[node]) != _work(now[node]) or any(before.get(key) != now[key] for key in inside):
+        return None
+    asks = now[node].foreach is not None or places.asks(run, now[node])  # a person may change the inputs
+    done = {key for key, state in run.nodes.items() if state.outcome in ("succeeded", "skipped")}
+    begins = done.issuperset(dag.graph(workflow).sources[node])
+    return slots[0].unjudged if begins and not asks and gate.can_judge_later(now[node]) else None
 
 
 def _work(node: definition.Node) -> definition.Node:

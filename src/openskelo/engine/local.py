@@ -202,7 +202,8 @@ class Engine(records.Records):
         if workflow is not None:
             pinning.check(workflow)
         parent = (await self._read(run_id)).run
-        plan = await forking.plan(self.store, parent, node, inputs or {}, workflow, self.project)
+        wish = forking.Wish(node=node, changes=inputs or {}, workflow=workflow, anew=self._no_cache)
+        plan = await forking.plan(self.store, parent, wish, self.project)
         pin = self._beginning.pin(plan.workflow)
         command = commands.CreateRun(
             at=self._driver.now(),
@@ -216,7 +217,7 @@ class Engine(records.Records):
             contexts=plan.contexts,
             variables=plan.variables,
             no_cache=self._no_cache or parent.no_cache,
-            unjudged=None if self._no_cache else plan.unjudged,
+            unjudged=plan.unjudged,
         )
         return await self._beginning.create(pin, command, new_id)
 
