@@ -7,6 +7,7 @@ from typing import Literal
 
 from openskelo.frozen import frozen
 from openskelo.kernel.json import Json, JsonObject
+from openskelo.values import pointer
 
 #: So many differences are listed for two values.
 MAX_CHANGES = 100
@@ -45,7 +46,7 @@ def _walk(before: Json, after: Json, path: str) -> Iterator[Change]:
     match before, after:
         case dict(), dict():
             for key in dict.fromkeys((*before, *after)):
-                yield from _member(before, after, key, f"{path}/{_escape(key)}")
+                yield from _member(before, after, key, f"{path}/{pointer.token(key)}")
         case list(), list():
             shared = min(len(before), len(after))
             for index in range(shared):
@@ -67,7 +68,3 @@ def _member(before: JsonObject, after: JsonObject, key: str, path: str) -> Itera
         yield Change(path=path, kind="added", after=after[key])
     else:
         yield from _walk(before[key], after[key], path)
-
-
-def _escape(key: str) -> str:
-    return key.replace("~", "~0").replace("/", "~1")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from openskelo.kernel.json import Json, JsonObject
+from openskelo.values import pointer as pointers
 
 #: How often a schema may lead to another before it is taken for a circle.
 _LONGEST_WAY = 32
@@ -79,7 +80,7 @@ def _at(pointer: str, root: JsonObject) -> Json:
         return True
     place: Json = root
     for part in pointer[1:].split("/")[1:]:
-        name = part.replace("~1", "/").replace("~0", "~")
+        name = pointers.name_of(part)
         if isinstance(place, Mapping) and name in place:
             place = place[name]
         elif isinstance(place, Sequence) and not isinstance(place, str) and name.isdigit() and int(name) < len(place):

@@ -15,6 +15,7 @@ from starlette.exceptions import HTTPException as PlainHTTPException
 from openskelo import errors
 from openskelo.contract.wire import problem
 from openskelo.kernel.json import Json
+from openskelo.values import pointer
 from openskelo.workflows.problems import Problem as WorkflowProblem
 
 MEDIA_TYPE = "application/problem+json"
@@ -133,8 +134,7 @@ async def _defect(request: Request, error: Exception) -> Response:
 
 def _part(found: dict[str, Any]) -> dict[str, Json]:
     """One thing that is wrong, without the value itself, which may be a secret."""
-    where = [str(step).replace("~", "~0").replace("/", "~1") for step in found["loc"]]
-    return {"pointer": "/" + "/".join(where), "code": str(found["type"]), "message": str(found["msg"])}
+    return {"pointer": pointer.of(found["loc"]), "code": str(found["type"]), "message": str(found["msg"])}
 
 
 def _parts(error: errors.OpenSkeloError) -> list[dict[str, Json]] | None:

@@ -14,6 +14,7 @@ import orjson
 
 from openskelo import errors
 from openskelo.kernel.json import Json, JsonObject
+from openskelo.values import pointer as pointers
 from openskelo.values.fit import JsonSchema
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
@@ -66,7 +67,7 @@ def part(whole: JsonObject, name: str) -> JsonObject:
     if not isinstance(found, Mapping) or plain(found):
         return found if isinstance(found, Mapping) else {}
     definitions: dict[str, Json] = {}
-    taken = _Document(whole, name, definitions).taken(f"/properties/{_escaped(name)}")
+    taken = _Document(whole, name, definitions).taken(f"/properties/{pointers.token(name)}")
     own: JsonObject = {"$schema": whole["$schema"]} if "$schema" in whole else {}
     return _with({**own, **taken}, definitions)
 
@@ -161,9 +162,9 @@ class _Document:
         for key, inner in value.items():
             if key in _NAMED and isinstance(inner, Mapping):
                 for name, one in inner.items():
-                    self._survey(one, f"{pointer}/{key}/{_escaped(name)}", base)
+                    self._survey(one, f"{pointer}/{key}/{pointers.token(name)}", base)
             elif key not in _DATA:
-                self._survey(inner, f"{pointer}/{_escaped(key)}", base)
+                self._survey(inner, f"{pointer}/{pointers.token(key)}", base)
 
     def _target(self, reference: str, base: str) -> str | None:
         """The pointer of what a reference names; None when that is not in the document."""
@@ -184,7 +185,7 @@ class _Document:
     def _at(self, pointer: str) -> Json:
         place: Json = self._root
         for token in pointer.split("/")[1:]:
-            name = token.replace("~1", "/").replace("~0", "~")
+            name = pointers.name_of(token)
             match place:
                 case Mapping():
                     place = place[name]
@@ -215,14 +216,16 @@ class _Document:
             return value
         found: dict[str, Json] = {}
         for key, inner in value.items():
-            below = f"{pointer}/{_escaped(key)}"
+            below = f"{pointer}/{pointers.token(key)}"
             if key in _REFERENCES and isinstance(inner, str):
                 found |= self._reference(key, inner, pointer, value)
             elif key in _DATA:
                 found[key] = inner
             elif key in _NAMED and isinstance(inner, Mapping):
                 if key not in _MOVED:
-                    found[key] = {name: self._moved(one, f"{below}/{_escaped(name)}") for name, one in inner.items()}
+                    found[key] = {
+                        name: self._moved(one, f"{below}/{pointers.token(name)}") for name, one in inner.items()
+                    }
             elif not (key in _MOVED and isinstance(inner, str)):
                 found[key] = self._moved(inner, below)
         return found
@@ -241,7 +244,3 @@ def _spellings(wanted: str) -> Iterator[str]:
     while True:
         yield f"{wanted}{number}"
         number += 1
-
-
-def _escaped(name: str) -> str:
-    return name.replace("~", "~0").replace("/", "~1")

@@ -12,7 +12,7 @@ import orjson
 from openskelo import errors
 from openskelo.frozen import frozen
 from openskelo.kernel.json import Json
-from openskelo.values import canonical, schema_cost
+from openskelo.values import canonical, pointer, schema_cost
 from openskelo.values.fit import JsonSchema, fits
 
 __all__ = ["MAX_BYTES", "MAX_VIOLATIONS", "JsonSchema", "Schema", "Violation", "compile", "fits"]
@@ -86,7 +86,7 @@ class Schema:
         if self._recursions > 1 and self._recursions ** _depth(value) > _MAX_RECURSION:
             return (Violation(path="", message="the value breaks the schema; it nests too deeply to say where"),)
         found = itertools.islice(self._validator.iter_errors(value), MAX_VIOLATIONS)
-        return tuple(Violation(path=_pointer(error.instance_path), message=_message(error)) for error in found)
+        return tuple(Violation(path=pointer.of(error.instance_path), message=_message(error)) for error in found)
 
 
 def _depth(value: Json) -> int:
@@ -106,7 +106,9 @@ def _message(error: _Error) -> str:
     words = _words(error)
     branches = cast("list[list[_Error]]", error.kind.value) if error.kind.name in ("anyOf", "oneOf") else None
     if isinstance(branches, list):
-        reasons = [f"{_pointer(branch[0].instance_path)} {_words(branch[0])}".strip() for branch in branches if branch]
+        reasons = [
+            f"{pointer.of(branch[0].instance_path)} {_words(branch[0])}".strip() for branch in branches if branch
+        ]
         words = f"{words}: {'; or '.join(reasons)}" if reasons else words
     return words if len(words) <= _MAX_MESSAGE else words[: _MAX_MESSAGE - 3] + "..."
 
@@ -156,7 +158,7 @@ def _compile(data: bytes) -> Schema:
             pattern_options=jsonschema_rs.RegexOptions(),
         )
     except jsonschema_rs.ValidationError as error:
-        where = _pointer(error.instance_path) or "/"
+        where = pointer.of(error.instance_path) or "/"
         raise _invalid(f"{_message(error)} (at {where})".replace(_MASK, "it")) from None
     except (ValueError, jsonschema_rs.ReferencingError) as error:
         raise _invalid(str(error)) from None
@@ -165,11 +167,6 @@ def _compile(data: bytes) -> Schema:
         _validator=cast(_Validator, validator),
         _recursions=schema_cost.recursions(schema),
     )
-
-
-def _pointer(path: list[str | int]) -> str:
-    """The JSON pointer (RFC 6901) of `path`."""
-    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
 
 
 def _invalid(reason: str) -> errors.InvalidInput:

@@ -10,6 +10,8 @@ import urllib.parse
 from collections.abc import Iterator, Mapping
 from typing import cast
 
+from openskelo.values import pointer as pointers
+
 #: How many times one place of a value may be looked at.
 MAX_CHECKS = 10_000
 #: How many references may follow each other.
@@ -151,7 +153,7 @@ def _anchors(value: object, pointer: str = "#") -> Iterator[tuple[str, object]]:
         if isinstance(name := items.get("$id"), str):
             yield name, items
         for key, item in items.items():
-            yield from _anchors(item, f"{pointer}/{key.replace('~', '~0').replace('/', '~1')}")
+            yield from _anchors(item, f"{pointer}/{pointers.token(key)}")
     elif isinstance(value, list):
         for index, item in enumerate(cast("list[object]", value)):
             yield from _anchors(item, f"{pointer}/{index}")

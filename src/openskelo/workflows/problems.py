@@ -6,6 +6,7 @@ from typing import Literal, TypeAlias
 
 from openskelo.frozen import frozen
 from openskelo.kernel.json import Json
+from openskelo.values import pointer
 from openskelo.workflows import spots, suggest
 
 Severity = Literal["error", "warning"]
@@ -109,7 +110,7 @@ class Report:
             column=column,
             code=code,
             message=message,
-            path=spots.pointer(path),
+            path=pointer.of(path),
             hint=hint,
             severity=severity,
         )

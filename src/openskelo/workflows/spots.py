@@ -57,11 +57,6 @@ def locate_within(root: Spot | None, path: Path, position: tuple[int, int] | Non
     return spot.text_line + line - 1, first + column - 1
 
 
-def pointer(path: Path) -> str:
-    """The path as a JSON Pointer."""
-    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
-
-
 def _walk(root: Spot | None, path: Path) -> Spot | None:
     spot = root
     for part in path:
