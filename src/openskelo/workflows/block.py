@@ -10,7 +10,7 @@ from typing import cast
 from openskelo.frozen import frozen, replace
 from openskelo.handlers import registry
 from openskelo.kernel import definition
-from openskelo.kernel.json import Json, JsonObject
+from openskelo.kernel.json import Json
 from openskelo.providers import config
 from openskelo.workflows import approvals, asking, builtin, cursor, gates, handlers, limits, ports, scope
 
@@ -110,7 +110,7 @@ def read(key: str, place: cursor.Cursor, setting: Setting) -> Draft:
         description=fields.text("description"),
         inputs=taken.ports,
         outputs=given.ports,
-        metadata=_free(fields.get("metadata")),
+        metadata=fields.map("metadata"),
     )
     node = _schedule(node, fields, setting)
     node = _work(node, fields, setting)
@@ -291,8 +291,3 @@ def _strict(fields: cursor.Fields) -> None:
     if found is not None and found.flag() is False:
         hint = "declare a port of type json to accept anything"
         found.problem("STRICT_ALWAYS", "outputs that break their contract are never stored", hint=hint)
-
-
-def _free(found: cursor.Cursor | None) -> JsonObject:
-    fields = None if found is None else found.fields()
-    return {} if fields is None else fields.value

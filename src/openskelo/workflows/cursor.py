@@ -181,6 +181,12 @@ class Fields:
         value = None if found is None else found.choice(options)
         return default if value is None else value
 
+    def map(self, key: str) -> Mapping[str, Json]:
+        """A map with any keys; empty when the key is absent."""
+        found = self.get(key)
+        fields = None if found is None else found.fields()
+        return {} if fields is None else fields.value
+
     def texts(self, key: str) -> tuple[str, ...]:
         """A list of texts; one text alone counts as a list of one."""
         found = self.get(key)

@@ -7,7 +7,6 @@ from collections.abc import Collection, Mapping
 from typing import cast
 from urllib.parse import urlsplit
 
-from openskelo.kernel.json import Json
 from openskelo.providers import config, keys
 from openskelo.workflows import cursor, suggest
 
@@ -162,7 +161,7 @@ def _expert(entry: cursor.Cursor, providers: Collection[str]) -> config.ExpertCo
         temperature=_number(fields.get("temperature"), 2),
         top_p=_number(fields.get("top_p"), 1),
         seed=_integer(fields.get("seed"), 0, 2**31 - 1),
-        parameters=_free(fields.get("parameters")),
+        parameters=fields.map("parameters"),
         system=fields.text("system"),
         modes=_modes(fields.get("modes")),
         fallbacks=fields.texts("fallbacks"),
@@ -228,8 +227,3 @@ def _integer(found: cursor.Cursor | None, low: int, high: int) -> int | None:
 
 def _number(found: cursor.Cursor | None, high: float) -> float | None:
     return None if found is None else found.number(0, high)
-
-
-def _free(found: cursor.Cursor | None) -> Mapping[str, Json]:
-    fields = None if found is None else found.fields()
-    return {} if fields is None else fields.value

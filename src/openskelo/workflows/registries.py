@@ -73,7 +73,7 @@ def _tool(
     if fields is None or kind is None or target is None:
         return None
     base = op_catalog.TOOLS[target] if kind == "builtin" else registry.Tool(name=name, kind="python", target=target)
-    config, args = _free(fields.get("config")), _schema(fields.get("args"))
+    config, args = fields.map("config"), _schema(fields.get("args"))
     _check_config(fields, config, base.args or args)
     if kind != "mcp" and (other := fields.get("tool")) is not None:
         other.key_problem("CONFLICT", "`tool` is the name at an MCP server", hint="leave it out")
@@ -111,7 +111,7 @@ def _function(
     if fields is None or kind is None or target is None:
         return None
     base = builtins[target] if kind == "builtin" else registry.Function(name=name, kind="python", target=target)
-    config, args = _free(fields.get("config")), _schema(fields.get("args"))
+    config, args = fields.map("config"), _schema(fields.get("args"))
     _check_config(fields, config, base.args or args)
     if kind == "builtin" and (place := fields.get("config")) is not None:
         literals.check(target, config, place)
@@ -300,11 +300,6 @@ def _schema(found: cursor.Cursor | None) -> JsonObject | None:
         found.problem(error.code, f"{found.name} is no JSON Schema: {error.message}", hint=error.hint)
         return None
     return fields.value
-
-
-def _free(found: cursor.Cursor | None) -> JsonObject:
-    fields = None if found is None else found.fields()
-    return {} if fields is None else fields.value
 
 
 def _texts(found: cursor.Cursor | None) -> dict[str, str]:
