@@ -20,7 +20,7 @@ _FENCE = re.compile(r"^(`{3,}|~{3,})[^\n`]*\n(.*?)^\1[ \t]*$", re.DOTALL | re.MU
 
 def assemble_prompt(args: JsonObject, written: JsonObject) -> Json:
     """The task, then the instructions, then each of `refs` under its own heading and between fences, as data."""
-    parts = [_text(args[name]) for name in ("task", "instructions") if args.get(name) not in (None, "")]
+    parts = [template.as_text(args[name]) for name in ("task", "instructions") if args.get(name) not in (None, "")]
     names = _list(written.get("refs"))
     for number, value in enumerate(_list(args.get("refs"))):
         name = names[number] if number < len(names) else None
@@ -32,7 +32,7 @@ def assemble_prompt(args: JsonObject, written: JsonObject) -> Json:
 def join(args: JsonObject, written: JsonObject) -> Json:  # noqa: ARG001 -- the shape of a transform
     """The texts of `refs` (other values as JSON), with `separator` between them."""
     separator = args.get("separator", "\n\n")
-    return str(separator).join(_text(value) for value in _list(args.get("refs")))
+    return str(separator).join(template.as_text(value) for value in _list(args.get("refs")))
 
 
 def pick(args: JsonObject, written: JsonObject) -> Json:  # noqa: ARG001
@@ -52,7 +52,7 @@ def merge(args: JsonObject, written: JsonObject) -> Json:  # noqa: ARG001
 def fill_template(args: JsonObject, written: JsonObject) -> Json:  # noqa: ARG001
     """`template` with every `{{ CEL }}` in it replaced; it sees `values`."""
     values = _mapping(args.get("values") or {})
-    return template.compile(_text(args.get("template")), {"values": None}).render({"values": values})
+    return template.compile(template.as_text(args.get("template")), {"values": None}).render({"values": values})
 
 
 def parse_json(args: JsonObject, written: JsonObject) -> Json:  # noqa: ARG001
@@ -85,10 +85,6 @@ BUILTIN: Mapping[str, Transform] = MappingProxyType(
 def _inside(text: str) -> str:
     found = _FENCE.search(text)
     return found.group(2) if found else text
-
-
-def _text(value: Json) -> str:
-    return value if isinstance(value, str) else canonical.dumps(value).decode()
 
 
 def _text_only(value: Json) -> str:

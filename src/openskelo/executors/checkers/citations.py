@@ -16,7 +16,7 @@ from openskelo.executors.checkers import asked
 from openskelo.frozen import field, mutable
 from openskelo.kernel import fresh
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.values import canonical
+from openskelo.values import template
 
 _ID = r"[A-Za-z0-9_.:-]{1,64}"
 _MARKER = re.compile(rf"\[({_ID}(?:\s*,\s*{_ID})*)\](?!\()")
@@ -57,13 +57,9 @@ def _sources(of: asked.Asked) -> Iterator[tuple[str, str]]:
     """The sources by name: as `sources` calls them, or `1`, `2`, … in the order of `source_refs`."""
     listed, named = of.args.get("source_refs"), of.args.get("sources")
     if isinstance(listed, Sequence) and not isinstance(listed, str):
-        yield from ((str(number), _content(one)) for number, one in enumerate(listed, 1))
+        yield from ((str(number), template.as_text(one)) for number, one in enumerate(listed, 1))
     if isinstance(named, Mapping):
-        yield from ((name, _content(one)) for name, one in named.items())
-
-
-def _content(value: Json) -> str:
-    return value if isinstance(value, str) else canonical.dumps(value).decode()
+        yield from ((name, template.as_text(one)) for name, one in named.items())
 
 
 def _look(paragraph: str, sources: Mapping[str, str], least: int, found: _Found) -> None:
