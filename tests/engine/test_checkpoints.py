@@ -153,6 +153,39 @@ def test_what_is_changed_at_a_second_question_holds_for_what_is_left_of_the_item
     assert document["outputs"] == {"sent": [2, 20, 6]}
 
 
+FAILED = "HANDLER_RAISED RuntimeError: not sent"
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        (ONCE, f"Send to 3?\nItems that are done are not done again. Of 3 items at least 1 failed: {FAILED}"),
+        ({**ONCE, "approval": None}, f"Items that are done are not done again. Of 3 items at least 1 failed: {FAILED}"),
+        ({**ONCE, "foreach": None}, f"Send to 3?\nIt was tried before, and failed: {FAILED}"),
+    ],
+    ids=["items", "interactive", "alone"],
+)
+def test_a_second_question_says_what_failed(tmp_path: Path, fields: dict[str, Json], told: str) -> None:
+    sender = Sender(2)
+
+    async def send(ctx: openskelo.Context) -> dict[str, Json]:
+        if ctx.item is not None:
+            return await sender.send(ctx)
+        raise RuntimeError("not sent")
+
+    async def story() -> None:
+        async with stage.engine(tmp_path, send=send) as engine:
+            flow = sending(**fields)
+            run_id = await engine.start(flow, inputs={"to": [1, 2, 3], "n": 2}, mode="INTERACTIVE")
+            first: Any = stage.approvals(await engine.wait(run_id))[0]
+            assert "\n" not in first["prompt"]
+            await engine.answer(first["id"], status="approved", by="ann")
+            (second,) = stage.approvals(await engine.wait(run_id))
+            assert str(second["prompt"]).endswith(told)
+
+    stage.play(story)
+
+
 @pytest.mark.parametrize("edit", [{"to": [1, 3]}, {"n": 99}])
 def test_the_items_of_work_that_has_begun_can_be_changed_no_more(tmp_path: Path, edit: dict[str, Json]) -> None:
     sender = Sender(2)

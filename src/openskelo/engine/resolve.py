@@ -205,6 +205,8 @@ async def _ask(memory: Memory, run: Run, node: definition.Node, scope: JsonObjec
         prompt = f"Let {node.key} act ({stakes.doer(node)})? It cannot be undone."
     else:
         prompt = template.compile(approval.prompt, dict.fromkeys(scope)).render(scope)
+    if told := stakes.so_far(run.nodes[node.key]):
+        prompt = f"{prompt}\n{told}"
     values = scope["inputs"]
     if node.step is not None:
         values = _asked_by(node.step, cast("JsonObject", values))

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import cast
 
 from openskelo.engine import wiring
 from openskelo.kernel import definition
 from openskelo.kernel.flows import plan
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.kernel.run import OpenApproval, Run
+from openskelo.kernel.run import NodeState, OpenApproval, Run
 from openskelo.values import composition
+
+#: So much of why work failed is told to whoever is asked about it again.
+_REASON = 400
 
 
 def doer(node: definition.Node) -> str:
@@ -33,6 +37,21 @@ def of(run: Run, asked: OpenApproval) -> JsonObject | None:
         "config": {name: value for name, value in node.config.items() if name != "pinned"},
         "outputs": _outputs(node),
     }
+
+
+def so_far(state: NodeState) -> str:
+    """What has become of work about which a person is asked once more, as a sentence; empty before it began."""
+    failed = [slot.feedback for slot in state.slots if slot.attempt and slot.state == "ready"]
+    errors = [one["error"] for one in failed if isinstance(one, Mapping) and isinstance(one.get("error"), Mapping)]
+    if not errors:
+        return ""
+    last = cast("JsonObject", errors[0])
+    why = f"{last.get('code')} {last.get('message')}"
+    why = why if len(why) <= _REASON else f"{why[:_REASON]}…"
+    if len(state.slots) == 1:
+        return f"It was tried before, and failed: {why}"
+    # Others may be under way yet, and fail or succeed while the question is open.
+    return f"Items that are done are not done again. Of {len(state.slots)} items at least {len(errors)} failed: {why}"
 
 
 def _outputs(node: definition.Node) -> JsonObject:
