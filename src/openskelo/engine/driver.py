@@ -53,6 +53,7 @@ class Driver:
         self._code = performer.code if cache else None
         self._clock = clocks.Clock(clock)
         self.now = self._clock.now  # a call less
+        self.reach = self._clock.reach
         self.roster = rosters.Roster()
         self._dirty: dict[str, actors.Actor] = {}
         self._at_work = 0

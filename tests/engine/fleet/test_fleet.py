@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -121,6 +122,25 @@ def test_a_single_run_is_begun_by_another_process_while_this_one_looks_on(tmp_pa
             assert pid_of(await engine.wait(run_id), "where") != os.getpid()
             with pytest.raises(openskelo.Refused, match="exists already"):
                 await engine.start(WHERE, run_id=run_id)
+
+    stage.play(story)
+
+
+def test_what_waits_in_another_process_waits_no_longer_where_the_clock_here_is_ahead(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, hour = time.time_ns, 3_600_000_000_000
+    flow = stage.workflow(stage.block("later", outputs=PID, retry={"max_attempts": 2}))
+
+    async def story() -> None:
+        async with fleet(tmp_path, later=work.later) as engine:
+            monkeypatch.setattr(time, "time_ns", lambda: real() + hour)  # as after a run from the future was resumed
+            run_id = await engine.start(flow)
+            async with asyncio.timeout(5):
+                document = await engine.wait(run_id)
+            assert pid_of(document, "later") != os.getpid()
+            used = cast("JsonObject", cast("JsonObject", document["budget"])["wallMs"])["used"]
+            assert cast("int", used) >= 100
 
     stage.play(story)
 

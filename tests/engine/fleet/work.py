@@ -47,6 +47,13 @@ async def hold(ctx: openskelo.Context) -> dict[str, Json]:
     return {"pid": os.getpid()}
 
 
+async def later(ctx: openskelo.Context) -> dict[str, Json]:
+    """Wants to be asked again in a moment."""
+    if ctx.attempt == 1:
+        raise openskelo.AttemptFailed("not yet", retry_after_ms=100)
+    return {"pid": os.getpid()}
+
+
 async def tasks(ctx: openskelo.Context) -> dict[str, Json]:
     """How many tasks there are in the process that does it."""
     await asyncio.sleep(0.1)

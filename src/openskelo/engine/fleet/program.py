@@ -58,6 +58,7 @@ class _Driving(local.Engine):
 
     async def begin(self, request: channel.Begin) -> None:
         """Begin a run; it is durable then."""
+        self._driver.reach(request.command.at)  # the engine's clock may have been ahead of the system's
         pin = self._pins.named(request.command.definition, request.definition)
         await self._beginning.begin(pin, request.command, request.run_id)
 
