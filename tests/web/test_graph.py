@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from openskelo.kernel.json import Json
 from tests.web import axe, studio
 from tests.web.site import Site
 
@@ -122,6 +123,35 @@ def test_zoom_fit_and_minimap(site: Site, page: Page) -> None:
     page.keyboard.press("f")
     page.wait_for_function(f"before => Math.abs(({scale})() - before) < 0.01", arg=before)
     expect(page.locator(".map-node")).to_have_count(5)
+    ended = {name: page.locator(f".map-{name}").count() for name in ("deterministic", "bad", "still")}
+    run = site.run(run_id)
+    outcomes = [node["outcome"] for node in run["nodes"].values()]
+    assert ended == {
+        "deterministic": outcomes.count("succeeded"),
+        "bad": outcomes.count("failed"),
+        "still": outcomes.count(None),
+    }
+    assert ended["still"] > 0
+
+
+def test_a_graph_of_two_thousand_nodes_is_drawn(site: Site, page: Page) -> None:
+    text: Json = {"text": "string"}
+    blocks: list[Json] = [
+        {
+            "id": f"n{at}",
+            "mode": "deterministic",
+            "inputs": {"text": {"type": "string", "from": f"n{(at - 1) // 12}.text" if at else "inputs.text"}},
+            "outputs": text,
+            "deterministic": {"handler": "builtin:pass"},
+        }
+        for at in range(2000)
+    ]
+    site.write("thousands.yaml", {"name": "thousands", "inputs": text, "blocks": blocks})
+    run_id = site.begin("thousands.yaml", text="x")
+    site.ended(run_id)
+    page.goto(f"{site.url}/runs/{run_id}/nodes/n1999")
+    expect(card(page, "n1999")).to_be_in_viewport()
+    expect(page.locator(".node-card")).to_have_count(2000)
 
 
 def test_500_nodes_pan_without_drawing_any_again(site: Site, page: Page) -> None:

@@ -1,6 +1,7 @@
 /** Lays graphs out by the layout engine, which is large and slow: it is loaded when first needed, and has a worker. */
 import type { ELK as Engine } from "elkjs/lib/elk-api.js";
 import { type Direction, type ElkNode, elkGraph, type Layout, layoutOf } from "../model/graph/elk";
+import { isHeavy, quickLayout } from "../model/graph/quick";
 import type { Shape } from "../model/graph/shape";
 
 let engine: Promise<Engine> | null = null;
@@ -21,6 +22,7 @@ export function warmUp(): void {
 
 export async function layOut(shape: Shape, direction: Direction): Promise<Layout> {
   if (shape.nodes.length === 0) return { boxes: new Map(), ways: new Map() };
+  if (isHeavy(shape)) return quickLayout(shape, direction);
   const elk = await started();
   return layoutOf((await elk.layout(elkGraph(shape, direction))) as ElkNode);
 }

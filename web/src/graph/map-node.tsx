@@ -1,4 +1,4 @@
-/** A node on the minimap: the colour of its mode, or that of its trouble. */
+/** A node on the minimap: the colour of its mode once it is done, until then that of how it stands. */
 import type { MiniMapNodeProps } from "@xyflow/react";
 import { memo } from "react";
 import { useNode } from "../live/hooks";
@@ -10,6 +10,6 @@ export const MapNode = memo(function MapNode({ id, x, y, width, height }: MiniMa
   const node = useNode(runId, id);
   if (node === null) return null;
   const tone = nodeWord(node).tone;
-  const look = tone === "bad" || tone === "busy" || tone === "warn" ? `map-${tone}` : `map-${modeOf(node)}`;
+  const look = tone === "ok" ? `map-${modeOf(node)}` : `map-${tone}`;
   return <rect x={x} y={y} width={width} height={height} className={`map-node ${look}`} />;
 });
