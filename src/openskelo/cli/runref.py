@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import time
-
 from openskelo import errors
+from openskelo.engine import clock, loading
 from openskelo.engine import document as run_document
-from openskelo.engine import loading
 from openskelo.kernel.json import JsonObject
 from openskelo.stores import log as stores_log
 
@@ -42,4 +40,4 @@ async def resolve(log: stores_log.Log, text: str) -> stores_log.RunRow:
 async def document(log: stores_log.Log, run_id: str) -> JsonObject:
     """The run's document, read from the log alone; nothing is claimed or changed."""
     run = (await loading.load(log, run_id)).run
-    return await run_document.show(log, run, max(time.time_ns() // 1_000_000, run.updated_at))
+    return await run_document.show(log, run, max(clock.wall_ms(), run.updated_at))

@@ -10,7 +10,7 @@ class Clock:
     """Follows the system's clock; where that was set back, it goes on from where it was."""
 
     def __init__(self, read: Callable[[], int] | None = None) -> None:
-        self._read = read or _milliseconds
+        self._read = read or wall_ms
         self._latest = 0
         self._ahead = 0  # of a clock that was set back
 
@@ -30,5 +30,6 @@ class Clock:
         self._latest = max(self._latest, at)
 
 
-def _milliseconds() -> int:
+def wall_ms() -> int:
+    """The system's clock as it is, for what is no fact of a run."""
     return time.time_ns() // 1_000_000

@@ -9,12 +9,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import time
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 
 from openskelo import errors
-from openskelo.engine import local, standby, stopped
+from openskelo.engine import clock, local, standby, stopped
 
 #: How often it looks for runs whose driver died, and for times that have come.
 LOOK_SECONDS = 1.0
@@ -134,7 +133,7 @@ class Keeper:
 
     async def _take_due(self) -> None:
         """Take up runs whose time has come."""
-        now = _now()
+        now = clock.wall_ms()
         for run_id in [run_id for run_id, at in self._wake_at.items() if at <= now]:
             del self._wake_at[run_id]
             if await self._is_left(run_id):
@@ -181,7 +180,3 @@ class Keeper:
         except Exception:  # a defect of ours in one run is none in the others
             self._not_before[run_id] = loop.time() + AGAIN_SECONDS
             _LOG.exception("run %s cannot go on", run_id)
-
-
-def _now() -> int:
-    return time.time_ns() // 1_000_000

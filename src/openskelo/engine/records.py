@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast, get_args
 
 from openskelo import errors
-from openskelo.engine import words
+from openskelo.engine import clock, words
 from openskelo.executors import task
 from openskelo.kernel import definition
 from openskelo.kernel.json import JsonObject
@@ -139,7 +138,7 @@ class Records:
         data_dir = self._data_dir() or self.project.data_dir
         up_to: int | None = None
         if sign:
-            signature = await signing.sign(self.store, run_id, data_dir, at=time.time_ns() // 1_000_000)
+            signature = await signing.sign(self.store, run_id, data_dir, at=clock.wall_ms())
             up_to = cast("int", signature["seq"])  # a run that goes on meanwhile is written as it was signed
         else:
             signature = signing.find(data_dir, run_id)

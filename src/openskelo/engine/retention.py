@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 
 from openskelo import errors
-from openskelo.engine import pruning
+from openskelo.engine import clock, pruning
 from openskelo.frozen import frozen
 from openskelo.kernel.json import JsonObject
 from openskelo.stores import log
@@ -76,7 +75,7 @@ async def choose(store: log.Log, named: Sequence[str], choice: Choice) -> list[s
     if named:
         return list(named)
     age = choice.older_than
-    before = None if age is None else time.time_ns() // 1_000_000 - age // timedelta(milliseconds=1)
+    before = None if age is None else clock.wall_ms() - age // timedelta(milliseconds=1)
     rule = pruning.Rule(before=before, keep=choice.keep or 0, status=choice.status)
     return [row.run_id for row in await pruning.choose(store, rule)]
 

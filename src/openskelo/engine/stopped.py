@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Sequence
 from typing import cast
 
+from openskelo.engine import clock
 from openskelo.kernel import commands
 from openskelo.stores import log
 
@@ -17,7 +17,7 @@ _PREFIX = "keeper:suspended"
 
 async def note(store: log.Log, run_ids: Iterable[str]) -> None:
     """Remember, durably, that nobody asked for these runs to stop."""
-    await store.note_all({_key(run_id): {"runs": [run_id]} for run_id in run_ids}, at=_now())
+    await store.note_all({_key(run_id): {"runs": [run_id]} for run_id in run_ids}, at=clock.wall_ms())
 
 
 async def noted(store: log.Log) -> Sequence[str]:
@@ -33,12 +33,8 @@ async def forget(store: log.Log, run_id: str) -> None:
     shared = await store.noted(_PREFIX)  # one note for all of them, as earlier versions wrote it
     runs = [] if shared is None else cast("list[str]", shared["runs"])
     if run_id in runs:
-        await store.note(_PREFIX, {"runs": [other for other in runs if other != run_id]}, at=_now())
+        await store.note(_PREFIX, {"runs": [other for other in runs if other != run_id]}, at=clock.wall_ms())
 
 
 def _key(run_id: str) -> str:
     return f"{_PREFIX}/{run_id}"
-
-
-def _now() -> int:
-    return time.time_ns() // 1_000_000

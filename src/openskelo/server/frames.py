@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
 
@@ -10,6 +9,7 @@ import orjson
 
 from openskelo import errors
 from openskelo.contract import envelope, projection
+from openskelo.engine import clock
 from openskelo.kernel.json import Json
 
 Kind: TypeAlias = Literal["hello", "snapshot", "events", "resync", "ping", "pong", "error"]
@@ -50,7 +50,7 @@ class Frame:
 
 def now() -> str:
     """The server's time as the wire writes times."""
-    return envelope.timestamp(time.time_ns() // 1_000_000)
+    return envelope.timestamp(clock.wall_ms())
 
 
 def _frame(kind: Kind, fields: Mapping[str, object], cursor: int | None = None) -> Frame:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import time
 import uuid
 import weakref
 from collections.abc import Awaitable, Callable
@@ -19,6 +18,7 @@ from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
 
 from openskelo import errors
+from openskelo.engine import clock
 from openskelo.frozen import frozen
 from openskelo.kernel import ids
 from openskelo.kernel.json import Json, JsonObject
@@ -58,26 +58,26 @@ class Idempotency:
 
     async def forget_old(self) -> None:
         """Drop answers that nobody has to get again."""
-        self._forget_at = _now() + FORGET_MS
-        await self._store.drop_notes(_PREFIX, before=_now() - KEPT_MS)
+        self._forget_at = clock.wall_ms() + FORGET_MS
+        await self._store.drop_notes(_PREFIX, before=clock.wall_ms() - KEPT_MS)
 
     async def once(self, request: Request, key: str, handle: Callable[[], Awaitable[Response]]) -> Response:
         """The answer to a request with this key: the one it got before, or what `handle` gives now."""
         asked = await _asked(request, key)
-        if _now() >= self._forget_at:
+        if clock.wall_ms() >= self._forget_at:
             await self.forget_old()
         lock = self._under_way.setdefault(asked.note, asyncio.Lock())
         async with lock:
             return await self._once(request, asked, handle)
 
     async def _once(self, request: Request, asked: _Asked, handle: Callable[[], Awaitable[Response]]) -> Response:
-        begun: JsonObject = {"fingerprint": asked.fingerprint, "owner": self._me, "at": _now()}
-        if not await self._store.note(asked.note, begun, at=_now(), first=True):
+        begun: JsonObject = {"fingerprint": asked.fingerprint, "owner": self._me, "at": clock.wall_ms()}
+        if not await self._store.note(asked.note, begun, at=clock.wall_ms(), first=True):
             known = await self._store.noted(asked.note)
             if known is not None:
                 if (answer := self._known(known, asked)) is not None:
                     return answer
-                await self._store.note(asked.note, begun, at=_now())
+                await self._store.note(asked.note, begun, at=clock.wall_ms())
         request.scope[_STATE] = ids.derive(_NAMESPACE, f"{asked.note}/{asked.fingerprint}")
         try:
             answer = await handle()
@@ -89,7 +89,7 @@ class Idempotency:
         if 400 <= answer.status_code < 500:
             await self._free(asked)
         elif answer.status_code < 400:
-            await self._store.note(asked.note, {**begun, "answer": _kept(answer)}, at=_now())
+            await self._store.note(asked.note, {**begun, "answer": _kept(answer)}, at=clock.wall_ms())
         return answer
 
     async def _free(self, asked: _Asked) -> None:
@@ -105,7 +105,7 @@ class Idempotency:
         answer = known.get("answer")
         if answer is not None:
             return _again(cast("dict[str, Json]", answer))
-        if known["owner"] != self._me and cast("int", known["at"]) > _now() - PATIENCE_MS:
+        if known["owner"] != self._me and cast("int", known["at"]) > clock.wall_ms() - PATIENCE_MS:
             raise problems.Problem(
                 409,
                 "IDEMPOTENCY_RUNNING",
@@ -143,7 +143,3 @@ def _kept(answer: Response) -> JsonObject:
 def _again(answer: dict[str, Json]) -> Response:
     headers = {**cast("dict[str, str]", answer["headers"]), "idempotent-replayed": "true"}
     return Response(cast("str", answer["body"]), cast("int", answer["status"]), headers=headers)
-
-
-def _now() -> int:
-    return time.time_ns() // 1_000_000

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from openskelo.contract import envelope, naming
+from openskelo.engine import clock
 from openskelo.executors import task
 from openskelo.handlers import secret
 from openskelo.kernel import ids
@@ -62,7 +62,7 @@ class Partial:
         return {
             "id": ids.derive(self.message_id, f"{start}>{self.end}"),
             "runId": self.run_id,
-            "ts": envelope.timestamp(time.time_ns() // 1_000_000),
+            "ts": envelope.timestamp(clock.wall_ms()),
             "type": "message.assistant.delta",
             **self._place(),
             "offset": start,
@@ -74,7 +74,7 @@ class Partial:
         return {
             "id": ids.derive(self.message_id, "progress"),
             "runId": self.run_id,
-            "ts": envelope.timestamp(time.time_ns() // 1_000_000),
+            "ts": envelope.timestamp(clock.wall_ms()),
             "type": "node.progress",
             "nodeId": naming.node(self.run_id, self.attempt[0]),
             "status": "running",

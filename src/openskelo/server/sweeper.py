@@ -10,11 +10,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import time
 from collections.abc import AsyncGenerator
 
 from openskelo import errors
-from openskelo.engine import pruning
+from openskelo.engine import clock, pruning
 from openskelo.stores import log
 
 #: So long it waits for more to be deleted.
@@ -34,7 +33,7 @@ class Sweeper:
 
     async def owe(self, run_id: str) -> None:
         """Remember, durably, that a run was deleted."""
-        await self._store.note(f"{_PREFIX}{run_id}", {}, at=time.time_ns() // 1_000_000)
+        await self._store.note(f"{_PREFIX}{run_id}", {}, at=clock.wall_ms())
         self._owing.set()
 
     @contextlib.asynccontextmanager

@@ -7,7 +7,6 @@ import hashlib
 import os
 import re
 import secrets
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, TypeAlias, cast, get_args
@@ -15,6 +14,7 @@ from typing import Literal, TypeAlias, cast, get_args
 import orjson
 
 from openskelo import errors, files, whole
+from openskelo.engine import clock
 from openskelo.frozen import as_dict, frozen
 from openskelo.kernel import answers
 
@@ -81,7 +81,7 @@ class Tokens:
                 raise errors.InvalidInput(
                     f"there is a token {name} already", code="TOKEN_EXISTS", hint="remove it, or take another name"
                 )
-            made = Token(name=name, role=role, hash=_hash(token), created_at=time.time_ns() // 1_000_000)
+            made = Token(name=name, role=role, hash=_hash(token), created_at=clock.wall_ms())
             change.tokens = (*change.tokens, made)
         return token
 

@@ -13,7 +13,6 @@ import contextlib
 import functools
 import logging
 import random
-import time
 from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import cast
 
@@ -21,6 +20,7 @@ import orjson
 
 from openskelo import errors
 from openskelo.contract import webhook
+from openskelo.engine import clock
 from openskelo.executors import task
 from openskelo.frozen import frozen
 from openskelo.handlers import secret
@@ -49,11 +49,6 @@ class Pace:
         return min(self.longest, self.first * 2.0 ** min(attempts - 1, 40)) * random.uniform(0.8, 1.2)  # noqa: S311 -- no secret
 
 
-def now_ms() -> int:
-    """The time on the wall."""
-    return time.time_ns() // 1_000_000
-
-
 @contextlib.asynccontextmanager
 async def telling(project: task.Project, store: log.Log, pace: Pace | None = None) -> AsyncGenerator[Teller | None]:
     """Tell the project's webhooks what happens for as long as this is open; nothing is done where there are none."""
@@ -73,7 +68,9 @@ async def telling(project: task.Project, store: log.Log, pace: Pace | None = Non
 class Teller:
     """Takes facts in and sends them. One process of a data dir does so at a time; others stand by."""
 
-    def __init__(self, project: task.Project, store: log.Log, pace: Pace, now: Callable[[], int] = now_ms) -> None:
+    def __init__(
+        self, project: task.Project, store: log.Log, pace: Pace, now: Callable[[], int] = clock.wall_ms
+    ) -> None:
         self._project = project
         self._store = store
         self._pace = pace
