@@ -210,6 +210,7 @@ def test_a_question_that_expires_is_answered_by_the_clock_of_the_server(root: Pa
 def test_a_careless_set_up_does_not_start(root: Path, arguments: tuple[str, ...], code: str) -> None:
     done = skelo(root, "serve", "--json", *arguments)
     assert (done.returncode, json.loads(done.stdout)["error"]["code"]) == (2, code)
+    assert not (root / ".skelo").exists()
 
 
 def test_tokens_are_made_listed_and_removed(root: Path) -> None:

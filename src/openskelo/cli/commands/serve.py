@@ -51,6 +51,7 @@ def run(args: argparse.Namespace) -> int:
 
 async def _serve(args: argparse.Namespace, where: task.Project) -> int:
     from openskelo.engine import local  # noqa: PLC0415 - after the arguments are known to be good
+    from openskelo.engine.fleet import mates  # noqa: PLC0415
     from openskelo.server import app, logs, serving, settings, tokens  # noqa: PLC0415
 
     logs.configure(args.log, where.secrets)
@@ -64,6 +65,7 @@ async def _serve(args: argparse.Namespace, where: task.Project) -> int:
         user=identity.user(),
     )
     settings.check(setup)
+    mates.check(args.processes, where, None, None)  # before there is a data dir
     listening = serving.listen(args.host, args.port)
     with listening:
         store = place.make_log(where, timed=True)
