@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from openskelo.contract import bundle, pruned, signature
 from openskelo.kernel import commands, outcome
 from openskelo.values import canonical
-from tests.contract import records
+from tests.contract import records, verifying
 from tests.contract.test_signature import KEY, WHEN
 
 
@@ -56,18 +56,13 @@ FILE = written(signed=True)
 LINES = FILE.splitlines(keepends=True)
 
 
-def split(data: bytes) -> list[bytes]:
-    parts = data.split(b"\n")
-    return [part + b"\n" for part in parts[:-1]] + ([parts[-1]] if parts[-1] else [])
-
-
 def codes(data: bytes) -> list[str]:
-    return [problem.code for problem in bundle.verify(split(data)).problems]
+    return [problem.code for problem in bundle.verify(verifying.split(data)).problems]
 
 
 def test_a_true_export_proves_events_blobs_and_signature() -> None:
     assert bundle.is_bundle(LINES[0])
-    found = bundle.verify(split(FILE), public_key=KEY.public)
+    found = bundle.verify(verifying.split(FILE), public_key=KEY.public)
     assert (found.problems, found.folded, found.blobs, found.events, found.head) == (
         (),
         True,
@@ -84,7 +79,7 @@ def test_a_true_export_proves_events_blobs_and_signature() -> None:
 
 
 def test_an_unsigned_export_is_intact_and_says_so() -> None:
-    found = bundle.verify(split(written()))
+    found = bundle.verify(verifying.split(written()))
     assert (found.intact, found.signature) == (True, "none")
 
 
@@ -96,13 +91,13 @@ def test_blobs_are_readable_where_they_can_be() -> None:
 def test_any_changed_byte_of_header_and_blobs_is_found() -> None:
     for index in range(len(b"".join(LINES[:6]))):
         changed = FILE[:index] + bytes([FILE[index] ^ 0x01]) + FILE[index + 1 :]
-        assert not bundle.verify(split(changed)).intact
+        assert not bundle.verify(verifying.split(changed)).intact
 
 
 @given(index=st.integers(0, len(FILE) - 1), value=st.binary(max_size=3), cut=st.integers(0, 2))
 def test_any_other_content_is_found(index: int, value: bytes, cut: int) -> None:
     changed = FILE[:index] + value + FILE[index + cut :]
-    assert bundle.verify(split(changed)).intact == (changed == FILE)
+    assert bundle.verify(verifying.split(changed)).intact == (changed == FILE)
 
 
 @given(st.lists(st.integers(0, len(LINES) - 1), max_size=len(LINES) + 1))
@@ -117,7 +112,7 @@ def test_an_export_cut_at_a_line_is_found_although_the_run_has_not_ended() -> No
 
 @given(st.binary(max_size=200))
 def test_anything_after_the_mark_is_verified_without_a_crash(data: bytes) -> None:
-    assert not bundle.verify(split(b'{"blobs":' + data)).intact
+    assert not bundle.verify(verifying.split(b'{"blobs":' + data)).intact
 
 
 def test_a_blob_that_is_not_there_is_found() -> None:

@@ -87,13 +87,13 @@ def test_deleting_any_single_byte_is_found() -> None:
 def test_inserting_bytes_anywhere_is_found(index: int, added: bytes) -> None:
     changed = TEXT[:index] + added + TEXT[index:]
     assert changed != TEXT
-    assert not verifying.text(split(changed)).intact
+    assert not verifying.text(verifying.split(changed)).intact
 
 
 @given(index=st.integers(0, len(TEXT) - 1), value=st.integers(0, 255))
 def test_replacing_a_byte_by_any_other_is_found(index: int, value: int) -> None:
     changed = TEXT[:index] + bytes([value]) + TEXT[index + 1 :]
-    assert verifying.text(split(changed)).intact == (changed == TEXT)
+    assert verifying.text(verifying.split(changed)).intact == (changed == TEXT)
 
 
 @given(st.lists(st.integers(0, len(LINES) - 1), max_size=len(LINES) + 2))
@@ -104,7 +104,7 @@ def test_lines_in_any_other_order_or_number_are_found(order: list[int]) -> None:
 
 @given(st.binary(max_size=300) | st.text(max_size=300).map(str.encode))
 def test_any_bytes_are_verified_without_a_crash(data: bytes) -> None:
-    assert not verifying.text(split(data)).intact
+    assert not verifying.text(verifying.split(data)).intact
 
 
 json_values = st.recursive(
@@ -127,12 +127,6 @@ def test_any_value_in_any_field_is_verified_without_a_crash(
         return
     others = [changed if one is line else one for one in ENDED.lines]
     assert verifying.lines(others, workflow=ENDED.workflow).intact == (others == ENDED.lines)
-
-
-def split(data: bytes) -> list[bytes]:
-    """Lines as a binary file gives them."""
-    parts = data.split(b"\n")
-    return [part + b"\n" for part in parts[:-1]] + ([parts[-1]] if parts[-1] else [])
 
 
 # -- where ------------------------------------------------------------------------------------------------------------

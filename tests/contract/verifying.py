@@ -19,3 +19,9 @@ def text(given: Iterable[bytes], *, workflow: definition.Workflow | None = None)
     for line in given:
         verifier.add(line)
     return verifier.result()
+
+
+def split(data: bytes) -> list[bytes]:
+    """Lines as a binary file gives them."""
+    parts = data.split(b"\n")
+    return [part + b"\n" for part in parts[:-1]] + ([parts[-1]] if parts[-1] else [])

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import cast
 
 import openskelo
+from openskelo.contract import chain
+from openskelo.engine import verify
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.stores import log
+from openskelo.stores import datadir, log
 from tests.engine import stage
 
 TEXT: dict[str, Json] = {"text": "string"}
@@ -75,3 +77,16 @@ async def finish(
     document = await engine.wait(run_id)
     assert document["ending"] == "ok", document
     return run_id
+
+
+def verified_later(root: Path, run_id: str) -> chain.Verification:
+    """Verify in a store that is opened anew, as another process would."""
+
+    async def story() -> chain.Verification:
+        store = datadir.open_log(root / ".skelo")
+        try:
+            return await verify.verify_run(store, run_id, data_dir=root / ".skelo")
+        finally:
+            await store.close()
+
+    return stage.play(story)

@@ -303,17 +303,6 @@ def killed(root: Path, run_id: str, moment: int, doing: str) -> None:
     assert done.returncode == -signal.SIGKILL, done.stderr
 
 
-def proved(root: Path, run_id: str) -> chain.Verification:
-    async def story() -> chain.Verification:
-        store = datadir.open_log(root / ".skelo")
-        try:
-            return await verify.verify_run(store, run_id, data_dir=root / ".skelo")
-        finally:
-            await store.close()
-
-    return stage.play(story)
-
-
 async def _again(root: Path, run_id: str) -> list[bytes]:
     store = datadir.open_log(root / ".skelo")
     try:
@@ -328,12 +317,12 @@ async def _again(root: Path, run_id: str) -> list[bytes]:
 def test_a_killed_prune_leaves_a_record_that_verifies_and_is_finished_later(tmp_path: Path, moment: int) -> None:
     run_id = ended_run(tmp_path)
     killed(tmp_path, run_id, moment, "prune")
-    found = proved(tmp_path, run_id)
+    found = proving.verified_later(tmp_path, run_id)
     assert (found.intact, found.ended, found.receipts) == (True, True, 5)
     assert (found.pruned > 0) == (moment != 1)
     lines = stage.play(lambda: _again(tmp_path, run_id))
     assert [pruned.shorten(line) for line in lines] == lines
-    assert proved(tmp_path, run_id).intact
+    assert proving.verified_later(tmp_path, run_id).intact
     assert traces(tmp_path) == []
 
 

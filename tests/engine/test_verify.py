@@ -16,7 +16,6 @@ from openskelo.contract import bundle, chain, signature
 from openskelo.engine import export, signing, verify
 from openskelo.frozen import replace
 from openskelo.kernel.json import JsonObject
-from openskelo.stores import datadir
 from tests.engine import proving, stage
 
 AT = 1_800_000_000_000
@@ -34,19 +33,6 @@ def play(root: Path, proof: Proof, *, draft_size: int = 1) -> None:
             await proof(engine, run_id, root / ".skelo")
 
     stage.play(story)
-
-
-def later(root: Path, run_id: str) -> chain.Verification:
-    """Verify in a store that is opened anew, as another process would."""
-
-    async def story() -> chain.Verification:
-        store = datadir.open_log(root / ".skelo")
-        try:
-            return await verify.verify_run(store, run_id, data_dir=root / ".skelo")
-        finally:
-            await store.close()
-
-    return stage.play(story)
 
 
 def codes(found: chain.Verification) -> list[str]:
@@ -115,7 +101,12 @@ def test_a_changed_database_is_found(tmp_path: Path) -> None:
         for position, lines in database.execute("SELECT position, lines FROM log").fetchall():
             changed = lines.replace(b"ABOUT BEES", b"ABOUT WASP")
             database.execute("UPDATE log SET lines = ? WHERE position = ?", (changed, position))
-    assert codes(later(tmp_path, found[0])) == ["HASH_MISMATCH", "HASH_MISMATCH", "HASH_MISMATCH", "FILE_DIFFERS"]
+    assert codes(proving.verified_later(tmp_path, found[0])) == [
+        "HASH_MISMATCH",
+        "HASH_MISMATCH",
+        "HASH_MISMATCH",
+        "FILE_DIFFERS",
+    ]
 
 
 CHANGES: dict[str, tuple[Callable[[bytes], bytes], list[str]]] = {
@@ -387,7 +378,7 @@ def test_the_log_of_another_run_under_the_name_of_this_one_is_found(tmp_path: Pa
     other = made[0][:-4] + "0000"
     change_listing(tmp_path, "UPDATE runs SET run_id = ? WHERE run_id = ?", other, made[0])
     (tmp_path / ".skelo" / "runs" / made[0]).rename(tmp_path / ".skelo" / "runs" / other)
-    assert codes(later(tmp_path, other)) == ["RUN_CHANGED"]
+    assert codes(proving.verified_later(tmp_path, other)) == ["RUN_CHANGED"]
 
 
 @pytest.mark.parametrize("column", ["ending", "name", "workflow_hash", "parent"])
@@ -399,6 +390,6 @@ def test_a_listing_that_says_something_else_than_the_log_is_found(tmp_path: Path
 
     play(tmp_path, proof)
     change_listing(tmp_path, f"UPDATE runs SET {column} = ? WHERE run_id = ?", "failed", made[0])
-    found = later(tmp_path, made[0])
+    found = proving.verified_later(tmp_path, made[0])
     assert codes(found) == ["LISTING_DIFFERS"]
     assert column in found.problems[0].message
