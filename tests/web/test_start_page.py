@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from openskelo.kernel.json import Json
 from tests.web import axe, studio
 from tests.web.site import Site
 
@@ -96,3 +97,20 @@ def test_the_list_of_workflows_is_for_everybody(site: Site, page: Page) -> None:
     page.goto(f"{site.url}/start")
     expect(page.get_by_role("link", name="each")).to_be_visible()
     axe.check(page)
+
+
+def test_what_a_workflow_begins_with_is_in_sight_whatever_comes_after(page: Page, site: Site) -> None:
+    text: Json = {"text": "string"}
+    blocks: list[Json] = [
+        {
+            "id": f"n{at}",
+            "mode": "deterministic",
+            "inputs": {"text": {"type": "string", "from": "n0.text" if at else "inputs.text"}},
+            "outputs": text,
+            "deterministic": {"handler": "builtin:pass"},
+        }
+        for at in range(200)
+    ]
+    site.write("fan.yaml", {"name": "fan", "inputs": text, "blocks": blocks})
+    page.goto(f"{site.url}/start/fan.yaml")
+    expect(page.locator(".outline-box", has_text=re.compile("n0$"))).to_be_in_viewport(ratio=0.9)

@@ -1,5 +1,5 @@
 /** The blocks of a workflow in the order they can run, and what leads from one to another. */
-import { useId, useMemo } from "react";
+import { useId, useLayoutEffect, useMemo, useRef } from "react";
 import type { Explanation } from "../api/explanation";
 import { BOX, draw, type Placed } from "../model/outline";
 import { modeOf } from "../model/words";
@@ -8,8 +8,16 @@ import { ModeBadge } from "../ui/badge";
 export function OutlineGraph({ explanation }: { explanation: Explanation }) {
   const drawing = useMemo(() => draw(explanation), [explanation]);
   const arrow = useId();
+  const sheet = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    const [first] = drawing.boxes;
+    if (sheet.current === null || first === undefined) return;
+    // What it begins with is in sight, also where there is much more above and below of what comes after.
+    const column = drawing.boxes.filter((box) => box.x === first.x).length * (BOX.height + BOX.gapY);
+    sheet.current.scrollTop = first.y - Math.max(0, (sheet.current.clientHeight - column) / 2);
+  }, [drawing]);
   return (
-    <div className="outline" tabIndex={0} role="group" aria-label="The blocks in the order they can run">
+    <div ref={sheet} className="outline" tabIndex={0} role="group" aria-label="The blocks in the order they can run">
       <div className="outline-sheet" style={{ width: drawing.width, height: drawing.height }}>
         <svg width={drawing.width} height={drawing.height} aria-hidden="true">
           <marker id={arrow} viewBox="0 0 6 6" refX="5.5" refY="3" markerWidth="6" markerHeight="6" orient="auto">
