@@ -126,6 +126,24 @@ def test_explain_draws_layers_contracts_gates_and_totals(skelo: Skelo) -> None:
     assert not (skelo.folder / ".skelo").exists()
 
 
+@pytest.mark.parametrize(
+    ("mode", "on_deny", "words"),
+    [
+        ("ai", "end", "ends the run"),
+        ("ai", "continue", "leaves the block out"),
+        ("approval", "continue", "goes on with approved = false"),
+        ("approval", "{route_to: first, max_bounces: 2}", "goes back to first, at most 2 times"),
+    ],
+)
+def test_explain_says_what_a_denial_leads_to(skelo: Skelo, mode: str, on_deny: str, words: str) -> None:
+    skelo.write(
+        "ask.yaml",
+        "name: ask\nblocks:\n  - {id: first, prompt: hi}\n"
+        f"  - {{id: ask, after: first, mode: {mode}, prompt: ok?, approval: {{on_deny: {on_deny}}}}}\n",
+    )
+    assert f"a denial {words}\n" in skelo("explain", "ask.yaml").out
+
+
 def test_explain_as_json_lists_layers_blocks_edges_and_totals(skelo: Skelo) -> None:
     skelo.write("good.yaml", GOOD)
     document = skelo("explain", "good.yaml", "--json").document

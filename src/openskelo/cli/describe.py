@@ -120,6 +120,14 @@ def _questions(node: definition.Node) -> list[str]:
     if approval.timeout_ms is not None:
         verb = "denied" if approval.on_timeout == "deny" else "approved"
         lines.append(f"{verb} after {output.duration(approval.timeout_ms / 1000)} without an answer")
-    denied = {"end": "ends the run", "continue": "goes on with approved = false", "bounce": "sends the work back"}
-    lines.append(f"a denial {denied[approval.on_deny]}")
+    lines.append(f"a denial {_denied(approval, asks_only=node.mode == 'approval')}")
     return lines
+
+
+def _denied(approval: definition.Approval, *, asks_only: bool) -> str:
+    """What follows from a no: to the block's own question, or to the one before its work."""
+    if approval.bounce is not None:
+        return f"goes back to {approval.bounce.route_to}, at most {approval.bounce.max_bounces} times"
+    if approval.on_deny == "end":
+        return "ends the run"
+    return "goes on with approved = false" if asks_only else "leaves the block out"
