@@ -139,7 +139,7 @@ def test_explain_says_what_a_denial_leads_to(skelo: Skelo, mode: str, on_deny: s
     skelo.write(
         "ask.yaml",
         "name: ask\nblocks:\n  - {id: first, prompt: hi}\n"
-        f"  - {{id: ask, after: first, mode: {mode}, prompt: ok?, approval: {{on_deny: {on_deny}}}}}\n",
+        f"  - {{id: ask, after: first, mode: {mode}, approval: {{prompt: ok?, on_deny: {on_deny}}}}}\n",
     )
     assert f"a denial {words}\n" in skelo("explain", "ask.yaml").out
 
