@@ -290,7 +290,7 @@ def test_a_process_that_finishes_what_must_not_be_cut_is_waited_for(
 
 
 def test_what_a_process_that_hangs_drove_goes_on_with_the_next_keeper(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(mate, "LOOK_SECONDS", 0.05)
     monkeypatch.setattr(mate, "HANGS_SECONDS", 0.3)
@@ -315,6 +315,10 @@ def test_what_a_process_that_hangs_drove_goes_on_with_the_next_keeper(
             await keeping.stop()
 
     stage.play(story)
+    assert [record.getMessage() for record in caplog.records if record.name == "openskelo.fleet"] == [
+        "a process that drives 1 runs has not answered for 0.3 s",
+        "a process that drove 1 runs was lost (signal SIGKILL): they are left to whoever keeps runs going next",
+    ]
 
 
 def test_a_listener_that_fails_does_not_lose_the_process_that_it_listens_to(

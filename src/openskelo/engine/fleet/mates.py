@@ -154,14 +154,17 @@ class Fleet:
         await one.lost()
         try:
             await one.end()
-            _LOG.warning("a process that drove %d runs was lost (%s): they go on here", len(one.runs), one.ending)
+            then = "they are left to whoever keeps runs going next" if self._leaving else "they go on here"
+            _LOG.warning("a process that drove %d runs was lost (%s): %s", len(one.runs), one.ending, then)
             run_ids = tuple(one.runs)
             for start in range(0, len(run_ids), AT_ONCE):
                 await asyncio.gather(*(self._go_on(run_id) for run_id in run_ids[start : start + AT_ONCE]))
         finally:
             self._mates.pop(one).set()
         lasted = time.monotonic() - one.began
-        if lasted >= STEADY_SECONDS:
+        if self._leaving:
+            pass  # a server that stops needs no other
+        elif lasted >= STEADY_SECONDS:
             await self._replace()
         else:
             _LOG.warning("it had lasted %.0f s, and is not replaced: %s", lasted, self._left())
