@@ -20,7 +20,7 @@ import orjson
 from openskelo import errors
 from openskelo.executors import task
 from openskelo.kernel.json import JsonObject
-from openskelo.server import channel, frames, partials, replay, topic, views
+from openskelo.server import catching_up, channel, frames, partials, topic, views
 from openskelo.server import track as tracking
 from openskelo.server import tracks as shelf
 from openskelo.stores import log
@@ -158,7 +158,7 @@ class Hub:
         self, run_id: str, since: int | None, follower: channel.Follower
     ) -> AsyncGenerator[frames.Frame]:
         """Tell a client what it has missed, until it can follow its run with the others."""
-        missed: replay.OfRun | None = None
+        missed: catching_up.OfRun | None = None
         while True:
             track = await self._tracks.at_head(run_id)
             reached = since if missed is None else missed.seq
@@ -166,7 +166,7 @@ class Hub:
                 yield frames.resync(run_id, "ahead")
                 since, missed = None, None
             elif reached is not None and track.after(reached) is None:
-                missed = missed or replay.OfRun(self._tracks, await self._tracks.fresh(run_id), reached)
+                missed = missed or catching_up.OfRun(self._tracks, await self._tracks.fresh(run_id), reached)
                 async for frame in missed.full_frames():
                     yield frame
             else:
@@ -191,7 +191,7 @@ class Hub:
 
     async def _begin_all(self, since: int | None, follower: channel.Follower) -> AsyncGenerator[frames.Frame]:
         """The same for the stream of all runs."""
-        missed: replay.OfAll | None = None
+        missed: catching_up.OfAll | None = None
         while True:
             newest = await self._store.position()
             rows = await self._store.rows(limit=LISTED) if since is None else ()
@@ -216,7 +216,7 @@ class Hub:
                 yield frames.events(None, everyone.cursor, [*([] if missed is None else missed.rest.take()), *kept])
                 return
             else:
-                missed = missed or replay.OfAll(self._store, self._project, reached)
+                missed = missed or catching_up.OfAll(self._store, self._project, reached)
                 async for frame in missed.full_frames(everyone.cursor):
                     yield frame
 

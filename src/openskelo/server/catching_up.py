@@ -1,6 +1,6 @@
 """What a client has missed and nobody keeps in memory any more: told again from the log, at the client's pace.
 
-A replay goes on where it was when more has come meanwhile, and never tells twice. What does not fill a message stays in
+It goes on where it was when more has come meanwhile, and never tells twice. What does not fill a message stays in
 `rest`, so that a client that has caught up can follow with the others before it is sent.
 """
 
