@@ -53,6 +53,27 @@ def test_keys_lead_everywhere_and_a_sheet_says_which(site: Site, page: Page) -> 
     expect(page).to_have_url(f"{site.url}/start")
 
 
+def test_the_tab_key_begins_at_the_top_of_every_page(site: Site, page: Page) -> None:
+    run_id = site.begin("review.yaml", topic="owls")
+    approval = site.asked(run_id)
+    seen: dict[str, str] = {}
+    for path, ready in (
+        ("/", ".runs-row"),
+        (f"/runs/{run_id}", ".node-card"),
+        (f"/runs/{run_id}/nodes/check?panel=checks", ".inspector [role=tabpanel]"),
+        ("/approvals", ".inbox-row"),
+        (f"/approvals/{approval['id']}", ".inbox-row"),
+        ("/start", ".start-link"),
+    ):
+        page.goto(f"{site.url}{path}")
+        expect(page.locator(ready).first).to_be_visible()
+        page.wait_for_timeout(200)
+        page.keyboard.press("Tab")
+        seen[path] = page.evaluate("document.activeElement.textContent")
+    assert seen == dict.fromkeys(seen, "Skip to the page")
+    site.answer(run_id)
+
+
 def test_an_address_that_leads_nowhere_says_so(site: Site, page: Page) -> None:
     page.goto(f"{site.url}/runs/a/b/c")
     expect(page.get_by_role("heading", name="There is nothing at this address")).to_be_visible()

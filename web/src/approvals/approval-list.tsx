@@ -10,6 +10,7 @@ import { relative } from "../model/amounts";
 import type { AllState } from "../model/all-store";
 import { headline, kindWord, remainder } from "../model/questions";
 import { StatusBadge } from "../ui/badge";
+import { bringInSight } from "../ui/in-sight";
 import { Expiry } from "./question";
 
 const runsOf = (state: AllState) => state.runs;
@@ -19,7 +20,7 @@ export function ApprovalList({ listed, shown }: { listed: readonly Approval[]; s
   const runs = useStore(all, runsOf);
   const list = useRef<HTMLUListElement>(null);
   useEffect(() => {
-    list.current?.querySelector("[aria-current=true]")?.scrollIntoView({ block: "nearest" });
+    bringInSight(list.current?.querySelector("[aria-current=true]"), list.current);
   }, [shown]);
   return (
     <ul className="inbox-list" ref={list} aria-label="Open approvals">

@@ -1,5 +1,6 @@
 /** Tabs: one of several views of the same thing, chosen by pointer or by the arrow keys. The caller draws the panel. */
 import { type KeyboardEvent, type ReactNode, useEffect, useRef } from "react";
+import { bringInSight } from "./in-sight";
 import "./tabs.css";
 
 export interface Tab<T extends string> {
@@ -22,8 +23,7 @@ interface Props<T extends string> {
 export function Tabs<T extends string>({ label, tabs, chosen, onChoose, name }: Props<T>) {
   const list = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    const tab = list.current?.querySelector(`[data-tab="${chosen}"]`);
-    tab?.scrollIntoView({ block: "nearest", inline: "nearest" });
+    bringInSight(list.current?.querySelector(`[data-tab="${chosen}"]`), list.current);
   }, [chosen]);
   const onKey = (event: KeyboardEvent) => {
     const next = neighbour(tabs, chosen, event.key);
