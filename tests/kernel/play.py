@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
 from openskelo.contract import envelope
 from openskelo.errors import Refused
+from openskelo.frozen import replace
 from openskelo.kernel import budget, commands, definition, events, follow, outcome, pending
 from openskelo.kernel import run as runs
 from openskelo.kernel.apply import apply, asks
@@ -155,7 +157,17 @@ class Play:
             global_mode="PLANNING" if planning else "IMPLEMENTATION",
             kept=kept,
         )
+        first = [key for key in self.workflow.nodes if self._may_begin(key, kept)]
+        if first and self.chance.random() < 0.1:
+            parent = {"runId": RUN, "node": self.chance.choice(first)}
+            command = replace(command, parent=parent, unjudged={"value": {"out": 1}})
         assert self.send(command)
+
+    def _may_begin(self, key: str, kept: Mapping[str, commands.Kept]) -> bool:
+        """Whether a fork may begin with what this node gave."""
+        shape = self.workflow.nodes[key]
+        begins = key not in kept and all(source in kept for source in self.run.graph.sources[key])
+        return self.run.is_dag and begins and shape.foreach is None and shape.mode != "approval"
 
     def later(self) -> int:
         return self.at + self.chance.choice([0, 0, 0, 1, 7, 30])
