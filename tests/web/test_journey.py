@@ -81,7 +81,11 @@ def test_a_run_is_started_watched_approved_with_an_edit_and_compared_with_its_fo
     expect(check.locator(".text-diff-gone").last).to_contain_text("All about city wasps")
     expect(check.locator(".text-diff-new").last).to_contain_text("All about hornets")
     page.get_by_label("Show all nodes").check()
-    expect(page.locator(".compare-pair", has_text="write")).to_contain_text("Kept from the first")
+    kept = page.locator(".compare-pair", has_text="write")
+    expect(kept).to_contain_text("Kept from the first")
+    kept.get_by_role("button").click()
+    expect(kept.get_by_text("The same in both.")).to_be_visible()
+    expect(kept.locator(".text-diff")).to_have_count(0)  # what it was given only the first one knows
     page.screenshot(path=images / "compare.png")
     axe.check(page)
     page.get_by_role("button", name="Swap").click()

@@ -2,7 +2,7 @@
 import { useCallback, useState } from "react";
 import { getNode } from "../api/client";
 import type { JsonObject } from "../api/json";
-import type { Run } from "../api/types";
+import type { Node, Run } from "../api/types";
 import { useAsked } from "../live/use-asked";
 import { textsOf } from "../model/line-diff";
 import { Button } from "../ui/button";
@@ -28,13 +28,20 @@ export function OutputsDiff({ runs, nodes }: Props) {
   const [first, second] = value;
   return (
     <div className="outputs-diff">
-      <Parts title="Inputs" before={first.inputs ?? {}} after={second.inputs ?? {}} quiet />
+      {!isKept(first) && !isKept(second) && (
+        <Parts title="Inputs" before={first.inputs ?? {}} after={second.inputs ?? {}} quiet />
+      )}
       <Parts title="Outputs" before={first.outputs ?? {}} after={second.outputs ?? {}} />
       {first.error !== null || second.error !== null ? (
         <Parts title="Error" before={fault(first.error)} after={fault(second.error)} />
       ) : null}
     </div>
   );
+}
+
+/** A run that has taken a result over does not know what it was made of: there is nothing to compare. */
+function isKept(node: Node): boolean {
+  return node.visits === 0 && node.outcome === "succeeded";
 }
 
 /** What the runs themselves were given and gave. */
