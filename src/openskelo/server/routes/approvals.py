@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Response
 
 from openskelo import errors
 from openskelo.contract.wire import approval as wire
-from openskelo.server import answered, answers, models, problems, views
+from openskelo.server import answered, models, problems, responses, views
 from openskelo.server.bodies import Route
 from openskelo.server.desk import VIEWERS, Approver, Here
 from openskelo.server.params import ApprovalId, Limit, RunId
@@ -28,7 +28,7 @@ async def list_approvals(
     await _check_cursor(desk, cursor)
     rows = await desk.engine.store.approvals(run_id, limit=limit + 1, after=cursor)
     more = rows[limit - 1].approval_id if len(rows) > limit else None
-    return answers.document({"approvals": [views.approval(row) for row in rows[:limit]], "nextCursor": more})
+    return responses.document({"approvals": [views.approval(row) for row in rows[:limit]], "nextCursor": more})
 
 
 @router.get("/answered", response_model=models.AnsweredPage, responses=problems.responses(410))
@@ -42,7 +42,7 @@ async def list_answered(
     closed = await desk.engine.store.closed(limit=limit + 1, before=cursor)
     found = await answered.of(desk.views, closed[:limit])
     more = closed[limit - 1][0] if len(closed) > limit else None
-    return answers.document({"answered": found, "nextCursor": more})
+    return responses.document({"answered": found, "nextCursor": more})
 
 
 @router.get("/{approval_id}/answer", response_model=models.Answered, responses=problems.responses(404))
@@ -56,7 +56,7 @@ async def get_answer(desk: Here, approval_id: ApprovalId) -> Response:
             code="APPROVAL_NOT_FOUND",
             hint="GET /api/approvals/answered lists those that are",
         )
-    return answers.document(found[0])
+    return responses.document(found[0])
 
 
 @router.get("/{approval_id}", response_model=wire.Approval, responses=problems.responses(404, 410))
@@ -65,7 +65,7 @@ async def get_approval(desk: Here, approval_id: ApprovalId) -> Response:
     row = await desk.engine.store.approval(approval_id)
     if row is None and await desk.engine.store.asker(approval_id) is not None:
         raise problems.Problem(410, "APPROVAL_CLOSED", "the approval is not open any more")
-    return answers.document(views.approval(_open(approval_id, row)))
+    return responses.document(views.approval(_open(approval_id, row)))
 
 
 @router.post(
@@ -86,7 +86,7 @@ async def resolve_approval(desk: Here, who: Approver, approval_id: ApprovalId, b
     run_id = await desk.engine.answer(
         approval_id, status=given.status, values=given.modified_args, reason=given.reason, by=who.name
     )
-    return answers.document({"approvalId": approval_id, "runId": run_id, "status": given.status, "by": who.name})
+    return responses.document({"approvalId": approval_id, "runId": run_id, "status": given.status, "by": who.name})
 
 
 async def _check_cursor(desk: Here, cursor: str | None) -> None:

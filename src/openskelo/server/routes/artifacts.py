@@ -9,7 +9,7 @@ from fastapi import APIRouter, Header, Response
 from openskelo import errors
 from openskelo.contract.wire import artifact as wire
 from openskelo.kernel.json import JsonObject
-from openskelo.server import answers, desk, models, problems
+from openskelo.server import desk, models, problems, responses
 from openskelo.server.bodies import Route
 from openskelo.server.desk import VIEWERS, Here
 from openskelo.server.params import ArtifactId, RunId
@@ -21,13 +21,13 @@ _BYTES = {"content": {"*/*": {"schema": {"type": "string", "format": "binary"}}}
 @router.get("", response_model=models.ArtifactList, responses=problems.responses(404))
 async def list_artifacts(desk: Here, run_id: RunId) -> Response:
     """What the run has kept, oldest first."""
-    return answers.document({"artifacts": list((await _artifacts(desk, run_id)).values())})
+    return responses.document({"artifacts": list((await _artifacts(desk, run_id)).values())})
 
 
 @router.get("/{artifact_id}", response_model=wire.Artifact, responses=problems.responses(404))
 async def get_artifact(desk: Here, run_id: RunId, artifact_id: ArtifactId) -> Response:
     """What is known of an artifact beside its bytes."""
-    return answers.document(await _artifact(desk, run_id, artifact_id))
+    return responses.document(await _artifact(desk, run_id, artifact_id))
 
 
 @router.get(

@@ -8,7 +8,7 @@ from openskelo.contract import naming
 from openskelo.contract.wire import edge, message, node
 from openskelo.engine import graphs
 from openskelo.kernel.json import JsonObject
-from openskelo.server import answers, models, problems
+from openskelo.server import models, problems, responses
 from openskelo.server.bodies import Route
 from openskelo.server.desk import VIEWERS, Here, Operator
 from openskelo.server.params import EdgeId, NodeId, RunId
@@ -44,7 +44,7 @@ async def add_node(desk: Here, who: Operator, run_id: RunId, body: node.NodeBody
     )
     node_id = naming.node(run_id, key)
     made = await desk.views.node(run_id, node_id)
-    return answers.document(made, 201, {"location": f"/api/runs/{run_id}/nodes/{node_id}"})
+    return responses.document(made, 201, {"location": f"/api/runs/{run_id}/nodes/{node_id}"})
 
 
 @router.patch("/nodes/{node_id}", response_model=node.Node, responses=_ERRORS)
@@ -59,7 +59,7 @@ async def change_node(desk: Here, who: Operator, run_id: RunId, node_id: NodeId,
         gated=_gated(body.permissions),
     )
     await desk.engine.graph(run_id).change_node(await desk.views.key(run_id, node_id), change, by=who.name)
-    return answers.document(await desk.views.node(run_id, node_id))
+    return responses.document(await desk.views.node(run_id, node_id))
 
 
 @router.delete("/nodes/{node_id}", status_code=204, response_class=Response, responses=_ERRORS)
@@ -80,7 +80,7 @@ async def add_edge(desk: Here, who: Operator, run_id: RunId, body: edge.EdgeBody
         label=body.label,
         by=who.name,
     )
-    return answers.document(await desk.views.edge(run_id, edge_id), 201)
+    return responses.document(await desk.views.edge(run_id, edge_id), 201)
 
 
 @router.delete("/edges/{edge_id}", status_code=204, response_class=Response, responses=_ERRORS)
@@ -96,6 +96,6 @@ async def chat(desk: Here, who: Operator, run_id: RunId, body: message.ChatBody)
     """Say something to a node: it reads it in its next turn, or, with `interrupt`, at once."""
     key = await desk.views.key(run_id, body.node_id)
     sent = await desk.engine.graph(run_id).say(key, body.content, interrupt=body.interrupt, by=who.name)
-    return answers.document(
+    return responses.document(
         {"messageId": sent, "runId": run_id, "nodeId": body.node_id, "interrupt": body.interrupt}, 202
     )

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request, Response
 
 from openskelo import errors
 from openskelo.contract.wire import run as wire
-from openskelo.server import answers, idempotency, models, problems, workflow_files
+from openskelo.server import idempotency, models, problems, responses, workflow_files
 from openskelo.server.bodies import Route
 from openskelo.server.desk import VIEWERS, Here, Operator
 from openskelo.server.params import RunId
@@ -22,21 +22,21 @@ async def pause_run(desk: Here, who: Operator, run_id: RunId, body: models.Order
     """Let nothing new start; what is under way ends."""
     reason = body.reason if body is not None and body.reason else "operator"
     await desk.engine.pause(run_id, by=who.name, reason=reason)
-    return answers.text(await desk.views.whole(run_id))
+    return responses.text(await desk.views.whole(run_id))
 
 
 @router.post("/resume", response_model=wire.Run, responses=_POSTED)
 async def resume_run(desk: Here, who: Operator, run_id: RunId) -> Response:
     """Go on with a run that was paused or suspended."""
     await desk.engine.go_on(run_id, by=who.name)
-    return answers.text(await desk.views.whole(run_id))
+    return responses.text(await desk.views.whole(run_id))
 
 
 @router.post("/cancel", response_model=wire.Run, responses=_POSTED)
 async def cancel_run(desk: Here, who: Operator, run_id: RunId, body: models.OrderBody | None = None) -> Response:
     """End the run and everything under way in it."""
     await desk.engine.cancel(run_id, by=who.name, reason=None if body is None else body.reason)
-    return answers.text(await desk.views.whole(run_id))
+    return responses.text(await desk.views.whole(run_id))
 
 
 @router.post("/fork", status_code=201, response_model=wire.Run, responses=_ERRORS)

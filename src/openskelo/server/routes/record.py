@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query, Response
 
 from openskelo import errors
 from openskelo.engine import loading
-from openskelo.server import answers, explanation, models, problems
+from openskelo.server import explanation, models, problems, responses
 from openskelo.server.bodies import Route
 from openskelo.server.desk import VIEWERS, Here
 from openskelo.server.params import NodeId, RunId, Since
@@ -31,9 +31,9 @@ async def list_events(
     """The run's events in order, the same as its stream tells; with `facts` the lines of its log, as they are."""
     if facts:
         page = await desk.views.facts(run_id, since, limit, node)
-        return answers.joined("facts", page.events, {"nextSeq": page.next_seq})
+        return responses.joined("facts", page.events, {"nextSeq": page.next_seq})
     page = await desk.views.events(run_id, since, limit, node)
-    return answers.joined("events", page.events, {"nextSeq": page.next_seq})
+    return responses.joined("events", page.events, {"nextSeq": page.next_seq})
 
 
 @router.get("/workflow", response_model=models.Explanation, responses=problems.responses(404))
@@ -44,19 +44,19 @@ async def explain_run(
 ) -> Response:
     """The workflow that the run has pinned, taken apart, and what a run of it was expected to take."""
     run = (await loading.load(desk.engine.store, run_id)).run
-    return answers.document(await explanation.of_pinned(desk.engine, run.workflow, items=items))
+    return responses.document(await explanation.of_pinned(desk.engine, run.workflow, items=items))
 
 
 @router.get("/receipts", response_model=models.Receipts, responses=problems.responses(404))
 async def list_receipts(desk: Here, run_id: RunId) -> Response:
     """The receipts of the run's attempts, in order."""
-    return answers.document(await desk.engine.receipts(run_id))
+    return responses.document(await desk.engine.receipts(run_id))
 
 
 @router.get("/verify", response_model=models.Verification, responses=problems.responses(404))
 async def verify_run(desk: Here, run_id: RunId) -> Response:
     """Whether the run's record is whole and unaltered: its lines, its blobs, its `events.jsonl`, its signature."""
-    return answers.document((await desk.engine.verify(run_id)).document())
+    return responses.document((await desk.engine.verify(run_id)).document())
 
 
 @router.get("/diff", response_model=models.Comparison, responses=problems.responses(404))
@@ -70,4 +70,4 @@ async def diff_runs(
         )
     found = await desk.engine.diff(run_id, other)
     # As a thread: of runs with many nodes it is long, and others have their turn meanwhile.
-    return answers.text(await asyncio.to_thread(lambda: orjson.dumps(found.document())))
+    return responses.text(await asyncio.to_thread(lambda: orjson.dumps(found.document())))

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query, Request, Response
 from openskelo import errors
 from openskelo.contract.wire import run as wire
 from openskelo.engine import pruning
-from openskelo.server import answers, idempotency, models, problems, views, workflow_files
+from openskelo.server import idempotency, models, problems, responses, views, workflow_files
 from openskelo.server.bodies import Route
 from openskelo.server.desk import OPERATORS, VIEWERS, Here, Operator
 from openskelo.server.params import Limit, RunId
@@ -31,7 +31,7 @@ async def list_runs(
         raise problems.gone(cursor)
     rows = await desk.engine.store.rows(limit=limit + 1, status=status, text=q or None, before=cursor)
     more = rows[limit - 1].run_id if len(rows) > limit else None
-    return answers.document({"runs": [views.summary(row) for row in rows[:limit]], "nextCursor": more})
+    return responses.document({"runs": [views.summary(row) for row in rows[:limit]], "nextCursor": more})
 
 
 @router.post("", status_code=201, response_model=wire.Run, responses=problems.responses(404, 409, 413, 415))
@@ -58,13 +58,13 @@ async def start_run(desk: Here, who: Operator, body: models.StartBody, request: 
 
 async def begun(desk: Here, run_id: str) -> Response:
     """The answer that tells of a new run."""
-    return answers.text(await desk.views.whole(run_id), 201, {"location": f"/api/runs/{run_id}"})
+    return responses.text(await desk.views.whole(run_id), 201, {"location": f"/api/runs/{run_id}"})
 
 
 @router.get("/{run_id}", response_model=wire.Run, responses=problems.responses(404))
 async def get_run(desk: Here, run_id: RunId) -> Response:
     """The run as it is now, with its inputs and outputs."""
-    return answers.text(await desk.views.whole(run_id))
+    return responses.text(await desk.views.whole(run_id))
 
 
 @router.patch("/{run_id}", response_model=wire.Run, responses=problems.responses(202, 404, 409, 413, 415))
@@ -89,7 +89,7 @@ async def change_run(desk: Here, who: Operator, run_id: RunId, body: wire.RunPat
             await desk.engine.graph(run_id).complete(by=who.name)
         case None:
             pass
-    return answers.text(await desk.views.whole(run_id))
+    return responses.text(await desk.views.whole(run_id))
 
 
 @router.delete(

@@ -7,7 +7,7 @@ from importlib import metadata
 from fastapi import APIRouter, Response
 
 from openskelo.contract import projection
-from openskelo.server import answers, models, problems
+from openskelo.server import models, problems, responses
 from openskelo.server.bodies import Route
 from openskelo.server.desk import VIEWERS, Here, Viewer
 
@@ -18,16 +18,18 @@ router = APIRouter(prefix="/api", tags=["service"], route_class=Route)
 async def get_health(desk: Here) -> Response:
     """Whether the server answers and its data dir can be read. Needs no token."""
     await desk.engine.store.rows(limit=1)
-    return answers.document({"status": "ok"})
+    return responses.document({"status": "ok"})
 
 
 @router.get("/version", dependencies=VIEWERS, response_model=models.Version, responses=problems.responses())
 async def get_version() -> Response:
     """The program's version and the contract's."""
-    return answers.document({"version": metadata.version("openskelo"), "contractVersion": projection.CONTRACT_VERSION})
+    return responses.document(
+        {"version": metadata.version("openskelo"), "contractVersion": projection.CONTRACT_VERSION}
+    )
 
 
 @router.get("/session", response_model=models.Session, responses=problems.responses())
 async def get_session(who: Viewer) -> Response:
     """Who asks, as what, and what a browser's changes must carry along."""
-    return answers.document({"name": who.name, "role": who.role, "csrfToken": who.csrf})
+    return responses.document({"name": who.name, "role": who.role, "csrfToken": who.csrf})

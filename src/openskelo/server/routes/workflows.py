@@ -6,7 +6,7 @@ import asyncio
 
 from fastapi import APIRouter, Response
 
-from openskelo.server import answers, explanation, models, problems, workflow_files
+from openskelo.server import explanation, models, problems, responses, workflow_files
 from openskelo.server.bodies import Route
 from openskelo.server.desk import VIEWERS, Here
 
@@ -18,14 +18,14 @@ _ERRORS = problems.responses(404, 409, 413, 415)
 async def list_workflows(desk: Here) -> Response:
     """The workflow files of the project."""
     found = await asyncio.to_thread(workflow_files.listed, desk.engine.project)
-    return answers.document({"workflows": found})
+    return responses.document({"workflows": found})
 
 
 @router.post("/validate", response_model=models.Checked, responses=_ERRORS)
 async def validate_workflow(desk: Here, body: models.WorkflowBody) -> Response:
     """Every Problem of a workflow, without running anything."""
     workflow, found = await asyncio.to_thread(workflow_files.check, desk.engine.project, body.workflow, body.document)
-    return answers.document(
+    return responses.document(
         {
             "valid": workflow is not None,
             "name": None if workflow is None else workflow.name,
@@ -40,4 +40,4 @@ async def validate_workflow(desk: Here, body: models.WorkflowBody) -> Response:
 async def explain_workflow(desk: Here, body: models.ExplainBody) -> Response:
     """A workflow taken apart, and what a run of it would take."""
     workflow = await asyncio.to_thread(workflow_files.get, desk.engine.project, body.workflow, body.document)
-    return answers.document(await explanation.of(desk.engine, workflow, items=body.items))
+    return responses.document(await explanation.of(desk.engine, workflow, items=body.items))

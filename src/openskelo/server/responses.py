@@ -1,4 +1,4 @@
-"""Answers of routes: documents that are JSON already, written without another look at each field."""
+"""Responses of routes: documents that are JSON already, written without another look at each field."""
 
 from __future__ import annotations
 
