@@ -116,6 +116,7 @@ def _epoch(text: str) -> int:
 
 def _name_node(chain: Chain, key: str) -> str:
     """What the envelopes of a node's events say of it; the same is found out for some that come next."""
-    for one in (key, *islice(chain.nodes, _AHEAD)):
+    ahead = tuple(islice(chain.nodes, _AHEAD))
+    for one in ahead if key in ahead else (key, *ahead):
         chain.node_ids[one] = f'"nodeId":"{ids.derive_in(chain.space, one)}",'
     return chain.node_ids[key]

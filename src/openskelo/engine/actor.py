@@ -96,7 +96,7 @@ class Actor:
                 acknowledge(letter)
             return None
         blobs: dict[str, bytes] = {}
-        if (self.work or self.left) and any(isinstance(fact, _CUTS) for fact in facts):
+        if self.left:
             facts = self._with_leavings(facts, blobs)
         return Turn(actor=self, append=self._append(facts, letters, blobs), facts=facts, letters=letters)
 

@@ -75,10 +75,10 @@ class Ports:
     def problems_of(self, name: str, value: Json, where: place.Place) -> tuple[str, ...]:
         """As `problems`, for one port whose value is there and when all others are known to be right."""
         port = self._ports[name]
-        found = self._broken(name, value)
-        if not found and port.kind != "json":
-            found = self._refer(port, {name: value}, where)
-        return tuple(found)
+        one = self._singly.get(name) or self._alone(name)
+        if one.holds(value):
+            return tuple(self._refer(port, {name: value}, where)) if port.kind != "json" else ()
+        return tuple(self._broken(name, value))
 
     def _explain(self, values: JsonObject) -> tuple[str, ...]:
         """What is wrong with values that break the contract, port by port."""
@@ -93,10 +93,14 @@ class Ports:
         return tuple(said)
 
     def _broken(self, name: str, value: Json) -> list[str]:
+        return [self._say(name, violation) for violation in self._alone(name).check(value)]
+
+    def _alone(self, name: str) -> schema.Schema:
+        """The compiled schema of one port."""
         one = self._singly.get(name)
         if one is None:
             one = self._singly[name] = schema.compile(self._ports[name].schema)
-        return [self._say(name, violation) for violation in one.check(value)]
+        return one
 
     def _say(self, name: str, violation: schema.Violation) -> str:
         return f"{self._word} {name!r}{' at ' + violation.path if violation.path else ''}: {violation.message}"
