@@ -280,3 +280,18 @@ def test_an_effect_that_may_have_happened_is_answered_with_its_outputs(page: Pag
     page.get_by_label("text").fill("posted")
     page.get_by_role("button", name="It happened").click()
     assert site.ended(run_id)["outputs"] == {"text": "posted"}
+
+
+def test_an_approval_that_cannot_be_had_now_is_not_called_missing(
+    page: Page, site: sites.Site, noise: list[str]
+) -> None:
+    noise.append("Failed to load resource")
+    page.goto(f"{site.url}/approvals/nowhere")
+    expect(page.get_by_role("heading", name="There is no such approval")).to_be_visible()
+    expect(page.get_by_text("the address may be wrong")).to_be_visible()
+    page.route("**/api/approvals/*/answer", lambda route: route.fulfill(status=503, body="{}"))
+    page.goto(f"{site.url}/approvals/00000000-0000-4000-8000-000000000000")
+    expect(page.get_by_role("alert")).to_contain_text("The server answered with 503.")
+    page.unroute("**/api/approvals/*/answer")
+    page.get_by_role("button", name="Try again").click()
+    expect(page.get_by_role("heading", name="There is no such approval")).to_be_visible()

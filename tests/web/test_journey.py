@@ -116,6 +116,8 @@ def test_a_run_is_paused_resumed_and_cancelled_from_its_page(page: Page, site: s
     site.answer(run_id)
     page.goto(f"{site.url}/runs/{run_id}")
     page.get_by_role("button", name="Pause").click()
+    expect(page.locator(".run-head .status")).to_have_text("Pausing")
+    expect(page.locator(".run-head")).to_contain_text("Paused by a person")
     page.get_by_role("button", name="Resume").click()  # it is offered at once, also while work under way ends
     expect(page.get_by_role("button", name="Pause")).to_be_visible()
     page.get_by_role("button", name="Cancel").click()

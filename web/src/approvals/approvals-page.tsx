@@ -12,7 +12,7 @@ import { useAsked } from "../live/use-asked";
 import { inOrder } from "../model/questions";
 import { ButtonLink } from "../ui/button";
 import { Icon } from "../ui/icon";
-import { Empty, Waiting } from "../ui/notice";
+import { Empty, ProblemBox, Waiting } from "../ui/notice";
 import { TabPanel, Tabs } from "../ui/tabs";
 import { AnswerBox } from "./answer-box";
 import { AnsweredView } from "./answered";
@@ -104,12 +104,13 @@ function Past({ id }: { id: string | null }) {
 
 function Closed({ id }: { id: string }) {
   const ask = useCallback((signal: AbortSignal) => getAnswer(id, signal), [id]);
-  const { value, problem } = useAsked(ask);
+  const { value, problem, again } = useAsked(ask);
   if (value !== null) return <AnsweredView answered={value} />;
   if (problem === null) return <Waiting what="Loading the approval" />;
+  if (problem.status !== 404 && problem.status !== 422) return <ProblemBox problem={problem} again={again} />;
   return (
     <Empty icon="search" title="There is no such approval">
-      {problem.detail}
+      Its run may have been removed, or the address may be wrong.
     </Empty>
   );
 }

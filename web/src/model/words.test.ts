@@ -1,13 +1,23 @@
 import { expect, test } from "vitest";
-import type { Fact } from "../api/types";
+import type { Approval, Fact } from "../api/types";
 import { factTone } from "./facts";
-import { runWord } from "./words";
+import { runWord, standingWord } from "./words";
 
 test("a run that waits for an answer is not called paused, unless somebody paused it", () => {
   expect(runWord({ status: "paused", ending: null }, true).text).toBe("Waiting");
   expect(runWord({ status: "paused", ending: null }).text).toBe("Paused");
   expect(runWord({ status: "running", ending: null }, true).text).toBe("Running");
   expect(runWord({ status: "failed", ending: "denied" }, true).text).toBe("Denied");
+});
+
+test("a run that somebody has paused is pausing while work is under way", () => {
+  const run = { status: "running", ending: null, pauseReason: "operator", approvals: {} } as const;
+  const asked = { approvals: { a: {} as Approval } };
+  expect(standingWord(run).text).toBe("Pausing");
+  expect(standingWord({ ...run, status: "paused", ...asked }).text).toBe("Paused");
+  expect(standingWord({ ...run, status: "paused", pauseReason: null, ...asked }).text).toBe("Waiting");
+  expect(standingWord({ ...run, pauseReason: null }).text).toBe("Running");
+  expect(standingWord({ ...run, status: "failed", ending: "cancelled" }).text).toBe("Cancelled");
 });
 
 test("an end sounds as its ending does", () => {

@@ -1,5 +1,5 @@
 /** What people call things: one word and one tone for every state, used wherever that state is shown. */
-import type { Ending, Node, RunStatus } from "../api/types";
+import type { Ending, Node, Run, RunStatus } from "../api/types";
 
 export type Tone = "ok" | "bad" | "warn" | "busy" | "still";
 
@@ -25,12 +25,20 @@ const STATUSES: Record<RunStatus, Word> = {
   failed: ENDINGS.failed,
 };
 
+const PAUSING: Word = { text: "Pausing", tone: "warn" };
 const WAITING: Word = { text: "Waiting", tone: "warn" };
 
 /** `waiting`: whether it is a person's answer that the run stands still for. */
 export function runWord(run: { status: RunStatus; ending: Ending | null }, waiting = false): Word {
   if (run.ending !== null) return ENDINGS[run.ending];
   return waiting && run.status === "paused" ? WAITING : STATUSES[run.status];
+}
+
+/** The same of a run of which more is known: somebody may have paused it while work is under way, which then ends. */
+export function standingWord(run: Pick<Run, "status" | "ending" | "pauseReason" | "approvals">): Word {
+  const held = run.pauseReason !== null;
+  if (held && run.ending === null && run.status === "running") return PAUSING;
+  return runWord(run, !held && Object.keys(run.approvals).length > 0);
 }
 
 export function endingWord(ending: Ending): Word {

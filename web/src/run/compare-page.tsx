@@ -9,7 +9,7 @@ import { useTitle } from "../app/use-title";
 import { useAsked } from "../live/use-asked";
 import { count, duration, money } from "../model/amounts";
 import { tally, verdictWord } from "../model/verdicts";
-import { modeOf, nodeWord, runWord } from "../model/words";
+import { modeOf, nodeWord, standingWord } from "../model/words";
 import { ModeBadge, StatusBadge } from "../ui/badge";
 import { Button } from "../ui/button";
 import { Icon } from "../ui/icon";
@@ -144,7 +144,7 @@ function RunCard({ name, run, other }: { name: string; run: Run; other: Run }) {
     <section className="card compare-run" aria-label={`${name} run`}>
       <div className="question-head">
         <span className="muted small">{name}</span>
-        <StatusBadge word={runWord(run, Object.keys(run.approvals).length > 0)} />
+        <StatusBadge word={standingWord(run)} />
         {run.parent?.runId === other.id && <span className="muted small">forked at {run.parent.node}</span>}
       </div>
       <Link className="text-link compare-name" to={paths.run(run.id)}>

@@ -7,7 +7,7 @@ import { useNow } from "../live/use-now";
 import { sameParts } from "../live/use-store";
 import { count, duration, moment, money } from "../model/amounts";
 import type { RunState } from "../model/run-store";
-import { runWord } from "../model/words";
+import { standingWord } from "../model/words";
 import { StatusBadge } from "../ui/badge";
 import { Icon } from "../ui/icon";
 import { RunActions } from "./actions";
@@ -19,10 +19,10 @@ function headOf({ run }: RunState) {
     name: run.name,
     status: run.status,
     ending: run.ending,
+    word: standingWord(run),
     createdAt: run.createdAt,
     by: run.by,
     pauseReason: run.pauseReason,
-    waiting: run.pauseReason === null && Object.keys(run.approvals).length > 0,
     error: run.error,
     parent: run.parent,
     updatedAt: run.ending === null ? null : run.updatedAt,
@@ -50,7 +50,7 @@ export function RunHead({ id }: { id: string }) {
       <header className="run-head">
         <div className="run-title">
           <h1>{run.name}</h1>
-          <StatusBadge word={runWord(run, run.waiting)} />
+          <StatusBadge word={run.word} />
         </div>
         <div className="run-facts number">
           {run.ending === null && <span>{PHASES[run.phase] ?? run.phase}</span>}
@@ -63,7 +63,7 @@ export function RunHead({ id }: { id: string }) {
           )}
           {run.tokens > 0 && <span>{count(run.tokens)} tokens</span>}
           {run.costUsd > 0 && <span>{money(run.costUsd)}</span>}
-          {run.pauseReason !== null && <span>{run.pauseReason}</span>}
+          {run.pauseReason !== null && <span>{REASONS[run.pauseReason] ?? `Paused: ${run.pauseReason}`}</span>}
           {run.parent !== null && (
             <span>
               <Icon name="fork" size={13} />
@@ -82,6 +82,12 @@ export function RunHead({ id }: { id: string }) {
     </>
   );
 }
+
+/** Why a run was paused, where nobody has said it in words of their own. */
+const REASONS: Record<string, string> = {
+  operator: "Paused by a person",
+  suspended: "Paused as its process stopped",
+};
 
 const PHASES: Record<string, string> = {
   BOOT: "Starting",
