@@ -383,6 +383,19 @@ blocks:
     assert skelo("runs", "--json").document == {"runs": []}
 
 
+def test_the_item_that_failed_is_named(skelo: Skelo) -> None:
+    skelo.write(
+        "each.yaml",
+        "name: each\nblocks:\n  - {id: a, mode: deterministic, foreach: {items: '[1, 2, 3]', concurrency: 1},"
+        " outputs: {n: integer}, deterministic: {handler: 'builtin:transform', config: {map: {n: item}}},"
+        " post_gates: [{name: g, type: expr, expression: item < 2}]}\n",
+    )
+    result = skelo("run", "each.yaml", "--quiet")
+    assert (result.code, "  POST_GATE_FAILED in a[1]: gate 'g': " in result.out) == (1, True)
+    error = skelo("show", "last", "--json").document["error"]
+    assert (error["node"], error["item"]) == ("a", 1)
+
+
 def test_show_tells_what_each_attempt_has_logged(skelo: Skelo) -> None:
     skelo.write(
         "talk.yaml",

@@ -134,3 +134,18 @@ def test_a_report_must_name_its_item() -> None:
             commands.ReportInterrupted(at=stage.at, node="a", visit=1, attempt=flight.attempt)  # item 0, unnamed
         )
     assert refusal.value.code == "STALE_REPORT"
+
+
+def test_the_error_of_the_run_names_the_item_that_failed() -> None:
+    stage = each(concurrency=3)
+    assert stage.fail("a", "no", 2)[-1] == "run.ended failed BAD"
+    assert stage.run.error == {"code": "BAD", "message": "no", "node": "a", "item": 2}
+
+
+def test_a_no_to_the_work_on_items_is_about_all_of_them() -> None:
+    ask = definition.Approval(prompt="?")
+    stage = Stage(flow(work("a", foreach=definition.Foreach(items="x"), approval=ask)))
+    stage.create()
+    stage.ask("a", count=3)
+    stage.answer("a", "denied")
+    assert stage.run.error == {"code": "APPROVAL_DENIED", "message": "denied by nora", "by": "nora", "node": "a"}

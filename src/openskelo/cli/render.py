@@ -139,7 +139,8 @@ def _ending(document: JsonObject, painter: ink.Ink) -> str:
 def _error(document: JsonObject) -> None:
     error = members.object_at(document, "error")
     if error:
-        at = f" in {ink.one_line(str(error['node']))}" if error.get("node") else ""
+        item = f"[{error['item']}]" if isinstance(error.get("item"), int) else ""
+        at = f" in {ink.one_line(str(error['node']))}{item}" if error.get("node") else ""
         output.say(f"  {error.get('code')}{at}: {indented(str(error.get('message', '')))}")
 
 

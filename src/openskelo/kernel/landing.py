@@ -7,6 +7,7 @@ from typing import Any, assert_never, cast
 
 from openskelo.kernel import definition, events, feedback, places
 from openskelo.kernel.flows import plan, turns
+from openskelo.kernel.json import JsonObject
 from openskelo.kernel.run import AttemptId, Course, InFlight, NodeState, Run, Slot
 from openskelo.kernel.stall import NO_STREAK
 
@@ -168,7 +169,14 @@ def fail(run: Run, node: NodeState, event: events.AttemptFailed | events.NodeFai
     if run.live is not None:
         turns.failed(run, node, event.error, event.at)
     else:
-        places.fail(run, node, event.error, event.ending or "failed")
+        places.fail(run, node, _blamed(event), event.ending or "failed")
+
+
+def _blamed(event: events.AttemptFailed | events.NodeFailed) -> JsonObject:
+    """The error, with the item that it is about; a no to the work is about all of them."""
+    if isinstance(event, events.NodeFailed) or event.item is None or event.ending == "denied":
+        return event.error
+    return {**event.error, "item": event.item}
 
 
 def _remember_verdict(node: NodeState, slot: Slot, event: events.AttemptFailed) -> None:
