@@ -149,8 +149,10 @@ def test_a_public_key_may_be_given_as_pem() -> None:
     own = ed25519.Ed25519PrivateKey.from_private_bytes(KEY.secret).public_key()
     encoding, form = serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
     assert signature.public_key(own.public_bytes(encoding, form).decode()) == KEY.public
-    with pytest.raises(errors.InvalidInput):
-        signature.public_key(x25519.X25519PrivateKey.generate().public_key().public_bytes(encoding, form).decode())
+    other = x25519.X25519PrivateKey.generate().public_key().public_bytes(encoding, form).decode()
+    with pytest.raises(errors.InvalidInput) as wrong:
+        signature.public_key(other)
+    assert wrong.value.code == "KEY_INVALID"
 
 
 def test_a_bad_signature_spoils_an_intact_record() -> None:

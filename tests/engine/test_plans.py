@@ -295,8 +295,9 @@ def test_an_effect_that_was_cut_goes_on_with_what_a_person_says_it_gave(tmp_path
                 "outputs": {"type": "object", "properties": {"b": {}}, "required": ["b"]},
             }
             for wrong in ({}, {"c": 1}):
-                with pytest.raises(errors.InvalidInput):
+                with pytest.raises(errors.InvalidInput) as refused:
                     await engine.answer(cast("str", asked["id"]), status="modified", values=cast("JsonObject", wrong))
+                assert refused.value.code == "APPROVAL_INVALID"
             await engine.answer(cast("str", asked["id"]), status="modified", values={"b": 9})
             assert (await engine.wait(run_id))["outputs"] == {"result": 9, "audit": []}
 

@@ -102,7 +102,7 @@ def test_a_migration_that_fails_changes_nothing(tmp_path: Path) -> None:
     with contextlib.closing(sqlite3.connect(tmp_path / "old" / "log.db")) as database:
         database.execute("CREATE TABLE commands (in_the_way)")
     before = _layout(tmp_path / "old")
-    with pytest.raises(errors.StoreError):
+    with pytest.raises(errors.StoreError, match="table commands already exists"):
         datadir.open_log(tmp_path / "old")
     assert _layout(tmp_path / "old") == before
     assert (tmp_path / "old" / "version").read_text() == "0\n"
@@ -180,7 +180,7 @@ def test_a_missing_database_is_said_and_not_made_again(tmp_path: Path) -> None:
 def test_a_file_in_the_place_of_the_data_dir_is_a_store_error(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("a file")
     assert datadir.exists(tmp_path / "data") is False
-    with pytest.raises(errors.StoreError):
+    with pytest.raises(errors.StoreError, match="making the data dir"):
         datadir.open_log(tmp_path / "data")
 
 
