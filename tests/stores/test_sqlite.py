@@ -140,6 +140,19 @@ def test_a_log_that_somebody_else_holds_is_busy_and_usable_afterwards(
     asyncio.run(run())
 
 
+def test_a_run_that_was_appended_at_once_is_read_in_parts(tmp_path: Path) -> None:
+    async def run() -> list[list[bytes]]:
+        store = datadir.open_log(tmp_path)
+        await store.append([rig.append(0, *[b"%d" % seq for seq in range(600)])])
+        found = [list(chunk) async for chunk in store.read(rig.RUN, after=10)]
+        await store.close()
+        return found
+
+    found = asyncio.run(run())
+    assert [len(chunk) for chunk in found] == [256, 256, 78]
+    assert [line for chunk in found for line in chunk] == [b"%d" % seq for seq in range(10, 600)]
+
+
 def test_a_reader_that_stops_half_way_does_not_stop_the_writer(tmp_path: Path) -> None:
     async def run() -> None:
         store = datadir.open_log(tmp_path)
@@ -147,7 +160,7 @@ def test_a_reader_that_stops_half_way_does_not_stop_the_writer(tmp_path: Path) -
         await store.append([rig.append(seq, b"x") for seq in range(10, 10 + tables.CHUNK * 2)])
         reader = store.read(rig.RUN)
         first = await anext(reader)
-        assert len(first) == tables.CHUNK + 9
+        assert len(first) == tables.LINES
         other = datadir.open_log(tmp_path)
         assert await other.claim(rig.OTHER) is True
         await other.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from typing import TypeAlias, cast
 
@@ -29,10 +30,11 @@ class Loaded:
     chain: envelope.Chain
 
 
-async def load(store: log.Log, run_id: str, restoring: Restore | None = None) -> Loaded:
+async def load(store: log.Log, run_id: str, restoring: Restore | None = None, *, patient: bool = False) -> Loaded:
     """Fold the run's log (NotFound; Corrupt when a line cannot be read).
 
-    `restoring` gives the workflow of a definition's name and bytes, and its shape, if not `restore`.
+    `restoring` gives the workflow of a definition's name and bytes, and its shape, if not `restore`. Who only looks is
+    `patient`: others have their turn meanwhile, also where the log is long.
     """
     run: runs.Run | None = None
     last = b""
@@ -44,6 +46,8 @@ async def load(store: log.Log, run_id: str, restoring: Restore | None = None) ->
             _fold(run, lines, seq)
             seq += len(lines)
             last = lines[-1]
+            if patient:
+                await asyncio.sleep(0)
     if run is None:
         raise errors.NotFound(f"there is no run {run_id}", code="RUN_NOT_FOUND", hint="`skelo runs` lists them")
     head = cast("str", orjson.loads(last)["hash"])

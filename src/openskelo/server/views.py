@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import Sequence
 from typing import cast
@@ -45,7 +46,7 @@ class Views:
     async def whole(self, run_id: str) -> bytes:
         """The same with the run's inputs and outputs, encoded."""
         found = await self._tracks.at_head(run_id)
-        run = (await loading.load(self._store, run_id)).run
+        run = (await loading.load(self._store, run_id, patient=True)).run
         values: dict[str, Json] = {
             "inputs": await wiring.load(self._store, run.inputs),
             "outputs": await document.outputs(self._store, run),
@@ -55,7 +56,7 @@ class Views:
     async def node(self, run_id: str, node_id: str) -> JsonObject:
         """A node with its inputs and outputs, as far as there are any (NotFound)."""
         found = await self._node(run_id, node_id)
-        run = (await loading.load(self._store, run_id)).run
+        run = (await loading.load(self._store, run_id, patient=True)).run
         key = cast("str", found["key"])
         state = run.nodes[key]
         values: dict[str, Json] = {}
@@ -68,7 +69,7 @@ class Views:
     async def items(self, run_id: str, node_id: str, after: int, limit: int) -> list[JsonObject]:
         """Items of a foreach from the one after `after` on (NotFound)."""
         found = await self._node(run_id, node_id)
-        run = (await loading.load(self._store, run_id)).run
+        run = (await loading.load(self._store, run_id, patient=True)).run
         node = run.nodes[cast("str", found["key"])]
         if node.items is None:
             return []
@@ -101,7 +102,7 @@ class Views:
 
     async def key_of(self, run_id: str, node: str) -> str:
         """The key of a node that is named by its id or its key."""
-        run = (await loading.load(self._store, run_id)).run
+        run = (await loading.load(self._store, run_id, patient=True)).run
         return next((key for key in run.workflow.nodes if naming.node(run_id, key) == node), node)
 
     def forget(self, run_id: str) -> None:
@@ -138,6 +139,7 @@ class Views:
                     while len(self._readers) > _READERS:
                         self._readers.popitem(last=False)
                     return found
+            await asyncio.sleep(0)  # a long log must not keep everybody else waiting
         return found
 
     async def telling(self, run_id: str, sign: bytes) -> list[JsonObject]:
@@ -149,6 +151,7 @@ class Views:
                 told = reader.add(line).data
                 if sign in told:
                     found += cast("list[JsonObject]", orjson.loads(b"[%b]" % told))
+            await asyncio.sleep(0)
         return found
 
     async def facts(self, run_id: str, since: int, limit: int, node_id: str | None = None) -> Page:

@@ -12,8 +12,9 @@ from openskelo import errors
 from openskelo.kernel.json import JsonObject
 from openskelo.stores import connecting, faults, log, statements
 
-#: So many rows are read at a time.
+#: So many rows are read at a time, and so many of their lines given.
 CHUNK = 512
+LINES = 256
 #: The place in the order of listings that comes before none.
 _END = (2**63 - 1, 2**63 - 1)
 
@@ -31,7 +32,9 @@ class Tables:
     async def read(self, run_id: str, *, after: int = 0) -> AsyncIterator[Sequence[bytes]]:
         """The run's lines with seq > `after`, in order, in chunks; nothing for an unknown run."""
         for lines in self._chunks(run_id, after=after):
-            yield lines
+            # One Append may hold a run as a whole, but whoever gives way after each chunk is to do so often.
+            for at in range(0, len(lines), LINES):
+                yield lines[at : at + LINES]
 
     def _chunks(self, run_id: str, *, after: int = 0) -> Iterator[Sequence[bytes]]:
         """Each chunk is a query of its own: no snapshot stays open that would keep the write-ahead log from reuse."""

@@ -43,7 +43,7 @@ async def explain_run(
     items: Annotated[int, Query(ge=0, le=1_000_000, description="how many items a foreach is counted with")] = 10,
 ) -> Response:
     """The workflow that the run has pinned, taken apart, and what a run of it was expected to take."""
-    run = (await loading.load(desk.engine.store, run_id)).run
+    run = (await loading.load(desk.engine.store, run_id, patient=True)).run
     return responses.document(await explanation.of_pinned(desk.engine, run.workflow, items=items))
 
 
