@@ -303,7 +303,7 @@ def test_a_killed_engine_takes_its_processes_with_it(tmp_path: Path) -> None:
             (mate,) = held_by(tmp_path).values()
             assert mate != program.pid
             program.kill()
-        await until(lambda: not Path(f"/proc/{mate}").exists() or "Z" in _state(mate))
+        await until(lambda: not Path(f"/proc/{mate}").exists() or "Z" in state_of(mate))
 
     stage.play(story)
 
@@ -312,7 +312,8 @@ def started(script: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen([sys.executable, "-c", script], env={**os.environ, "PYTHONPATH": str(Path.cwd())})
 
 
-def _state(pid: int) -> str:
+def state_of(pid: int) -> str:
+    """As `ps` says it; `Z` of one that has ended, whether or not anybody has waited for it."""
     found = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False)
     return found.stdout or "Z"
 
