@@ -125,6 +125,8 @@ def test_each_cut_item_of_a_foreach_is_asked_about_and_the_others_go_on() -> Non
         "attempt.started a[3] 1.1",
     ]
     one, two = stage.run.approvals.values()
+    asked = [str(question.document["prompt"]).partition(" while")[0] for question in (one, two)]
+    assert asked == ["a[1] was cut", "a[2] was cut"]
     again = commands.AnswerApproval(at=stage.at, approval_id=one.id, status="approved", by="nora", digest=one.digest)
     assert stage.step(again) == ["approval.resolved a[1] approved by nora", "attempt.started a[1] 1.2"]
     happened = commands.AnswerApproval(

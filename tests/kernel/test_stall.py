@@ -192,10 +192,10 @@ def test_an_item_that_keeps_sending_the_run_back_stalls_although_others_succeed(
     stage.succeed("a")
     stage.resolve("b", count=2)
     stage.succeed("b", 0)
-    assert stage.fail("b", BAD, 1, output="sha256:y")[-2:] == [
-        "run.stalled b[1] verdict",
-        "approval.requested b[1] stalled",
-    ]
+    told = stage.fail("b", BAD, 1, output="sha256:y")
+    assert told[-2:] == ["run.stalled b[1] verdict", "approval.requested b[1] stalled"]
+    prompt = str(stage.asked("b").document["prompt"])
+    assert prompt.startswith("b[1] has failed the same way 2 times: ")
 
 
 def test_other_items_that_fail_alike_are_progress() -> None:

@@ -37,10 +37,11 @@ def about_uncertain(run: Run, flight: InFlight, at: int) -> events.ApprovalReque
     args: dict[str, Json] = {"node": flight.node, "visit": flight.visit, "attempt": flight.attempt}
     if flight.item is not None:
         args["item"] = flight.item
-    what = f"{flight.node} was cut while its effect may have happened."
+    who = _name(flight)
+    what = f"{who} was cut while its effect may have happened."
     if flight.error is not None:
         args |= {"code": flight.error["code"], "message": flight.error["message"]}
-        what = f"{flight.node} failed ({_verdict(flight.error)}), and its effect may have happened all the same."
+        what = f"{who} failed ({_verdict(flight.error)}), and its effect may have happened all the same."
     prompt = f"{what} If it did, answer modified with its outputs; approve to do it again; deny to fail."
     return _ask(run, flight, "uncertain", prompt, args, at)
 
@@ -48,11 +49,13 @@ def about_uncertain(run: Run, flight: InFlight, at: int) -> events.ApprovalReque
 def about_stall(run: Run, stalled: events.RunStalled, rule: int | None) -> events.ApprovalRequested:
     """Whether a loop that makes no progress should go on: what failed, how often, and why."""
     args: dict[str, Json] = {"node": stalled.node, "kind": stalled.kind, **stalled.evidence}
+    if stalled.item is not None:
+        args["item"] = stalled.item
     if rule is not None:
         args["rule"] = rule
     found = stalled.evidence
     prompt = (
-        f"{stalled.node} has failed the same way {found['repeats']} times: {_verdict(found)}\n"
+        f"{_name(stalled)} has failed the same way {found['repeats']} times: {_verdict(found)}\n"
         "Approve to go on trying, deny to end the run."
     )
     return _ask(run, stalled, "stalled", prompt, args, stalled.at)
@@ -63,6 +66,11 @@ def about_repetition(run: Run, stalled: events.RunStalled) -> events.ApprovalReq
     args: dict[str, Json] = {"node": stalled.node, "kind": stalled.kind, **stalled.evidence}
     prompt = f"{stalled.node} says the same again and again. Approve to hand it on, deny to stop it here."
     return _ask(run, stalled, "stalled", prompt, args, stalled.at)
+
+
+def _name(about: InFlight | events.RunStalled) -> str:
+    """The node, and which of its items it is."""
+    return about.node if about.item is None else f"{about.node}[{about.item}]"
 
 
 def _verdict(error: JsonObject) -> str:
