@@ -12,7 +12,7 @@ export function Data({ id, node }: PanelProps) {
       {(found) => (
         <>
           <Value title="Inputs" value={found.inputs ?? null} none="It has not been given anything yet." />
-          <Value title="Outputs" value={found.outputs ?? null} none="It has not given anything yet." />
+          <Value title="Outputs" value={found.outputs ?? null} none="It has given nothing." />
         </>
       )}
     </Answer>
