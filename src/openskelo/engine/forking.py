@@ -82,13 +82,8 @@ async def plan(store: log.Log, run: Run, wish: Wish, project: task.Project) -> P
     parent: dict[str, Json] = {"runId": run.id, "node": node}
     if on_node:
         parent["set"] = on_node
-    return Plan(
-        workflow=target,
-        inputs=await wiring.store(store, inputs),
-        parent=parent,
-        kept=kept,
-        unjudged=unjudged,
-    )
+    stored = await wiring.store(store, inputs)
+    return Plan(workflow=target, inputs=stored, parent=parent, kept=kept, unjudged=unjudged)
 
 
 def beginning(workflow: definition.Workflow, node: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
 
@@ -96,15 +96,13 @@ def read(place: cursor.Cursor, setting: Setting) -> inline.Inner | None:
     except errors.InvalidInput as error:  # schemas combined from deep ones may be too deep together
         place.problem(error.code, f"the workflow cannot be written as JSON: {error.message}", hint=error.hint)
         return None
+    return _offered(whole, outputs, drafts)
+
+
+def _offered(whole: definition.Workflow, outputs: run_outputs.Outputs, drafts: edges.Drafts) -> inline.Inner:
+    """The workflow as another may use it; an output whose block may be skipped may be missing."""
     maybe = skipping.skippable(whole.nodes)
     skipping.warn_of_defaults(drafts, whole.nodes, maybe)
-    return _offered(whole, outputs, drafts, maybe)
-
-
-def _offered(
-    whole: definition.Workflow, outputs: run_outputs.Outputs, drafts: edges.Drafts, maybe: Set[str]
-) -> inline.Inner:
-    """The workflow as another may use it; an output whose block may be skipped (is in `maybe`) may be missing."""
 
     def is_left_to_skipping(port: definition.Port) -> bool:
         source = outputs.bindings[port.name]
