@@ -64,7 +64,7 @@ class Record:
         return name
 
     def do(self, command: commands.Command) -> None:
-        self.lines += [envelope.seal(self._chain, fact) for fact in decide.step(self.run, command)]
+        self.lines += envelope.seal(self._chain, decide.step(self.run, command))
 
     def later(self, milliseconds: int = 7) -> int:
         self.at += milliseconds
@@ -136,7 +136,7 @@ def events_of(lines: Iterable[bytes]) -> list[events.Event]:
 def forged(lines: Sequence[bytes], forge: Forge) -> list[bytes]:
     """The lines after `forge` changed their events, with every hash made right again."""
     chain = envelope.Chain(run_id=RUN_ID)
-    return [envelope.seal(chain, event) for event in forge(events_of(lines))]
+    return list(envelope.seal(chain, forge(events_of(lines))))
 
 
 def pruned(line: bytes) -> bytes:

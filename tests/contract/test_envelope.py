@@ -17,4 +17,4 @@ def test_the_lines_are_the_same_whichever_nodes_were_expected(expected: tuple[st
     ]
     plain = envelope.Chain(records.RUN_ID)
     chain = envelope.Chain(records.RUN_ID, nodes=expected)
-    assert [envelope.seal(chain, fact) for fact in facts] == [envelope.seal(plain, fact) for fact in facts]
+    assert [envelope.seal(chain, (fact,)) for fact in facts] == [envelope.seal(plain, (fact,)) for fact in facts]

@@ -66,7 +66,7 @@ def test_projecting_from_scratch_gives_the_same_events_and_documents(seed: int) 
 
 def sealed(play: Play) -> list[bytes]:
     chain = envelope.Chain(RUN)
-    return [envelope.seal(chain, fact) for fact in play.log]
+    return list(envelope.seal(chain, play.log))
 
 
 @settings(max_examples=60)

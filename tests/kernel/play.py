@@ -61,7 +61,7 @@ class Play:
             self.counted += self.since_fact
             self.since_fact = 0
         for fact in facts:
-            _, stored = envelope.open_line(envelope.seal(self.chain, fact))
+            _, stored = envelope.open_line(envelope.seal(self.chain, (fact,))[0])
             assert stored == fact
             self._watch(fact)
             apply(self.shadow, stored)

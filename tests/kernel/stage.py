@@ -60,7 +60,7 @@ def fold(workflow: definition.Workflow, log: list[events.Event]) -> runs.Run:
 def sealed(log: list[events.Event]) -> list[bytes]:
     """The log as it is stored."""
     chain = envelope.Chain(RUN)
-    return [envelope.seal(chain, event) for event in log]
+    return list(envelope.seal(chain, log))
 
 
 def failure(message: str, code: str = "BAD", **more: Any) -> outcome.Failure:

@@ -51,12 +51,7 @@ class Chain:
 _TAILS = {kind: f'"type":"{name}"}}' for kind, name in events.NAMES.items()}
 
 
-def seal(chain: Chain, event: events.Event) -> bytes:
-    """The event's line, and the chain moved on by it."""
-    return seal_all(chain, (event,))[0]
-
-
-def seal_all(chain: Chain, facts: Iterable[events.Event]) -> tuple[bytes, ...]:
+def seal(chain: Chain, facts: Iterable[events.Event]) -> tuple[bytes, ...]:
     """The lines of events that follow each other, and the chain moved on by them."""
     lines: list[bytes] = []
     begin, middle, node_ids = chain.begin, chain.middle, chain.node_ids

@@ -264,8 +264,9 @@ def _open(path: Path) -> int:
     try:
         return os.open(path, flags, _MODE)
     except FileNotFoundError:
-        path.parent.parent.mkdir(exist_ok=True)  # not the data dir: where that is gone, nobody would find the file
-        path.parent.mkdir(exist_ok=True)
+        # Not the data dir: where that is gone, nobody would find the file.
+        path.parent.parent.mkdir(mode=0o700, exist_ok=True)
+        path.parent.mkdir(mode=0o700, exist_ok=True)
         return os.open(path, flags, _MODE)
 
 
