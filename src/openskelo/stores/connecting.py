@@ -18,9 +18,18 @@ def make(path: Path) -> None:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
 
 
-def connect(path: Path) -> sqlite3.Connection:
-    """A connection as the store uses it: every commit synced, transactions begun by hand."""
-    connection = sqlite3.connect(path, isolation_level=None, timeout=patience.BUSY_SECONDS, cached_statements=64)
+def connect(path: Path, *, any_thread: bool = False) -> sqlite3.Connection:
+    """A connection as the store uses it: every commit synced, transactions begun by hand.
+
+    It belongs to the thread that made it, unless it is for `any_thread`: one at a time.
+    """
+    connection = sqlite3.connect(
+        path,
+        isolation_level=None,
+        timeout=patience.BUSY_SECONDS,
+        cached_statements=64,
+        check_same_thread=not any_thread,
+    )
     try:
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA fullfsync = ON")  # on macOS a plain fsync does not reach the disk

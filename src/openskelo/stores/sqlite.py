@@ -17,6 +17,7 @@ from openskelo import errors
 from openskelo.kernel.json import JsonObject
 from openskelo.stores import (
     appender,
+    backfill,
     blobs,
     connecting,
     drivers,
@@ -48,12 +49,14 @@ class SqliteLog(tables.Tables):
             self._version = self._data_version()
         self._presence = presence.Presence(self._database)
         self._appender = appender.Appender(self._connection, self._sql)
+        self._backfill = backfill.Backfill(self._connection, self._database)
         self._pruner = pruner.Pruner(self._connection, self._sql)
         self._repair_mirrors()
 
     def _connected(self) -> sqlite3.Connection:
         connection = connecting.connect(self._database)
         patience.wait(connection, min(patience.AT_ONCE_SECONDS, patience.BUSY_SECONDS))
+        connection.execute(f"PRAGMA wal_autocheckpoint = {backfill.LATEST}")
         return connection
 
     async def append(self, batch: Sequence[log.Append]) -> None:
@@ -69,6 +72,7 @@ class SqliteLog(tables.Tables):
                 if joined is not None:
                     self._mirror.add(batch[0].run_id, joined, first=False)
                     self._commits += 1
+                    self._backfill.count(len(joined))
                     return
             draft = self._appender.append_batch(batch, self._drivers.me())
         except errors.StoreError as error:
@@ -81,13 +85,17 @@ class SqliteLog(tables.Tables):
             return
         self._claimed |= draft.begun
         texts = draft.texts()
+        size = 0
         for append in batch:
             if append.lines:
-                self._mirror.add(append.run_id, next(texts), first=append.expected_seq == 0)
+                text = next(texts)
+                size += len(text)
+                self._mirror.add(append.run_id, text, first=append.expected_seq == 0)
             if append.row is not None and append.row.ending is not None:
                 self._claimed.discard(append.run_id)
                 self._appender.forget(append.run_id)
         self._commits += 1
+        self._backfill.count(size)
 
     def _reserve(self, size: int) -> None:
         """Before a commit and never after one: what fails then must not look like a commit that failed."""
@@ -267,6 +275,7 @@ class SqliteLog(tables.Tables):
                     self._connection.executemany(self._sql["release_run"], [(run, me) for run in self._claimed])
         finally:
             self._claimed.clear()
+            self._backfill.close()
             self._connection.close()
             self._drivers.leave(owing=not flushed)
 

@@ -1,0 +1,74 @@
+"""Moves SQLite's write-ahead log into the database in a thread, while whoever writes goes on.
+
+SQLite itself would do it in the middle of a commit, which then takes milliseconds and holds up everybody. What is
+written meanwhile is little: the writer moves that on its own, and its next commit begins the write-ahead log anew.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import threading
+from pathlib import Path
+
+from openskelo.stores import connecting, wal
+
+#: Where it begins, as far as the pages can be told: a little before the room that was made for them is used up.
+PAGES = wal.CHECKPOINT_PAGES * 9 // 10
+#: What was written meanwhile is moved by the writer, if it is not more than this.
+REST = 128
+#: Where SQLite does it itself after all: the thread has not come to it, or pages were written that nobody counted.
+LATEST = 2 * wal.CHECKPOINT_PAGES
+
+
+class Backfill:
+    """Counts what the connection of the one who writes has written since the last time, and moves it."""
+
+    __slots__ = ("_beside", "_database", "_moved", "_moving", "_pages", "_writer")
+
+    def __init__(self, writer: sqlite3.Connection, database: Path) -> None:
+        self._writer = writer
+        self._database = database
+        self._beside: sqlite3.Connection | None = None
+        self._moving: threading.Thread | None = None
+        self._pages = 0  # since the last time
+        self._moved = 0  # of which are being moved
+
+    def count(self, size: int) -> None:
+        """So many bytes of lines were committed; what they fill is moved when it is time to.
+
+        Whatever goes wrong is left for the next time, as SQLite leaves it: every line is in the write-ahead log.
+        """
+        self._pages += 2 + (size >> 11)  # the page it goes to, at times a new one and what leads to it
+        if self._pages < PAGES:
+            return
+        if self._moving is None:
+            self._moved = self._pages
+            moving = threading.Thread(target=self._move, name="skelo-backfill")
+            with contextlib.suppress(RuntimeError):  # no thread to be had
+                moving.start()
+                self._moving = moving
+        elif not self._moving.is_alive():
+            self._moving = None
+            self._pages -= self._moved
+            if self._pages <= REST:
+                self._pages = 0
+                _move(self._writer)
+
+    def close(self) -> None:
+        """Let go of the database, once nothing is being moved."""
+        if self._moving is not None:
+            self._moving.join()
+        if self._beside is not None:
+            self._beside.close()
+
+    def _move(self) -> None:
+        with contextlib.suppress(sqlite3.Error):
+            if self._beside is None:
+                self._beside = connecting.connect(self._database, any_thread=True)
+            _move(self._beside)
+
+
+def _move(connection: sqlite3.Connection) -> None:
+    with contextlib.suppress(sqlite3.Error):
+        connection.execute("PRAGMA wal_checkpoint(PASSIVE)")

@@ -1,0 +1,87 @@
+"""The write-ahead log is moved into the database beside whoever writes, and begun anew."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sqlite3
+import threading
+from pathlib import Path
+
+import pytest
+
+from openskelo.stores import backfill, connecting, datadir, wal
+from openskelo.stores.conformance import rig
+
+ROW = b"x" * 1400
+_FRAME = wal.PAGE + 24
+
+
+def _write(connection: sqlite3.Connection, filling: backfill.Backfill, rows: int) -> None:
+    for _ in range(rows):
+        connection.execute("INSERT INTO t (lines) VALUES (?)", (ROW,))
+        filling.count(len(ROW))
+
+
+def _ended() -> bool:
+    """Whether nothing is being moved any more."""
+    for thread in threading.enumerate():
+        if thread.name == "skelo-backfill":
+            thread.join()
+    return True
+
+
+def test_what_was_written_is_moved_beside_the_writer_whose_log_begins_anew(tmp_path: Path) -> None:
+    database = tmp_path / "log.db"
+    with contextlib.closing(connecting.connect(database)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA wal_autocheckpoint = 0")
+        connection.execute("CREATE TABLE t (lines BLOB)")
+        filling = backfill.Backfill(connection, database)
+        _write(connection, filling, backfill.PAGES // 2 - 1)
+        assert database.stat().st_size < 100 * wal.PAGE
+        _write(connection, filling, 1)
+        assert _ended()
+        assert database.stat().st_size > backfill.PAGES // 4 * wal.PAGE
+        _write(connection, filling, 2)
+        _, frames, moved = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+        assert (frames <= 4, moved) == (True, frames)
+        assert connection.execute("SELECT count(*) FROM t").fetchone() == (backfill.PAGES // 2 + 2,)
+        filling.close()
+
+
+def test_a_store_that_is_closed_in_the_middle_of_it_waits_and_has_every_line(tmp_path: Path) -> None:
+    async def run() -> bool:
+        store = datadir.open_log(tmp_path)
+        lines = 0
+        moving = False
+        while not moving and lines < 2000:
+            await store.append([rig.append(lines, ROW)])
+            lines += 1
+            moving = any(thread.name == "skelo-backfill" for thread in threading.enumerate())
+        await store.close()
+        assert not (tmp_path / "log.db-wal").exists()
+        again = datadir.open_log(tmp_path)
+        assert len(await rig.lines(again, rig.RUN)) == lines
+        await again.close()
+        return moving
+
+    assert asyncio.run(run())
+
+
+def test_without_a_thread_sqlite_does_it_a_little_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def start(_thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+
+    async def run() -> int:
+        store = datadir.open_log(tmp_path)
+        for seq in range(600):
+            await store.append([rig.append(seq, b"x" * 20_000)])
+        size = (tmp_path / "log.db-wal").stat().st_size
+        assert len(await rig.lines(store, rig.RUN)) == 600
+        await store.close()
+        return size
+
+    assert backfill.PAGES * _FRAME < asyncio.run(run()) < (backfill.LATEST + 64) * _FRAME
