@@ -214,6 +214,19 @@ def test_diff_shows_how_runs_ended_and_what_is_not_finished(skelo: Skelo) -> Non
     assert "\nask  asking in both\n0 of 1 nodes are the same\n" in skelo("diff", *waiting).out
 
 
+def test_diff_shows_long_values_from_where_they_part(skelo: Skelo) -> None:
+    skelo.write(
+        "say.yaml",
+        "name: say\ninputs: {n: string}\nblocks:\n  - {id: say, mode: deterministic, outputs: {said: boolean},"
+        " deterministic: {handler: builtin:transform, config: {map: {said: 'true'}}}}\n",
+    )
+    same = "a" * 200
+    ran = [skelo("run", "say.yaml", "--input", f"n={same}{end}", "--json") for end in ("-first", "-second")]
+    shown = skelo("diff", *(str(one.document["runId"]) for one in ran)).out
+    kept = "a" * 39 + "-"
+    assert f'\ninputs\n  - /n  …{kept}first"\n  + /n  …{kept}second"\n' in shown
+
+
 def test_bad_inputs_exit_2_and_start_nothing(skelo: Skelo) -> None:
     skelo.write("chain.yaml", CHAIN)
     for words, code in (

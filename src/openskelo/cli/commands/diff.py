@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os.path
 import sys
 from collections.abc import Iterable
 
 from openskelo.cli import exits, ink, output, parsing, place, runref
 from openskelo.engine import comparison, difference, records
 from openskelo.executors import task
+from openskelo.kernel.json import Json
+
+#: As much of a value is shown, and as much of what is the same before it parts from the other one.
+_COLUMNS, _BEFORE = 100, 40
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -74,16 +79,26 @@ def _verdict(node: comparison.NodeComparison) -> str:
 def _errors(node: comparison.NodeComparison, painter: ink.Ink) -> None:
     if "error" not in node.differs:
         return
-    for sign, colour, side in (("-", "red", node.a), ("+", "green", node.b)):
-        if side is not None and side.error is not None:
-            said = output.compact(side.error["message"], 100)
-            output.say(f"  {painter.paint(sign, colour)} error {side.error['code']}  {said}")
+    errors = [side.error if side is not None else None for side in (node.a, node.b)]
+    said = _apart(*((error or {}).get("message") for error in errors))
+    for sign, colour, error, text in zip("-+", ("red", "green"), errors, said, strict=True):
+        if error is not None:
+            output.say(f"  {painter.paint(sign, colour)} error {error['code']}  {text}")
 
 
 def _changes(changes: Iterable[difference.Change], painter: ink.Ink, within: str = "") -> None:
     for change in changes:
         where = f"{within}{change.path}" or "/"
+        before, after = _apart(change.before, change.after)
         if change.kind != "added":
-            output.say(f"  {painter.paint('-', 'red')} {where}  {output.compact(change.before, 100)}")
+            output.say(f"  {painter.paint('-', 'red')} {where}  {before}")
         if change.kind != "removed":
-            output.say(f"  {painter.paint('+', 'green')} {where}  {output.compact(change.after, 100)}")
+            output.say(f"  {painter.paint('+', 'green')} {where}  {after}")
+
+
+def _apart(*values: Json) -> list[str]:
+    """The values on a line each. Long ones that begin alike are shown from where they part, and a little before."""
+    texts = [output.compact(value) for value in values]
+    alike = len(os.path.commonprefix(texts))  # noqa: RUF071  by character is what is meant
+    begin = alike - _BEFORE if alike > _COLUMNS - _BEFORE else 0
+    return [ink.one_line(f"…{text[begin:]}" if begin else text, _COLUMNS) for text in texts]
