@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import socket
 import threading
@@ -29,14 +30,29 @@ def test_it_gives_up_after_its_time() -> None:
     assert asked
 
 
+def _unlooked() -> bool:
+    raise AssertionError("it looked")
+
+
 def test_nobody_looks_again_at_once_when_others_had_the_core() -> None:
     one = lookout.Lookout(0.01)
     assert not one.sees(lambda: time.sleep(0.02) is not None)  # asleep, so the core was somebody else's
+    assert not one.sees(_unlooked)
+
+
+def test_it_is_left_to_others_for_longer_each_time_that_they_need_it() -> None:
+    one = lookout.Lookout(0.01)
+    asked: list[float] = []
 
     def look() -> bool:
-        raise AssertionError("it looked")
+        asked.append(time.perf_counter())
+        time.sleep(0.02)
+        return False
 
-    assert not one.sees(look)
+    while len(asked) < 7:
+        assert not one.sees(look)
+    left = [after - before for before, after in itertools.pairwise(asked)]
+    assert [waited >= 2**number * lookout.LEAST_SECONDS for number, waited in enumerate(left)] == [True] * 6
 
 
 def test_nobody_looks_on_one_core(monkeypatch: pytest.MonkeyPatch) -> None:
