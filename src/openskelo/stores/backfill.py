@@ -1,7 +1,9 @@
-"""Moves SQLite's write-ahead log into the database in a thread, while whoever writes goes on.
+"""Moves SQLite's write-ahead log into the database in a thread, while a run goes on from step to step.
 
 SQLite itself would do it in the middle of a commit, which then takes milliseconds and holds up everybody. What is
 written meanwhile is little: the writer moves that on its own, and its next commit begins the write-ahead log anew.
+Where many runs share each commit, or several processes write, that is left to SQLite: no moment would come in which
+all was moved, and whoever drives many runs has no core to spare.
 """
 
 from __future__ import annotations
@@ -13,12 +15,10 @@ from pathlib import Path
 
 from openskelo.stores import connecting, wal
 
-#: Where it begins, as far as the pages can be told: a little before the room that was made for them is used up.
-PAGES = wal.CHECKPOINT_PAGES * 9 // 10
+#: Where it begins, as far as the pages can be told: so early that SQLite does not come to do it.
+PAGES = wal.CHECKPOINT_PAGES * 8 // 10
 #: What was written meanwhile is moved by the writer, if it is not more than this.
 REST = 128
-#: Where SQLite does it itself after all: the thread has not come to it, or pages were written that nobody counted.
-LATEST = 2 * wal.CHECKPOINT_PAGES
 
 
 class Backfill:
@@ -35,7 +35,7 @@ class Backfill:
         self._moved = 0  # of which are being moved
 
     def count(self, size: int) -> None:
-        """So many bytes of lines were committed; what they fill is moved when it is time to.
+        """So many bytes of one run's lines were committed; what they fill is moved when it is time to.
 
         Whatever goes wrong is left for the next time, as SQLite leaves it: every line is in the write-ahead log.
         """

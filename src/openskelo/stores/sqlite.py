@@ -56,7 +56,6 @@ class SqliteLog(tables.Tables):
     def _connected(self) -> sqlite3.Connection:
         connection = connecting.connect(self._database)
         patience.wait(connection, min(patience.AT_ONCE_SECONDS, patience.BUSY_SECONDS))
-        connection.execute(f"PRAGMA wal_autocheckpoint = {backfill.LATEST}")
         return connection
 
     async def append(self, batch: Sequence[log.Append]) -> None:
@@ -85,17 +84,13 @@ class SqliteLog(tables.Tables):
             return
         self._claimed |= draft.begun
         texts = draft.texts()
-        size = 0
         for append in batch:
             if append.lines:
-                text = next(texts)
-                size += len(text)
-                self._mirror.add(append.run_id, text, first=append.expected_seq == 0)
+                self._mirror.add(append.run_id, next(texts), first=append.expected_seq == 0)
             if append.row is not None and append.row.ending is not None:
                 self._claimed.discard(append.run_id)
                 self._appender.forget(append.run_id)
         self._commits += 1
-        self._backfill.count(size)
 
     def _reserve(self, size: int) -> None:
         """Before a commit and never after one: what fails then must not look like a commit that failed."""
