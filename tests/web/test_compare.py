@@ -11,8 +11,8 @@ from tests.web import axe
 from tests.web import site as sites
 
 
-def _printing(ink: str) -> dict[str, Json]:
-    """A workflow that fails unless it has ink of this name."""
+def _printing(handler: str) -> dict[str, Json]:
+    """A workflow whose second block is the work of this handler."""
     return {
         "name": "printing",
         "inputs": {"topic": "string"},
@@ -29,7 +29,7 @@ def _printing(ink: str) -> dict[str, Json]:
                 "mode": "deterministic",
                 "inputs": {"text": {"type": "string", "from": "write.text"}},
                 "outputs": {"text": "string"},
-                "deterministic": {"handler": f"{ink}"},
+                "deterministic": {"handler": handler},
             },
         ],
         "outputs": {"text": "print.text"},
