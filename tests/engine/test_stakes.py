@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 import openskelo
-from openskelo.executors import task
+from openskelo.executors import keeping
 from openskelo.kernel.json import Json, JsonObject
 from tests.engine import stage
 
@@ -22,7 +22,7 @@ def owed(**properties: Json) -> JsonObject:
 
 
 def test_a_question_before_an_effect_has_the_work_and_all_its_inputs(tmp_path: Path) -> None:
-    text = "long " * task.INLINE_BYTES
+    text = "long " * keeping.INLINE_BYTES
 
     async def story() -> None:
         async with stage.engine(tmp_path, send=lambda ctx: {"text": "sent"}) as engine:

@@ -15,7 +15,7 @@ import orjson
 import pytest
 
 from openskelo import errors
-from openskelo.executors import calling, gate_outside, gate_review, task
+from openskelo.executors import calling, gate_outside, gate_review, keeping
 from openskelo.frozen import replace
 from openskelo.handlers import context
 from openskelo.kernel import definition, outcome
@@ -164,7 +164,7 @@ def test_work_that_is_done_is_only_judged(tmp_path: Path, answer: Any, code: str
 
 def test_large_work_waits_for_its_verdict_as_a_blob(tmp_path: Path) -> None:
     blobs = workshop.MemoryBlobs()
-    text = "x" * task.INLINE_BYTES
+    text = "x" * keeping.INLINE_BYTES
     given = workshop.task_of(node(review()), {})
     (found,) = workshop.perform(
         workshop.project(tmp_path), given, local={"it": Work(text)}, provider=scripted.Scripted([DOWN]), blobs=blobs

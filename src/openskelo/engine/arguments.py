@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from typing import Any, cast
 
 from openskelo import errors
-from openskelo.engine import wiring
+from openskelo.executors import keeping
 from openskelo.kernel import definition
 from openskelo.kernel.flows import plan
 from openskelo.kernel.json import Json, JsonObject, Stored
@@ -18,11 +18,11 @@ from openskelo.kernel.run import Course, Run
 from openskelo.values import plan_expression, refs
 
 
-async def materialise(blobs: wiring.Blobs, run: Run, node: definition.Node) -> dict[str, Json]:
+async def materialise(blobs: keeping.Blobs, run: Run, node: definition.Node) -> dict[str, Json]:
     """The arguments of the step as this visit sees them (AttemptFailed REF_UNSET where a ref leads nowhere)."""
     edited = run.nodes[node.key].inputs
     if edited is not None:
-        return {**cast("JsonObject", await wiring.load(blobs, edited))}
+        return {**cast("JsonObject", await keeping.load(blobs, edited))}
     step: Any = node.step  # every node of a plan is one
     known = _Known(run)
     while True:
@@ -43,11 +43,11 @@ def at_hand(run: Run, node: definition.Node) -> dict[str, Json] | None:
         return None
 
 
-async def outputs(blobs: wiring.Blobs, run: Run) -> dict[str, Json]:
+async def outputs(blobs: keeping.Blobs, run: Run) -> dict[str, Json]:
     """What the run gives: what a step has emitted, else what the plan's `outputs` name, null where nothing is yet."""
     course = cast("Course", run.course)
     if course.emitted is not None:
-        emitted = cast("JsonObject", plan.value(await wiring.load(blobs, course.emitted)))
+        emitted = cast("JsonObject", plan.value(await keeping.load(blobs, course.emitted)))
         return {"result": emitted.get("result"), "audit": emitted.get("audit")}
     declared = cast("definition.Plan", run.workflow.plan).outputs
     known = _Known(run)
@@ -78,9 +78,9 @@ class _Known:
         self._course: Any = run.course
         self._loaded: dict[str, Json] = {}
 
-    async def load(self, blobs: wiring.Blobs, missing: _NotLoaded) -> None:
+    async def load(self, blobs: keeping.Blobs, missing: _NotLoaded) -> None:
         """Load what was missing; then it can be asked for again."""
-        self._loaded[cast("str", missing.blob["blob"])] = await wiring.load(blobs, missing.blob)
+        self._loaded[cast("str", missing.blob["blob"])] = await keeping.load(blobs, missing.blob)
 
     def arguments(self, step: definition.Step) -> dict[str, Json]:
         """The arguments of a step."""

@@ -9,7 +9,7 @@ from openskelo import errors
 from openskelo.contract import envelope, sealed
 from openskelo.engine import actor as actors
 from openskelo.engine import driver, means, pinning
-from openskelo.executors import attempt, task
+from openskelo.executors import attempt, keeping
 from openskelo.kernel import commands, definition
 from openskelo.kernel import run as runs
 from openskelo.stores import log
@@ -60,7 +60,7 @@ class Beginning:
     async def begin(self, pin: pinning.Pin, command: commands.CreateRun, run_id: str) -> None:
         """The run is durable, and driven here (Refused RUN_EXISTS when somebody else was quicker)."""
         blobs: dict[str, bytes] = {}
-        if len(pin.data) <= task.INLINE_BYTES:
+        if len(pin.data) <= keeping.INLINE_BYTES:
             blobs[pin.name] = pin.data
         else:
             await self._store.put_blob(pin.data)

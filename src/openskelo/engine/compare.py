@@ -8,6 +8,7 @@ from typing import cast
 from openskelo import errors
 from openskelo.contract import receipts
 from openskelo.engine import comparison, difference, document, garbage, unfolding, wiring
+from openskelo.executors import keeping
 from openskelo.frozen import field, mutable
 from openskelo.kernel import budget, codec
 from openskelo.kernel.json import JsonObject
@@ -31,7 +32,7 @@ async def compare(store: log.Log, run_a: str, run_b: str) -> comparison.Comparis
     """Compare two runs of one store, ended or not (NotFound, Corrupt). Others have their turn all the while."""
     with garbage.seldom():
         a, b = await _load(store, run_a), await _load(store, run_b)
-        inputs = difference.find(await wiring.load(store, a.run.inputs), await wiring.load(store, b.run.inputs))
+        inputs = difference.find(await keeping.load(store, a.run.inputs), await keeping.load(store, b.run.inputs))
         outputs = difference.find(await document.outputs(store, a.run), await document.outputs(store, b.run))
         nodes = await _nodes(store, a, b)
         # As threads: many receipts take long to digest, and others have their turn meanwhile.

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 from openskelo import errors
-from openskelo.engine import wiring
-from openskelo.executors import task
+from openskelo.executors import keeping, task
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject, Stored
 from openskelo.kernel.run import Run
@@ -34,12 +33,12 @@ async def read(
     found: dict[str, Json] = {}
     for name in used:
         found[name] = canonical.admit(given[name]) if name in given else await _resolve(store, project, name)
-    return await wiring.store(store, found)
+    return await keeping.store(store, found)
 
 
 async def again(store: log.Log, project: task.Project, workflow: definition.Workflow, parent: Run) -> Stored | None:
     """The contexts of a fork: those of its parent, as they were; only new names are read now."""
-    before = None if parent.course is None else await wiring.load(store, parent.course.contexts)
+    before = None if parent.course is None else await keeping.load(store, parent.course.contexts)
     kept = cast("JsonObject", before or {})
     used = () if workflow.plan is None else workflow.plan.contexts
     return await read(store, project, workflow, {name: value for name, value in kept.items() if name in used})

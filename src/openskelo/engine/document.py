@@ -6,11 +6,12 @@ from typing import cast
 
 from openskelo.contract import envelope, standing
 from openskelo.engine import listing, stakes, wiring
+from openskelo.executors import keeping
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.kernel.run import NodeState, OpenApproval, Run, status
 
 
-async def show(blobs: wiring.Blobs, run: Run, at: int) -> JsonObject:
+async def show(blobs: keeping.Blobs, run: Run, at: int) -> JsonObject:
     """The run's whole document; `at` counts only while the run is busy."""
     asked = {question.node for question in run.approvals.values()}
     nodes: dict[str, Json] = {}
@@ -33,7 +34,7 @@ async def show(blobs: wiring.Blobs, run: Run, at: int) -> JsonObject:
         "globalMode": run.global_mode,
         "createdAt": envelope.timestamp(run.created_at),
         "updatedAt": envelope.timestamp(run.updated_at),
-        "inputs": await wiring.load(blobs, run.inputs),
+        "inputs": await keeping.load(blobs, run.inputs),
         "outputs": await outputs(blobs, run),
         "nodes": nodes,
         "budget": standing.spending(run, at),
@@ -46,22 +47,22 @@ async def show(blobs: wiring.Blobs, run: Run, at: int) -> JsonObject:
     return document
 
 
-async def approval(blobs: wiring.Blobs, run: Run, asked: OpenApproval) -> JsonObject:
+async def approval(blobs: keeping.Blobs, run: Run, asked: OpenApproval) -> JsonObject:
     """An open approval, with all that is known about the work that an answer would let happen."""
     work = await stakes.whole(blobs, run, asked)
     document = await question(blobs, listing.approval_document(run, asked))
     return document if work is None else {**document, "work": work}
 
 
-async def question(blobs: wiring.Blobs, document: JsonObject) -> JsonObject:
+async def question(blobs: keeping.Blobs, document: JsonObject) -> JsonObject:
     """An open approval with all that a plan shows the person whom it asks, also where its listing only names it."""
     stored = cast("JsonObject", document["tool"]).get("stored")
     if document["kind"] != "ask_human" or stored is None:
         return document
-    return {**document, "args": await wiring.load(blobs, cast("JsonObject", stored))}
+    return {**document, "args": await keeping.load(blobs, cast("JsonObject", stored))}
 
 
-async def outputs(blobs: wiring.Blobs, run: Run) -> dict[str, Json]:
+async def outputs(blobs: keeping.Blobs, run: Run) -> dict[str, Json]:
     """The workflow's outputs, as far as the nodes they come from are done; those of a plan are known at its end."""
     if run.course is not None:
         if not run.ended:
@@ -74,7 +75,7 @@ async def outputs(blobs: wiring.Blobs, run: Run) -> dict[str, Json]:
         if binding.node:
             source = await wiring.outputs(blobs, run, binding.node)
         else:
-            source = cast("JsonObject", await wiring.load(blobs, run.inputs))
+            source = cast("JsonObject", await keeping.load(blobs, run.inputs))
         if binding.port in source:
             found[name] = source[binding.port]
     return found

@@ -8,7 +8,7 @@ from typing import cast
 
 from openskelo import errors
 from openskelo.engine import resolve, wiring, words
-from openskelo.executors import artifacts
+from openskelo.executors import artifacts, keeping
 from openskelo.executors import ports as contracts
 from openskelo.frozen import frozen, replace
 from openskelo.handlers import place
@@ -82,7 +82,7 @@ async def check_artifacts(ports: Iterable[definition.Port], values: JsonObject, 
         _demand(await contract.unkept(values, artifacts.Known(store)), "INPUT_INVALID")
 
 
-async def _check_answered(blobs: wiring.Blobs, run: Run, ports: Iterable[definition.Port], values: JsonObject) -> None:
+async def _check_answered(blobs: keeping.Blobs, run: Run, ports: Iterable[definition.Port], values: JsonObject) -> None:
     """InvalidInput when what a person gives for a node breaks its ports, or names artifacts that no run has kept."""
     listed = tuple(ports)
     _demand(_violations(listed, values), "APPROVAL_INVALID")
@@ -118,7 +118,9 @@ def said(status: object, by: str, values: object = None, reason: str | None = No
     return Answer(status=words.answer(status), by=by, values=cast("JsonObject | None", values), reason=reason)
 
 
-async def answer(blobs: wiring.Blobs, run: Run, asked: OpenApproval, given: Answer, at: int) -> commands.AnswerApproval:
+async def answer(
+    blobs: keeping.Blobs, run: Run, asked: OpenApproval, given: Answer, at: int
+) -> commands.AnswerApproval:
     """The command for an answer: form checked, outputs computed, digest carried along (InvalidInput)."""
     values = {} if given.values is None else cast("dict[str, Json]", canonical.admit(given.values))
     node = run.workflow.nodes[asked.node]
@@ -142,10 +144,10 @@ def _plain(asked: OpenApproval, given: Answer, at: int) -> commands.AnswerApprov
 
 
 async def _modified(
-    blobs: wiring.Blobs, run: Run, asked: OpenApproval, plain: commands.AnswerApproval, values: JsonObject
+    blobs: keeping.Blobs, run: Run, asked: OpenApproval, plain: commands.AnswerApproval, values: JsonObject
 ) -> commands.AnswerApproval:
     """The answer as one that changes what was asked: with its values and a digest of its own."""
-    kept = await wiring.store(blobs, values)
+    kept = await keeping.store(blobs, values)
     return replace(
         plain,
         status="modified",
@@ -156,7 +158,7 @@ async def _modified(
 
 
 async def _answer_block(
-    blobs: wiring.Blobs, run: Run, asked: OpenApproval, given: Answer, values: JsonObject, at: int
+    blobs: keeping.Blobs, run: Run, asked: OpenApproval, given: Answer, values: JsonObject, at: int
 ) -> commands.AnswerApproval:
     """An approval node's outputs are its answer: the form's values, what it passes on, and the decision itself."""
     node = run.workflow.nodes[asked.node]
@@ -181,14 +183,14 @@ async def _answer_block(
     plain = replace(_plain(asked, given, at), status=status)
     return replace(
         await _modified(blobs, run, asked, plain, filled) if status == "modified" else plain,
-        outputs=await wiring.store(blobs, outputs),
+        outputs=await keeping.store(blobs, outputs),
         inputs_hash=canonical.digest(inputs),
         output_hash=canonical.digest(outputs),
     )
 
 
 async def _answer_step(
-    blobs: wiring.Blobs, run: Run, asked: OpenApproval, given: Answer, values: JsonObject, at: int
+    blobs: keeping.Blobs, run: Run, asked: OpenApproval, given: Answer, values: JsonObject, at: int
 ) -> commands.AnswerApproval:
     """The value of an `ask_human` is its answer: what the form proposes and the person says, or that it was denied."""
     step = cast("definition.Step", run.workflow.nodes[asked.node].step)
@@ -205,7 +207,7 @@ async def _answer_step(
     outputs = plan.outputs(step, filled)
     return replace(
         await _modified(blobs, run, asked, plain, filled) if plain.status == "modified" else plain,
-        outputs=await wiring.store(blobs, outputs),
+        outputs=await keeping.store(blobs, outputs),
         inputs_hash=canonical.digest(await wiring.inputs(blobs, run, run.workflow.nodes[asked.node])),
         output_hash=canonical.digest(outputs),
     )
@@ -237,7 +239,7 @@ def _check_form(form: JsonObject, values: JsonObject, filled: JsonObject) -> Non
 
 
 async def _answer_checkpoint(
-    blobs: wiring.Blobs, run: Run, asked: OpenApproval, given: Answer, values: JsonObject, at: int
+    blobs: keeping.Blobs, run: Run, asked: OpenApproval, given: Answer, values: JsonObject, at: int
 ) -> commands.AnswerApproval:
     """Before a node's work a person may edit its inputs; the edit keeps the node's own contract."""
     node = run.workflow.nodes[asked.node]
@@ -257,7 +259,7 @@ async def _answer_checkpoint(
 
 
 async def _anew(
-    blobs: wiring.Blobs, run: Run, node: definition.Node, changed: commands.AnswerApproval, edited: JsonObject
+    blobs: keeping.Blobs, run: Run, node: definition.Node, changed: commands.AnswerApproval, edited: JsonObject
 ) -> commands.AnswerApproval:
     """The answer with what the node's `when` and `foreach` come to on its changed inputs: the work is done on those.
 
@@ -270,17 +272,17 @@ async def _anew(
         message = f"{node.key} cannot work on these values: {error.code} {error.message}"
         raise errors.InvalidInput(message, code="APPROVAL_INVALID") from error
     if has_begun(state):
-        if found.skip or found.items != await wiring.load(blobs, state.items):
+        if found.skip or found.items != await keeping.load(blobs, state.items):
             message = f"{node.key} has begun: whether it works, and on which items, cannot be changed any more"
             raise errors.InvalidInput(message, code="APPROVAL_INVALID")
         return changed
     if found.items is None:
         return replace(changed, skip=found.skip)
-    return replace(changed, items=await wiring.store(blobs, found.items), count=len(found.items))
+    return replace(changed, items=await keeping.store(blobs, found.items), count=len(found.items))
 
 
 async def _answer_uncertain(
-    blobs: wiring.Blobs, run: Run, asked: OpenApproval, given: Answer, values: JsonObject, at: int
+    blobs: keeping.Blobs, run: Run, asked: OpenApproval, given: Answer, values: JsonObject, at: int
 ) -> commands.AnswerApproval:
     """It happened (modified, with its outputs), do it again (approved), or fail (denied)."""
     plain = _plain(asked, given, at)
@@ -297,7 +299,7 @@ async def _answer_uncertain(
     await _check_answered(blobs, run, node.outputs, values)
     return replace(
         await _modified(blobs, run, asked, plain, values),
-        outputs=await wiring.store(blobs, values),
+        outputs=await keeping.store(blobs, values),
         inputs_hash=canonical.digest(await wiring.inputs(blobs, run, node)),
         output_hash=canonical.digest(values),
     )

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import cast
 
 from openskelo import errors
-from openskelo.engine import contexts, door, forking, unfolding, wiring
-from openskelo.executors import task
+from openskelo.engine import contexts, door, forking, unfolding
+from openskelo.executors import keeping, task
 from openskelo.kernel import commands, definition
 from openskelo.kernel.flows import plan as scheduler
 from openskelo.kernel.json import Json, JsonObject, Stored
@@ -26,8 +26,8 @@ async def plan(
     on_plan = {name: value for name, value in changes.items() if name not in known}
     _refuse_unknown(on_plan, variables, target)
     for name, value in on_plan.items():
-        variables[name] = await wiring.store(store, {scheduler.UNSAVED: canonical.admit(value)})
-    before = cast("JsonObject", await wiring.load(store, run.inputs))
+        variables[name] = await keeping.store(store, {scheduler.UNSAVED: canonical.admit(value)})
+    before = cast("JsonObject", await keeping.load(store, run.inputs))
     given = {**{name: before[name] for name in before if name in known}, **on_run}
     inputs = door.run_inputs(target, given, project, option=forking.OPTION)
     kept = {key: done for key, done in kept.items() if key in target.nodes and key != node}
@@ -37,7 +37,7 @@ async def plan(
         parent["set"] = on_plan
     return forking.Plan(
         workflow=target,
-        inputs=await wiring.store(store, inputs),
+        inputs=await keeping.store(store, inputs),
         parent=parent,
         kept=kept,
         contexts=await contexts.again(store, project, target, run),
@@ -48,7 +48,7 @@ async def plan(
 async def variables_before(store: log.Log, run_id: str, node: str) -> JsonObject:
     """The values of a plan's variables as they were when `node` was last entered, or as they are now."""
     variables, _ = await _before(store, run_id, node)
-    return {name: scheduler.value(await wiring.load(store, stored)) for name, stored in variables.items()}
+    return {name: scheduler.value(await keeping.load(store, stored)) for name, stored in variables.items()}
 
 
 async def _before(store: log.Log, run_id: str, node: str) -> tuple[dict[str, Stored], dict[str, commands.Kept]]:

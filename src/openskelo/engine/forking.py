@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import cast
 
 from openskelo import errors
-from openskelo.engine import door, wiring
-from openskelo.executors import gate, task
+from openskelo.engine import door
+from openskelo.executors import gate, keeping, task
 from openskelo.frozen import frozen, replace
 from openskelo.kernel import commands, definition, places
 from openskelo.kernel.flows import dag
@@ -68,7 +68,7 @@ async def plan(store: log.Log, run: Run, wish: Wish, project: task.Project) -> P
     node = beginning(target, node) if unjudged is None else node
     ports = {port.name: port for port in target.nodes[node].inputs}
     on_node = await _on_node(store, ports, changes, project)
-    before = cast("JsonObject", await wiring.load(store, run.inputs))
+    before = cast("JsonObject", await keeping.load(store, run.inputs))
     owed = _owed(target, before)
     on_run = {name: value for name, value in changes.items() if name not in ports or name in owed}
     known = {port.name for port in target.inputs}
@@ -82,7 +82,7 @@ async def plan(store: log.Log, run: Run, wish: Wish, project: task.Project) -> P
     parent: dict[str, Json] = {"runId": run.id, "node": node}
     if on_node:
         parent["set"] = on_node
-    stored = await wiring.store(store, inputs)
+    stored = await keeping.store(store, inputs)
     return Plan(workflow=target, inputs=stored, parent=parent, kept=kept, unjudged=unjudged)
 
 
@@ -124,7 +124,7 @@ async def _refuse_broken(
         if taken.outcome == "skipped" or ports == run.workflow.nodes[key].outputs:
             continue
         for stored in (taken.outputs,) if taken.items is None else taken.items:
-            found = door.breaches(ports, cast("JsonObject", await wiring.load(store, stored)))
+            found = door.breaches(ports, cast("JsonObject", await keeping.load(store, stored)))
             if found:
                 raise errors.InvalidInput(
                     f"{key} is kept, and its outputs break its contract: {'; '.join(found)}",

@@ -9,8 +9,8 @@ from typing import Literal, Protocol, TypeAlias, cast, get_args
 
 from openskelo import errors
 from openskelo.contract import naming
-from openskelo.engine import means, wiring, words
-from openskelo.executors import attempt, task
+from openskelo.engine import means, words
+from openskelo.executors import attempt, keeping, task
 from openskelo.frozen import frozen, replace
 from openskelo.kernel import codec, commands, definition, inbox
 from openskelo.kernel.json import JsonObject
@@ -181,7 +181,7 @@ class Graph:
     async def say(self, key: str, content: str, *, interrupt: bool = False, by: str = "python") -> str:
         """Say something to a node and give the message's id; it waits for the next turn, or stops the one under way."""
         message = str(uuid.uuid4())
-        stored = await wiring.store(self._engine.store, canonical.admit(content))
+        stored = await keeping.store(self._engine.store, canonical.admit(content))
 
         async def make(run: Run, at: int) -> commands.SendMessage:
             _node(run, key)

@@ -23,10 +23,9 @@ from openskelo.engine import (
     records,
     stopped,
     watching,
-    wiring,
     words,
 )
-from openskelo.executors import attempt, calling, task
+from openskelo.executors import attempt, calling, keeping, task
 from openskelo.kernel import commands, definition
 from openskelo.kernel.json import JsonObject
 from openskelo.providers import seam
@@ -175,7 +174,7 @@ class Engine(records.Records):
         command = commands.CreateRun(
             at=self._driver.now(),
             definition=pin.name,
-            inputs=await wiring.store(self.store, values),
+            inputs=await keeping.store(self.store, values),
             by=by,
             mode=words.mode(mode),
             global_mode=words.global_mode(global_mode),

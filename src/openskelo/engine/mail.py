@@ -7,6 +7,7 @@ from typing import cast
 from openskelo import errors
 from openskelo.engine import actor as actors
 from openskelo.engine import door, wiring, words
+from openskelo.executors import keeping
 from openskelo.kernel import commands
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.stores import log
@@ -42,7 +43,7 @@ def mode_body(by: str, mode: str | None, global_mode: str | None) -> JsonObject:
     return {"type": "mode", "by": by, "mode": mode, "globalMode": global_mode}
 
 
-async def open_posted(store: wiring.Blobs, actor: actors.Actor, posted: log.PostedCommand, now: int) -> actors.Letter:
+async def open_posted(store: keeping.Blobs, actor: actors.Actor, posted: log.PostedCommand, now: int) -> actors.Letter:
     """The letter in a posted command. One that cannot be carried out (any more) becomes a tick: it is taken out.
 
     A store without room (StoreError) says nothing about the command, which stays where it is.
@@ -56,7 +57,7 @@ async def open_posted(store: wiring.Blobs, actor: actors.Actor, posted: log.Post
     return actors.Letter(command=command, posted=posted.id)
 
 
-async def _command(store: wiring.Blobs, actor: actors.Actor, body: JsonObject, now: int) -> commands.Command:
+async def _command(store: keeping.Blobs, actor: actors.Actor, body: JsonObject, now: int) -> commands.Command:
     match body.get("type"):
         case "answer":
             asked = actor.run.approvals.get(cast("str", body["approvalId"]))

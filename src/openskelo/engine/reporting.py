@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from openskelo import errors
 from openskelo.engine import actor as actors
 from openskelo.engine import errands, resolve, wiring
-from openskelo.executors import attempt, calling, limit, task
+from openskelo.executors import attempt, calling, keeping, limit, task
 from openskelo.kernel import commands, outcome
 from openskelo.kernel.json import JsonObject
 from openskelo.kernel.run import Run
@@ -17,7 +17,7 @@ _NOTHING: Mapping[str, JsonObject] = {}
 
 
 async def perform(
-    blobs: wiring.Blobs, performer: attempt.Performer, errand: errands.Errand, now: Callable[[], int]
+    blobs: keeping.Blobs, performer: attempt.Performer, errand: errands.Errand, now: Callable[[], int]
 ) -> actors.Letter:
     """Perform the attempt (StoreError when what it came to cannot be kept)."""
     actor, flight = errand.actor, errand.flight

@@ -10,6 +10,7 @@ from typing import Protocol, cast
 
 from openskelo import errors
 from openskelo.engine import stakes, wiring
+from openskelo.executors import keeping
 from openskelo.frozen import frozen, replace
 from openskelo.kernel import codec, commands, definition, outcome
 from openskelo.kernel.apply import asks
@@ -21,7 +22,7 @@ from openskelo.values import canonical, expression, template
 MAX_ITEMS = 10_000
 
 
-class Memory(wiring.Blobs, Protocol):
+class Memory(keeping.Blobs, Protocol):
     """Blobs, and the results of earlier runs."""
 
     async def cached(self, key: str) -> JsonObject | None: ...
@@ -62,7 +63,7 @@ async def _resolve(memory: Memory, run: Run, key: str, at: int, code: Code | Non
         node=key,
         visit=visit,
         inputs=kept,
-        items=None if items is None else await wiring.store(memory, items),
+        items=None if items is None else await keeping.store(memory, items),
         count=None if items is None else len(items),
         ask=await _ask(memory, run, node, scope, at) if cached is None and asks(run, node) else None,
         cached=cached,
@@ -77,14 +78,14 @@ class Found:
     items: list[Json] | None = None
 
 
-async def expressions(blobs: wiring.Blobs, run: Run, node: definition.Node, values: JsonObject) -> Found:
+async def expressions(blobs: keeping.Blobs, run: Run, node: definition.Node, values: JsonObject) -> Found:
     """What the expressions of the node come to on these inputs (OpenSkeloError when one fails)."""
     return _evaluate(node, await _scope(blobs, run, values))
 
 
-async def _scope(blobs: wiring.Blobs, run: Run, values: JsonObject) -> dict[str, Json]:
+async def _scope(blobs: keeping.Blobs, run: Run, values: JsonObject) -> dict[str, Json]:
     """What the expressions of a node see."""
-    return {"inputs": values, "run": wiring.about(run, cast("JsonObject", await wiring.load(blobs, run.inputs)))}
+    return {"inputs": values, "run": wiring.about(run, cast("JsonObject", await keeping.load(blobs, run.inputs)))}
 
 
 def _evaluate(node: definition.Node, scope: JsonObject) -> Found:
@@ -93,7 +94,7 @@ def _evaluate(node: definition.Node, scope: JsonObject) -> Found:
     return Found(items=None if node.foreach is None else _items(node.foreach.items, scope))
 
 
-async def _inputs(blobs: wiring.Blobs, run: Run, node: definition.Node) -> tuple[dict[str, Json], Stored | None]:
+async def _inputs(blobs: keeping.Blobs, run: Run, node: definition.Node) -> tuple[dict[str, Json], Stored | None]:
     """The node's inputs, and what the run is to hold of them; what a person has changed before stays as it is."""
     state = run.nodes[node.key]
     if state.edited or not run.is_dag:
@@ -102,7 +103,7 @@ async def _inputs(blobs: wiring.Blobs, run: Run, node: definition.Node) -> tuple
     transformed = _transform(node, values)
     values.update(transformed)
     values.update(wiring.forked(run, node.key))
-    return values, await wiring.store(blobs, transformed) if transformed else None
+    return values, await keeping.store(blobs, transformed) if transformed else None
 
 
 def _transform(node: definition.Node, values: JsonObject) -> dict[str, Json]:
@@ -210,7 +211,7 @@ async def _ask(memory: Memory, run: Run, node: definition.Node, scope: JsonObjec
     values = scope["inputs"]
     if node.step is not None:
         values = _asked_by(node.step, cast("JsonObject", values))
-    stored = await wiring.store(memory, values)
+    stored = await keeping.store(memory, values)
     expires_at = None if approval.timeout_ms is None else at + approval.timeout_ms
     return commands.Ask(
         prompt=prompt,

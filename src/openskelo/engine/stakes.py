@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import cast
 
 from openskelo.engine import wiring
+from openskelo.executors import keeping
 from openskelo.kernel import definition
 from openskelo.kernel.flows import plan
 from openskelo.kernel.json import Json, JsonObject
@@ -63,7 +64,7 @@ def _outputs(node: definition.Node) -> JsonObject:
     return composition.composed({port.name: port.schema for port in node.outputs}, {"required": required})
 
 
-async def whole(blobs: wiring.Blobs, run: Run, asked: OpenApproval) -> JsonObject | None:
+async def whole(blobs: keeping.Blobs, run: Run, asked: OpenApproval) -> JsonObject | None:
     """As `of`, with the `inputs` of the work and, of a foreach, its `item`."""
     found = of(run, asked)
     if found is None:
@@ -71,13 +72,13 @@ async def whole(blobs: wiring.Blobs, run: Run, asked: OpenApproval) -> JsonObjec
     state = run.nodes[asked.node]
     about: dict[str, Json] = {**found, "inputs": await _inputs(blobs, run, asked)}
     if asked.item is not None and state.items is not None:
-        about["item"] = cast("list[Json]", await wiring.load(blobs, state.items))[asked.item]
+        about["item"] = cast("list[Json]", await keeping.load(blobs, state.items))[asked.item]
     return about
 
 
-async def _inputs(blobs: wiring.Blobs, run: Run, asked: OpenApproval) -> Json:
+async def _inputs(blobs: keeping.Blobs, run: Run, asked: OpenApproval) -> Json:
     """What the work would be given: before it starts, exactly what the answer is bound to; else what it was given."""
     if asked.kind == "uncertain":
         return await wiring.inputs(blobs, run, run.workflow.nodes[asked.node])
     tool = cast("JsonObject", asked.document["tool"])
-    return await wiring.load(blobs, cast("JsonObject", tool["stored"])) if "stored" in tool else tool["args"]
+    return await keeping.load(blobs, cast("JsonObject", tool["stored"])) if "stored" in tool else tool["args"]

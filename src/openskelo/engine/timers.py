@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 
 from openskelo import errors
 from openskelo.engine import actor as actors
-from openskelo.engine import door, wiring
+from openskelo.engine import door
+from openskelo.executors import keeping
 from openskelo.kernel import answers, commands, pending
 from openskelo.kernel.run import OpenApproval
 
@@ -48,7 +49,7 @@ class Timers:
                 yield actor
 
 
-async def expire(blobs: wiring.Blobs, actor: actors.Actor, asked: OpenApproval, now: int) -> commands.AnswerApproval:
+async def expire(blobs: keeping.Blobs, actor: actors.Actor, asked: OpenApproval, now: int) -> commands.AnswerApproval:
     """The clock's answer to an approval, with the consequence that the node states."""
     approval = actor.run.workflow.nodes[asked.node].approval
     approve = approval is not None and approval.on_timeout == "approve"

@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from typing import cast
 
 from openskelo.contract import envelope
-from openskelo.engine import wiring
+from openskelo.executors import keeping
 from openskelo.kernel import definition, inbox
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.kernel.run import Run
 
 
-async def materialise(blobs: wiring.Blobs, run: Run, node: definition.Node) -> dict[str, Json]:
+async def materialise(blobs: keeping.Blobs, run: Run, node: definition.Node) -> dict[str, Json]:
     """The inputs of the node's turn; what a person has edited takes the place of what came."""
     live = cast("inbox.Live", run.live)
     box = live.inboxes[node.key]
@@ -21,20 +21,22 @@ async def materialise(blobs: wiring.Blobs, run: Run, node: definition.Node) -> d
         values["earlier"] = [await _exchange(blobs, run, live, one) for one in box.session]
     edited = run.nodes[node.key].inputs
     if edited is not None:
-        values.update(cast("JsonObject", await wiring.load(blobs, edited)))
+        values.update(cast("JsonObject", await keeping.load(blobs, edited)))
     return values
 
 
-async def _exchange(blobs: wiring.Blobs, run: Run, live: inbox.Live, one: inbox.Exchange) -> JsonObject:
-    return {**await _letters(blobs, run, live, one.letters), "outputs": await wiring.load(blobs, one.outputs)}
+async def _exchange(blobs: keeping.Blobs, run: Run, live: inbox.Live, one: inbox.Exchange) -> JsonObject:
+    return {**await _letters(blobs, run, live, one.letters), "outputs": await keeping.load(blobs, one.outputs)}
 
 
-async def _letters(blobs: wiring.Blobs, run: Run, live: inbox.Live, letters: Iterable[inbox.Letter]) -> dict[str, Json]:
+async def _letters(
+    blobs: keeping.Blobs, run: Run, live: inbox.Live, letters: Iterable[inbox.Letter]
+) -> dict[str, Json]:
     messages: list[Json] = []
     handoffs: list[Json] = []
     for position, letter in enumerate(letters):
         common: JsonObject = {"position": position, "id": letter.id, "at": envelope.timestamp(letter.at)}
-        content = await wiring.load(blobs, letter.content)
+        content = await keeping.load(blobs, letter.content)
         if not letter.source:
             messages.append({**common, "role": letter.role, "by": letter.by, "content": content})
             continue

@@ -5,28 +5,17 @@ from __future__ import annotations
 import asyncio
 import functools
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
-
-import orjson
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from openskelo import errors
-from openskelo.executors import task
+from openskelo.executors import keeping, task
 from openskelo.frozen import replace
 from openskelo.kernel import definition
-from openskelo.kernel.json import Json, JsonObject, Stored
+from openskelo.kernel.json import Json, JsonObject
 from openskelo.kernel.run import InFlight, Run
-from openskelo.values import canonical
 
 if TYPE_CHECKING:
     from openskelo.executors import purse as purses
-
-
-class Blobs(Protocol):
-    """Where large values are (every `stores.log.Log` is one)."""
-
-    async def put_blob(self, data: bytes) -> str: ...
-
-    async def blob(self, name: str) -> bytes: ...
 
 
 def is_trouble(error: errors.OpenSkeloError) -> bool:
@@ -34,39 +23,22 @@ def is_trouble(error: errors.OpenSkeloError) -> bool:
     return isinstance(error, errors.StoreError) and not isinstance(error, errors.Corrupt)
 
 
-async def store(blobs: Blobs, value: Json) -> Stored:
-    """A value as events hold it: inline when it is small, else as the name of a blob that is durable already."""
-    data = canonical.dumps(value)
-    if len(data) <= task.INLINE_BYTES:
-        return {"value": value}
-    return {"blob": await blobs.put_blob(data), "bytes": len(data)}
-
-
-async def load(blobs: Blobs, stored: Stored | None) -> Json:
-    """The value behind what an event holds; None where nothing was stored."""
-    if stored is None:
-        return None
-    if "value" in stored:
-        return stored["value"]
-    return orjson.loads(await blobs.blob(cast("str", stored["blob"])))
-
-
-async def outputs(blobs: Blobs, run: Run, key: str) -> JsonObject:
+async def outputs(blobs: keeping.Blobs, run: Run, key: str) -> JsonObject:
     """A finished node's outputs; those of a foreach are lists, in the order of its items, and empty without any."""
     node = run.nodes[key]
     if node.item_outputs is None:
         stored = node.outputs
         if stored is not None and "value" in stored:
             return cast("JsonObject", stored["value"])
-        return cast("JsonObject", await load(blobs, stored) or {})
-    items = [cast("JsonObject", await load(blobs, stored)) for stored in node.item_outputs]
+        return cast("JsonObject", await keeping.load(blobs, stored) or {})
+    items = [cast("JsonObject", await keeping.load(blobs, stored)) for stored in node.item_outputs]
     if not items:
         return {port.name: [] for port in run.workflow.nodes[key].outputs}
     names = dict.fromkeys(name for item in items for name in item)
     return {name: [item.get(name) for item in items] for name in names}
 
 
-async def bound(blobs: Blobs, run: Run, node: definition.Node) -> dict[str, Json]:
+async def bound(blobs: keeping.Blobs, run: Run, node: definition.Node) -> dict[str, Json]:
     """The node's inputs by its bindings and defaults, before any transform; what has no value is absent."""
     inputs = _at_hand(run, node, {})
     if inputs is None:
@@ -98,31 +70,31 @@ def _at_hand(run: Run, node: definition.Node, fetched: Mapping[str, JsonObject])
     return inputs
 
 
-async def _source(blobs: Blobs, run: Run, key: str) -> JsonObject:
+async def _source(blobs: keeping.Blobs, run: Run, key: str) -> JsonObject:
     if key:
         return await outputs(blobs, run, key)
-    return cast("JsonObject", await load(blobs, run.inputs))
+    return cast("JsonObject", await keeping.load(blobs, run.inputs))
 
 
-def inputs(blobs: Blobs, run: Run, node: definition.Node) -> Awaitable[dict[str, Json]]:
+def inputs(blobs: keeping.Blobs, run: Run, node: definition.Node) -> Awaitable[dict[str, Json]]:
     """The node's inputs as this visit sees them: transforms, edited approvals and a fork's changes applied."""
     if run.is_dag:
         return _changed(blobs, run, node)
     return (_turns() if node.step is None else _arguments())(blobs, run, node)
 
 
-async def _changed(blobs: Blobs, run: Run, node: definition.Node) -> dict[str, Json]:
+async def _changed(blobs: keeping.Blobs, run: Run, node: definition.Node) -> dict[str, Json]:
     state = run.nodes[node.key]
     if state.edited:
-        return {**cast("JsonObject", await load(blobs, state.inputs))}
+        return {**cast("JsonObject", await keeping.load(blobs, state.inputs))}
     values = await bound(blobs, run, node)
     if state.inputs is not None:
-        values.update(cast("JsonObject", await load(blobs, state.inputs)))
+        values.update(cast("JsonObject", await keeping.load(blobs, state.inputs)))
     values.update(forked(run, node.key))
     return values
 
 
-_Materialise: TypeAlias = Callable[[Blobs, Run, definition.Node], Awaitable[dict[str, Json]]]
+_Materialise: TypeAlias = Callable[[keeping.Blobs, Run, definition.Node], Awaitable[dict[str, Json]]]
 
 
 @functools.cache
@@ -179,7 +151,7 @@ class Visits:
             self._purse = purses.Purse(run)
         return self._purse
 
-    async def read(self, blobs: Blobs, run: Run, node: definition.Node) -> task.Shared:
+    async def read(self, blobs: keeping.Blobs, run: Run, node: definition.Node) -> task.Shared:
         """Find it out, once: items that begin together wait for the first of them."""
         if self._reading is None:
             self._reading = asyncio.Lock()
@@ -187,19 +159,19 @@ class Visits:
             state = run.nodes[node.key]
             found = self.known.get((node.key, state.visit))
             if found is None or found.of is not state.inputs:
-                items = cast("list[Json]", await load(blobs, state.items))
+                items = cast("list[Json]", await keeping.load(blobs, state.items))
                 name = "" if node.foreach is None else node.foreach.name
                 takes_item = any(port.name == name for port in node.inputs)
                 found = task.Shared(await inputs(blobs, run, node), items, takes_item, state.inputs)
                 if "value" not in run.inputs and _tells_of_run(node):
-                    found.run_inputs = cast("JsonObject", await load(blobs, run.inputs))
+                    found.run_inputs = cast("JsonObject", await keeping.load(blobs, run.inputs))
                 if len(self.known) >= _MOST_VISITS:
                     del self.known[next(iter(self.known))]
                 self.known[node.key, state.visit] = found
             return found
 
 
-async def make_task(blobs: Blobs, run: Run, flight: InFlight, visits: Visits) -> task.Task:
+async def make_task(blobs: keeping.Blobs, run: Run, flight: InFlight, visits: Visits) -> task.Task:
     """Everything an executor needs to know about one attempt."""
     node = run.workflow.nodes[flight.node]
     state = run.nodes[flight.node]
@@ -239,15 +211,15 @@ async def make_task(blobs: Blobs, run: Run, flight: InFlight, visits: Visits) ->
     if (made.feedback is not None or run.parent is not None) and (
         done := state.slots[flight.slot].unjudged
     ) is not None:
-        made = replace(made, done=cast("JsonObject", await load(blobs, done)))
+        made = replace(made, done=cast("JsonObject", await keeping.load(blobs, done)))
     return replace(made, purse=visits.purse(run)) if run.limited and _tells_of_run(node) else made
 
 
-async def _given(blobs: Blobs, run: Run, node: definition.Node, shared: task.Shared | None) -> JsonObject:
+async def _given(blobs: keeping.Blobs, run: Run, node: definition.Node, shared: task.Shared | None) -> JsonObject:
     """The run's inputs, which are in a blob, for work that may look at them; else none."""
     if shared is not None:
         return shared.run_inputs
-    return cast("JsonObject", await load(blobs, run.inputs)) if _tells_of_run(node) else {}
+    return cast("JsonObject", await keeping.load(blobs, run.inputs)) if _tells_of_run(node) else {}
 
 
 def _tells_of_run(node: definition.Node) -> bool:

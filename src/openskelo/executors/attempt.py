@@ -7,12 +7,26 @@ import contextlib
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import orjson
 
 from openskelo import errors
-from openskelo.executors import answer, artifacts, breach, calling, gate, intake, job, journal, look, ports, task, work
+from openskelo.executors import (
+    answer,
+    artifacts,
+    breach,
+    calling,
+    gate,
+    intake,
+    job,
+    journal,
+    keeping,
+    look,
+    ports,
+    task,
+    work,
+)
 from openskelo.frozen import field, frozen, replace
 from openskelo.handlers import place, secret
 from openskelo.kernel import definition, fresh, outcome
@@ -24,8 +38,6 @@ if TYPE_CHECKING:
     from openskelo.executors import mcp_servers, project_handler
     from openskelo.providers import router
 
-#: Logs above this many bytes are written and synced before the outcome, smaller ones committed with it.
-SMALL_ARTIFACT_BYTES = 64 * 1024
 #: What a node may give back at most.
 MAX_OUTPUT_BYTES = 64 * 1024 * 1024
 #: How many nodes stay compiled; above it the oldest are compiled anew when they come again.
@@ -36,12 +48,6 @@ _AHEAD_SECONDS = 0.01
 _REFUSED, _UNJUDGED = "answer.refused.txt", "answer.unjudged.txt"
 #: The contract of what keeps any.
 _FREE = ports.Ports((), "value", None, free=True)
-
-
-class Blobs(Protocol):
-    """Where large values go (every `stores.log.Log` is one)."""
-
-    async def put_blob(self, data: bytes) -> str: ...
 
 
 @frozen
@@ -85,7 +91,7 @@ class Performer:
         self,
         *,
         project: task.Project,
-        blobs: Blobs,
+        blobs: keeping.Keeps,
         local_handlers: Mapping[str, calling.Handler] | None = None,
         provider: seam.Provider | None = None,
         on_text: Callable[[task.Task, str], None] | None = None,
@@ -125,12 +131,10 @@ class Performer:
             return await self._failed(one, broken.failure, broken)
         except errors.AttemptFailed as error:
             return await self._failed(one, breach.failure(error, error.retryable, error.retry_after_ms))
-        except errors.StoreError:
+        except (errors.StoreError, asyncio.CancelledError, GeneratorExit, KeyboardInterrupt, SystemExit):
             raise
         except errors.OpenSkeloError as error:
             return await self._failed(one, breach.failure(error, retryable=False))
-        except (asyncio.CancelledError, GeneratorExit, KeyboardInterrupt, SystemExit):
-            raise
         except BaseException as error:  # the promise of this method: one attempt never takes the engine down
             failed = calling.raised(error, one.lines)
             defect = outcome.Failure(code="INTERNAL", message=failed.message, happened="unknown")
@@ -169,7 +173,7 @@ class Performer:
         if one is None:
             return None
         found = journal.artifacts(one, secret.values(self._project.secrets))
-        kept = [(note, data) for note, data in found if len(data) <= SMALL_ARTIFACT_BYTES]
+        kept = [(note, data) for note, data in found if len(data) <= keeping.SMALL_ARTIFACT_BYTES]
         blobs = {note.hash: data for note, data in kept}
         return Left(notes=tuple(note for note, _ in kept), blobs=blobs, used=one.spent.so_far())
 
@@ -215,8 +219,7 @@ class Performer:
 
     async def _produce(self, of: task.Task, one: job.Job) -> Stored:
         """The stored outputs of an attempt in which everything went well."""
-        node = of.node
-        inputs = of.inputs
+        node, inputs = of.node, of.inputs
         try:
             intake.take(one)
         except errors.InvalidInput as error:
@@ -243,14 +246,11 @@ class Performer:
                 await self._pass(node.post_gates, node.post_composition, self._look(one, inputs, outputs, wall_ms), one)
             except breach.Broken as broken:
                 if broken.unjudged and gate.can_judge_later(node):
-                    broken.outputs = await self._stored(outputs, data)
+                    broken.outputs = await keeping.store(self._blobs, outputs, data)
                 raise
-        return {"value": outputs} if len(data) <= task.INLINE_BYTES else await self._stored(outputs, data)
-
-    async def _stored(self, outputs: JsonObject, data: bytes) -> Stored:
-        if len(data) > task.INLINE_BYTES:
-            return {"blob": await self._blobs.put_blob(data), "bytes": len(data)}
-        return {"value": outputs}
+        if len(data) <= keeping.INLINE_BYTES:  # as `store` would say; most are, and need no coroutine for it
+            return {"value": outputs}
+        return await keeping.store(self._blobs, outputs, data)
 
     def _look(self, one: job.Job, inputs: JsonObject, outputs: JsonObject | None = None, wall_ms: int = 0) -> look.Look:
         return look.Look(
@@ -357,7 +357,7 @@ class Performer:
         blobs: dict[str, bytes] = {}
         notes: list[outcome.ArtifactNote] = []
         for note, data in journal.artifacts(one, secret.values(self._project.secrets)):
-            if len(data) <= SMALL_ARTIFACT_BYTES:
+            if len(data) <= keeping.SMALL_ARTIFACT_BYTES:
                 blobs[note.hash] = data
             else:
                 try:

@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from openskelo.providers import config
 
 
-#: Values above this many canonical bytes are kept as blobs, and events hold their name.
-INLINE_BYTES = 32 * 1024
-
 #: A piece of a run's work: run, node, visit and slot.
 Piece: TypeAlias = tuple[str, str, int, int]
 

@@ -12,6 +12,7 @@ import orjson
 from openskelo import errors
 from openskelo.contract import envelope, naming, projection
 from openskelo.engine import document, loading, wiring
+from openskelo.executors import keeping
 from openskelo.frozen import frozen
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
@@ -48,7 +49,7 @@ class Views:
         found = await self._tracks.at_head(run_id)
         run = (await loading.load(self._store, run_id, patient=True)).run
         values: dict[str, Json] = {
-            "inputs": await wiring.load(self._store, run.inputs),
+            "inputs": await keeping.load(self._store, run.inputs),
             "outputs": await document.outputs(self._store, run),
         }
         return found.snapshot()[:-1] + b"," + orjson.dumps(values)[1:]
@@ -79,7 +80,7 @@ class Views:
             kept = slot.outputs if node.item_outputs is None else node.item_outputs[index]
             one: dict[str, Json] = {"index": index, "state": slot.state, "attempts": slot.attempt}
             if kept is not None:
-                one["outputs"] = await wiring.load(self._store, kept)
+                one["outputs"] = await keeping.load(self._store, kept)
             listed.append(one)
         return listed
 
