@@ -95,6 +95,11 @@ CASES = {
         "blocks: [{id: a, mode: deterministic, inputs: {c: string}, deterministic: "
         "{handler: builtin:write-file, config: {content_from: c, path_from: c, mkdir: ‸maybe}}}]\n",
     ),
+    "a status that is none among several": (
+        "DET_CONFIG_INVALID",
+        "blocks: [{id: a, mode: deterministic, deterministic: "
+        "{handler: builtin:http-request, config: {url: 'http://a.example', accept_status: [404, ‸42]}}}]\n",
+    ),
     "a config that names no input": (
         "UNKNOWN_PORT",
         "blocks: [{id: a, mode: deterministic, inputs: {text: string}, deterministic: "

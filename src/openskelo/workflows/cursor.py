@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence, Set
 
 from openskelo.kernel.json import Json
+from openskelo.values import pointer as pointers
 from openskelo.workflows import problems, spots, suggest
 from openskelo.workflows.problems import Hint
 
@@ -48,6 +49,20 @@ class Cursor:
     def at(self, part: str | int, value: Json) -> Cursor:
         """The place one step below."""
         return Cursor(value, (*self.path, part), self.report)
+
+    def below(self, pointer: str) -> Cursor:
+        """The place that a JSON pointer into this value names, or the last one on the way to it that is there."""
+        place = self
+        for token in pointer.split("/")[1:]:
+            name = pointers.name_of(token)
+            match place.value:
+                case Mapping() if name in place.value:
+                    place = place.at(name, place.value[name])
+                case list() | tuple() if name in map(str, range(len(place.value))):
+                    place = place.at(int(name), place.value[int(name)])
+                case _:
+                    break
+        return place
 
     def fields(self, known: Set[str] | None = None) -> Fields | None:
         """This value as a map; keys outside `known` are Problems (None: any key is welcome)."""

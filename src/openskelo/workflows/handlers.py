@@ -61,8 +61,7 @@ def _check_config(place: cursor.Cursor, name: str, config: JsonObject) -> None:
             place.problem("DET_CONFIG_INVALID", f"{name} needs {words}")
     values = {key: rule for key, rule in rules.items() if key not in ("required", "anyOf")}
     for violation in schema.compile(values).check(config):
-        below: list[str | int] = [part for part in violation.path.split("/") if part]
-        spot = cursor.Cursor(None, (*place.path, *below), place.report)
+        spot = cursor.Cursor(config, place.path, place.report).below(violation.path)
         spot.problem("DET_CONFIG_INVALID", f"{name}: {violation.message}")
 
 

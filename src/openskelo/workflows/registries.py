@@ -178,8 +178,7 @@ def _check_config(fields: cursor.Fields, config: JsonObject, rules: JsonObject |
         config = {key: value for key, value in config.items() if key in known}
     loose = {key: rule for key, rule in rules.items() if key not in ("required", "anyOf", "oneOf")}
     for violation in schema.compile(loose).check(config):
-        below: list[str | int] = [part for part in violation.path.split("/") if part]
-        spot = cursor.Cursor(None, (*place.path, *below), place.report)
+        spot = cursor.Cursor(config, place.path, place.report).below(violation.path)
         spot.problem("CONFIG_INVALID", violation.message)
 
 

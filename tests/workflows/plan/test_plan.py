@@ -278,6 +278,20 @@ def test_arguments_of_a_tool_are_held_to_the_definitions_of_its_schema(tmp_path:
     assert [(one.code, one.message) for one in found] == [("ARG_INVALID", '`q`: the value is not of type "string"')]
 
 
+@pytest.mark.parametrize("key", ["²", "٣", "2", "a/b", "~"])
+def test_a_wrong_argument_is_found_under_any_key(key: str, tmp_path: Path) -> None:
+    inner = {"type": "object", "properties": {key: {"type": "null"}}}
+    tool = {"python": "tools.py:look", "effect": "pure", "network": False, "args": {"properties": {"m": inner}}}
+    seed.project(tmp_path, json.dumps({"tools": {"look": tool}}))
+    steps = [
+        {"id": "look", "op": "tool_call", "args": {"tool_id": "look", "args": {"m": {key: 5}}}, "save_as": "found"},
+        {"id": "done", "op": "emit", "args": {"result_ref": "var:found"}},
+    ]
+    text = json.dumps({"plan_id": "p", "steps": steps}, ensure_ascii=False).replace(": 5}", ": ‸5}")
+    clean, wanted = marking.expected("ARG_INVALID", text)
+    assert marking.errors(marking.check(clean, tmp_path, name="plan.json")) == wanted
+
+
 def test_what_a_projects_own_checker_is_given_is_its_own_affair(tmp_path: Path) -> None:
     seed.project(tmp_path, seed.PROJECT + 'checkers: {regex: {python: "tools.py:look"}}\n')
     text = RICH.replace('pattern: "^[A-Z]"', 'pattern: "(?=x"')

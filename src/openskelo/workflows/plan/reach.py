@@ -185,8 +185,7 @@ def _check_value(place: cursor.Cursor, value: Json, rules: JsonObject) -> None:
     elif refs.is_read(value):
         return
     for violation in schema.compile(rules).check(value):
-        below: list[str | int] = [int(part) if part.isdigit() else part for part in violation.path.split("/") if part]
-        spot = cursor.Cursor(None, (*place.path, *below), place.report)
+        spot = cursor.Cursor(value, place.path, place.report).below(violation.path)
         spot.problem("ARG_INVALID", f"{place.name}: {violation.message}")
 
 

@@ -172,13 +172,8 @@ def _fits(place: cursor.Cursor, known: ops.Arg) -> bool:
         return not wrong and isinstance(place.value, list)
     violations = schema.compile(known.schema).check(place.value)
     for violation in violations:
-        below: list[str | int] = [int(part) if part.isdigit() else part for part in violation.path.split("/") if part]
-        _below(place, below).problem("ARG_INVALID", f"{place.name}: {violation.message}")
+        place.below(violation.path).problem("ARG_INVALID", f"{place.name}: {violation.message}")
     return not violations
-
-
-def _below(place: cursor.Cursor, path: list[str | int]) -> cursor.Cursor:
-    return cursor.Cursor(None, (*place.path, *path), place.report)
 
 
 def _is_ref(place: cursor.Cursor) -> bool:
