@@ -161,7 +161,15 @@ class Play:
         if first and self.chance.random() < 0.1:
             parent = {"runId": RUN, "node": self.chance.choice(first)}
             command = replace(command, parent=parent, unjudged={"value": {"out": 1}})
+        if self.chance.random() < 0.5:
+            command = replace(command, items=self._items(kept))
         assert self.send(command)
+
+    def _items(self, kept: Mapping[str, commands.Kept]) -> dict[str, tuple[commands.KeptItem, ...]]:
+        """Some items of what is not kept as a whole."""
+        each = [key for key, shape in self.workflow.nodes.items() if shape.foreach is not None and key not in kept]
+        item = commands.KeptItem(index=0, inputs_hash="i", outputs={"value": 1})
+        return {key: (item,) * self.chance.randint(1, MOST_ITEMS) for key in each}
 
     def _may_begin(self, key: str, kept: Mapping[str, commands.Kept]) -> bool:
         """Whether a fork may begin with what this node gave."""
@@ -256,6 +264,9 @@ class Play:
         if shape.foreach is not None:
             count = chance.randint(0, MOST_ITEMS) if node.items is None else len(node.slots)
             more |= {"items": {"value": list(range(count))}, "count": count}
+            earlier = self.run.earlier.get(key, ())
+            if earlier and node.visit == 1:
+                more["taken"] = tuple(chance.randint(-1, len(earlier) - 1) for _ in range(count))
         elif shape.cache and shape.mode != "approval" and chance.random() < 0.5:
             cached = commands.Cached(outputs={"value": 1}, inputs_hash="i", output_hash="o", source={"runId": "r"})
             return commands.ResolveNode(cached=cached, **more)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import cast, get_args
 
-from openskelo.contract import fold_graph
+from openskelo.contract import fields, fold_graph
 from openskelo.kernel import definition, events, graph_events, record, run
 from openskelo.kernel.apply import apply
 from openskelo.kernel.json import Json, JsonObject
@@ -59,6 +59,10 @@ def _about_node(of: Run, node: NodeState, event: events.Event) -> str | None:
     if isinstance(event, events.NodeUnjudged):
         begins = node.visit == 1 and len(node.slots) == 1 and node.status != "done"
         return None if begins else f"{node.key} has work to be judged, but is not what the run begins with"
+    if isinstance(event, events.ItemsKept):
+        again = of.workflow.nodes[node.key].foreach is not None and node.status != "done"
+        given = all(fields.is_stored(one.get("outputs")) for one in event.items)
+        return None if again and given else f"{node.key} has no items that can be kept"
     if isinstance(event, events.RetryDue):
         place = (node.key, event.visit, event.item or 0)
         return None if of.timers and of.timers[0][1:] == place else f"{node.key} is not the next to be retried"
@@ -89,8 +93,10 @@ def _about_progress(of: Run, node: NodeState, event: events.Event) -> str | None
             return None if allowed else f"{node.key} is started, but was not ready"
         case events.AttemptSucceeded():
             return _about_success(of, node, event)
-        case events.NodeResolved():
-            return None if node.key in of.resolving else f"{node.key} was not waiting for its values"
+        case events.NodeResolved() if node.key not in of.resolving:
+            return f"{node.key} was not waiting for its values"
+        case events.NodeResolved() if event.taken is not None:
+            return _about_taken(of, node, event.taken, event.count)
         case events.AttemptFailed() if event.next == "go":
             return _about_going(of.workflow.nodes[node.key].step, event)
         case events.ApprovalRequested() if event.tool["name"] in run.OWN_QUESTIONS:
@@ -131,6 +137,13 @@ def _about_edited_items(of: Run, node: NodeState, event: events.ApprovalResolved
     if not changed or shape.foreach is None or event.items is None or event.count is None or event.count < 0:
         return f"{node.key} is given items that it cannot have"
     return f"{node.key} is given other items after its work began" if run.has_begun(node) else None
+
+
+def _about_taken(of: Run, node: NodeState, taken: tuple[int, ...], count: int | None) -> str | None:
+    """Items come from another run once, before any work, and are among those that were taken over."""
+    earlier = of.earlier.get(node.key, ())
+    known = len(taken) == count and all(-1 <= number < len(earlier) for number in taken)
+    return None if known and node.visit == 1 else f"{node.key} has items that it has not taken over"
 
 
 def _about_going(step: definition.Step | None, event: events.AttemptFailed) -> str | None:

@@ -25,6 +25,9 @@ def names(event: events.Event) -> Iterator[str]:
                 yield from _stored(item)
         case events.NodeUnjudged():
             yield from _stored(event.outputs)
+        case events.ItemsKept():
+            for one in event.items:
+                yield from _stored(one.get("outputs"))
         case events.NodeResolved():
             yield from _stored(event.inputs)
             yield from _stored(event.items)

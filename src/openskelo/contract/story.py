@@ -57,7 +57,7 @@ class Story:
             return refused
         if not self._begun:
             return "the first event is not run.created"
-        if isinstance(event, events.NodeKept | events.NodeUnjudged):
+        if isinstance(event, events.NodeKept | events.NodeUnjudged | events.ItemsKept):
             return "a node is kept after the run's own work began" if self._worked else None
         self._worked = True
         match event:

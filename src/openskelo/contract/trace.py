@@ -83,6 +83,8 @@ def follow(trace: Trace, event: events.Event, *, done: bool) -> None:
             trace.inbox, trace.said = 0, "kept from the run it was forked from"
         case events.NodeUnjudged():
             trace.said = "done in the run it was forked from, and yet to be judged"
+        case events.ItemsKept():
+            trace.said = f"{len(event.items)} items were done in the run it was forked from"
         case events.ApprovalRequested():
             trace.questions += 1
             trace.asked = short(event.prompt)

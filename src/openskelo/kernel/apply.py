@@ -31,7 +31,7 @@ def apply(run: Run, event: events.Event) -> None:
             landing.cancelled(run, event)
         case events.RetryDue():
             landing.due(run, event)
-        case events.NodeKept() | events.NodeUnjudged():
+        case events.NodeKept() | events.NodeUnjudged() | events.ItemsKept():
             places.kept(run, event)
         case events.NodeResolved():
             places.resolved(run, event)

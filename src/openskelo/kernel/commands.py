@@ -26,11 +26,21 @@ class Kept:
 
 
 @plain
+class KeptItem:
+    """An item of a foreach that was done: where it stood, the digest of what its work saw, and what came of it."""
+
+    index: int
+    inputs_hash: str
+    outputs: Stored
+
+
+@plain
 class CreateRun:
     """Begin. `definition` names the blob that holds the pinned workflow.
 
     A plan's `contexts` have been read; `variables` are those that a fork of a plan goes on with. `unjudged` is what the
-    node that a fork begins with gave, where only its judgement is missing.
+    node that a fork begins with gave, where only its judgement is missing; `items` are those that were done of nodes
+    that are done again.
     """
 
     at: int
@@ -45,6 +55,7 @@ class CreateRun:
     variables: Mapping[str, Stored] | None = None
     no_cache: bool = False
     unjudged: Stored | None = None
+    items: Mapping[str, tuple[KeptItem, ...]] = field(default_factory=fresh.a_dict)
 
 
 @plain
@@ -71,7 +82,10 @@ class Cached:
 
 @plain
 class ResolveNode:
-    """The values of a visit's expressions: skip it, fail it, answer it from the cache, ask first, or let it start."""
+    """The values of a visit's expressions: skip it, fail it, answer it from the cache, ask first, or let it start.
+
+    `taken` and `code` are as `node.resolved` has them.
+    """
 
     at: int
     node: str
@@ -83,6 +97,8 @@ class ResolveNode:
     count: int | None = None
     ask: Ask | None = None
     cached: Cached | None = None
+    taken: tuple[int, ...] | None = None
+    code: str | None = None
 
 
 @plain

@@ -6,6 +6,7 @@ step(run, command)   -> events     decides, applies, and lets `follow` add what 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import assert_never
 
 from openskelo.errors import Refused
@@ -119,7 +120,19 @@ def _create(run: Run, command: commands.CreateRun) -> tuple[events.Event, ...]:
         events.NodeKept(at=command.at, node=key, outcome=node.outcome, outputs=node.outputs, items=node.items)
         for key, node in command.kept.items()
     )
-    return (created, *kept, *_unjudged(run, command))
+    return (created, *kept, *_items_kept(run, command), *_unjudged(run, command))
+
+
+def _items_kept(run: Run, command: commands.CreateRun) -> Iterator[events.ItemsKept]:
+    """That parts of nodes which are done again are there already."""
+    for key, items in command.items.items():
+        shape = run.workflow.nodes.get(key)
+        if shape is None or shape.foreach is None or key in command.kept:
+            raise Refused(f"{key} has no items that can be kept", code="KEPT_INVALID")
+        listed: tuple[JsonObject, ...] = tuple(
+            {"index": one.index, "inputsHash": one.inputs_hash, "outputs": one.outputs} for one in items
+        )
+        yield events.ItemsKept(at=command.at, node=key, items=listed)
 
 
 def _unjudged(run: Run, command: commands.CreateRun) -> tuple[events.Event, ...]:
@@ -167,9 +180,16 @@ def _resolve(run: Run, command: commands.ResolveNode) -> tuple[events.Event, ...
     if command.cached is not None:
         return (_from_cache(run, node, command, command.cached),)
     resolved = events.NodeResolved(
-        at=at, node=key, visit=visit, inputs=command.inputs, items=command.items, count=command.count
+        at=at,
+        node=key,
+        visit=visit,
+        inputs=command.inputs,
+        items=command.items,
+        count=command.count,
+        taken=command.taken,
+        code=command.code,
     )
-    if command.ask is None or command.count == 0:  # nobody is asked about no work
+    if command.ask is None or command.count == 0 or -1 not in (command.taken or (-1,)):  # nobody is asked about no work
         return (resolved,)
     return (resolved, questions.about_node(run, node, command.ask, at))
 
@@ -189,12 +209,20 @@ def _admit(run: Run, node: NodeState, command: commands.ResolveNode) -> None:
         wrong = "a foreach needs its items and their count, and only a foreach does"
     elif command.count is not None and command.count < 0:
         wrong = "there cannot be fewer than no items"
+    elif command.taken is not None and not _can_take(run, node, command.taken, command.count):
+        wrong = "it has not taken over such items"
     elif asks(run, shape) != (command.ask is not None):
         wrong = "a person is asked first where the node or the run says so, and only there"
     else:
         wrong = None
     if wrong is not None:
         raise Refused(f"{node.key}: {wrong}", code="RESOLUTION_INVALID")
+
+
+def _can_take(run: Run, node: NodeState, taken: tuple[int, ...], count: int | None) -> bool:
+    """Only the first visit has items from another run: a later one is there to do them better."""
+    earlier = run.earlier.get(node.key, ())
+    return node.visit == 1 and len(taken) == count and all(-1 <= number < len(earlier) for number in taken)
 
 
 def _from_cache(

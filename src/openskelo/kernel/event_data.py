@@ -14,7 +14,7 @@ from openskelo.kernel.events import TYPES, Event
 from openskelo.kernel.json import Json
 
 #: The fields that JSON reads back as lists and the events hold as tuples.
-_TUPLES = frozenset({"verdicts", "reset", "approvers", "items"})
+_TUPLES = frozenset({"verdicts", "reset", "approvers", "items", "taken"})
 
 
 def encode(event: Event) -> dict[str, Json]:

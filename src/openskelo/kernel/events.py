@@ -60,8 +60,24 @@ class NodeUnjudged:
 
 
 @plain
+class ItemsKept:
+    """A forked run takes over items of a foreach that its parent had done; `node.resolved` says which of its own.
+
+    Each has the `index` that it had there, the digest of what its work saw (`inputsHash`) and its `outputs`.
+    """
+
+    at: int
+    node: str
+    items: tuple[JsonObject, ...]
+
+
+@plain
 class NodeResolved:
-    """The expressions of a visit have values: transformed inputs, and the elements of a foreach."""
+    """The expressions of a visit have values: transformed inputs, and the elements of a foreach.
+
+    `taken` says for each element which of the items that the run has taken over it is, and -1 for none. `code` is the
+    digest of the project's code that is to work on the elements.
+    """
 
     at: int
     node: str
@@ -69,6 +85,8 @@ class NodeResolved:
     inputs: Stored | None = None
     items: Stored | None = None
     count: int | None = None
+    taken: tuple[int, ...] | None = None
+    code: str | None = None
 
 
 @plain
@@ -354,6 +372,7 @@ Event: TypeAlias = (
     | RunCreated
     | NodeKept
     | NodeUnjudged
+    | ItemsKept
     | NodeResolved
     | NodeSkipped
     | NodeFinished
@@ -387,6 +406,7 @@ TYPES: Mapping[str, type[Event]] = {
     "run.ended": RunEnded,
     "node.kept": NodeKept,
     "node.unjudged": NodeUnjudged,
+    "items.kept": ItemsKept,
     "node.resolved": NodeResolved,
     "node.skipped": NodeSkipped,
     "node.finished": NodeFinished,

@@ -49,9 +49,13 @@ def resolved(run: Run, event: events.NodeResolved) -> None:
     node.inputs = event.inputs
     if event.count is not None and node.items is None:
         divide(node, event.items, event.count)
+        node.code = event.code
+        earlier = run.earlier.pop(node.key, ())
+        if event.taken is not None:
+            _take_over(node, event.taken, earlier)
     run.resolving.pop(node.key, None)
-    node.status = "asking" if node.slots and asks(run, run.workflow.nodes[node.key]) else "ready"
-    if node.slots:
+    node.status = "asking" if node.queue and asks(run, run.workflow.nodes[node.key]) else "ready"
+    if node.queue:
         offer(run, node)
     else:
         run.finishing[node.key] = None
@@ -63,6 +67,19 @@ def divide(node: NodeState, items: Stored | None, count: int) -> None:
     feedback = node.slots[0].feedback
     node.slots = [Slot(feedback=feedback) for _ in range(count)]
     node.queue = list(range(count - 1, -1, -1))
+    node.done_slots = node.kept_slots = 0
+
+
+def _take_over(node: NodeState, taken: tuple[int, ...], earlier: tuple[JsonObject, ...]) -> None:
+    """Those of the node's items that are in `taken` were done by another run."""
+    for index, number in enumerate(taken):
+        if number >= 0:
+            slot = node.slots[index]
+            slot.state = "done"
+            slot.outputs = cast("Stored", earlier[number]["outputs"])
+            node.done_slots += 1
+    node.kept_slots = node.done_slots
+    node.queue = [index for index in node.queue if taken[index] < 0]
 
 
 def requeue(run: Run, node: NodeState, index: int) -> None:
@@ -119,8 +136,11 @@ def finish(run: Run, node: NodeState, at: int) -> None:
     _leave(run, node, at)
 
 
-def kept(run: Run, event: events.NodeKept | events.NodeUnjudged) -> None:
-    """The node is done without a visit, whether or not its sources were kept before it; or only its work is."""
+def kept(run: Run, event: events.NodeKept | events.NodeUnjudged | events.ItemsKept) -> None:
+    """The node is done without a visit, whether or not its sources were kept before it; or only (part of) its work."""
+    if isinstance(event, events.ItemsKept):
+        run.earlier[event.node] = event.items
+        return
     node = run.nodes[event.node]
     if isinstance(event, events.NodeUnjudged):
         node.slots[0].unjudged = event.outputs
@@ -201,7 +221,7 @@ def _reset(run: Run, node: NodeState) -> None:
     run.backing_off -= sum(slot.state == "waiting" for slot in node.slots)
     node.slots = []
     node.queue = []
-    node.running = node.done_slots = 0
+    node.running = node.done_slots = node.kept_slots = 0
     node.granted = node.edited = False
     for owed in (run.ready, run.resolving, run.finishing):
         owed.pop(node.key, None)

@@ -43,7 +43,8 @@ class Slot:
 class NodeState:
     """One node. `slots` are empty until the node is entered; `queue` holds those that may start, the next one last.
 
-    `edited`: the `inputs` are those of a person's answer, and all that there are.
+    `edited`: the `inputs` are those of a person's answer, and all that there are. `kept_slots` counts the items that
+    were taken over from another run; `code` is that of the work on the items, where it is known.
     """
 
     key: str
@@ -56,6 +57,7 @@ class NodeState:
     queue: list[int] = field(default_factory=fresh.a_list)
     running: int = 0
     done_slots: int = 0
+    kept_slots: int = 0
     attempts: int = 0
     inputs: Stored | None = None
     items: Stored | None = None
@@ -67,6 +69,7 @@ class NodeState:
     bounces: dict[int, int] = field(default_factory=fresh.a_dict)
     loop: Streak = NO_STREAK
     error: JsonObject | None = None
+    code: str | None = None
 
 
 @mutable
@@ -144,7 +147,8 @@ class Run:
     `timers` (retries) and `expiries` (approvals) are heaps whose head always still stands. `ready` is taken from the
     front, where a plain dict would look through everything that was taken before. `course` is that of a plan; without
     one, nodes wait for their sources, and `unfinished` counts those that are not done. `live` is that of a live graph,
-    whose nodes come and go, and which is finished when a person says so. `is_dag`: it is neither.
+    whose nodes come and go, and which is finished when a person says so. `is_dag`: it is neither. `earlier` are items
+    that a fork has taken over, by node, until that has items of its own.
     """
 
     id: str
@@ -190,6 +194,7 @@ class Run:
     course: Course | None = None
     live: inbox.Live | None = None
     is_dag: bool = True
+    earlier: dict[str, tuple[JsonObject, ...]] = field(default_factory=fresh.a_dict)
 
 
 def new(run_id: str, workflow: definition.Workflow, shape: dag.Graph | None = None) -> Run:
