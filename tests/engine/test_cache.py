@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import cast
 
+import orjson
 import pytest
 
 import openskelo
@@ -172,3 +173,33 @@ def test_a_run_that_began_without_cache_and_its_forks_take_nothing_from_it_whoev
         return [*said, *marks]
 
     assert stage.play(story) == [1, 1, 2, 3, 3, True, None]
+
+
+@pytest.mark.parametrize("used", [False, True])
+def test_work_that_is_sent_back_untold_is_done_anew_and_not_known_from_before(tmp_path: Path, used: bool) -> None:
+    asked: list[int] = []
+
+    def draft(ctx: openskelo.Context) -> JsonObject:
+        asked.append(len(asked))
+        return {"said": len(asked)}
+
+    drafting = stage.block("draft", outputs={"said": "integer"}, cache=True)
+    if used:
+        (tmp_path / "inner.yaml").write_bytes(orjson.dumps({"name": "inner", "blocks": [drafting]}))
+        drafting = {"id": "draft", "uses": "./inner.yaml"}
+    judge = stage.block(
+        "judge",
+        deterministic={"handler": "builtin:pass"},
+        inputs={"said": {"type": "integer", "from": "draft.said"}},
+        outputs={"said": "integer"},
+        post_gates=[{"name": "third", "type": "expr", "expression": "outputs.said == 3"}],
+        on_gate_fail=[{"when_gate": "third", "route_to": "draft", "max_bounces": 5, "feedback": False}],
+    )
+    flow = openskelo.from_document({"name": "staged", "blocks": [drafting, judge]}, root=tmp_path)
+
+    async def story() -> list[Json]:
+        async with stage.engine(tmp_path, draft=draft) as engine:
+            return [(await engine.wait(await engine.start(flow)))["outputs"] for _ in range(2)]
+
+    assert stage.play(story) == [{"said": 3}, {"said": 3}]
+    assert asked == [0, 1, 2]

@@ -170,15 +170,28 @@ def _tells_of_run(node: definition.Node) -> bool:
 
 
 def _may_be_cached(run: Run, node: definition.Node) -> bool:
-    """A visit that was sent back with something to mend is not answered with what was wrong before; nor is the node
-    that a fork does again, or one inside of the sub-workflow that it does again; nor anything in a run that says so."""
+    """A visit that was sent back is not answered with what was wrong before, whether it is told why or not; nor is the
+    node that a fork does again, or one inside of the sub-workflow that it does again; nor anything in a run that says
+    so."""
     if not node.cache or run.no_cache:
         return False
-    if node.foreach is not None or run.nodes[node.key].slots[0].feedback is not None:
+    state = run.nodes[node.key]
+    if node.foreach is not None or state.slots[0].feedback is not None:
+        return False
+    if state.visit > 1 and _was_sent_back_untold(run, node.key):
         return False
     again = "" if run.parent is None else str(run.parent.get("node"))
     inside = again.removesuffix("inputs") if again.endswith("/inputs") else None
     return node.key != again and (inside is None or not node.key.startswith(inside))
+
+
+def _was_sent_back_untold(run: Run, key: str) -> bool:
+    """Whether a way back with `feedback: false` has led to the node."""
+    return any(
+        not rule.feedback and run.nodes[other].bounces.get(index, 0) and key in (rule.told or (rule.route_to,))
+        for other, shape in run.workflow.nodes.items()
+        for index, rule in enumerate(shape.bounces)
+    )
 
 
 async def _cached(
