@@ -173,6 +173,11 @@ def test_the_wait_that_google_asks_for_is_kept_to(delay: str, wait: int | None) 
     assert (found.code, found.retry_after_ms) == ("PROVIDER_RATE_LIMITED", wait)
 
 
+def test_a_wait_without_measure_is_a_day() -> None:
+    found = failed(openai_chat.OpenAI, loopback.Fail(status=429, headers={"retry-after": "9" * 308}))
+    assert (found.code, found.retry_after_ms) == ("PROVIDER_RATE_LIMITED", 86_400_000)
+
+
 def chunks(*pieces: str, finish: str = "stop") -> list[bytes]:
     """An answer of a server that does not say what it took, in just these pieces."""
     parts: list[dict[str, object]] = [{"delta": {"content": piece}, "finish_reason": None} for piece in pieces]

@@ -18,6 +18,8 @@ from openskelo.providers import config, failure
 _SAID_UNDER = ("error", "message", "detail", "details", "msg")
 #: A longer way down than any server has.
 _DEEPEST = 6
+#: In seconds. A server may ask for anything, and none has asked for more in earnest.
+_LONGEST_WAIT = 86_400
 _SECONDS = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)s")
 _NO_STREAM = "what the server sent is no answer of a model"
 
@@ -100,7 +102,7 @@ def _causes(error: BaseException) -> Generator[BaseException]:
 def _wait(error: exceptions.ModelAPIError) -> int | None:
     """How long the server asks us to wait: in its header, or where Google says it."""
     if error.retry_after is not None:
-        return max(0, round(error.retry_after * 1000))
+        return max(0, round(min(error.retry_after, _LONGEST_WAIT) * 1000))
     match cast("Json", error.body):
         case {"error": {"details": [*details]}} | {"details": [*details]}:
             told = [_delay(detail) for detail in details]
