@@ -139,6 +139,7 @@ def test_what_a_refusal_says_is_in_the_log_without_secrets(
     [
         ("0", 0, 0),
         ("999999999", 86_400_000, 86_400_000),
+        pytest.param("9" * 5000, 86_400_000, 86_400_000, id="more digits than Python reads"),
         # Told when the tests are collected: it has an id that is the same in every process, and may be late.
         pytest.param(email.utils.formatdate(time.time() + 3600, usegmt=True), 600_000, 3_600_000, id="in an hour"),
         (email.utils.formatdate(0, usegmt=True), 0, 0),
@@ -320,8 +321,20 @@ def test_nobody_listening_is_a_failure_worth_retrying(tmp_path: Path) -> None:
     with web.serving() as gone:
         url = gone.url
     assert request(tmp_path, {}, url=url).failure == outcome.Failure(
-        code="HTTP_FAILED", message="no answer from 127.0.0.1 (ConnectError)"
+        code="HTTP_FAILED", message=f"no answer from 127.0.0.1:{gone.port} (Connection refused)"
     )
+
+
+@pytest.mark.parametrize("charset", ["iso-8859-1", '"ISO-8859-1"', "windows-1252", "utf-16", "utf-8"])
+def test_a_text_is_read_as_the_server_says_that_it_is_written(tmp_path: Path, site: web.Site, charset: str) -> None:
+    found = request(tmp_path, {}, url=f"{site.url}/written/{urllib.parse.quote(charset)}")
+    assert found.outputs == {"value": {"status": 200, "ok": True, "body": "grüße"}}
+
+
+@pytest.mark.parametrize("charset", ["unicode_escape", "iso-8859-12", "nobody", "hex"])
+def test_an_encoding_that_is_no_texts_is_read_as_utf_8(tmp_path: Path, site: web.Site, charset: str) -> None:
+    found = request(tmp_path, {}, url=f"{site.url}/said/{charset}")
+    assert found.outputs == {"value": {"status": 200, "ok": True, "body": "gr\\u00fcße"}}
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ class Site:
 
 @contextlib.contextmanager
 def serving(certificate: Path | None = None) -> Generator[Site]:
-    """Paths: /json /text /status/N /refuse /redirect/N?to=… /slow /large /gzip /echo /broken /half, else /."""
+    """Paths: /json /status/N /refuse /redirect/N?to=… /written/CHARSET /slow /large /gzip /broken /half, else /."""
     site = Site(0)
 
     class Handler(BaseHTTPRequestHandler):
@@ -119,6 +119,11 @@ def _respond(handler: BaseHTTPRequestHandler) -> None:
             _send(handler, 422, told.encode(), {"content-type": "text/plain"})
         case ["after", value]:
             _send(handler, 503, b"", {"retry-after": urllib.parse.unquote(value)})
+        case ["written", charset]:
+            named = urllib.parse.unquote(charset)
+            _send(handler, 200, "grüße".encode(named.strip('"')), {"content-type": f"text/plain; charset={named}"})
+        case ["said", charset]:
+            _send(handler, 200, "gr\\u00fcße".encode(), {"content-type": f"text/plain;charset={charset}"})
         case ["redirect", number]:
             _send(handler, int(number), b"", {"location": handler.path.partition("?to=")[2]})
         case ["large"]:

@@ -8,6 +8,9 @@ import pytest
 
 from tests.workflows import marking
 
+ASKING = "blocks: [{id: a, mode: deterministic, deterministic: {handler: builtin:http-request, config: {%s}}}]\n"
+GATED = "blocks: [{id: a, mode: deterministic, deterministic: {handler: local:f}, pre_gates: [{%s}]}]\n"
+
 CASES = {
     "a key that is not known": ("UNKNOWN_KEY", "blocks:\n  - id: a\n    ‸promt: hi\n"),
     "a key at the top that is not known": ("UNKNOWN_KEY", "‸blokcs_: 1\nblocks: [{id: a}]\n"),
@@ -99,6 +102,66 @@ CASES = {
         "DET_CONFIG_INVALID",
         "blocks: [{id: a, mode: deterministic, deterministic: "
         "{handler: builtin:http-request, config: {url: 'http://a.example', accept_status: [404, ‸42]}}}]\n",
+    ),
+    "a URL that is none": (
+        "URL_INVALID",
+        ASKING % "url: ‸'ftp://a.example'",
+    ),
+    "a URL without a host": (
+        "URL_INVALID",
+        ASKING % "url: ‸'http:///x'",
+    ),
+    "a URL with a port that is none": (
+        "URL_INVALID",
+        ASKING % "url: ‸'http://a.example:99999/'",
+    ),
+    "a URL with a password": (
+        "URL_INVALID",
+        ASKING % "url: ‸'https://me:pass@a.example/'",
+    ),
+    "a URL that cannot be read": (
+        "URL_INVALID",
+        ASKING % "url: ‸'http://[::1/'",
+    ),
+    "a header of the transport": (
+        "DET_CONFIG_INVALID",
+        ASKING % "url: 'http://a.example', headers: {‸Host: b}",
+    ),
+    "a header that cannot be sent": (
+        "DET_CONFIG_INVALID",
+        ASKING % "url: 'http://a.example', headers: {‸x: grüße}",
+    ),
+    "a header that is there twice": (
+        "CONFLICT",
+        ASKING % "url: 'http://a.example', headers: {X-A: '1', ‸x-a: '2'}",
+    ),
+    "an address of a gate that is none": (
+        "URL_INVALID",
+        GATED % "type: http, url: ‸'http://a.example:0/'",
+    ),
+    "an address of a gate that should be filled in": (
+        "URL_INVALID",
+        GATED % "type: http, url: ‸'http://a.example/{{ inputs.x }}'",
+    ),
+    "a home that is a folder": (
+        "DET_CONFIG_INVALID",
+        "blocks: [{id: a, mode: deterministic, deterministic: "
+        "{handler: builtin:read-file, config: {path: ‸~/a.md}}}]\n",
+    ),
+    "a timestamp that never changes": (
+        "DET_CONFIG_INVALID",
+        "blocks: [{id: a, mode: deterministic, inputs: {c: string}, deterministic: {handler: builtin:write-file, "
+        "config: {content_from: c, default_path_template: '{timestamp}', timestamp_format: ‸now}}}]\n",
+    ),
+    "a timestamp as Python writes it": (
+        "DET_CONFIG_INVALID",
+        "blocks: [{id: a, mode: deterministic, inputs: {c: string}, deterministic: {handler: builtin:write-file, "
+        "config: {content_from: c, default_path_template: '{timestamp}', timestamp_format: ‸'%Y%m%d'}}}]\n",
+    ),
+    "a timestamp with a short year": (
+        "DET_CONFIG_INVALID",
+        "blocks: [{id: a, mode: deterministic, inputs: {c: string}, deterministic: {handler: builtin:write-file, "
+        "config: {content_from: c, default_path_template: '{timestamp}', timestamp_format: ‸YYMMDD}}}]\n",
     ),
     "a config that names no input": (
         "UNKNOWN_PORT",

@@ -16,7 +16,10 @@ GOLDEN = Path(openskelo.__file__).parent / "workflows" / "schema" / "blocks.sche
 ROOT = Path(__file__).parents[2]
 
 #: Mistakes of form that would make the schema harder to read than they are to find.
-EXEMPT = frozenset({"gates: a gate type of earlier days", "gates: bounds the wrong way round"})
+EXEMPT = frozenset(
+    {"gates: a gate type of earlier days", "gates: bounds the wrong way round"}
+    | {"gates: a command without a name", "gates: an argument that no program can be given"}
+)
 #: What only the loader can know: what ties blocks, expressions, files, other schemas.
 BEYOND = frozenset(
     {"DUPLICATE_ID", "WRONG_MODE", "HANDLER_UNKNOWN", "HANDLER_NOT_FOUND", "HANDLER_OUTSIDE", "HANDLER_INVALID"}
@@ -31,7 +34,7 @@ BEYOND = frozenset(
     }
     | {"EXPR_TYPE", "NAME_INVALID", "TEMPLATE_INVALID", "UNKNOWN_BLOCK", "SCHEMA_INVALID", "DEFAULT_INVALID"}
     | {"TWO_EDGES", "CYCLE", "UNKNOWN_INPUT", "INPUT_CONFLICT", "REGEX_INVALID", "DUPLICATE_GATE", "UNKNOWN_GATE"}
-    | {"COMMANDS_NOT_ALLOWED", "GATE_TOO_EARLY", "ROUTE_FORWARD", "BOUNCE_OVER_ONCE"}
+    | {"COMMANDS_NOT_ALLOWED", "GATE_TOO_EARLY", "ROUTE_FORWARD", "BOUNCE_OVER_ONCE", "URL_INVALID"}
 )
 
 

@@ -47,3 +47,33 @@ def test_a_document_without_a_project_may_name_any() -> None:
     )
     assert workflow is not None
     assert problems == ()
+
+
+def test_what_is_filled_in_nowhere_but_elsewhere_is_a_warning_where_it_stands() -> None:
+    config: Json = {
+        "url": "https://example.org/?key=${secret:key}",
+        "method": "POST",
+        "json": {"keys": ["${env:KEY}"]},
+        "headers": {"X-Name": "{{ inputs.name }}", "X-Key": "${secret:key}"},
+    }
+    post: Json = {"handler": "builtin:http-request", "config": config}
+    workflow, problems = load.check_document(
+        {"name": "x", "blocks": [{"id": "a", "mode": "deterministic", "deterministic": post}]}
+    )
+    assert workflow is not None
+    place = "/blocks/0/deterministic/config"
+    assert {(found.code, found.severity, found.path, found.message) for found in problems} == {
+        ("NOT_FILLED_IN", "warning", f"{place}/url", "`${secret:key}` is not filled in here, and sent as it stands"),
+        (
+            "NOT_FILLED_IN",
+            "warning",
+            f"{place}/json/keys/0",
+            "`${env:KEY}` is not filled in here, and sent as it stands",
+        ),
+        (
+            "NOT_FILLED_IN",
+            "warning",
+            f"{place}/headers/X-Name",
+            "`{{ … }}` is not filled in here, and sent as it stands",
+        ),
+    }

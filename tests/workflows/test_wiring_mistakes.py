@@ -207,6 +207,14 @@ GATES = {
         "COMMANDS_NOT_ALLOWED TYPE",
         "blocks: [{id: a, post_gates: [{type: command, ‸argv: ‸make all}]}]\n",
     ),
+    "a command without a name": (
+        "COMMANDS_NOT_ALLOWED EMPTY",
+        "blocks: [{id: a, post_gates: [{type: command, ‸argv: [‸'', x]}]}]\n",
+    ),
+    "an argument that no program can be given": (
+        "COMMANDS_NOT_ALLOWED TEXT_INVALID",
+        'blocks: [{id: a, post_gates: [{type: command, ‸argv: [echo, ‸"a\\0b"]}]}]\n',
+    ),
     "a command of nothing": (
         "COMMANDS_NOT_ALLOWED EMPTY",
         "blocks: [{id: a, post_gates: [{type: command, ‸argv: ‸[]}]}]\n",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import ssl
 from collections.abc import Mapping
 
@@ -11,6 +12,7 @@ import httpx
 from openskelo import errors
 from openskelo.frozen import field, frozen, mutable, replace
 from openskelo.handlers import address
+from openskelo.handlers import url as urls
 
 _MAX_REDIRECTS = 5
 _NEVER = httpx.Timeout(None)  # the caller's limit holds for the whole exchange, not for each read
@@ -91,14 +93,8 @@ def _parse(text: str) -> httpx.URL:
         url = httpx.URL(text)
     except (httpx.InvalidURL, ValueError, TypeError) as error:
         raise _invalid("it cannot be read") from error
-    if url.scheme not in ("http", "https"):
-        raise _invalid("only http and https are spoken")
-    if not url.host:
-        raise _invalid("it has no host")
-    if url.port is not None and not 0 < url.port < 65_536:
-        raise _invalid("its port is out of range")
-    if url.userinfo:
-        raise _invalid("it holds a user name or password; use a header with ${secret:NAME}")
+    if (why := urls.fault_of(url.scheme, url.host, url.port, userinfo=bool(url.userinfo))) is not None:
+        raise _invalid(why)
     return url
 
 
@@ -196,6 +192,19 @@ def _redirected(asked: Asked, url: httpx.URL, status: int, location: str) -> Ask
 
 
 def _failed(url: httpx.URL, error: Exception | None, progress: Progress) -> errors.AttemptFailed:
-    reason = type(error).__name__ if error is not None else "no address"
-    message = f"no answer from {url.host} ({reason})"
+    message = f"no answer from {url.netloc.decode('ascii')} ({_reason(error)})"
     return errors.AttemptFailed(message, code="HTTP_FAILED", happened=progress.happened)
+
+
+def _reason(error: BaseException | None) -> str:
+    """What the system says about a connection, where it is at the bottom of it; else what kind of error it was."""
+    reason = "no address" if error is None else type(error).__name__
+    if isinstance(error, httpx.RemoteProtocolError):
+        reason = "it broke off, or does not speak HTTP"
+    while error is not None:
+        if isinstance(error, ssl.SSLCertVerificationError):
+            return f"certificate: {error.verify_message}"
+        if isinstance(error, OSError) and error.errno is not None:
+            reason = os.strerror(error.errno)
+        error = error.__cause__ or error.__context__
+    return reason

@@ -6,13 +6,14 @@ Codes: DET_CONFIG_INVALID, HTTP_STATUS, TIMEOUT, and those of `exchange`.
 from __future__ import annotations
 
 import asyncio
+import codecs
 import email.utils
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from openskelo import errors
-from openskelo.handlers import catalog, context, exchange, place, secret
+from openskelo.handlers import catalog, context, exchange, header, place, secret
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.values import canonical, template
 
@@ -24,10 +25,10 @@ _MAX_WAIT_MS = 24 * 3600 * 1000
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 #: Where the body may come from: one of them at most (`workflows.builtin` says so before a run).
 _BODIES = ("json_from", "json", "body_from", "body")
-#: Set by the transport; another value would make two readers of the same request disagree.
-_OURS = frozenset({"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer"})
-_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_HEADER_VALUE = re.compile(r"[\t -~]*")
+#: Encodings that servers still name for text. Others, and none, are read as UTF-8.
+_CHARSET = re.compile(
+    r"iso-8859-\d{1,2}|windows-125\d|us-ascii|utf-16(le|be)?|shift_jis|euc-(jp|kr)|gb(k|2312|18030)|big5|koi8-[ru]"
+)
 #: Trying again changes nothing about these answers of a server; every other error status may be temporary.
 _FINAL = frozenset({400, 401, 402, 403, 405, 406, 410, 411, 413, 414, 415, 422, 431, 451})
 
@@ -121,11 +122,11 @@ def _headers(ctx: context.Context) -> tuple[dict[str, str], frozenset[str]]:
             if trusted and secret.references(text):
                 sensitive.add(lower)
                 text = ctx.expand_secrets(text)
-            if lower in _OURS or not _HEADER_NAME.fullmatch(name) or not _HEADER_VALUE.fullmatch(text):
+            if not header.can_be_set(name, text):
                 raise errors.AttemptFailed(
                     f"the header {name[:60]!r} cannot be set",
                     code="DET_CONFIG_INVALID",
-                    hint="headers are printable ASCII; Host and the like are set for you",
+                    hint=header.HINT,
                     retryable=False,
                 )
             found[lower] = text
@@ -176,7 +177,8 @@ def _render(text: str, ctx: context.Context) -> str:
 
 def _body(answered: exchange.Answered) -> Json:
     """JSON where the server says that it is, else text."""
-    kind = answered.headers.get("content-type", "").partition(";")[0].strip().lower()
+    kind, _, parameters = answered.headers.get("content-type", "").lower().partition(";")
+    kind = kind.strip()
     if kind == "application/json" or kind.endswith("+json"):
         if not answered.body:
             return None
@@ -185,18 +187,28 @@ def _body(answered: exchange.Answered) -> Json:
         except errors.InvalidInput as error:
             what = "the server's answer is not the JSON it says it is"
             raise canonical.failed(error, what, code="HTTP_BODY_INVALID") from error
-    return answered.body.decode("utf-8", "replace")
+    return answered.body.decode(_charset(parameters), "replace")
+
+
+def _charset(parameters: str) -> str:
+    found = re.search(r"\bcharset\s*=\s*\"?([a-z0-9_-]+)", parameters)
+    if found is None or not _CHARSET.fullmatch(found[1]):
+        return "utf-8"
+    try:
+        return codecs.lookup(found[1]).name
+    except LookupError:  # such as iso-8859-12, which never came to be
+        return "utf-8"
 
 
 def _retry_after(value: str | None) -> int | None:
     """The server's wish in milliseconds, given in seconds or as a date; at most a day."""
     if value is None:
         return None
-    if value.strip().isdecimal():
-        return min(int(value) * 1000, _MAX_WAIT_MS)
+    if (seconds := value.strip()).isdecimal():
+        return _MAX_WAIT_MS if len(seconds) > 9 else min(int(seconds) * 1000, _MAX_WAIT_MS)
     try:
         moment = email.utils.parsedate_to_datetime(value)
-        seconds = (moment - datetime.now(UTC)).total_seconds()
+        left = (moment - datetime.now(UTC)).total_seconds()
     except (ValueError, TypeError, OverflowError):
         return None
-    return max(0, min(int(seconds * 1000), _MAX_WAIT_MS))
+    return max(0, min(int(left * 1000), _MAX_WAIT_MS))

@@ -11,7 +11,10 @@ from openskelo.handlers import context
 
 FIELDS = ("timestamp", "home", "run_id", "block_id", "index")
 DEFAULT_TIMESTAMP = "YYYYMMDD-HHmmss"
-_TOKEN = re.compile(r"YYYY|MM|DD|HH|mm|ss|SSS")
+TOKENS = ("YYYY", "MM", "DD", "HH", "mm", "ss", "SSS")
+_TOKEN = re.compile("|".join(TOKENS))
+#: Parts of a date as other programs write them, where no word is around them.
+_FOREIGN = re.compile(r"(?<![A-Za-z])(Y{1,3}|M|D|%[A-Za-z])(?![A-Za-z])")
 _FIELD = re.compile(r"\{([^{}]*)\}")
 
 
@@ -27,6 +30,14 @@ def timestamp(moment: datetime, pattern: str) -> str:
         "SSS": f"{moment.microsecond // 1000:03d}",
     }
     return _TOKEN.sub(lambda match: parts[match.group()], pattern)
+
+
+def untimely(pattern: str) -> str | None:
+    """Why a pattern for a timestamp is no such thing, or not all of it; None when it is one."""
+    rest, tokens = _TOKEN.subn("|", pattern)
+    if (found := _FOREIGN.search(rest)) is not None:
+        return f"a timestamp has no part {found[1]!r}"
+    return None if tokens else "nothing in it changes with the time"
 
 
 def unknown(template: str) -> list[tuple[str, int]]:

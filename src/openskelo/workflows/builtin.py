@@ -8,7 +8,7 @@ from openskelo.handlers import catalog, op_catalog, path_template, registry
 from openskelo.kernel import definition
 from openskelo.kernel.json import JsonObject
 from openskelo.values import schema
-from openskelo.workflows import cursor, literals, scope, suggest
+from openskelo.workflows import cursor, literals, request, scope, suggest
 
 _TEXT: JsonObject = {"type": "string"}
 _COUNT: JsonObject = {"type": "integer"}
@@ -27,9 +27,6 @@ GIVES: Mapping[str, Mapping[str, JsonObject]] = {
 #: The path template of a built-in: where a path comes from when the input that should name it is not set.
 _FALLBACKS = {"builtin:write-file": "default_path_template", "builtin:read-file": "path"}
 
-#: Where the body of a request may come from: one of them at most.
-_BODIES = ("json_from", "json", "body_from", "body")
-
 
 def check(node: definition.Node, block: cursor.Cursor, known: registry.Registry | None) -> None:
     """Everything that only config and ports together can tell. `known` are the project's own functions, if it is
@@ -47,7 +44,7 @@ def check(node: definition.Node, block: cursor.Cursor, known: registry.Registry 
         case "builtin:transform":
             _check_transform(node, place)
         case "builtin:http-request":
-            _check_request(node, place)
+            request.check(node.config, place, _variables(node))
         case "builtin:step" if known is not None:
             _check_step(node, place, known)
         case _:
@@ -65,6 +62,7 @@ def _check_path(node: definition.Node, place: cursor.Cursor) -> None:
     if fallback is None:
         return
     _check_fields(place.at(fallback, node.config.get(fallback)))
+    _check_timestamp(place.at("timestamp_format", node.config.get("timestamp_format")))
     inputs = [port.name for port in node.inputs]
     name = node.config.get("path_from")
     if name in inputs:
@@ -89,11 +87,20 @@ def _check_path(node: definition.Node, place: cursor.Cursor) -> None:
 def _check_fields(spot: cursor.Cursor) -> None:
     """A path template has few fields, and a run would fail over any other."""
     text = spot.value if isinstance(spot.value, str) else ""
+    if text.startswith("~/"):
+        spot.problem("DET_CONFIG_INVALID", "`~` is a folder of that name here, not your home", hint="write {home}/…")
     for name, at in path_template.unknown(text):
         hint = suggest.near(name, path_template.FIELDS, otherwise=f"the fields are {', '.join(path_template.FIELDS)}")
         position = (text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at))
         message = f"a path template has no field {name[:60]!r}"
         spot.report.error_within(spot.path, "DET_CONFIG_INVALID", message, position, hint=hint)
+
+
+def _check_timestamp(spot: cursor.Cursor) -> None:
+    """What is no token of the format stays as it is, and every file would have the same name."""
+    if isinstance(spot.value, str) and (wrong := path_template.untimely(spot.value)) is not None:
+        hint = f"its parts are {', '.join(path_template.TOKENS)}"
+        spot.problem("DET_CONFIG_INVALID", wrong, hint=hint)
 
 
 def _check_outputs(node: definition.Node, section: cursor.Cursor, gives: Mapping[str, JsonObject]) -> None:
@@ -111,25 +118,6 @@ def _variables(node: definition.Node) -> dict[str, JsonObject | None]:
     if node.foreach is not None:
         variables[node.foreach.name] = None
     return variables
-
-
-def _check_request(node: definition.Node, place: cursor.Cursor) -> None:
-    """One body, and texts that can be rendered, wherever they stand in JSON."""
-    given = [key for key in _BODIES if key in node.config]
-    for key in given[1:]:
-        place.at(key, None).key_problem("CONFLICT", f"the body is given by `{given[0]}` already", hint="leave one out")
-    variables = _variables(node)
-    todo = [place.at(key, node.config.get(key)) for key in ("url", "body", "json")]
-    for spot in todo:  # grows while it is walked
-        match spot.value:
-            case str():
-                scope.check_template(spot, variables)
-            case Mapping():
-                todo += [spot.at(key, value) for key, value in spot.value.items()]
-            case list():
-                todo += [spot.at(index, value) for index, value in enumerate(spot.value)]
-            case _:
-                pass
 
 
 def _check_step(node: definition.Node, place: cursor.Cursor, known: registry.Registry) -> None:

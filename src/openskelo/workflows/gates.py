@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 from openskelo import errors
 from openskelo.frozen import frozen, replace
+from openskelo.handlers import url as urls
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json
 from openskelo.values import pattern, schema
@@ -72,7 +73,14 @@ def _argv(found: cursor.Cursor, around: Around) -> Json:
         return []
     if found.value == []:
         found.problem("EMPTY", "`argv` is empty")
-    return [entry.text() for entry in found.items() or []]
+    return [_argument(entry, blank=index > 0) for index, entry in enumerate(found.items() or [])]
+
+
+def _argument(entry: cursor.Cursor, *, blank: bool) -> str | None:
+    text = entry.text(blank=blank)
+    if text is not None and "\0" in text:
+        entry.problem("TEXT_INVALID", f"{entry.name} holds a NUL character, which no program can be given")
+    return text
 
 
 def _texts(found: cursor.Cursor, _around: Around) -> Json:
@@ -92,8 +100,11 @@ def _flag(found: cursor.Cursor, _around: Around) -> Json:
 
 def _url(found: cursor.Cursor, _around: Around) -> Json:
     url = found.text(blank=False)
-    if url is not None and not url.startswith(("http://", "https://")):
-        found.problem("URL_INVALID", "`url` must begin with http:// or https://")
+    if url is not None and "{{" in url:
+        hint = "ask by a block with builtin:http-request, and judge its answer by an expr gate"
+        found.problem("URL_INVALID", "`{{ … }}` is not filled in here: the address of a gate is fixed", hint=hint)
+    elif url is not None and (why := urls.fault(url)) is not None:
+        found.problem("URL_INVALID", f"the URL is not usable: {why}")
     return url
 
 
