@@ -82,14 +82,16 @@ def tool(node: definition.Node) -> tuple[str, JsonObject] | None:
 
 
 def proposed(run: Run, asked: OpenApproval, calls: dict[int, str]) -> Iterator[Told]:
-    """A person is asked before a handler works: what exactly it is that waits."""
+    """A person is asked before a handler works: what exactly it is that waits. A call that was cut before is over."""
     node, state = run.workflow.nodes[asked.node], run.nodes[asked.node]
     called = tool(node)
     if called is None or asked.kind != "approval" or not state.queue:
         return
     slot = state.queue[-1]
     item = slot if node.foreach is not None else None
-    call = calls[slot] = naming.tool(run.id, node.key, asked.visit, state.slots[slot].attempt + 1, item)
+    call = naming.tool(run.id, node.key, asked.visit, state.slots[slot].attempt + 1, item)
+    yield from _overtaken(calls, slot, call)
+    calls[slot] = call
     yield "tool.proposed", {"tool": {**cast("JsonObject", asked.document["tool"]), "id": call, "name": called[0]}}
 
 
@@ -100,10 +102,14 @@ def started(run: Run, event: events.AttemptStarted, calls: dict[int, str]) -> It
         return
     slot = event.item or 0
     call = naming.tool(run.id, event.node, event.visit, event.attempt, event.item)
-    if calls.get(slot, call) != call:
-        yield _completed(calls.pop(slot), "INTERRUPTED", "it was cut, and is called again")
+    yield from _overtaken(calls, slot, call)
     calls[slot] = call
     yield "tool.started", {"tool": {"id": call, "name": called[0], "args": called[1]}}
+
+
+def _overtaken(calls: dict[int, str], slot: int, by: str) -> Iterator[Told]:
+    if calls.get(slot, by) != by:
+        yield _completed(calls.pop(slot), "INTERRUPTED", "it was cut, and is called again")
 
 
 def landed(event: _Landing, calls: dict[int, str]) -> Iterator[Told]:
