@@ -88,3 +88,33 @@ def test_a_fork_from_a_block_that_uses_a_file_does_all_of_it_again(tmp_path: Pat
                 assert calls == ["a/one", "a/two"]
 
     stage.play(story)
+
+
+RESULTS = """
+name: results
+blocks:
+  - id: each
+    mode: deterministic
+    foreach: {items: "[1, 2, 3]"}
+    inputs: {item: integer}
+    outputs: {n: {$ref: "#/$defs/n", $defs: {n: {type: integer}}}, odd: integer?}
+    deterministic: {handler: "local:odd"}
+outputs: {n: each.n, odd: each.odd}
+"""
+
+
+def test_a_used_file_gives_the_results_of_a_foreach_that_it_gives_alone(tmp_path: Path) -> None:
+    (tmp_path / "results.yaml").write_text(RESULTS)
+    using = openskelo.from_document({"name": "main", "blocks": [{"id": "u", "uses": "./results.yaml"}]}, root=tmp_path)
+
+    async def odd(ctx: openskelo.Context) -> dict[str, Json]:
+        n = cast("int", ctx.inputs["item"])
+        return {"n": n, "odd": n} if n % 2 else {"n": n}
+
+    async def story() -> None:
+        async with stage.engine(tmp_path, odd=odd) as engine:
+            for flow in (openskelo.load(tmp_path / "results.yaml"), using):
+                document = await engine.wait(await engine.start(flow))
+                assert (document["ending"], document["outputs"]) == ("ok", {"n": [1, 2, 3], "odd": [1, None, 3]})
+
+    stage.play(story)

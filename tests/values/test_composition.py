@@ -52,6 +52,15 @@ def test_definitions_move_to_the_top_and_what_only_refers_shows_what_it_means() 
     }
 
 
+def test_a_list_of_what_refers_to_its_own_definitions_has_them_at_the_top() -> None:
+    people = schema.compile(composition.listed(PERSON))
+    maybe = schema.compile(composition.listed(PERSON, or_null=True))
+    ada: Json = {"email": "ada@example.com", "boss": {"email": "bob@example.com"}}
+    bad: Json = {"email": "ada@example.com", "boss": {}}
+    kept = [[not one.check(value) for value in ([ada], [bad], [ada, None])] for one in (people, maybe)]
+    assert kept == [[True, False, False], [True, False, True]]
+
+
 def test_parts_without_references_stay_as_they_are() -> None:
     part: JsonObject = {"type": "string", "default": "x"}
     whole = composition.composed({"a": part}, {"additionalProperties": False})

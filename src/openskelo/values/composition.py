@@ -60,6 +60,15 @@ def together(schemas: Iterable[JsonObject]) -> JsonObject:
     return _with({"allOf": every}, definitions)
 
 
+def listed(one: JsonObject, *, or_null: bool = False) -> JsonObject:
+    """The schema of a list whose elements each keep `one`, or may be null as well."""
+    definitions: dict[str, Json] = {}
+    items = one if plain(one) else _Document(one, "item", definitions).taken("")
+    if or_null:
+        items = {"anyOf": [items, {"type": "null"}]}
+    return _with({"type": "array", "items": items}, definitions)
+
+
 def part(whole: JsonObject, name: str) -> JsonObject:
     """The schema of the property `name` of `whole` by itself; `{}` where `whole` says nothing about it."""
     properties = whole.get("properties")

@@ -7,11 +7,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import cast
 
+from openskelo import errors
 from openskelo.frozen import frozen, replace
 from openskelo.handlers import registry
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json
 from openskelo.providers import config
+from openskelo.values import composition, expression, schema
 from openskelo.workflows import approvals, asking, builtin, cursor, gates, handlers, limits, ports, scope
 
 ID = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}\Z")
@@ -35,6 +37,7 @@ _NOT_IN: Mapping[str, frozenset[str]] = {
     | {"deterministic", "prompt", "approval", "foreach", "retry", "timeout_ms", "effect", "cache", "repeatable"}
     | {"estimate", "mode"},
 }
+_ITEM_NAMES = "a letter, then letters, digits, _; not inputs, outputs, run or a word of CEL such as in or int"
 _GATE_KEYS = frozenset({"pre_gates", "post_gates", "gate_composition"})
 _LONGEST_MS = 7 * 86_400_000
 
@@ -100,7 +103,8 @@ def read(key: str, place: cursor.Cursor, setting: Setting) -> Draft:
     """The block at `place`, which has the id `key`."""
     fields = cursor.Fields(place, cast("Mapping[str, Json]", place.value))
     mode = "dag" if "uses" in fields else fields.choice("mode", MODES, "ai")
-    _check_mode(fields, mode)
+    if mode == "dag" or fields.value.get("mode", mode) == mode:  # of a mode that is misspelt nothing more can be said
+        _check_mode(fields, mode)
     taken = ports.read(fields.get("inputs"), "input")
     given = ports.read(fields.get("outputs"), "output")
     node = definition.Node(
@@ -189,14 +193,39 @@ def _foreach(found: cursor.Cursor | None, node: definition.Node) -> definition.F
         return None
     items = fields.need("items")
     name = fields.text("as", "item")
-    if not re.match(r"[A-Za-z_][A-Za-z0-9_]{0,63}\Z", name) or name in ("inputs", "outputs", "run"):
-        spot = fields.get("as") or fields.cursor
-        spot.problem("NAME_INVALID", f"{name[:60]!r} cannot name the item", hint="a letter, then letters, digits, _")
     seen = tuple(port for port in node.inputs if port.name != name)
+    if not _may_name_an_item(name):
+        spot = fields.get("as") or fields.cursor
+        spot.problem("NAME_INVALID", f"{name[:60]!r} cannot name the item", hint=_ITEM_NAMES)
+        name = "item"
     if items is not None:
         scope.check_expression(items, {"inputs": scope.of_ports(seen), "run": scope.RUN}, wants="list")
+        _check_item(items, name, node)
     text = items.value if items is not None and isinstance(items.value, str) else ""
     return definition.Foreach(items=text, name=name, concurrency=fields.integer("concurrency", 4, 1, 1024))
+
+
+def _may_name_an_item(name: str) -> bool:
+    """Whether expressions can call the item so: no word of CEL itself, and nothing that they see already."""
+    if not re.match(r"[A-Za-z_][A-Za-z0-9_]{0,63}\Z", name) or name in ("inputs", "outputs", "run"):
+        return False
+    try:
+        return name == "item" or name in expression.compile(name, {name: None}).variables
+    except errors.InvalidInput:
+        return False
+
+
+def _check_item(items: cursor.Cursor, name: str, node: definition.Node) -> None:
+    """Where the items are those of an input, their type has to fit the port that each is put into."""
+    known = ports.by_name(node.inputs)
+    target = known.pop(name, None)
+    side, _, port = str(items.value).strip().partition(".")
+    source = known.get(port) if side == "inputs" else None
+    element = None if source is None else source.schema.get("items")
+    if target is None or source is None or not isinstance(element, Mapping) or not composition.plain(source.schema):
+        return
+    if (why := schema.fits(element, target.schema)) is not None:
+        items.problem("TYPE_MISMATCH", f"an item of inputs.{port} does not fit {node.key}.{name}: {why}")
 
 
 def _work(node: definition.Node, fields: cursor.Fields, setting: Setting) -> definition.Node:
@@ -215,20 +244,23 @@ def _work(node: definition.Node, fields: cursor.Fields, setting: Setting) -> def
     elif node.mode == "ai":
         found_config = asking.read(node, fields, setting.root, setting.models)
         node = replace(node, config=found_config, repairs=asking.repairs(fields))
-    return replace(
+    node = replace(
         node,
         effect=cast("definition.Effect", fields.choice("effect", ("pure", "idempotent", "once"), node.effect)),
         repeatable=fields.flag("repeatable", default=False),
-        cache=_cache(fields),
     )
+    return replace(node, cache=_cache(fields.get("cache"), node))
 
 
-def _cache(fields: cursor.Fields) -> bool:
-    found = fields.get("cache")
+def _cache(found: cursor.Cursor | None, node: definition.Node) -> bool:
     if found is None or not found.flag():
         return False
-    if fields.value.get("effect") == "once":
-        found.problem("CONFLICT", "an effect that happens once cannot be cached")
+    if node.effect == "once":
+        hint = "a later run would leave it undone; write `effect: idempotent` if that is right"
+        found.problem("CONFLICT", "an effect that happens once cannot be cached", hint=hint)
+        return False
+    if node.foreach is not None:
+        found.problem("CONFLICT", "the items of a foreach are not cached", hint="leave `cache` out")
         return False
     return True
 

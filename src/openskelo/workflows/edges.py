@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from openskelo.frozen import frozen
 from openskelo.kernel import definition
 from openskelo.kernel.json import JsonObject
-from openskelo.values import schema
+from openskelo.values import composition, schema
 from openskelo.workflows import block, cursor, ports, run_inputs, scope, suggest
 
 _KEYS = frozenset({"from", "output", "to", "input", "transform"})
@@ -86,9 +86,9 @@ def source_schema(drafts: Drafts, source: Reference) -> definition.Port | None:
 
 
 def collected(port: definition.Port) -> definition.Port:
-    """The port of a foreach block as seen from outside: the results of all items, in order."""
-    items: JsonObject = {"type": "array", "items": port.schema}
-    return definition.Port(name=port.name, schema=items, description=port.description)
+    """The port of a foreach block as seen from outside: the results of all items, in order, null for those without."""
+    results = composition.listed(port.schema, or_null=not (port.required or port.has_default))
+    return definition.Port(name=port.name, schema=results, description=port.description)
 
 
 def _offers(node: str, outputs: Mapping[str, definition.Port]) -> str:
@@ -195,10 +195,27 @@ def _check_types(edge: Edge, source: definition.Port, target: definition.Port) -
 def _check_presence(drafts: Drafts, edge: Edge, source: definition.Port, target: definition.Port) -> None:
     """Warn of a value that may not be there although the block that gives it was not skipped."""
     node, port = edge.source.node, edge.source.port
-    if not node or source.required or port in drafts[node].skipping or not target.required or target.has_default:
+    if not node:
+        return
+    if drafts[node].node.foreach is not None:
+        _check_gaps(drafts[node].node, edge, target)
+        return
+    given = source.required or source.has_default
+    if given or port in drafts[node].skipping or not target.required or target.has_default:
         return
     hint = f"make {edge.node}.{edge.port} optional, or give it a default"
     edge.place.warn("MAY_BE_MISSING", f"{node}.{port} is optional", hint=hint)
+
+
+def _check_gaps(node: definition.Node, edge: Edge, target: definition.Port) -> None:
+    """Warn of the nulls that stand for what items of a foreach have not given, where the target takes none."""
+    port = ports.by_name(node.outputs)[edge.source.port]
+    items = target.schema.get("items")
+    if port.required or port.has_default or edge.transform is not None or not isinstance(items, Mapping):
+        return
+    if schema.fits({"type": "null"}, items) is not None:
+        message = f"{node.key}.{port.name} is optional, and null in the list where an item has not given it"
+        edge.place.warn("MAY_BE_MISSING", message, hint=f"let items of {edge.node}.{edge.port} be null")
 
 
 def _unbound(draft: block.Draft, bound: dict[str, definition.Binding], inputs: run_inputs.Inputs) -> None:
