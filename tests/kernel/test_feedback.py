@@ -153,7 +153,7 @@ def test_each_item_of_a_foreach_keeps_it() -> None:
     stage.resolve("draft", count=2)
     told = told_to(stage, "draft", 1)
     stage.fail("draft", "503", item=1)
-    expected = {"attempt": 1, "error": RAISED, "verdicts": [NO], "sent_back": told}
+    expected = {"attempt": 1, "error": RAISED, "verdicts": [NO], "item": 1, "sent_back": told}
     assert (told_to(stage, "draft", 0), told_to(stage, "draft", 1)) == (told, expected)
 
 
@@ -163,3 +163,16 @@ def test_a_crash_forgets_nothing() -> None:
     stage.fail("draft", "503")
     stage.crash()
     assert told_to(stage, "draft") == {"attempt": 1, "error": RAISED, "verdicts": [YES, NO], "sent_back": told}
+
+
+def test_where_an_item_sends_the_run_back_the_target_is_told_which_one() -> None:
+    back = definition.Bounce(when_gate="good", route_to="draft", max_bounces=3, reset=("draft", "review"))
+    review = work("review", "draft", bounces=(back,), foreach=definition.Foreach(items="x"))
+    stage = Stage(flow(work("draft"), review))
+    stage.create()
+    stage.succeed("draft")
+    stage.resolve("review", count=3)
+    stage.fail("review", failure("not good", gate="good"), verdicts=(NO,), item=2)
+    error: JsonObject = {"code": "BAD", "message": "not good", "gate": "good"}
+    expected = {"from": "review", "bounce": 1, "attempt": 1, "item": 2, "error": error, "verdicts": [NO]}
+    assert told_to(stage, "draft") == expected

@@ -14,11 +14,13 @@ _REMEMBERED = ("sent_back", "refused")
 def after(event: events.AttemptFailed, before: Json) -> JsonObject:
     """The feedback after a failure, where `before` was told to the attempt that failed.
 
-    `attempt`, `error`, `verdicts` and perhaps `detail` are about the failure. A failure that brings no verdict against
-    the work leaves the last ones standing. `refused` is the last failure over a result, when this one is over none (a
-    timeout, a provider); `sent_back` is what the visit was entered with, by a bounce.
+    `attempt`, `error`, `verdicts` and perhaps `item` (of a foreach) and `detail` are about the failure. One that brings
+    no verdict against the work leaves the last ones standing. `refused` is the last failure over a result, when this
+    one is over none (a timeout, a provider); `sent_back` is what the visit was entered with, by a bounce.
     """
     told: dict[str, Json] = {"attempt": event.attempt, "error": event.error, "verdicts": list(event.verdicts or ())}
+    if event.item is not None:
+        told["item"] = event.item
     if event.detail is not None:
         told["detail"] = event.detail
     if isinstance(before, Mapping) and event.next != "bounce":  # to where it goes back, that one alone matters
