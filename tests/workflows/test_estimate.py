@@ -72,10 +72,28 @@ def test_ways_back_over_the_same_blocks_add_up_and_do_not_multiply() -> None:
     assert {key: value.worst.steps for key, value in report.by_node.items()} == {
         "a": 1 + 3,
         "b": 1 + 2 + 3,
-        "c": 1 + 2 + 3 + 1,
-        "d": 1 + 2 + 3 + 1,
+        "c": 1 + 3 + 1,  # while b goes back to itself, c has not begun
+        "d": 1 + 1,
     }
-    assert report.by_mode["approval"].worst == Quantity(steps=7, duration_sec=70.0)
+    assert report.by_mode["approval"].worst == Quantity(steps=2, duration_sec=20.0)
+
+
+def test_a_block_beside_the_one_that_goes_back_is_entered_anew() -> None:
+    gate = {"outputs": {"t": "string"}, "post_gates": [{"name": "g", "type": "not_empty", "port": "t"}]}
+    back = {"on_gate_fail": [{"when_gate": "g", "route_to": "a", "max_bounces": 3}]}
+    one = {"estimate": {"tokens": 1}, "contract_repair_attempts": 0}
+    report = _report(
+        {"id": "a", **one},
+        {"id": "judge", **one, **gate, **back, "after": ["a"]},
+        {"id": "beside", **one, "after": ["a"]},
+        {"id": "last", **one, "after": ["judge", "beside"]},
+    )
+    assert {key: value.worst.steps for key, value in report.by_node.items()} == {
+        "a": 4,
+        "judge": 4,
+        "beside": 4,
+        "last": 1,
+    }
 
 
 def test_a_foreach_is_counted_with_the_assumed_items_and_says_so() -> None:

@@ -98,7 +98,7 @@ def estimate(
     sources = {key: routes.sources_of(node) for key, node in workflow.nodes.items()}
     known = history or {}
     most = bounds or {}
-    visits = _visits(workflow)
+    visits = _visits(workflow, sources)
     skippable = skipping.skippable(workflow.nodes)
     by_node = {
         key: _node(
@@ -127,14 +127,21 @@ def _sum(ranges: list[Range]) -> Range:
     return total
 
 
-def _visits(workflow: definition.Workflow) -> dict[str, int]:
-    """How often each node can be entered: once, and once for each way back over it (counted for the whole run)."""
+def _visits(workflow: definition.Workflow, sources: graph.Sources) -> dict[str, int]:
+    """How often each node can be entered: once, and once for each way back over it (counted for the whole run).
+
+    What comes after the node that goes back has not begun by then.
+    """
     visits = dict.fromkeys(workflow.nodes, 1)
+    followers = graph.successors(sources)
     for node in workflow.nodes.values():
         denial = node.approval.bounce if node.approval is not None else None
-        for way in (*node.bounces, *(() if denial is None else (denial,))):
+        ways = (*node.bounces, *(() if denial is None else (denial,)))
+        later = graph.reach(followers[node.key], followers) if ways else set[str]()
+        for way in ways:
             for key in way.reset:
-                visits[key] += way.max_bounces
+                if key not in later:
+                    visits[key] += way.max_bounces
     return visits
 
 
