@@ -102,6 +102,28 @@ def test_the_character_that_is_in_the_way_is_named(text: str, message: str, hint
     assert (found.code, found.message, found.hint) == ("YAML_INVALID", message, hint)
 
 
+@pytest.mark.parametrize(
+    ("text", "code", "hint"),
+    [
+        (
+            "inputs: {n: integer[]}\n",
+            "YAML_INVALID",
+            "close the bracket, or quote a text that has one in it, such as 'integer[]'",
+        ),
+        ("when: a ? b : c\n", "YAML_INVALID", "quote a text that has a colon and a blank in it"),
+        (
+            "when: 'a' in inputs.x\n",
+            "YAML_INVALID",
+            "quote the whole of a text that begins with a quote, and look at the indentation",
+        ),
+        ("prompt: {{ inputs.x }}\n", "KEY_NOT_TEXT", "quote a text that begins with { or ["),
+    ],
+)
+def test_what_was_meant_for_a_text_and_is_none_is_to_be_quoted(text: str, code: str, hint: str) -> None:
+    found = _stopped(text.encode(), "f.yaml")
+    assert (found.code, found.hint) == (code, hint)
+
+
 def test_bytes_that_are_not_utf8_are_found_at_their_place() -> None:
     found = _stopped(b"a: 1\nb: \xff\n", "f.yaml")
     assert (found.code, found.line, found.column) == ("NOT_UTF8", 2, 4)

@@ -19,6 +19,14 @@ DEEPEST = 64
 MOST_NODES = 500_000
 
 
+#: What has most often been meant where YAML reads something else, by words of the parser.
+_HINTS = (
+    ("while parsing a flow", "close the bracket, or quote a text that has one in it, such as 'integer[]'"),
+    ("mapping values are not allowed", "quote a text that has a colon and a blank in it"),
+    ("did not find expected key", "quote the whole of a text that begins with a quote, and look at the indentation"),
+)
+
+
 class Trouble(Exception):
     """The text cannot be read any further."""
 
@@ -90,7 +98,8 @@ def _invalid(error: yaml.MarkedYAMLError, text: str) -> Trouble:
     reasons = ", ".join(reason for reason in (error.context, error.problem) if reason)
     if found and "cannot start any token" in reasons:
         return Trouble("YAML_INVALID", f"{found!r} cannot begin a value here", place, "quote the text")
-    return Trouble("YAML_INVALID", reasons or "this is not YAML", place)
+    hint = next((hint for words, hint in _HINTS if words in reasons), None)
+    return Trouble("YAML_INVALID", reasons or "this is not YAML", place, hint)
 
 
 def _events(text: str) -> Iterator[object]:
@@ -156,7 +165,8 @@ def _start(state: _State, event: yaml.MappingStartEvent | yaml.SequenceStartEven
     spot = _spot(event.start_mark)
     _no_tag(event, spot)
     if _wants_key(state):
-        raise Trouble("KEY_NOT_TEXT", "a key must be a text, not a list or a map", (spot.line, spot.column))
+        hint = "quote a text that begins with { or ["
+        raise Trouble("KEY_NOT_TEXT", "a key must be a text, not a list or a map", (spot.line, spot.column), hint)
     if len(state.stack) >= DEEPEST:
         raise Trouble("TOO_DEEP", f"nested deeper than {DEEPEST} levels", (spot.line, spot.column))
     if event.anchor is not None:
