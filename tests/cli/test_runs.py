@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import time
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -152,6 +153,20 @@ def test_events_are_the_lines_of_the_log(ended: tuple[Skelo, Result]) -> None:
     assert [line.split()[2] for line in later.out.splitlines()] == ["run.ended"]
 
 
+def test_events_tell_how_a_run_began_what_it_keeps_and_how_it_ended(skelo: Skelo) -> None:
+    skelo.write("handlers/say.py", "def handler(ctx):\n    print('hm')\n    return {}\n")
+    said = "name: said\nblocks: [{id: a, mode: deterministic, deterministic: {handler: handlers/say.py}}]\n"
+    skelo.write("said.yaml", said)
+    assert skelo("run", "said.yaml").code == 0
+    told = [line.split("Z  ")[1].split() for line in skelo("events", "last").out.splitlines()]
+    assert [words[:4] for words in told if words[0] != "attempt.succeeded"] == [
+        ["run.created", "run", "of", "said"],
+        ["attempt.started", "a", "started"],
+        ["artifact.created", "a", "keeps", "a.log"],
+        ["run.ended", "run", "ended:", "ok"],
+    ]
+
+
 def test_receipts_verify_replay_export_agree(ended: tuple[Skelo, Result], tmp_path: Path) -> None:
     skelo, ran = ended
     receipts = skelo("receipts", "last", "--json").document
@@ -267,9 +282,9 @@ def test_a_spent_budget_exits_4(skelo: Skelo) -> None:
     assert (result.code, result.document["ending"]) == (4, "budget_exceeded")
 
 
-def _start_slow(skelo: Skelo, flow: str = SLOW) -> subprocess.Popen[str]:
+def _start_slow(skelo: Skelo, flow: str = SLOW, handler: str = WAIT) -> subprocess.Popen[str]:
     skelo.write("slow.yaml", flow)
-    skelo.write("handlers/wait.py", WAIT)
+    skelo.write("handlers/wait.py", handler)
     process = subprocess.Popen(
         [SKELO, "run", "slow.yaml", "--json"],
         cwd=skelo.folder,
@@ -299,6 +314,34 @@ def test_ctrl_c_suspends_and_resume_goes_on(skelo: Skelo) -> None:
     resumed = skelo("resume", "last", "--json")
     assert (resumed.code, resumed.document["ending"]) == (0, "ok")
     assert resumed.document["outputs"] == {"done": True}
+
+
+def test_a_node_that_waits_for_its_next_attempt_is_not_called_running(skelo: Skelo) -> None:
+    retry = "    retry: {max_attempts: 2, delay_ms: 60000}\n    deterministic: {handler: handlers/wait.py}"
+    flow = SLOW.replace("    deterministic: {handler: handlers/wait.py}", retry)
+    process = _start_slow(skelo, flow, WAIT.replace("    for _", "    raise OSError('busy')\n    for _"))
+    assert process.stderr is not None
+    assert any("will try again" in line for line in iter(process.stderr.readline, ""))
+    shown = skelo("show", "last", "--json").document["nodes"]["wait"]
+    assert (shown["status"], shown["outcome"], shown["attempts"]) == ("idle", None, 1)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=20)
+    assert process.returncode == 3
+    suspended = skelo("show", "last", "--json").document["nodes"]
+    assert (suspended["wait"], suspended["after"].get("retryAt")) == (shown, None)
+    due = datetime.fromisoformat(shown["retryAt"]).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    rows = [line for line in skelo("show", "last").out.splitlines() if line.startswith(("wait ", "after "))]
+    assert [row.split("  ")[2].strip() for row in rows] == [f"waiting until {due}", "idle"]
+
+
+def test_a_node_whose_attempt_was_suspended_is_not_called_running(skelo: Skelo) -> None:
+    process = _start_slow(skelo)
+    assert skelo("show", "last", "--json").document["nodes"]["wait"]["status"] == "running"
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=20)
+    assert process.returncode == 3
+    shown = skelo("show", "last")
+    assert (shown.code, shown.out.count("waiting"), shown.out.count("running")) == (3, 1, 0)
 
 
 def test_a_second_ctrl_c_cancels(skelo: Skelo) -> None:

@@ -447,7 +447,7 @@ def test_a_run_that_waits_for_its_first_answer_is_not_in_boot_any_more() -> None
 def test_a_node_that_waits_for_its_next_try_when_the_run_ends_was_cancelled() -> None:
     shown = Shown(work("a", retry=definition.Retry(max_attempts=3, delay_ms=50)))
     shown.stage.fail("a", "busy")
-    assert (shown.node("a")["status"], shown.node("a")["summary"]) == ("running", "will try again: busy")
+    assert (shown.node("a")["status"], shown.node("a")["summary"]) == ("idle", "will try again: busy")
     shown.stage.step(commands.CancelRun(at=START, by="nora"))
     node = shown.node("a")
     assert (node["status"], node["outcome"], node["summary"], node["endedAt"]) == (
@@ -459,6 +459,17 @@ def test_a_node_that_waits_for_its_next_try_when_the_run_ends_was_cancelled() ->
     run = shown.stage.run
     assert standing.node_status(run, run.nodes["a"], asked=False) == "idle"
     assert standing.outcome(run, run.nodes["a"]) == "cancelled"
+
+
+def test_a_foreach_runs_while_any_of_its_items_does() -> None:
+    foreach = definition.Foreach(items="x", name="item", concurrency=2)
+    shown = Shown(work("a", foreach=foreach, retry=definition.Retry(max_attempts=2, delay_ms=50)))
+    shown.stage.step(commands.ResolveNode(at=START, node="a", visit=1, items={"value": [1, 2]}, count=2))
+    shown.stage.fail("a", "busy", item=0)
+    assert shown.node("a")["status"] == "running"
+    shown.stage.fail("a", "busy", item=1)
+    assert shown.node("a")["status"] == "idle"
+    assert standing.retries(shown.stage.run) == {"a": START + 50}
 
 
 def test_a_second_attempt_says_what_was_wrong_with_the_first() -> None:

@@ -172,7 +172,7 @@ def _nodes(nodes: JsonObject) -> None:
         [
             key,
             ink.BADGES.get(str(node.get("mode", "")), str(node.get("mode", ""))),
-            str(node.get("outcome") or node.get("status")),
+            _standing(node),
             str(node.get("visits", "")),
             str(node.get("attempts", "")),
             _beginning(output.compact(node["outputs"]))[0] if node.get("outputs") is not None else "",
@@ -180,6 +180,16 @@ def _nodes(nodes: JsonObject) -> None:
         for key, node in ((key, members.as_object(value)) for key, value in nodes.items())
     ]
     output.table(["node", "mode", "outcome", "visits", "attempts", "outputs"], rows)
+
+
+def _standing(node: JsonObject) -> str:
+    """What became of the node, or what it does; one that was entered and is not at work waits."""
+    if node.get("outcome"):
+        return str(node["outcome"])
+    if node.get("status") != "idle" or not node.get("visits"):
+        return str(node.get("status"))
+    due = node.get("retryAt")
+    return f"waiting until {local_time(due)}" if isinstance(due, str) else "waiting"
 
 
 def _amount(value: Json) -> str:

@@ -289,7 +289,7 @@ class Projection:
                 self._nodes[self._ids[key]] = {**known, **patch}
                 whole = isinstance(event, events.RunCreated)
                 yield key, ("node.patch", {"patch": {**known, **patch} if whole else patch})
-            if now["status"] == "idle":
+            if now["status"] == "idle" and node.status != "active":
                 self._under_way.pop(key, None)
             else:
                 self._under_way[key] = None

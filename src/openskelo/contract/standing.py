@@ -108,12 +108,17 @@ def first(unfinished: set[NodePhase], present: set[NodePhase]) -> NodePhase:
 
 
 def node_status(run: Run, node: NodeState, *, asked: bool) -> NodeStatus:
-    """The node's status; `asked`: a question about it is open. Nothing is under way in a run that has ended."""
+    """The node's status; `asked`: a question about it is open. Nothing is under way in a run that has ended.
+
+    `running` has an attempt in flight; one that waits for the time of its next attempt, or for its driver, is `idle`.
+    """
     if run.ended:
         return "idle"
     if run.live is not None and node.status == "done" and node.outcome == "failed" and not asked:
         return "failed"
-    return "blocked" if asked else _STATUS[node.status]
+    if asked:
+        return "blocked"
+    return "idle" if node.status == "active" and not node.running else _STATUS[node.status]
 
 
 def outcome(run: Run, node: NodeState) -> NodeOutcome | None:
@@ -121,6 +126,16 @@ def outcome(run: Run, node: NodeState) -> NodeOutcome | None:
     if node.outcome is None and run.ended and node.status in ("active", "asking"):
         return "cancelled"
     return node.outcome
+
+
+def retries(run: Run) -> dict[str, int]:
+    """When (ms) the next attempt of each node is due that waits for it; of a foreach, that of its first item."""
+    found: dict[str, int] = {}
+    for at, key, visit, slot in run.timers:
+        node = run.nodes[key]
+        if node.visit == visit and node.slots and node.slots[slot].state == "waiting" and not run.ended:
+            found[key] = min(at, found.get(key, at))
+    return found
 
 
 def spending(run: Run, at: int) -> JsonObject:

@@ -14,7 +14,8 @@ from openskelo.kernel.run import NodeState, OpenApproval, Run, status
 async def show(blobs: keeping.Blobs, run: Run, at: int) -> JsonObject:
     """The run's whole document; `at` counts only while the run is busy."""
     asked = {question.node for question in run.approvals.values()}
-    nodes: dict[str, Json] = {}
+    due = standing.retries(run)
+    nodes: dict[str, dict[str, Json]] = {}
     for key, node in run.nodes.items():
         given: Json = None
         stored = node.outputs
@@ -23,6 +24,8 @@ async def show(blobs: keeping.Blobs, run: Run, at: int) -> JsonObject:
         elif node.outcome == "succeeded":
             given = await wiring.outputs(blobs, run, key)
         nodes[key] = _node(run, node, given, asked=key in asked)
+        if key in due:
+            nodes[key]["retryAt"] = envelope.timestamp(due[key])
     document: dict[str, Json] = {
         "runId": run.id,
         "name": run.workflow.name,
@@ -81,7 +84,7 @@ async def outputs(blobs: keeping.Blobs, run: Run) -> dict[str, Json]:
     return found
 
 
-def _node(run: Run, node: NodeState, outputs: Json, *, asked: bool) -> JsonObject:
+def _node(run: Run, node: NodeState, outputs: Json, *, asked: bool) -> dict[str, Json]:
     document: dict[str, Json] = {
         "status": standing.node_status(run, node, asked=asked),
         "outcome": standing.outcome(run, node),

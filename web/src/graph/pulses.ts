@@ -40,7 +40,9 @@ export class PulseStore {
     const { outcome, status } = event.patch as { outcome?: string | null; status?: string };
     if (outcome === "succeeded") this.lastDone = event.nodeId;
     if (status !== "running" || this.lastDone === null) return undefined;
-    return this.jumps.get(`${this.lastDone}>${event.nodeId}`);
+    const from = this.lastDone;
+    this.lastDone = null; // it begins once: another attempt comes from nowhere
+    return this.jumps.get(`${from}>${event.nodeId}`);
   }
 
   private start(moved: ReadonlySet<string>): void {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Approval, Fact } from "../api/types";
 import { factTone } from "./facts";
-import { runWord, standingWord } from "./words";
+import { isUnderWay, nodeWord, runWord, standingWord } from "./words";
 
 test("a run that waits for an answer is not called paused, unless somebody paused it", () => {
   expect(runWord({ status: "paused", ending: null }, true).text).toBe("Waiting");
@@ -18,6 +18,16 @@ test("a run that somebody has paused is pausing while work is under way", () => 
   expect(standingWord({ ...run, status: "paused", pauseReason: null, ...asked }).text).toBe("Waiting");
   expect(standingWord({ ...run, pauseReason: null }).text).toBe("Running");
   expect(standingWord({ ...run, status: "failed", ending: "cancelled" }).text).toBe("Cancelled");
+});
+
+test("a node that waits for its next attempt is waiting, and still under way", () => {
+  const node = { status: "idle", outcome: null, visits: 1 } as const;
+  expect([nodeWord(node).text, isUnderWay(node)]).toEqual(["Waiting", true]);
+  const begun = { ...node, status: "running" } as const;
+  expect([nodeWord(begun).text, isUnderWay(begun)]).toEqual(["Running", true]);
+  const fresh = { ...node, visits: 0 };
+  expect([nodeWord(fresh).text, isUnderWay(fresh)]).toEqual(["Not started", false]);
+  expect(isUnderWay({ ...node, outcome: "succeeded" })).toBe(false);
 });
 
 test("an end sounds as its ending does", () => {

@@ -70,6 +70,11 @@ export function nodeWord(node: Pick<Node, "status" | "outcome" | "visits">): Wor
   }
 }
 
+/** Whether its visit goes on: somebody works on it, or it waits for its next attempt. */
+export function isUnderWay(node: Pick<Node, "status" | "outcome" | "visits">): boolean {
+  return node.status === "running" || (node.status === "idle" && node.outcome === null && node.visits > 0);
+}
+
 export type Mode = "ai" | "deterministic" | "approval" | "dag";
 
 /** The mode a node is shown as; steps of plans and agents are one of the four too. */

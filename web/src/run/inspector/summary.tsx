@@ -9,7 +9,7 @@ import { clock, count, moment, money } from "../../model/amounts";
 import { attemptName } from "../../model/attempts";
 import { dataOf, number, object, text } from "../../model/facts";
 import type { RunState } from "../../model/run-store";
-import { MODE_NAMES, modeOf } from "../../model/words";
+import { isUnderWay, MODE_NAMES, modeOf } from "../../model/words";
 import { Took } from "../../ui/time";
 import { Answer, Facts, Nothing, type PanelProps, Section } from "./panel";
 import { useNodeFacts } from "./use-node-record";
@@ -42,7 +42,7 @@ function rowsOf(node: PanelProps["node"]): (readonly [string, ReactNode])[] {
   ];
   if (node.startedAt !== null) {
     rows.push(["Started", moment(node.startedAt)]);
-    const goesOn = node.endedAt === null && node.status === "running";
+    const goesOn = node.endedAt === null && isUnderWay(node);
     if (goesOn || node.endedAt !== null) rows.push(["Took", <Took from={node.startedAt} to={node.endedAt} />]);
   }
   if (node.items !== null) rows.push(["Items", `${count(node.items.done)} of ${count(node.items.total)}`]);
