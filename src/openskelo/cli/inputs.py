@@ -45,7 +45,7 @@ def from_pairs(pairs: Iterable[str], schemas: Mapping[str, JsonObject]) -> dict[
         name, equals, text = pair.partition("=")
         if not equals or not name:
             raise errors.InvalidInput(
-                f"{pair!r} is not of the form name=value", code="USAGE", hint="for example --input topic=bees"
+                f"{pair!r} is not of the form name=value", code="USAGE", hint="for example topic=bees"
             )
         if name in values:
             raise errors.InvalidInput(f"{name} is given twice", code="USAGE")

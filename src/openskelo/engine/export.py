@@ -155,7 +155,8 @@ def _refuse_existing(path: Path) -> None:
     except OSError as error:  # a name that the file system does not take
         raise errors.InvalidInput(f"{path} cannot be written: {error.strerror}", code="FILE_UNWRITABLE") from error
     if there:
-        raise errors.InvalidInput(f"{path} exists already", code="FILE_EXISTS", hint="name another file")
+        hint = "name another file, or write over it (`--force`, from Python `overwrite=True`)"
+        raise errors.InvalidInput(f"{path} exists already", code="FILE_EXISTS", hint=hint)
 
 
 @contextmanager

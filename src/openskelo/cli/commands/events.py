@@ -8,7 +8,7 @@ import sys
 
 import orjson
 
-from openskelo.cli import exits, ink, interrupts, output, parsing, place, runref, streams, view
+from openskelo.cli import exits, ink, interrupts, members, output, parsing, place, runref, streams, view
 from openskelo.executors import task
 from openskelo.kernel.json import JsonObject
 from openskelo.stores import log as stores_log
@@ -77,6 +77,26 @@ def _print(line: bytes, *, as_json: bool) -> None:
 
 def _words(envelope: JsonObject) -> str:
     node = view.data_of(envelope).get("node")
-    words = "pruned" if "dataHash" in envelope else view.sentence(envelope)
+    words = "pruned" if "dataHash" in envelope else view.sentence(envelope) or _beside(envelope)
     head = f"{envelope.get('seq'):>5}  {envelope.get('ts')}  {envelope.get('type'):<20}"
     return f"{head}  {ink.one_line(str(node)) + ' ' if node else ''}{words}".rstrip()
+
+
+def _beside(envelope: JsonObject) -> str:
+    """What is no news while a run goes, and part of its story."""
+    data = view.data_of(envelope)
+    item = f" item {data['item']}" if data.get("item") is not None else ""
+    match envelope.get("type"):
+        case "run.created":
+            return f"run of {ink.one_line(str(data.get('workflow')))} by {ink.one_line(str(data.get('by')))}"
+        case "run.ended":
+            return f"run ended: {data.get('ending')}"
+        case "artifact.created":
+            kept = ink.one_line(members.text_at(members.object_at(data, "artifact"), "name"))
+            return f"keeps {kept}{item and f' of{item}'}"
+        case "attempt.due":
+            return f"due again{item}"
+        case "node.resolved":
+            return "has its values"
+        case _:
+            return ""
