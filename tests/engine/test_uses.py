@@ -97,9 +97,9 @@ blocks:
     mode: deterministic
     foreach: {items: "[1, 2, 3]"}
     inputs: {item: integer}
-    outputs: {n: {$ref: "#/$defs/n", $defs: {n: {type: integer}}}, odd: integer?}
+    outputs: {n: {$ref: "#/$defs/n", $defs: {n: {type: integer}}}, odd: integer?, never: string?}
     deterministic: {handler: "local:odd"}
-outputs: {n: each.n, odd: each.odd}
+outputs: {n: each.n, odd: each.odd, never: each.never}
 """
 
 
@@ -115,6 +115,7 @@ def test_a_used_file_gives_the_results_of_a_foreach_that_it_gives_alone(tmp_path
         async with stage.engine(tmp_path, odd=odd) as engine:
             for flow in (openskelo.load(tmp_path / "results.yaml"), using):
                 document = await engine.wait(await engine.start(flow))
-                assert (document["ending"], document["outputs"]) == ("ok", {"n": [1, 2, 3], "odd": [1, None, 3]})
+                given = {"n": [1, 2, 3], "odd": [1, None, 3], "never": [None, None, None]}
+                assert (document["ending"], document["outputs"]) == ("ok", given)
 
     stage.play(story)

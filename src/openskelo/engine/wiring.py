@@ -24,7 +24,10 @@ def is_trouble(error: errors.OpenSkeloError) -> bool:
 
 
 async def outputs(blobs: keeping.Blobs, run: Run, key: str) -> JsonObject:
-    """A finished node's outputs; those of a foreach are lists, in the order of its items, and empty without any."""
+    """A finished node's outputs; those of a foreach are lists, in the order of its items, and empty without any.
+
+    What an item has not given is null there, also if no item has given it.
+    """
     node = run.nodes[key]
     if node.item_outputs is None:
         stored = node.outputs
@@ -32,9 +35,8 @@ async def outputs(blobs: keeping.Blobs, run: Run, key: str) -> JsonObject:
             return cast("JsonObject", stored["value"])
         return cast("JsonObject", await keeping.load(blobs, stored) or {})
     items = [cast("JsonObject", await keeping.load(blobs, stored)) for stored in node.item_outputs]
-    if not items:
-        return {port.name: [] for port in run.workflow.nodes[key].outputs}
-    names = dict.fromkeys(name for item in items for name in item)
+    names = dict.fromkeys(port.name for port in run.workflow.nodes[key].outputs)
+    names.update(dict.fromkeys(name for item in items for name in item))
     return {name: [item.get(name) for item in items] for name in names}
 
 
