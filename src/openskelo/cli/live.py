@@ -181,7 +181,7 @@ def _note(row: _Row, kind: str, data: JsonObject) -> None:
     """What one event changes in a node's line."""
     match kind:
         case "node.resolved" if isinstance(data.get("count"), int):
-            row.items, row.items_done = int(str(data["count"])), 0
+            row.items, row.items_done = int(str(data["count"])), view.taken(data)
         case "attempt.started":
             row.state, row.attempts, row.remark = "running", int(str(data.get("attempt", 1))), ""
             row.said = "" if not row.items else row.said
@@ -198,7 +198,7 @@ def _note(row: _Row, kind: str, data: JsonObject) -> None:
             _settle(row, "asking", ink.one_line(str(data.get("prompt", "")), 60))
         case "approval.resolved":
             if isinstance(data.get("count"), int):  # a person has changed the items
-                row.items = int(str(data["count"]))
+                row.items, row.items_done = int(str(data["count"])), 0
             status = members.text_at(members.object_at(data, "resolution"), "status")
             _settle(row, "waiting", f"{status} by {ink.one_line(str(data.get('by')))}")
         case "approval.withdrawn":

@@ -110,10 +110,18 @@ def sentence(envelope: JsonObject) -> str:
             return "its work is kept from the earlier run, and only judged"
         case "node.finished":
             return "all items done"
+        case "items.kept":
+            return f"{_items(len(members.list_at(data, 'items')))} done in the earlier run"
         case "node.resolved" if data.get("count") is not None:
-            return _items(data["count"])
+            kept = taken(data)
+            return _items(data["count"]) + (f", {kept} kept from the earlier run" if kept else "")
         case _:
             return ""
+
+
+def taken(data: JsonObject) -> int:
+    """How many items a node, which has its values, has taken over from the run that this one was forked from."""
+    return sum(number != -1 for number in members.list_at(data, "taken"))
 
 
 def _items(count: Json) -> str:

@@ -50,9 +50,6 @@ def lasting(run: Run, node: definition.Node, phase: standing.NodePhase) -> JsonO
 
 def changing(run: Run, node: NodeState, trace: Trace) -> dict[str, Json]:
     """What may have changed with the last fact."""
-    items: JsonObject | None = None
-    if node.items is not None:
-        items = {"total": len(node.slots), "done": node.done_slots, "running": node.running}
     return {
         "status": standing.node_status(run, node, asked=trace.questions > 0),
         "outcome": standing.outcome(run, node),
@@ -62,7 +59,7 @@ def changing(run: Run, node: NodeState, trace: Trace) -> dict[str, Json]:
         "endedAt": None if trace.ended_at is None else envelope.timestamp(trace.ended_at),
         "visits": node.visit,
         "attempts": node.attempts,
-        "items": items,
+        "items": None if node.items is None else standing.items(node),
         "error": node.error,
         "verdicts": list(trace.verdicts),
         "usage": trace.usage.document(),

@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 from openskelo.kernel import budget, definition
-from openskelo.kernel.json import JsonObject
+from openskelo.kernel.json import Json, JsonObject
 from openskelo.kernel.run import NodeOutcome, NodeState, Run
 
 NodePhase: TypeAlias = Literal["EXECUTE", "VERIFY", "DOCS_SYNC"]
@@ -136,6 +136,12 @@ def retries(run: Run) -> dict[str, int]:
         if node.visit == visit and node.slots and node.slots[slot].state == "waiting" and not run.ended:
             found[key] = min(at, found.get(key, at))
     return found
+
+
+def items(node: NodeState) -> JsonObject:
+    """The items of a foreach in numbers; `kept` where some were taken over from the run that it was forked from."""
+    counted: dict[str, Json] = {"total": len(node.slots), "done": node.done_slots, "running": node.running}
+    return {**counted, "kept": node.kept_slots} if node.kept_slots else counted
 
 
 def spending(run: Run, at: int) -> JsonObject:

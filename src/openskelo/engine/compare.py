@@ -48,9 +48,9 @@ async def compare(store: log.Log, run_a: str, run_b: str) -> comparison.Comparis
 
 
 def _same_work(a: _Side, b: _Side, nodes: tuple[comparison.NodeComparison, ...]) -> bool:
-    kept = {node.node for node in nodes if node.kept}
+    kept = {node.node for node in nodes if node.partly_kept}
     done = [[receipt for receipt in side.receipts if receipt["step_id"] not in kept] for side in (a, b)]
-    return receipts.digest(done[0]) == receipts.digest(done[1]) and all(node.same for node in nodes if node.kept)
+    return receipts.digest(done[0]) == receipts.digest(done[1]) and all(node.same for node in nodes if node.partly_kept)
 
 
 async def _load(store: log.Log, run_id: str) -> _Side:
@@ -138,7 +138,7 @@ def _node_side(key: str, side: _Side) -> comparison.Side | None:
     node = run.nodes.get(key)
     if node is None:
         return None
-    kept = node.visit == 0 and node.outcome not in (None, "skipped")
+    kept = node.kept_slots or (node.visit == 0 and node.outcome not in (None, "skipped"))
     return comparison.Side(
         status=node.status,
         outcome=node.outcome,
@@ -147,6 +147,7 @@ def _node_side(key: str, side: _Side) -> comparison.Side | None:
         kept_from=cast("str", run.parent["runId"]) if kept and run.parent is not None else None,
         error=_error(node),
         is_open=node.outcome is None and not run.ended,
+        kept_items=node.kept_slots,
     )
 
 

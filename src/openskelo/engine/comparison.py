@@ -37,8 +37,9 @@ class Use:
 class Side:
     """One node in one run.
 
-    `kept_from` is the run that this one was forked from, where the result was taken over from there. `error` is the
-    code and the message of a node that has failed. `is_open`: it has no outcome yet, and may get one.
+    `kept_from` is the run that this one was forked from, where the result was taken over from there, or `kept_items` of
+    a foreach. `error` is the code and the message of a node that has failed. `is_open`: it has no outcome yet, and may
+    get one.
     """
 
     status: str
@@ -48,6 +49,7 @@ class Side:
     kept_from: str | None = None
     error: JsonObject | None = None
     is_open: bool = False
+    kept_items: int = 0
 
     @property
     def kept(self) -> bool:
@@ -61,6 +63,7 @@ class Side:
             "outcome": self.outcome,
             "visits": self.visits,
             "keptFrom": self.kept_from,
+            "keptItems": self.kept_items,
             "error": self.error,
             **self.use.document(),
         }
@@ -117,6 +120,11 @@ class NodeComparison:
         """Whether one of the runs took the node over from another one, and so has no receipt of it."""
         return any(side is not None and side.kept for side in (self.a, self.b))
 
+    @property
+    def partly_kept(self) -> bool:
+        """Whether one of the runs took the node over, or some of its items, and so lacks receipts of it."""
+        return self.kept or any(side is not None and side.kept_items for side in (self.a, self.b))
+
     def document(self) -> JsonObject:
         """The comparison as JSON."""
         verdict = self.verdict
@@ -162,7 +170,8 @@ class RunSide:
 class Comparison:
     """Two runs. `same_work`: their receipts, without what the clock adds, are equal.
 
-    A node that one of them took over counts by its result: its receipt is in the log of the run that did the work.
+    A node that one of them took over, if only in part, counts by its result: receipts of it are in the log of the run
+    that did the work.
     `inputs` and `outputs` are where the two part in what the runs themselves were given and gave.
     """
 

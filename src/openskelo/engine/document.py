@@ -94,7 +94,7 @@ def _node(run: Run, node: NodeState, outputs: Json, *, asked: bool) -> dict[str,
         "outputs": outputs,
     }
     if node.items is not None:
-        document["items"] = {"total": len(node.slots), "done": node.done_slots, "running": node.running}
+        document["items"] = standing.items(node)
     if node.error is not None:
         document["error"] = node.error
     return document

@@ -50,7 +50,7 @@ class Driver:
     ) -> None:
         self._store = store
         self._performer = performer
-        self._code = performer.code if cache else None
+        self._cache = cache
         self._clock = clocks.Clock(clock)
         self.now = self._clock.now  # a call less
         self.reach = self._clock.reach
@@ -304,7 +304,7 @@ class Driver:
             self._timers.set(actor)
 
     async def _resolve(self, run: Run, key: str, at: int) -> commands.ResolveNode:
-        return await resolve.resolve(self._store, run, key, at, self._code)
+        return await resolve.resolve(self._store, run, key, at, self._performer.code, cache=self._cache)
 
     def _leave(self, run: Run, flight: InFlight) -> attempt.Left | None:
         return self._performer.left((run.id, flight.node, flight.visit, flight.slot))

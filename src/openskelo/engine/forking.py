@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import cast
 
 from openskelo import errors
-from openskelo.engine import door
+from openskelo.engine import door, fork_items
 from openskelo.executors import gate, keeping, task
-from openskelo.frozen import frozen, replace
-from openskelo.kernel import commands, definition, places
+from openskelo.frozen import field, frozen, replace
+from openskelo.kernel import commands, definition, fresh, places
 from openskelo.kernel.flows import dag
 from openskelo.kernel.json import Json, JsonObject, Stored
 from openskelo.kernel.run import Run
@@ -32,6 +32,7 @@ class Plan:
     contexts: Stored | None = None
     variables: Mapping[str, Stored] | None = None
     unjudged: Stored | None = None
+    items: Mapping[str, tuple[commands.KeptItem, ...]] = field(default_factory=fresh.a_dict)
 
 
 @frozen
@@ -39,17 +40,22 @@ class Wish:
     """Where to begin, and what to change: `changes` name inputs of the node, or inputs of the run.
 
     One that names both is for the node, and for the run as well where that has no such input yet, or one that a changed
-    `workflow` refuses. Work that only has to be judged is taken over, unless it is to be done `anew`.
+    `workflow` refuses. Work that only has to be judged is taken over, unless it is to be done `anew`; so are items of a
+    foreach that are done, unless `items` says which are done again.
     """
 
     node: str
     changes: JsonObject
     workflow: definition.Workflow | None = None
     anew: bool = False
+    items: fork_items.Again | None = None
 
 
-async def plan(store: log.Log, run: Run, wish: Wish, project: task.Project) -> Plan:
-    """Which nodes are kept and what is changed. A node that is a sub-workflow is done again from its beginning."""
+async def plan(store: log.Log, run: Run, wish: Wish, project: task.Project, code: fork_items.Code) -> Plan:
+    """Which nodes are kept and what is changed. A node that is a sub-workflow is done again from its beginning.
+
+    `code` says what code of the project a node's work is.
+    """
     node, changes, workflow = wish.node, wish.changes, wish.workflow
     if run.live is not None or (workflow is not None and workflow.live):
         raise errors.InvalidInput("a live graph is not forked", code="FORK_INVALID", hint="begin another one")
@@ -61,6 +67,8 @@ async def plan(store: log.Log, run: Run, wish: Wish, project: task.Project) -> P
     if (target.plan is None) != (run.course is None):
         raise errors.InvalidInput("a plan is forked as a plan, and blocks as blocks", code="FORK_INVALID")
     if target.plan is not None:
+        if wish.items is not None:
+            raise errors.InvalidInput("a plan has no foreach", code="FORK_INVALID", hint="fork it without naming items")
         from openskelo.engine import fork_plan  # noqa: PLC0415  only plans need it
 
         return await fork_plan.plan(store, run, node, changes, target, project)
@@ -83,7 +91,10 @@ async def plan(store: log.Log, run: Run, wish: Wish, project: task.Project) -> P
     if on_node:
         parent["set"] = on_node
     stored = await keeping.store(store, inputs)
-    return Plan(workflow=target, inputs=stored, parent=parent, kept=kept, unjudged=unjudged)
+    after = _at_or_after(dag.graph(target), node) - {node}
+    wanted = fork_items.Wanted(workflow=target, node=node, after=after, again=wish.items, anew=wish.anew)
+    items = await fork_items.kept(store, run, wanted, code)
+    return Plan(workflow=target, inputs=stored, parent=parent, kept=kept, unjudged=unjudged, items=items)
 
 
 def beginning(workflow: definition.Workflow, node: str) -> str:

@@ -14,6 +14,7 @@ from openskelo.engine import (
     beginning,
     door,
     driver,
+    fork_items,
     forking,
     holding,
     loading,
@@ -183,26 +184,29 @@ class Engine(records.Records):
         )
         return await self._beginning.create(pin, command, run_id)
 
-    async def fork(
+    async def fork(  # noqa: PLR0913  each says how a run begins, and has a default
         self,
         run_id: str,
         *,
         node: str,
         inputs: JsonObject | None = None,
         workflow: definition.Workflow | None = None,
+        items: fork_items.Again | None = None,
         by: str = "python",
         new_id: str | None = None,
     ) -> str:
         """Begin a new run from `node` of another one; what came before it is kept, `inputs` change it.
 
-        `new_id` is as `run_id` of `start`.
+        Of a foreach that did not come to its end, items that were done are taken over, as long as nothing is changed
+        for them; one that did is done again as a whole. `items` says otherwise: `all`, `unfinished`, or the indexes of
+        some that are to be done again beside those. `new_id` is as `run_id` of `start`.
         """
         await self._beginning.check_new(new_id)
         if workflow is not None:
             pinning.check(workflow)
         parent = (await self._read(run_id)).run
-        wish = forking.Wish(node=node, changes=inputs or {}, workflow=workflow, anew=self._no_cache)
-        plan = await forking.plan(self.store, parent, wish, self.project)
+        wish = forking.Wish(node=node, changes=inputs or {}, workflow=workflow, anew=self._no_cache, items=items)
+        plan = await forking.plan(self.store, parent, wish, self.project, self.performer.code)
         pin = self._beginning.pin(plan.workflow)
         command = commands.CreateRun(
             at=self._driver.now(),
@@ -217,6 +221,7 @@ class Engine(records.Records):
             variables=plan.variables,
             no_cache=self._no_cache or parent.no_cache,
             unjudged=plan.unjudged,
+            items=plan.items,
         )
         return await self._beginning.create(pin, command, new_id)
 

@@ -9,10 +9,10 @@ from collections.abc import Callable
 from typing import Protocol, cast
 
 from openskelo import errors
-from openskelo.engine import stakes, wiring
+from openskelo.engine import kept_items, same_work, stakes, wiring
 from openskelo.executors import keeping
-from openskelo.frozen import frozen, replace
-from openskelo.kernel import codec, commands, definition, outcome
+from openskelo.frozen import frozen
+from openskelo.kernel import commands, definition, outcome
 from openskelo.kernel.apply import asks
 from openskelo.kernel.json import Json, JsonObject, Stored
 from openskelo.kernel.run import Run
@@ -29,18 +29,20 @@ class Memory(keeping.Blobs, Protocol):
 
 
 #: Gives the digest of the project's code that a node's work is, empty for other work; AttemptFailed when it is gone.
-#: Without it nothing is taken from the cache.
 Code = Callable[[definition.Node], str]
 
 
-async def resolve(memory: Memory, run: Run, key: str, at: int, code: Code | None) -> commands.ResolveNode:
+async def resolve(
+    memory: Memory, run: Run, key: str, at: int, code: Code, *, cache: bool = True
+) -> commands.ResolveNode:
     """The command that tells the kernel what `key`'s expressions came to. A failed expression is told as well.
 
-    StoreError when a value cannot be kept now: that is no fault of the node's.
+    Without `cache` nothing is taken from there. StoreError when a value cannot be kept now: that is no fault of the
+    node's.
     """
     visit = run.nodes[key].visit
     try:
-        return await _resolve(memory, run, key, at, code)
+        return await _resolve(memory, run, key, at, code, cache=cache)
     except errors.OpenSkeloError as error:
         if wiring.is_trouble(error):
             raise
@@ -48,7 +50,7 @@ async def resolve(memory: Memory, run: Run, key: str, at: int, code: Code | None
         return commands.ResolveNode(at=at, node=key, visit=visit, failure=failure)
 
 
-async def _resolve(memory: Memory, run: Run, key: str, at: int, code: Code | None) -> commands.ResolveNode:
+async def _resolve(memory: Memory, run: Run, key: str, at: int, code: Code, *, cache: bool) -> commands.ResolveNode:
     node = run.workflow.nodes[key]
     visit = run.nodes[key].visit
     values, kept = await _inputs(memory, run, node)
@@ -57,7 +59,7 @@ async def _resolve(memory: Memory, run: Run, key: str, at: int, code: Code | Non
     if found.skip:
         return commands.ResolveNode(at=at, node=key, visit=visit, skip=True)
     items = found.items
-    cached = None if code is None or not _may_be_cached(run, node) else await _cached(memory, run, node, values, code)
+    cached = await _cached(memory, run, node, values, code) if cache and _may_be_cached(run, node) else None
     return commands.ResolveNode(
         at=at,
         node=key,
@@ -67,7 +69,27 @@ async def _resolve(memory: Memory, run: Run, key: str, at: int, code: Code | Non
         count=None if items is None else len(items),
         ask=await _ask(memory, run, node, scope, at) if cached is None and asks(run, node) else None,
         cached=cached,
+        taken=None if items is None or key not in run.earlier else _taken(run, node, scope, items),
+        code=None if items is None else _code_of(run, node, code),
     )
+
+
+def _taken(run: Run, node: definition.Node, scope: JsonObject, items: list[Json]) -> tuple[int, ...] | None:
+    """Which of the items the run that this one was forked from has done; a later visit is there to do them better."""
+    if run.nodes[node.key].visit > 1:
+        return None
+    about = cast("JsonObject", scope["run"])
+    return kept_items.match(node, cast("JsonObject", scope["inputs"]), about["inputs"], items, run.earlier[node.key])
+
+
+def _code_of(run: Run, node: definition.Node, code: Code) -> str | None:
+    """The code that is to work on the items, where it is the project's: a fork looks at it."""
+    if run.nodes[node.key].items is not None:  # they are asked about once more
+        return None
+    try:
+        return code(node) or None
+    except errors.AttemptFailed:
+        return None  # as the first attempt will find
 
 
 @frozen
@@ -135,38 +157,15 @@ def _items(text: str, scope: JsonObject) -> list[Json]:
 def cache_key(run_id: str, node: definition.Node, inputs_hash: str, code: str) -> str:
     """The name under which a result is found again: the work that the node does, and its inputs.
 
-    For a handler of the project the work is its `code`, too. For a model it is its expert with all parameters, its
-    prompt and its contract. What is set aside for it, how often it is tried and how it is drawn make it no other work.
-    A prompt that tells the model about its run is answered anew in every run.
+    For a handler of the project the work is its `code`, too. A prompt that tells the model about its run is answered
+    anew in every run.
     """
-    plain = definition.Node(key=node.key, mode=node.mode)
-    same = replace(
-        node,
-        label=node.label if node.mode == "ai" else "",
-        reserve=plain.reserve,
-        estimate=None,
-        retry=plain.retry,
-        timeout_ms=None,
-        bounces=(),
-        repairs=0,
-        metadata={},
-    )
-    work: dict[str, Json] = {"node": codec.encode_node(same), "inputs": inputs_hash}
+    work: dict[str, Json] = {"node": same_work.described(node), "inputs": inputs_hash}
     if code:
         work["code"] = code
-    if _tells_of_run(node):
+    if same_work.tells_of_run(node):
         work["run"] = run_id
     return canonical.digest(work)
-
-
-def _tells_of_run(node: definition.Node) -> bool:
-    """Whether a model's prompt holds anything about the run that is not among the node's inputs."""
-    if node.mode != "ai":
-        return False
-    files = cast("JsonObject", cast("JsonObject", node.config.get("pinned") or {}).get("files") or {})
-    texts = (node.config.get("prompt"), *(text for name, text in files.items() if not name.startswith("context/")))
-    seen: dict[str, JsonObject | None] = {"inputs": None, "run": None}
-    return any("run" in template.compile(text, seen).variables for text in texts if isinstance(text, str))
 
 
 def _may_be_cached(run: Run, node: definition.Node) -> bool:

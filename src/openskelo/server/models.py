@@ -132,12 +132,13 @@ class ComparedRun(Document):
 
 
 class ComparedSide(Document):
-    """A node in one of two runs; `keptFrom` is the run that a fork has taken its result over from."""
+    """A node in one of two runs; `keptFrom` is the run that a fork has taken its result, or `keptItems`, over from."""
 
     status: str
     outcome: node.Outcome | None
     visits: int
     kept_from: str | None
+    kept_items: int
     error: node.Fault | None
     attempts: int
     tokens: int
@@ -310,12 +311,21 @@ class OrderBody(Body):
     reason: Reason | None = None
 
 
+#: Where an item of a foreach stands in its list.
+Index = Annotated[int, Field(ge=0, lt=10_000)]
+
+
 class ForkBody(Body):
-    """From which node (its key or id) a new run does things again, and what changes: inputs of the node or the run."""
+    """From which node (its key or id) a new run does things again, and what changes: inputs of the node or the run.
+
+    `items` says which items of a foreach are done again: `all`, those that are not done, or with those also the ones
+    with these indexes. Without it: those that are not done, or all where none is left.
+    """
 
     node: Annotated[str, Field(min_length=1, max_length=200)]
     inputs: dict[str, Json] = Field(default_factory=dict[str, Json])
     workflow: Path | None = None
+    items: Literal["all", "unfinished"] | Annotated[list[Index], Field(max_length=10_000)] | None = None
 
 
 EventPage = event.EventPage

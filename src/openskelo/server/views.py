@@ -80,6 +80,8 @@ class Views:
             kept = slot.outputs if node.item_outputs is None else node.item_outputs[index]
             one: dict[str, Json] = {"index": index, "state": slot.state, "attempts": slot.attempt}
             if kept is not None:
+                if not slot.attempt:
+                    one["kept"] = True
                 one["outputs"] = await keeping.load(self._store, kept)
             listed.append(one)
         return listed

@@ -1240,7 +1240,7 @@ export interface components {
     };
     /**
      * ComparedSide
-     * @description A node in one of two runs; `keptFrom` is the run that a fork has taken its result over from.
+     * @description A node in one of two runs; `keptFrom` is the run that a fork has taken its result, or `keptItems`, over from.
      */
     ComparedSide: {
       /** Attempts */
@@ -1250,6 +1250,8 @@ export interface components {
       error: components["schemas"]["Fault"] | null;
       /** Keptfrom */
       keptFrom: string | null;
+      /** Keptitems */
+      keptItems: number;
       /** Outcome */
       outcome: ("succeeded" | "failed" | "skipped" | "cancelled") | null;
       /** Status */
@@ -1596,12 +1598,17 @@ export interface components {
     /**
      * ForkBody
      * @description From which node (its key or id) a new run does things again, and what changes: inputs of the node or the run.
+     *
+     *     `items` says which items of a foreach are done again: `all`, those that are not done, or with those also the ones
+     *     with these indexes. Without it: those that are not done, or all where none is left.
      */
     ForkBody: {
       /** Inputs */
       inputs?: {
         [key: string]: components["schemas"]["JsonValue"];
       };
+      /** Items */
+      items?: ("all" | "unfinished") | number[] | null;
       /** Node */
       node: string;
       /** Workflow */
@@ -1710,12 +1717,16 @@ export interface components {
     /**
      * Item
      * @description One item of a foreach, as it is paged: `state` is that of its work, `outputs` what it gave.
+     *
+     *     `kept`: it was done in the run that this one was forked from.
      */
     Item: {
       /** Attempts */
       attempts: number;
       /** Index */
       index: number;
+      /** Kept */
+      kept?: boolean | null;
       /** Outputs */
       outputs?: {
         [key: string]: components["schemas"]["JsonValue"];
@@ -1739,10 +1750,14 @@ export interface components {
     /**
      * Items
      * @description The items of a foreach in numbers; the items themselves are paged elsewhere.
+     *
+     *     `kept` are those of `done` that were taken over from the run that this one was forked from.
      */
     Items: {
       /** Done */
       done: number;
+      /** Kept */
+      kept?: number | null;
       /** Running */
       running: number;
       /** Total */

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import re
 
 from openskelo.cli import drive, identity, inputs, output, parsing, place, runref, workflow_changes
-from openskelo.engine import forking, loading
+from openskelo.engine import fork_items, forking, loading
 from openskelo.executors import task
 from openskelo.kernel import definition
 from openskelo.kernel.json import JsonObject
 from openskelo.workflows import load
+
+#: One item of a foreach, or some that follow each other; it has at most 10,000.
+_INDEXES = re.compile(r"\s*(\d{1,5})\s*(?:-\s*(\d{1,5})\s*)?", re.ASCII)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,6 +30,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--workflow", metavar="FILE", help="go on with this changed workflow (the changes are shown first)"
+    )
+    parser.add_argument(
+        "--items",
+        metavar="WHICH",
+        type=_items,
+        help="of a foreach, which items to do again: `all`, `unfinished`, or those and some more by their indexes,"
+        " such as 3,7-9 (default: unfinished, or all where none is left)",
     )
     drive.cache_argument(parser, begins=True)
     drive.add_arguments(parser)
@@ -45,10 +56,27 @@ async def _fork(args: argparse.Namespace, where: task.Project, changed: definiti
         if changed:
             workflow_changes.note(pinned, changed)
         values = inputs.from_pairs(args.set, _schemas(changed or pinned, args.node))
-        run_id = await engine.fork(row.run_id, node=args.node, inputs=values, workflow=changed, by=identity.user())
+        run_id = await engine.fork(
+            row.run_id, node=args.node, inputs=values, workflow=changed, items=args.items, by=identity.user()
+        )
         if not args.quiet:
             output.note(f"run {run_id}, forked from {row.run_id}")
         return await drive.to_end(engine, run_id, args)
+
+
+def _items(text: str) -> fork_items.Again:
+    """What `--items` says."""
+    said = text.strip()
+    if said in ("all", "unfinished"):
+        return said
+    found: set[int] = set()
+    for part in said.split(","):
+        named = _INDEXES.fullmatch(part)
+        first, last = (0, -1) if named is None else (int(named[1]), int(named[2] or named[1]))
+        if first > last:
+            raise argparse.ArgumentTypeError(f"{text!r} is not `all`, `unfinished` or indexes such as 3,7-9")
+        found.update(range(first, last + 1))
+    return frozenset(found)
 
 
 def _schemas(workflow: definition.Workflow, key: str) -> dict[str, JsonObject]:

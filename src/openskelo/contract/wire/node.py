@@ -66,11 +66,15 @@ class Connection(Document):
 
 
 class Items(Document):
-    """The items of a foreach in numbers; the items themselves are paged elsewhere."""
+    """The items of a foreach in numbers; the items themselves are paged elsewhere.
+
+    `kept` are those of `done` that were taken over from the run that this one was forked from.
+    """
 
     total: int
     done: int
     running: int
+    kept: int | None = None
 
 
 class Node(Document):
@@ -113,11 +117,15 @@ class Node(Document):
 
 
 class Item(Document):
-    """One item of a foreach, as it is paged: `state` is that of its work, `outputs` what it gave."""
+    """One item of a foreach, as it is paged: `state` is that of its work, `outputs` what it gave.
+
+    `kept`: it was done in the run that this one was forked from.
+    """
 
     index: int
     state: Literal["ready", "running", "waiting", "asking", "done"]
     attempts: int
+    kept: bool | None = None
     outputs: JsonObject | None = None
 
 

@@ -50,6 +50,7 @@ async def fork_run(desk: Here, who: Operator, run_id: RunId, body: models.ForkBo
             node=await desk.views.key_of(run_id, body.node),
             inputs=body.inputs,
             workflow=workflow,
+            items=body.items,
             by=who.name,
             new_id=wanted,
         )
