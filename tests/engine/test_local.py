@@ -68,6 +68,22 @@ def test_wrong_inputs_start_nothing(tmp_path: Path) -> None:
     stage.play(story)
 
 
+def test_an_input_that_only_a_block_has_is_told_how_it_becomes_one(tmp_path: Path) -> None:
+    flow = stage.workflow(stage.block("double", inputs={"n": "integer", "tone": "string?"}, outputs=NUMBER))
+
+    async def story() -> None:
+        async with stage.engine(tmp_path, double=double) as engine:
+            for name, hint in (
+                ("tone", "double has an input tone that nothing feeds: write `from: inputs.tone` on it"),
+                ("ton", "it has n"),
+            ):
+                with pytest.raises(openskelo.InvalidInput) as caught:
+                    await engine.start(flow, {"n": 1, name: "calm"})
+                assert (caught.value.code, caught.value.hint) == ("INPUT_UNKNOWN", hint)
+
+    stage.play(story)
+
+
 def test_inputs_that_refer_to_nothing_start_nothing(tmp_path: Path) -> None:
     flow = stage.workflow(
         stage.block("read", inputs={"path": "file?", "picture": "artifact?"}, outputs={"n": "integer"}),

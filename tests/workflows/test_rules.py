@@ -247,6 +247,7 @@ def test_money_and_tokens_are_set_aside_before() -> None:
     ("codes", "text"),
     [
         ("INPUT_UNUSED", "inputs: {x: ‸string}\nblocks: [{id: a}]\n"),
+        ("PORT_UNFED", "blocks: [{id: a, inputs: {x: ‸string?, y: {type: string, default: z}}}]\n"),
         ("INPUT_UNDECLARED", "inputs: {}\nblocks: [{id: a, inputs: {x: ‸string}}]\n"),
         (
             "MAY_BE_MISSING",
@@ -341,7 +342,7 @@ def test_expressions_may_do_what_their_values_allow(tmp_path: Path) -> None:
     )
     for text in good:
         flow = (
-            "blocks:\n  - id: a\n    inputs: {n: integer, t: {type: string, default: x}, note: string?, x: json}\n"
+            "blocks:\n  - id: a\n    inputs: {n: integer, t: {type: string, default: x}, note: {type: string?, from: inputs.note}, x: json}\n"
             f"    when: |\n      {text}\n"
         )
         assert marking.check(flow, tmp_path) == (), text

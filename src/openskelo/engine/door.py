@@ -48,7 +48,7 @@ def run_inputs(
         raise errors.InvalidInput(
             f"the workflow has no input {', '.join(unknown)}",
             code="INPUT_UNKNOWN",
-            hint=f"it has {', '.join(ports)}" if ports else "it has no inputs",
+            hint=_known_inputs(workflow, unknown[0]),
         )
     values = {name: canonical.admit(value) for name, value in given.items()}
     for port in workflow.inputs:
@@ -303,6 +303,15 @@ async def _answer_uncertain(
         inputs_hash=canonical.digest(await wiring.inputs(blobs, run, node)),
         output_hash=canonical.digest(values),
     )
+
+
+def _known_inputs(workflow: definition.Workflow, name: str) -> str:
+    """What may be given instead; a block's port of that name which nothing feeds is what was meant."""
+    for node in workflow.nodes.values():
+        if name not in node.bindings and any(port.name == name for port in node.inputs):
+            return f"{node.key} has an input {name} that nothing feeds: write `from: inputs.{name}` on it"
+    names = [port.name for port in workflow.inputs]
+    return f"it has {', '.join(names)}" if names else "it has no inputs"
 
 
 def breaches(ports: Iterable[definition.Port], values: JsonObject) -> list[str]:

@@ -222,8 +222,17 @@ def _unbound(draft: block.Draft, bound: dict[str, definition.Binding], inputs: r
     """A required port that nothing feeds becomes an input of the workflow under its own name."""
     for port in draft.node.inputs:
         item = draft.node.foreach is not None and draft.node.foreach.name == port.name
-        if port.name in bound or item or not port.required or port.has_default:
+        if port.name in bound or item or port.has_default:
             continue
         place = draft.place.at("inputs", None).at(port.name, None)
-        if inputs.unbound(port, place) is not None:
+        if not port.required:
+            _warn_of_nothing(draft.node, port, place)
+        elif inputs.unbound(port, place) is not None:
             bound[port.name] = definition.Binding(port=port.name)
+
+
+def _warn_of_nothing(node: definition.Node, port: definition.Port, place: cursor.Cursor) -> None:
+    """Warn of a port that never has a value, unless a person may give it one, or it is that of a used file."""
+    if node.mode != "dag" and node.approval is None:
+        hint = f"write `from: inputs.{port.name}` on it, or give it a default"
+        place.warn("PORT_UNFED", f"nothing feeds the optional input {port.name!r}: it never has a value", hint=hint)
