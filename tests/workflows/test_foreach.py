@@ -55,9 +55,3 @@ def test_a_list_that_may_have_gaps_is_warned_of_where_none_are_taken(tmp_path: P
     text, wanted = marking.expected(codes, f"blocks: [{_ODD}, {{id: b, inputs: {{x: {port}}}}}]\n")
     found = marking.check(text, tmp_path)
     assert (marking.errors(found), marking.warnings(found)) == ([], wanted)
-
-
-def test_an_output_with_a_default_is_never_missing(tmp_path: Path) -> None:
-    giving = "{id: a, outputs: {n: {type: integer, default: 0}}}"
-    text = f"blocks: [{giving}, {{id: b, inputs: {{n: {{type: integer, from: a.n}}}}}}]\n"
-    assert marking.check(text, tmp_path) == ()

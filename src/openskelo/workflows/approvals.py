@@ -82,6 +82,13 @@ def outputs(node: definition.Node, place: cursor.Cursor) -> tuple[definition.Por
     return node.outputs
 
 
+def is_answered(asked: definition.Approval, name: str) -> bool:
+    """Whether an approval block that goes on has an answer under this name of its form, whatever was said."""
+    required = asked.form.get("required")
+    needed = isinstance(required, list) and name in required
+    return asked.on_deny != "continue" and (needed or "default" in form_schemas(asked.form).get(name, {}))
+
+
 def check_checkpoint(node: definition.Node, place: cursor.Cursor) -> None:
     """Before another block's work a person may change its inputs, and nothing else."""
     asked = node.approval

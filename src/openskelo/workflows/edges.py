@@ -8,7 +8,7 @@ from openskelo.frozen import frozen
 from openskelo.kernel import definition
 from openskelo.kernel.json import JsonObject
 from openskelo.values import composition, schema
-from openskelo.workflows import block, cursor, ports, run_inputs, scope, suggest
+from openskelo.workflows import approvals, block, cursor, ports, run_inputs, scope, suggest
 
 _KEYS = frozenset({"from", "output", "to", "input", "transform"})
 
@@ -200,7 +200,8 @@ def _check_presence(drafts: Drafts, edge: Edge, source: definition.Port, target:
     if drafts[node].node.foreach is not None:
         _check_gaps(drafts[node].node, edge, target)
         return
-    given = source.required or source.has_default
+    asked = drafts[node].node.approval if drafts[node].node.mode == "approval" else None
+    given = source.required or source.has_default or (asked is not None and approvals.is_answered(asked, port))
     if given or port in drafts[node].skipping or not target.required or target.has_default:
         return
     hint = f"make {edge.node}.{edge.port} optional, or give it a default"
