@@ -185,7 +185,8 @@ def _nodes(nodes: JsonObject) -> None:
 def _standing(node: JsonObject) -> str:
     """What became of the node, or what it does; one that was entered and is not at work waits."""
     if node.get("outcome"):
-        return str(node["outcome"])
+        kept = members.object_at(node, "items").get("kept")
+        return f"{node['outcome']} ({kept} items kept)" if kept else str(node["outcome"])
     if node.get("status") != "idle" or not node.get("visits"):
         return str(node.get("status"))
     due = node.get("retryAt")

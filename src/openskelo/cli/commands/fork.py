@@ -6,11 +6,12 @@ import argparse
 import asyncio
 import re
 
-from openskelo.cli import drive, identity, inputs, output, parsing, place, runref, workflow_changes
+from openskelo.cli import drive, identity, ink, inputs, output, parsing, place, runref, workflow_changes
 from openskelo.engine import fork_items, forking, loading
 from openskelo.executors import task
 from openskelo.kernel import definition
 from openskelo.kernel.json import JsonObject
+from openskelo.kernel.run import Run
 from openskelo.workflows import load
 
 #: One item of a foreach, or some that follow each other; it has at most 10,000.
@@ -52,16 +53,31 @@ def run(args: argparse.Namespace) -> int:
 async def _fork(args: argparse.Namespace, where: task.Project, changed: definition.Workflow | None) -> int:
     async with drive.engine_at(where, cache=args.cache) as engine:
         row = await runref.resolve(engine.store, args.run_id)
-        pinned = (await loading.load(engine.store, row.run_id)).run.workflow
+        parent = (await loading.load(engine.store, row.run_id)).run
         if changed:
-            workflow_changes.note(pinned, changed)
-        values = inputs.from_pairs(args.set, _schemas(changed or pinned, args.node))
+            workflow_changes.note(parent.workflow, changed)
+        values = inputs.from_pairs(args.set, _schemas(changed or parent.workflow, args.node))
         run_id = await engine.fork(
             row.run_id, node=args.node, inputs=values, workflow=changed, items=args.items, by=identity.user()
         )
         if not args.quiet:
             output.note(f"run {run_id}, forked from {row.run_id}")
+            if args.items is None and args.cache:
+                _note_items(parent, (await loading.load(engine.store, run_id)).run, args.node)
         return await drive.to_end(engine, run_id, args)
+
+
+def _note_items(parent: Run, forked: Run, key: str) -> None:
+    """Say so where items that were done are not taken over, although nobody has asked for that."""
+    state, begun = parent.nodes.get(key), forked.nodes.get(key)
+    if state is None or begun is None or state.items is None or state.outcome == "succeeded" or not state.done_slots:
+        return
+    if key not in forked.earlier and not begun.kept_slots:
+        done = output.count(state.done_slots, "item")
+        output.note(
+            f"{ink.one_line(key)} had done {done}: they are done again, as its definition, its code or what it is given"
+            " has changed; --items unfinished takes over those that are given the same"
+        )
 
 
 def _items(text: str) -> fork_items.Again:
