@@ -265,6 +265,23 @@ def test_a_failed_run_says_why_and_exits_1(skelo: Skelo) -> None:
     assert skelo("resume", "last", "--json").document["ending"] == "failed"
 
 
+def test_a_failed_run_says_how_to_go_on_and_that_does(skelo: Skelo) -> None:
+    flow = CHAIN.replace("builtin:transform, config: {map: {n: inputs.n + 1}}", "handlers/next.py")
+    skelo.write("fails.yaml", flow)
+    skelo.write("handlers/next.py", "def handler(ctx):\n    return {}\n")
+    failed = skelo("run", "fails.yaml", "--input", "n=1")
+    assert failed.code == 1
+    row = skelo("runs", "--json").document["runs"][0]
+    command = f"skelo fork {row['runId']} --from next"
+    advice = f"once its cause is gone, try again and keep what came before: {command}"
+    said = [skelo(*words, "last").err.splitlines()[-1] for words in (("show",), ("resume",))]
+    assert [failed.err.splitlines()[-1], *said] == [advice] * 3
+    skelo.write("handlers/next.py", "def handler(ctx):\n    return {'n': ctx.inputs['n'] + 1}\n")
+    forked = skelo(*command.split()[1:], "--json")
+    assert (forked.code, forked.document["outputs"]) == (0, {"result": 3})
+    assert "fork" not in skelo("show", "last").err
+
+
 def test_the_last_lines_that_a_handler_prints_are_shown_as_soon_as_it_has_ended(skelo: Skelo) -> None:
     skelo.write("flow.yaml", "blocks: [{id: talk, mode: deterministic, deterministic: {handler: talk.py}}]\n")
     skelo.write(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
@@ -33,6 +34,7 @@ def result(document: JsonObject, typed: Typed) -> None:
     _error(document)
     _outputs(document, painter, typed)
     _questions(document, typed)
+    _advise(document, typed)
 
 
 def whole(document: JsonObject, typed: Typed, *, title: str) -> None:
@@ -49,6 +51,7 @@ def whole(document: JsonObject, typed: Typed, *, title: str) -> None:
     _outputs(document, painter, typed)
     _budget(document)
     _questions(document, typed)
+    _advise(document, typed)
 
 
 def logs(kept: Iterable[JsonObject]) -> None:
@@ -72,6 +75,14 @@ def _questions(document: JsonObject, typed: Typed) -> None:
     output.say(f"waiting for {'a person' if len(approvals) == 1 else f'{len(approvals)} answers'}:")
     for approval in approvals:
         question(approval, typed)
+
+
+def _advise(document: JsonObject, typed: Typed) -> None:
+    """How to go on from a node that has failed the run. (A live graph cannot be forked, but no node fails it.)"""
+    node = members.object_at(document, "error").get("node")
+    if document.get("ending") in ("failed", "escalated") and isinstance(node, str):
+        command = typed(f"skelo fork {document['runId']} --from {shlex.quote(ink.one_line(node))}")
+        output.note(f"once its cause is gone, try again and keep what came before: {command}")
 
 
 def question(approval: JsonObject, typed: Typed, *, run: str = "") -> None:
