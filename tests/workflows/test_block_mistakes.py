@@ -41,6 +41,11 @@ CASES = {
         "WRONG_MODE",
         "blocks: [{id: a, mode: deterministic, ‸prompt: x, deterministic: {handler: local:f}}]\n",
     ),
+    "silence that cannot fill the form": (
+        "CONFLICT",
+        "blocks: [{id: a, mode: approval, inputs: {x: string}, approval: {prompt: ok?, on_timeout: ‸approve, "
+        "form: {x: string, y: string, z: {type: string, default: q}, w: string?}}}]\n",
+    ),
     "gates on an approval block": ("WRONG_MODE", "blocks: [{id: a, mode: approval, prompt: ok?, ‸post_gates: []}]\n"),
     "foreach on an approval block": (
         "WRONG_MODE",

@@ -342,7 +342,8 @@ def test_expressions_may_do_what_their_values_allow(tmp_path: Path) -> None:
     )
     for text in good:
         flow = (
-            "blocks:\n  - id: a\n    inputs: {n: integer, t: {type: string, default: x}, note: {type: string?, from: inputs.note}, x: json}\n"
+            "blocks:\n  - id: a\n    inputs:\n      {n: integer, t: {type: string, default: x}, "
+            "note: {type: string?, from: inputs.note}, x: json}\n"
             f"    when: |\n      {text}\n"
         )
         assert marking.check(flow, tmp_path) == (), text

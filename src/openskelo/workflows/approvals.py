@@ -65,6 +65,7 @@ def read(found: cursor.Cursor, prompt: cursor.Cursor | None, variables: scope.Va
 
 def outputs(node: definition.Node, place: cursor.Cursor) -> tuple[definition.Port, ...]:
     """The output ports of an approval block: those declared, checked, else the verdict and the form's properties."""
+    _check_silence(node, place)
     answers = {} if node.approval is None else form_schemas(node.approval.form)
     passed = {port.name: port.schema for port in node.inputs}
     offered: dict[str, JsonObject] = {**passed, **answers, **VERDICT}
@@ -80,6 +81,20 @@ def outputs(node: definition.Node, place: cursor.Cursor) -> tuple[definition.Por
         elif (why := schema.fits(offered[port.name], port.schema)) is not None:
             spot.problem("TYPE_MISMATCH", f"{port.name!r} does not fit its port: {why}")
     return node.outputs
+
+
+def _check_silence(node: definition.Node, place: cursor.Cursor) -> None:
+    """Silence that is to be a yes has to fill the form by itself; otherwise it would be a no, always."""
+    asked = node.approval
+    required = None if asked is None or asked.on_timeout != "approve" else asked.form.get("required")
+    if asked is None or not isinstance(required, list):
+        return
+    fields, inputs = form_schemas(asked.form), {port.name for port in node.inputs}
+    empty = [str(name) for name in required if name not in inputs and "default" not in fields.get(str(name), {})]
+    if empty:
+        hint = "give it a default, or make it optional"
+        message = f"silence cannot approve: the form demands {', '.join(empty)}, and nobody has given it"
+        place.at("approval", None).at("on_timeout", None).problem("CONFLICT", message, hint=hint)
 
 
 def is_answered(asked: definition.Approval, name: str) -> bool:
