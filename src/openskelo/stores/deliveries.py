@@ -67,12 +67,8 @@ class Deliveries:
         except OSError as error:
             raise faults.of_os(error, f"for {FILE}") from error
         with faults.translated():
-            self._connection = sqlite3.connect(data_dir / FILE, isolation_level=None, timeout=10.0)
-            self._execute = self._connection.execute
-            self._execute("PRAGMA journal_mode = WAL")
-            # A power loss may undo the last moments: they are read from the feed, or sent, once more.
-            self._execute("PRAGMA synchronous = NORMAL")
-            self._connection.executescript(_LAYOUT)
+            self._connection = _connected(data_dir / FILE)
+        self._execute = self._connection.execute
 
     def close(self) -> None:
         """Let go of the file."""
@@ -145,6 +141,19 @@ class Deliveries:
     def _change(self, statement: str, values: tuple[object, ...]) -> None:
         with faults.translated():
             self._execute(statement, values)
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, isolation_level=None, timeout=10.0)
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+        # A power loss may undo the last moments: they are read from the feed, or sent, once more.
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.executescript(_LAYOUT)
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
 
 
 class Turn:
