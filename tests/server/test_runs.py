@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -232,6 +233,45 @@ def test_a_patch_that_is_refused_has_changed_nothing(client: httpx.Client) -> No
     both = client.patch(f"/api/runs/{run_id}", json={"mode": "INTERACTIVE", "status": "completed"})
     assert house.problem(both) == (422, "REQUEST_INVALID")
     assert client.get(f"/api/runs/{run_id}").json()["mode"] == "AUTO"
+
+
+EACH: dict[str, Any] = {
+    "name": "each",
+    "inputs": {"words": {"type": "array"}},
+    "blocks": [
+        {
+            "id": "size",
+            "mode": "deterministic",
+            "foreach": {"items": "run.inputs.words", "as": "word"},
+            "inputs": {"word": "string"},
+            "outputs": {"n": "integer"},
+            "deterministic": {"handler": "builtin:transform", "config": {"map": {"n": "size(word)"}}},
+        }
+    ],
+}
+
+
+def test_a_fork_does_those_items_again_that_are_named(client: httpx.Client) -> None:
+    started = client.post("/api/runs", json={"document": EACH, "inputs": {"words": ["a", "bb", "ccc"]}})
+    run_id = started.json()["id"]
+    house.until(client, run_id, lambda found: found["ending"] is not None)
+    forked = client.post(f"/api/runs/{run_id}/fork", json={"node": "size", "items": [1]})
+    assert forked.status_code == 201
+    done = house.until(client, forked.json()["id"], lambda found: found["ending"] is not None)
+    (node,) = done["nodes"].values()
+    assert (done["outputs"], node["attempts"]) == ({"n": [1, 2, 3]}, 1)
+    assert node["items"] == {"total": 3, "done": 3, "running": 0, "kept": 2}
+    items = client.get(f"/api/runs/{done['id']}/nodes/{node['id']}/items").json()["items"]
+    assert [(item["index"], item.get("kept"), item["outputs"]) for item in items] == [
+        (0, True, {"n": 1}),
+        (1, None, {"n": 2}),
+        (2, True, {"n": 3}),
+    ]
+    compared = client.get(f"/api/runs/{run_id}/diff", params={"other": done["id"]}).json()
+    assert (compared["sameWork"], compared["nodes"][0]["b"]["keptItems"]) == (True, 2)
+    for wrong, refusal in (([3], "FORK_INVALID"), ("some", "REQUEST_INVALID"), ([-1], "REQUEST_INVALID")):
+        body = {"node": "size", "items": wrong}
+        assert house.problem(client.post(f"/api/runs/{run_id}/fork", json=body)) == (422, refusal)
 
 
 def test_a_fork_keeps_what_came_before(client: httpx.Client) -> None:
