@@ -168,6 +168,11 @@ CASES = {
         "blocks: [{id: a, mode: deterministic, inputs: {c: string}, deterministic: {handler: builtin:write-file, "
         "config: {content_from: c, default_path_template: '{timestamp}', timestamp_format: ‸YYMMDD}}}]\n",
     ),
+    "an output that is mapped and written": (
+        "CONFLICT",
+        "blocks: [{id: a, mode: deterministic, outputs: {x: string}, deterministic: "
+        "{handler: builtin:transform, config: {map: {x: \"'a'\"}, template: {‸x: b}}}}]\n",
+    ),
     "a config that names no input": (
         "UNKNOWN_PORT",
         "blocks: [{id: a, mode: deterministic, inputs: {text: string}, deterministic: "

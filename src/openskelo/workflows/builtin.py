@@ -144,8 +144,11 @@ def _check_transform(node: definition.Node, place: cursor.Cursor) -> None:
     for section in ("map", "template"):
         texts = node.config.get(section)
         for name, text in texts.items() if isinstance(texts, Mapping) else ():
+            spot = place.at(section, texts).at(name, text)
+            if name in given:
+                spot.key_problem("CONFLICT", f"{name[:60]!r} has a value in `map` already", hint="leave one out")
             given.add(name)
-            _check_output(place.at(section, texts).at(name, text), section, outputs, variables)
+            _check_output(spot, section, outputs, variables)
     for name, port in outputs.items():
         if port.required and not port.has_default and name not in given:
             place.problem("OUTPUT_MISSING", f"nothing here gives the output {name!r}")
