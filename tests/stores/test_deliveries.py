@@ -40,7 +40,7 @@ def test_what_is_owed_is_lent_once_and_known_in_the_next_process(tmp_path: Path)
 
 def _is_open(path: Path) -> bool:
     """Whether this process has the file open."""
-    for descriptor in map(int, os.listdir("/dev/fd")):
+    for descriptor in [int(one.name) for one in Path("/dev/fd").iterdir()]:
         try:
             if os.path.samestat(os.fstat(descriptor), path.stat()):
                 return True
