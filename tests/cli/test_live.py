@@ -69,3 +69,21 @@ def test_a_narrow_terminal_still_shows_sign_badge_and_name(columns: int, monkeyp
     draft, publish, foot = (line.rstrip() for line in captured.get().splitlines())
     assert [draft.split(), publish.split()] == [["·", "AI", "draft"], ["✓", "DET", "publish"]]
     assert foot.startswith("1 of 2 done")
+
+
+@pytest.mark.parametrize(
+    ("columns", "names"),
+    [
+        (20, ["rev…or_b", "rev…or_c"]),
+        (80, ["review_of…hapter_by_editor_b", "review_of…hapter_by_editor_c"]),
+        (120, ["review_of_the_first_chapter_by_editor_b", "review_of_the_first_chapter_by_editor_c"]),
+    ],
+)
+def test_long_names_are_told_apart(columns: int, names: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    shown = live.Live({f"review_of_the_first_chapter_by_editor_{who}": {"mode": "ai"} for who in "bc"})
+    paper = console.Console(file=io.StringIO(), width=columns)
+    with paper.capture() as captured:
+        paper.print(shown.__rich__())
+    shown.close()
+    assert [line.split()[2] for line in captured.get().splitlines()[:2]] == names

@@ -16,6 +16,9 @@ from openskelo.kernel.json import JsonObject
 
 #: The narrowest remark worth showing.
 _REMARK = 8
+#: What a remark has of a line that is wide, before names get more than their usual room.
+_AMPLE_REMARK = 30
+_USUAL_NAME = 28
 #: How much of what a model says is kept for the screen.
 _TAIL = 400
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
@@ -112,7 +115,7 @@ class Live:
         for size in widths:
             drawn.add_column(no_wrap=True, overflow="ellipsis", width=size)
         for key in shown:
-            drawn.add_row(*itertools.islice(self._cells(key, self._rows[key]), len(widths)))
+            drawn.add_row(*itertools.islice(self._cells(key, self._rows[key], widths), len(widths)))
         elapsed = output.duration(max(0.1, round(time.monotonic() - self._started, 1)))
         total = sum(row.state in ("done", "skipped") for row in self._rows.values())
         more = f"… and {hidden} more. " if hidden else ""
@@ -124,7 +127,9 @@ class Live:
 
         A narrow line does without the remark, a very narrow one has the first three only.
         """
-        name = min(28, max((ink.width(key) for key in self._rows), default=0))
+        beside = 1 + 5 + 10 + 9 + 2 * 6 + _AMPLE_REMARK
+        room = max(_USUAL_NAME, self._console.width - beside)
+        name = min(room, max((ink.width(key) for key in self._rows), default=0))
         fixed = (1, 5, max(name, 16), 10, 9)
         left = self._console.width - sum(fixed) - 2 * len(fixed)
         if left >= _REMARK:
@@ -146,7 +151,7 @@ class Live:
         chosen = set(ranked[:room])
         return [key for key in self._rows if key in chosen], len(ranked) - room
 
-    def _cells(self, key: str, row: _Row) -> Iterable[text.Text]:
+    def _cells(self, key: str, row: _Row, widths: tuple[int, ...]) -> Iterable[text.Text]:
         sign, style = _STATES[row.state]
         if row.state == "running":
             sign = _SPINNER[int(time.monotonic() * 8) % len(_SPINNER)]
@@ -156,11 +161,19 @@ class Live:
         return (
             text.Text(sign, style=style),
             text.Text(ink.BADGES.get(row.mode, row.mode), style=_COLOURS.get(row.mode, "")),
-            text.Text(key, style=style),
+            text.Text(_shortened(key, widths[2]), style=style),
             text.Text(items or again, style="dim"),
             text.Text(output.duration(spent) if spent >= 0.001 else "", style="dim"),
-            text.Text(row.remark or _last_words(row.said, self._widths()[-1]), style="dim"),
+            text.Text(row.remark or _last_words(row.said, widths[-1]), style="dim"),
         )
+
+
+def _shortened(name: str, room: int) -> str:
+    """A name with both of its ends: what tells blocks apart is often the last of it."""
+    if len(name) <= room or not name.isascii():  # others are cut by their width on the screen
+        return name
+    end = (room - 1) * 2 // 3
+    return f"{name[: room - 1 - end]}…{name[len(name) - end :]}"
 
 
 def _last_words(said: str, room: int) -> str:
