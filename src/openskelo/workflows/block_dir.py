@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from openskelo import files
+from openskelo.frozen import replace
 from openskelo.kernel.json import Json
 from openskelo.workflows import cursor, handlers, nearby, problems, scope, spots, suggest
 
@@ -90,3 +91,4 @@ def _check(found: cursor.Cursor, file: str, text: str, variables: scope.Variable
     report = problems.Report(file=file, root=spots.Spot(line=1, column=1, text_line=1))
     scope.check_template(cursor.Cursor(text, (), report), variables)
     found.report.include(report.problems())
+    found.report.run_reads += [replace(one, path=found.path, position=None) for one in report.run_reads]

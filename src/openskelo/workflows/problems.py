@@ -48,15 +48,28 @@ class Problem:
         return f"{self.file}:{self.line}:{self.column}: {self.code} {self.message}{hint}"
 
 
-class Report:
-    """Collects the Problems of one file while it is read; reading goes on after a Problem, so that all are found."""
+@frozen
+class RunRead:
+    """`run.inputs.NAME` in an expression under `path`, at a line and column in it if known; without a name, all."""
 
-    __slots__ = ("_problems", "_root", "file")
+    path: spots.Path
+    name: str | None
+    position: tuple[int, int] | None
+
+
+class Report:
+    """Collects the Problems of one file while it is read; reading goes on after a Problem, so that all are found.
+
+    `run_reads` is what its expressions read of the run's inputs, which are only known at the end.
+    """
+
+    __slots__ = ("_problems", "_root", "file", "run_reads")
 
     def __init__(self, *, file: str, root: spots.Spot | None) -> None:
         self.file = file
         self._root = root
         self._problems: list[Problem] = []
+        self.run_reads: list[RunRead] = []
 
     def error(self, path: spots.Path, code: str, message: str, *, hint: Hint = None) -> None:
         """Something at the value under `path` makes the file unusable."""

@@ -8,7 +8,7 @@ from openskelo.frozen import replace
 from openskelo.kernel import definition
 from openskelo.kernel.json import JsonObject
 from openskelo.values import composition, schema
-from openskelo.workflows import cursor, ports, suggest
+from openskelo.workflows import cursor, ports, problems, suggest
 
 _TOGETHER = "allOf"
 #: More different demands on one input are a muddle; declaring the input ends it.
@@ -61,6 +61,18 @@ class Inputs:
             hint = "write `from:` on the port, or declare the input"
             place.warn("INPUT_UNDECLARED", f"nothing feeds {port.name!r}, so it becomes an input", hint=hint)
         return self._merge(port, place)
+
+    def read(self, report: problems.Report) -> None:
+        """What expressions read as `run.inputs.NAME` is used, and has to be there."""
+        for one in report.run_reads:
+            if one.name is None:
+                self._used.update(self._found)
+            elif one.name in self._found:
+                self._used.add(one.name)
+            else:
+                hint = suggest.near(one.name, self._found, otherwise="declare it under the file's `inputs`")
+                message = f"the workflow has no input {one.name[:80]!r}"
+                report.error_within(one.path, "UNKNOWN_INPUT", message, one.position, hint=hint)
 
     def ports(self) -> tuple[definition.Port, ...]:
         """All inputs; a declared one that nothing uses is worth a warning."""

@@ -10,14 +10,15 @@ from openskelo import errors
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.values import expression, template
-from openskelo.workflows import cursor, suggest
+from openskelo.workflows import cursor, problems, suggest
 
 Variables: TypeAlias = "Mapping[str, JsonObject | None]"
 
-#: `inputs.NAME` or `outputs.NAME`, looking past comments and quoted text.
+#: `inputs.NAME`, `outputs.NAME` or `run.inputs.NAME`, looking past comments and quoted text.
 _REFERENCE = re.compile(
     r"""//[^\n]*|[rR]?(?:\"{3}.*?\"{3}|'{3}.*?'{3}|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')"""
-    r"""|(?<![\w.])(?P<side>inputs|outputs)\s*\.\s*(?P<name>[A-Za-z_]\w*)""",
+    r"""|(?<![\w.])(?P<side>inputs|outputs)\s*\.\s*(?P<name>[A-Za-z_]\w*)"""
+    r"""|(?<![\w.])run\s*\.\s*(?P<run>inputs)\b(?:\s*\.\s*(?P<given>[A-Za-z_]\w*))?""",
     re.DOTALL,
 )
 _INSERTED = re.compile(r"(?<!\\)\{\{(.*?)\}\}", re.DOTALL)
@@ -104,17 +105,26 @@ def _check_ports(found: cursor.Cursor, text: str, variables: Variables, offset: 
     right = True
     for match in _REFERENCE.finditer(text):
         side, name = match.group("side"), match.group("name")
+        if match.group("run"):
+            named = match.group("given")
+            position = _position(whole or text, offset + match.start("given" if named else "run"))
+            found.report.run_reads.append(problems.RunRead(path=found.path, name=named, position=position))
         known = variables.get(side) if side else None
         properties = None if known is None else known.get("properties")
         if not isinstance(properties, Mapping) or name in properties:
             continue
         hint = suggest.near(name, properties)
-        before = (whole or text)[: offset + match.start("name")]
-        position = (before.count("\n") + 1, len(before) - before.rfind("\n"))
+        position = _position(whole or text, offset + match.start("name"))
         message = f"this block has no {side[:-1]} {name[:60]!r}"
         found.report.error_within(found.path, "UNKNOWN_PORT", message, position, hint=hint)
         right = False
     return right
+
+
+def _position(text: str, index: int) -> tuple[int, int]:
+    """The line and column of an index, both from 1."""
+    before = text[:index]
+    return before.count("\n") + 1, len(before) - before.rfind("\n")
 
 
 _WANTED = {"bool": "true or false", "list": "a list"}
