@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { ComparedNode, ComparedSide, Comparison } from "../api/types";
 import { tally, verdictWord } from "./verdicts";
 
-const side = (keptFrom: string | null = null) => ({ keptFrom }) as ComparedSide;
+const side = (keptFrom: string | null = null, keptItems = 0) => ({ keptFrom, keptItems }) as ComparedSide;
 const node = (verdict: ComparedNode["verdict"], more: Partial<ComparedNode> = {}) =>
   ({ node: "n", verdict, same: verdict === "same", differs: [], a: side(), b: side(), ...more }) as ComparedNode;
 const compared = (...nodes: ComparedNode[]) => ({ a: { runId: "1" }, b: { runId: "2" }, nodes }) as Comparison;
@@ -17,6 +17,7 @@ test.each<[string, ComparedNode]>([
   ["Different output, inputs", node("different", { differs: ["inputs", "outputs"], b: side("1") })],
   ["Same output", node("same")],
   ["Kept from the first", node("same", { b: side("1") })],
+  ["Items kept from the first", node("same", { b: side("1", 2) })],
   ["Kept from the second", node("same", { a: side("2") })],
   ["Same output", node("same", { a: side("0"), b: side("0") })],
   ["Kept from another run", node("same", { a: side("0") })],

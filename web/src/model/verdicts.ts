@@ -24,8 +24,11 @@ export function verdictWord(node: ComparedNode, { a, b }: Comparison): string {
       return "Not finished";
     case "different":
       return `Different ${aspects(node).join(", ")}`;
-    case "same":
-      return kept(node.a?.keptFrom ?? null, node.b?.keptFrom ?? null, a.runId, b.runId) ?? "Same output";
+    case "same": {
+      const from = kept(node.a?.keptFrom ?? null, node.b?.keptFrom ?? null, a.runId, b.runId);
+      const some = (node.a?.keptItems ?? 0) + (node.b?.keptItems ?? 0) > 0;
+      return from === null ? "Same output" : `${some ? "Items kept" : "Kept"} from ${from}`;
+    }
   }
 }
 
@@ -37,9 +40,9 @@ function aspects({ differs }: ComparedNode): string[] {
 /** From where a fork has taken the result over; null where neither has, or both have from the same run. */
 function kept(inFirst: string | null, inSecond: string | null, first: string, second: string): string | null {
   if (inFirst === inSecond) return null;
-  if (inFirst === null && inSecond === first) return "Kept from the first";
-  if (inSecond === null && inFirst === second) return "Kept from the second";
-  return "Kept from another run";
+  if (inFirst === null && inSecond === first) return "the first";
+  if (inSecond === null && inFirst === second) return "the second";
+  return "another run";
 }
 
 /** How many nodes differ, in words; those that may still come to another result are counted for themselves. */

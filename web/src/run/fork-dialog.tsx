@@ -17,6 +17,7 @@ import { Dialog } from "../ui/dialog";
 import { ProblemBox, Waiting } from "../ui/notice";
 import { isReadable, SchemaForm, showWrong } from "../ui/schema-form";
 import { done, failed } from "../ui/toasts";
+import { againOf, type Choice, ItemsChoice, USUAL } from "./items-choice";
 
 interface Props {
   id: string;
@@ -96,11 +97,13 @@ function ForkForm({ id, node, schema, given, onClose }: FormProps) {
   const [problems, setProblems] = useState<readonly FieldProblem[]>([]);
   const [problem, setProblem] = useState<Problem | null>(null);
   const [busy, setBusy] = useState(false);
+  const [choice, setChoice] = useState<Choice>(USUAL);
+  const again = againOf(choice);
   const changed = changes(given, isObject(values) ? values : {});
   const names = Object.keys(changed);
   const submit = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
-    if (!isReadable(event.currentTarget)) return;
+    if (!isReadable(event.currentTarget) || again === null) return;
     const touched = names.map((name) => `/${escaped(name)}`);
     const wrong = check(schema, values).filter(({ pointer }) =>
       touched.some((one) => pointer === one || pointer.startsWith(`${one}/`)),
@@ -112,7 +115,7 @@ function ForkForm({ id, node, schema, given, onClose }: FormProps) {
     }
     setBusy(true);
     try {
-      const fork = await forkRun(id, { node: node.key, inputs: changed });
+      const fork = await forkRun(id, { node: node.key, inputs: changed, ...again });
       done("Forked.");
       onClose();
       navigate(paths.run(fork.id));
@@ -130,9 +133,10 @@ function ForkForm({ id, node, schema, given, onClose }: FormProps) {
       ) : (
         <p className="muted">This node has no inputs to change.</p>
       )}
+      {node.items !== null && <ItemsChoice node={node} choice={choice} onChange={setChoice} disabled={busy} />}
       {problem !== null && <ProblemBox problem={problem} />}
       <div className="answer-choices">
-        <Button type="submit" look="primary" busy={busy}>
+        <Button type="submit" look="primary" busy={busy} disabled={again === null}>
           Fork from {node.label}
         </Button>
         <span className="muted small">

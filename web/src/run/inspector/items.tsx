@@ -55,6 +55,7 @@ function One({ item }: { item: Item }) {
     <li className="item">
       <span className="item-number number">{item.index}</span>
       <StatusBadge word={WORDS[item.state]} />
+      {item.kept && <span className="muted small">in the run it was forked from</span>}
       {item.attempts > 1 && <span className="muted small">{item.attempts} attempts</span>}
       {item.outputs && <JsonTree value={item.outputs} label={`Outputs of item ${item.index}`} />}
     </li>

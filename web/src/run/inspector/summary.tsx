@@ -45,13 +45,18 @@ function rowsOf(node: PanelProps["node"]): (readonly [string, ReactNode])[] {
     const goesOn = node.endedAt === null && isUnderWay(node);
     if (goesOn || node.endedAt !== null) rows.push(["Took", <Took from={node.startedAt} to={node.endedAt} />]);
   }
-  if (node.items !== null) rows.push(["Items", `${count(node.items.done)} of ${count(node.items.total)}`]);
+  if (node.items !== null) rows.push(["Items", itemsOf(node.items)]);
   if (node.usage.totalTokens > 0) {
     rows.push(["Tokens", `${count(node.usage.promptTokens)} in, ${count(node.usage.completionTokens)} out`]);
     rows.push(["Cost", money(node.usage.costUsd)]);
   }
   if (node.inboxCount > 0) rows.push(["Inbox", `${node.inboxCount} waiting`]);
   return rows;
+}
+
+function itemsOf({ done, total, kept }: NonNullable<PanelProps["node"]["items"]>): string {
+  const counted = `${count(done)} of ${count(total)}`;
+  return kept ? `${counted}, ${count(kept)} of them done in the run it was forked from` : counted;
 }
 
 /** Where its inputs come from and where its outputs go. */
@@ -98,6 +103,7 @@ function Links({ id, edges }: { id: string; edges: readonly string[][] }) {
 const TOLD: Record<string, (fact: Fact) => string> = {
   "node.kept": () => "Kept from the run it was forked from",
   "node.unjudged": () => "Done in the run it was forked from, and only judged here",
+  "items.kept": (fact) => `Items done in the run it was forked from: ${kept(fact)}`,
   "node.skipped": (fact) => `Skipped: ${text(dataOf(fact), "reason")}`,
   "node.bounced": (fact) => `Sent back to ${text(dataOf(fact), "routeTo")}`,
   "run.stalled": () => "Stalled: no progress",
@@ -113,6 +119,11 @@ const TOLD: Record<string, (fact: Fact) => string> = {
   "node.failed": (fact) => `Failed: ${text(object(dataOf(fact), "error"), "message")}`,
   "message.received": () => "A message came",
 };
+
+function kept(fact: Fact): string {
+  const items = dataOf(fact)["items"];
+  return count(Array.isArray(items) ? items.length : 0);
+}
 
 function attemptOf(fact: Fact): string {
   const data = dataOf(fact);
