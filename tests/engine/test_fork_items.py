@@ -9,7 +9,7 @@ import pytest
 
 import openskelo
 from openskelo import errors
-from openskelo.engine import compare, replay
+from openskelo.engine import compare, pruning, replay
 from openskelo.executors import attempt
 from openskelo.kernel.json import Json, JsonObject
 from tests.engine import stage
@@ -377,6 +377,54 @@ def test_items_that_there_are_not_are_refused_and_nothing_begins(
                 await opened.fork(run_id, node=node, items=choice)
             assert refused.value.code == code
             assert len(await opened.store.rows()) == 1
+
+    stage.play(story)
+
+
+def test_items_that_were_done_on_what_a_person_has_changed_are_done_again(tmp_path: Path) -> None:
+    worker = Worker("ccc")
+    asked: dict[str, Json] = {
+        "foreach": {"items": "inputs.words", "as": "word", "concurrency": 1},
+        "inputs": {"words": LIST, "word": "string"},
+        "approval": {"prompt": "All of them?"},
+    }
+
+    async def answered(opened: openskelo.Engine, run_id: str, **answer: Any) -> JsonObject:
+        (question,) = stage.approvals(await opened.wait(run_id))
+        await opened.answer(str(question["id"]), **answer)
+        return await opened.wait(run_id)
+
+    async def story() -> None:
+        async with stage.engine(tmp_path, each=worker, total=summed) as opened:
+            run_id = await opened.start(flow(each(**asked), total()), {"words": ["a"]})
+            changed = await answered(opened, run_id, status="modified", values=WORDS)
+            assert (changed["ending"], worker.again()) == ("failed", ["a", "bb", "ccc"])
+            with pytest.raises(errors.InvalidInput) as refused:
+                await opened.fork(run_id, node="each", items="unfinished")
+            assert refused.value.code == "FORK_INVALID"
+            done = await answered(opened, await opened.fork(run_id, node="each"), status="approved")
+            assert (done["outputs"], worker.again()) == ({"sum": 1}, ["a"])
+
+    stage.play(story)
+
+
+def test_large_results_outlive_the_run_that_they_were_taken_over_from(tmp_path: Path) -> None:
+    worker = Worker("ccc")
+
+    def long(ctx: Any) -> JsonObject:
+        return {"text": str(worker(ctx)["n"]) * 40_000}
+
+    async def story() -> None:
+        async with stage.engine(tmp_path, each=long) as opened:
+            run_id = await failed(opened, flow(each(outputs={"text": "string"})))
+            worker.again()
+            forked = await opened.fork(run_id, node="each")
+            await opened.wait(forked)
+            assert worker.again() == ["ccc", "dddd"]
+            await pruning.delete(opened.store, run_id)
+            await pruning.sweep(opened.store, {run_id})
+            texts = cast("list[str]", cast("JsonObject", (await opened.show(forked))["outputs"])["text"])
+            assert [text[0] for text in texts] == ["1", "2", "3", "4"]
 
     stage.play(story)
 

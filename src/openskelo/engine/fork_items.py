@@ -78,6 +78,12 @@ def _check(run: Run, wanted: Wanted) -> None:
         raise errors.InvalidInput(
             f"run {run.id} has not worked on items of {key}", code="FORK_INVALID", hint=f"do all of them{where}"
         )
+    if state.edited:
+        raise errors.InvalidInput(
+            f"a person has changed what {key} was given: its items cannot be taken over",
+            code="FORK_INVALID",
+            hint="do all of them",
+        )
     unknown = [] if again == "unfinished" else sorted(index for index in again if not 0 <= index < len(state.slots))
     if unknown:
         raise errors.InvalidInput(
@@ -110,7 +116,7 @@ async def _done(
     """The items that were done, but for those that are done `again` and those that the node's contract refuses now."""
     before = run.workflow.nodes[node.key]
     inputs = await wiring.inputs(blobs, run, before)
-    digest = kept_items.seen_by(node, inputs, await keeping.load(blobs, run.inputs))
+    digest = kept_items.seen_by(node, inputs, await wiring.run_inputs(blobs, run, before))
     items = cast("list[Json]", await keeping.load(blobs, state.items))
     found: list[commands.KeptItem] = []
     for index, slot in enumerate(state.slots):
