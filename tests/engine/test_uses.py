@@ -119,3 +119,50 @@ def test_a_used_file_gives_the_results_of_a_foreach_that_it_gives_alone(tmp_path
                 assert (document["ending"], document["outputs"]) == ("ok", given)
 
     stage.play(story)
+
+
+INNERMOST = """
+name: innermost
+inputs: {ns: {type: array, items: {type: integer}}, least: {type: integer, default: 1}}
+blocks:
+  - id: each
+    mode: deterministic
+    when: run.inputs.least > 0
+    foreach: {items: run.inputs.ns}
+    outputs: {n: integer}
+    deterministic: {handler: builtin:transform, config: {map: {n: item * 2}}}
+    post_gates: [{name: enough, type: expr, expression: outputs.n >= run.inputs.least}]
+outputs: {n: each.n}
+"""
+BETWEEN = """
+name: between
+inputs: {n: integer, least: integer}
+blocks:
+  - id: i
+    uses: ./innermost.yaml
+    when: run.inputs.n < 100
+    inputs: {ns: {from: inputs.n, transform: "[value, value + 1]"}}
+    post_gates: [{name: two, type: expr, expression: size(outputs.n) == 2 && run.inputs.least == 9}]
+outputs: {n: i.n}
+"""
+
+
+def test_the_inputs_of_a_run_are_those_of_the_file_where_one_reads_them(tmp_path: Path) -> None:
+    (tmp_path / "innermost.yaml").write_text(INNERMOST)
+    (tmp_path / "between.yaml").write_text(BETWEEN)
+    ports: dict[str, Json] = {"n": {"type": "integer", "from": "inputs.start"}, "least": {"default": 9}}
+    using: dict[str, Json] = {"id": "b", "uses": "./between.yaml", "inputs": ports}
+    using |= {"pre_gates": [{"name": "low", "type": "expr", "expression": "run.inputs.least < 0"}]}
+    top: dict[str, Json] = {"start": "integer", "least": "integer", "n": {"type": "integer", "default": 500}}
+    flow = openskelo.from_document({"name": "main", "inputs": top, "blocks": [using]}, root=tmp_path)
+
+    async def story() -> None:
+        async with stage.engine(tmp_path) as engine:
+            run_id = await engine.start(flow, {"start": 5, "least": -1})
+            document = await engine.wait(run_id)
+            assert (document["ending"], document["outputs"]) == ("ok", {"n": [10, 12]})
+            assert (await engine.replay(run_id)).ok
+
+    stage.play(story)
+    inside = {key: node.inside for key, node in flow.nodes.items() if node.inside}
+    assert inside == {"b/i/inputs": "b/inputs", "b/i/each": "b/i/inputs", "b/i": "b/inputs"}

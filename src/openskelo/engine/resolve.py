@@ -54,7 +54,7 @@ async def _resolve(memory: Memory, run: Run, key: str, at: int, code: Code, *, c
     node = run.workflow.nodes[key]
     visit = run.nodes[key].visit
     values, kept = await _inputs(memory, run, node)
-    scope = await _scope(memory, run, values)
+    scope = await _scope(memory, run, node, values)
     found = _evaluate(node, scope)
     if found.skip:
         return commands.ResolveNode(at=at, node=key, visit=visit, skip=True)
@@ -102,12 +102,12 @@ class Found:
 
 async def expressions(blobs: keeping.Blobs, run: Run, node: definition.Node, values: JsonObject) -> Found:
     """What the expressions of the node come to on these inputs (OpenSkeloError when one fails)."""
-    return _evaluate(node, await _scope(blobs, run, values))
+    return _evaluate(node, await _scope(blobs, run, node, values))
 
 
-async def _scope(blobs: keeping.Blobs, run: Run, values: JsonObject) -> dict[str, Json]:
+async def _scope(blobs: keeping.Blobs, run: Run, node: definition.Node, values: JsonObject) -> dict[str, Json]:
     """What the expressions of a node see."""
-    return {"inputs": values, "run": wiring.about(run, cast("JsonObject", await keeping.load(blobs, run.inputs)))}
+    return {"inputs": values, "run": wiring.about(run, await wiring.run_inputs(blobs, run, node))}
 
 
 def _evaluate(node: definition.Node, scope: JsonObject) -> Found:

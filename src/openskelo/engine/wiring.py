@@ -165,8 +165,8 @@ class Visits:
                 name = "" if node.foreach is None else node.foreach.name
                 takes_item = any(port.name == name for port in node.inputs)
                 found = task.Shared(await inputs(blobs, run, node), items, takes_item, state.inputs)
-                if "value" not in run.inputs and _tells_of_run(node):
-                    found.run_inputs = cast("JsonObject", await keeping.load(blobs, run.inputs))
+                if ("value" not in run.inputs or node.inside) and _tells_of_run(node):
+                    found.run_inputs = await run_inputs(blobs, run, node)
                 if len(self.known) >= _MOST_VISITS:
                     del self.known[next(iter(self.known))]
                 self.known[node.key, state.visit] = found
@@ -193,7 +193,8 @@ async def make_task(blobs: keeping.Blobs, run: Run, flight: InFlight, visits: Vi
             values = _at_hand(run, node, _NOTHING)
         if values is None:
             values = await inputs(blobs, run, node)
-    run_inputs: Any = run.inputs["value"] if "value" in run.inputs else await _given(blobs, run, node, shared)
+    given: Any = run.inputs
+    given = given["value"] if "value" in given and not node.inside else await _given(blobs, run, node, shared)
     made = task.Task(
         run_id=run.id,
         workflow_name=run.workflow.name,
@@ -207,7 +208,7 @@ async def make_task(blobs: keeping.Blobs, run: Run, flight: InFlight, visits: Vi
         item=item,
         shared=shared,
         feedback=state.slots[flight.slot].feedback,
-        run_inputs=run_inputs,
+        run_inputs=given,
         plan_mode="normal" if run.workflow.plan is None else run.workflow.plan.mode,
     )
     if (made.feedback is not None or run.parent is not None) and (
@@ -218,10 +219,17 @@ async def make_task(blobs: keeping.Blobs, run: Run, flight: InFlight, visits: Vi
 
 
 async def _given(blobs: keeping.Blobs, run: Run, node: definition.Node, shared: task.Shared | None) -> JsonObject:
-    """The run's inputs, which are in a blob, for work that may look at them; else none."""
+    """The run's inputs where they are not at hand, for work that may look at them; else none."""
     if shared is not None:
         return shared.run_inputs
-    return cast("JsonObject", await keeping.load(blobs, run.inputs)) if _tells_of_run(node) else {}
+    return await run_inputs(blobs, run, node) if _tells_of_run(node) else {}
+
+
+async def run_inputs(blobs: keeping.Blobs, run: Run, node: definition.Node) -> JsonObject:
+    """What the node's expressions see as `run.inputs`: those of the file that it stands in."""
+    if node.inside:
+        return await outputs(blobs, run, node.inside)
+    return cast("JsonObject", await keeping.load(blobs, run.inputs))
 
 
 def _tells_of_run(node: definition.Node) -> bool:

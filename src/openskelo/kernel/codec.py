@@ -371,6 +371,7 @@ _NODE = _record(
         "metadata": _FREE,
         "step": _optional(_STEP),
         "turn": _optional(_TURN),
+        "inside": _STRING,
     },
 )
 _WORKFLOW = _record(

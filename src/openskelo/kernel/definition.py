@@ -209,7 +209,8 @@ class Node:
 
     `repairs` is how often, in one visit, an answer that breaks the contract is asked for again at once, beside the
     attempts that `retry` allows. `step` is what a node of a plan has instead of ports, bindings and gates; `turn` what
-    a node of a live graph has instead of bindings.
+    a node of a live graph has instead of bindings. `inside` is the entry of the sub-workflow whose inputs are
+    `run.inputs` for the node's expressions, where these read any; without it they are those of the run.
     """
 
     key: str
@@ -241,6 +242,7 @@ class Node:
     metadata: JsonObject = field(default_factory=fresh.a_dict)
     step: Step | None = None
     turn: Turn | None = None
+    inside: str = ""
 
 
 def is_once(node: Node) -> bool:

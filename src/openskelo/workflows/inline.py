@@ -186,11 +186,13 @@ def _inner(node: definition.Node, outer: str) -> definition.Node:
     approval = node.approval
     if approval is not None and approval.bounce is not None:
         approval = replace(approval, bounce=_moved_way(approval.bounce, outer))
+    inside = f"{outer}/{node.inside}" if node.inside else entry(outer) if scope.reads_run_inputs(node) else ""
     return replace(
         node,
         key=f"{outer}/{node.key}",
         bindings=bindings,
         after=after,
+        inside=inside,
         bounces=tuple(_moved_way(way, outer) for way in node.bounces),
         approval=approval,
     )

@@ -79,6 +79,15 @@ def inputs_read(text: str) -> frozenset[str]:
     return frozenset(match["name"] for match in _REFERENCE.finditer(text) if match["side"] == "inputs")
 
 
+def reads_run_inputs(node: definition.Node) -> bool:
+    """Whether an expression of the node may read the inputs of its run."""
+    texts = [node.when, node.config.get("prompt"), None if node.foreach is None else node.foreach.items]
+    texts += [None if node.approval is None else node.approval.prompt]
+    texts += [gate.params.get("expression") for gate in (*node.pre_gates, *node.post_gates)]
+    read = (match["run"] for text in texts if isinstance(text, str) for match in _REFERENCE.finditer(text))
+    return "block_dir" in node.config or any(read)
+
+
 def check_template(found: cursor.Cursor, variables: Variables) -> str:
     """Compile a text with `{{ CEL }}` in it; gives the text."""
     text = found.text()
