@@ -415,6 +415,17 @@ def test_a_fork_may_change_variables_and_inputs(tmp_path: Path) -> None:
     stage.play(story)
 
 
+def test_a_plan_has_no_items_that_a_fork_could_name(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with stage.engine(tmp_path) as engine:
+            first = cast("str", (await finish(engine, COUNTING))["runId"])
+            with pytest.raises(errors.InvalidInput) as caught:
+                await engine.fork(first, node="add", items="unfinished")
+            assert caught.value.code == "FORK_INVALID"
+
+    stage.play(story)
+
+
 def test_a_variable_that_a_fork_has_set_is_shown_at_its_step(tmp_path: Path) -> None:
     async def story() -> None:
         async with stage.engine(tmp_path) as engine:

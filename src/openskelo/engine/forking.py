@@ -56,19 +56,10 @@ async def plan(store: log.Log, run: Run, wish: Wish, project: task.Project, code
 
     `code` says what code of the project a node's work is.
     """
-    node, changes, workflow = wish.node, wish.changes, wish.workflow
-    if run.live is not None or (workflow is not None and workflow.live):
-        raise errors.InvalidInput("a live graph is not forked", code="FORK_INVALID", hint="begin another one")
-    target = workflow or run.workflow
-    if node not in target.nodes:
-        raise errors.NotFound(
-            f"there is no node {node} in {target.name}", code="NODE_NOT_FOUND", hint=f"it has {', '.join(target.nodes)}"
-        )
-    if (target.plan is None) != (run.course is None):
-        raise errors.InvalidInput("a plan is forked as a plan, and blocks as blocks", code="FORK_INVALID")
+    node, changes = wish.node, wish.changes
+    target = wish.workflow or run.workflow
+    _admit(run, target, wish)
     if target.plan is not None:
-        if wish.items is not None:
-            raise errors.InvalidInput("a plan has no foreach", code="FORK_INVALID", hint="fork it without naming items")
         from openskelo.engine import fork_plan  # noqa: PLC0415  only plans need it
 
         return await fork_plan.plan(store, run, node, changes, target, project)
@@ -95,6 +86,21 @@ async def plan(store: log.Log, run: Run, wish: Wish, project: task.Project, code
     wanted = fork_items.Wanted(workflow=target, node=node, after=after, again=wish.items, anew=wish.anew)
     items = await fork_items.kept(store, run, wanted, code)
     return Plan(workflow=target, inputs=stored, parent=parent, kept=kept, unjudged=unjudged, items=items)
+
+
+def _admit(run: Run, target: definition.Workflow, wish: Wish) -> None:
+    """Refuse what cannot be forked so: a live graph, from a node that there is not, a plan as blocks."""
+    node = wish.node
+    if run.live is not None or target.live:
+        raise errors.InvalidInput("a live graph is not forked", code="FORK_INVALID", hint="begin another one")
+    if node not in target.nodes:
+        raise errors.NotFound(
+            f"there is no node {node} in {target.name}", code="NODE_NOT_FOUND", hint=f"it has {', '.join(target.nodes)}"
+        )
+    if (target.plan is None) != (run.course is None):
+        raise errors.InvalidInput("a plan is forked as a plan, and blocks as blocks", code="FORK_INVALID")
+    if target.plan is not None and wish.items is not None:
+        raise errors.InvalidInput("a plan has no foreach", code="FORK_INVALID", hint="fork it without naming items")
 
 
 def beginning(workflow: definition.Workflow, node: str) -> str:

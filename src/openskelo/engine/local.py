@@ -197,9 +197,8 @@ class Engine(records.Records):
     ) -> str:
         """Begin a new run from `node` of another one; what came before it is kept, `inputs` change it.
 
-        Of a foreach that did not come to its end, items that were done are taken over, as long as nothing is changed
-        for them; one that did is done again as a whole. `items` says otherwise: `all`, `unfinished`, or the indexes of
-        some that are to be done again beside those. `new_id` is as `run_id` of `start`.
+        Of a foreach that did not come to its end, items that were done are taken over if nothing is changed for them.
+        `items` says which are done again: `all`, `unfinished`, or some indexes beside. `new_id` is `run_id` of `start`.
         """
         await self._beginning.check_new(new_id)
         if workflow is not None:
