@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+import openskelo
 from openskelo.contract import projection
+from openskelo.engine import loading
 from openskelo.server import track, tracks, views
 from openskelo.stores import memory
 from tests.engine.stage import play
@@ -90,3 +92,31 @@ def test_a_run_that_ends_and_that_nobody_follows_is_not_kept_by_whoever_is_told_
             assert [found.known(run_id) is not None for run_id in (watched, other)] == [True, False]
 
     play(story)
+
+
+def test_a_run_of_many_nodes_is_made_ready_once_while_others_have_their_turn() -> None:
+    async def story() -> None:
+        async with streaming.engine(Path(), store=memory.MemoryLog()) as engine:
+            run_id = await engine.start(streaming.chain(2 * tracks.MANY), {"n": 1})
+            await engine.wait(run_id)
+            found = tracks.Tracks(engine.store, projection.Projection)
+            asking = asyncio.gather(found.at_head(run_id), found.at_head(run_id))
+            turns = 0
+            while found.known(run_id) is None:
+                turns += 1
+                await asyncio.sleep(0)
+            first, second = await asking
+            assert (first is second, turns > 50) == (True, True), turns
+            alone = [told async for chunk in found.more(await found.fresh(run_id)) for told in chunk]
+            assert [one.seq for one in alone] == list(range(1, first.seq + 1))
+            plain = track.Track(run_id, projection.Projection(run_id, (await _workflow(engine, run_id))), 1)
+            async for lines in engine.store.read(run_id):
+                assert [one.data for one in map(plain.add, lines)] == [one.data for one in alone[: len(lines)]]
+                del alone[: len(lines)]
+            assert (plain.snapshot(), plain.document()) == (first.snapshot(), first.document())
+
+    play(story)
+
+
+async def _workflow(engine: openskelo.Engine, run_id: str) -> openskelo.Workflow:
+    return (await loading.load(engine.store, run_id)).run.workflow

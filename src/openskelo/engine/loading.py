@@ -21,6 +21,9 @@ from openskelo.stores import log
 #: Gives the workflow of a definition's name and bytes, and its shape.
 Restore: TypeAlias = Callable[[str, bytes], tuple[definition.Workflow, dag.Graph]]
 
+#: From so many bytes on a workflow takes longer to restore than others may wait.
+_LARGE = 128 * 1024
+
 
 @frozen
 class Loaded:
@@ -42,7 +45,7 @@ async def load(store: log.Log, run_id: str, restoring: Restore | None = None, *,
     with garbage.seldom():
         async for lines in store.read(run_id):
             if run is None:
-                run = await _begin(store, run_id, lines[0], restoring)
+                run = await _begin(store, run_id, lines[0], restoring, patient=patient)
             _fold(run, lines, seq)
             seq += len(lines)
             last = lines[-1]
@@ -93,14 +96,19 @@ def unreadable(run_id: str, seq: int, line: bytes, error: Exception) -> errors.O
     )
 
 
-async def _begin(store: log.Log, run_id: str, first: bytes, restoring: Restore | None) -> runs.Run:
+async def _begin(store: log.Log, run_id: str, first: bytes, restoring: Restore | None, *, patient: bool) -> runs.Run:
     event = _event(run_id, 1, first)
     if not isinstance(event, events.RunCreated):
         raise errors.Corrupt(f"the log of run {run_id} does not begin with run.created")
     data = await store.blob(event.definition)
     if restoring is None:
-        return runs.new(run_id, restore(data))
+        return runs.new(run_id, await restored(data) if patient else restore(data))
     return runs.new(run_id, *restoring(event.definition, data))
+
+
+async def restored(data: bytes) -> definition.Workflow:
+    """The same as `restore`; a large one is restored in a thread, so that others have their turn."""
+    return restore(data) if len(data) < _LARGE else await asyncio.to_thread(restore, data)
 
 
 def restore(data: bytes) -> definition.Workflow:

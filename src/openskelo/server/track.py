@@ -65,24 +65,33 @@ class Track:
         self._kept: deque[Told] = deque()
         self._kept_bytes = 0
         self._snapshot: bytes | None = None
+        self._ahead: tuple[events.Event, bytes] | None = None
+
+    def expect(self, first: bytes) -> None:
+        """Do the work of the run's first fact before it is added, in whatever thread: it tells of every node."""
+        self._ahead = self._tell(first)
 
     def add(self, line: bytes) -> Told:
         """Take in the run's next fact (NotFound when its data was pruned, Corrupt when it cannot be the next one)."""
+        event, told = self._ahead or self._tell(line)
+        self._ahead = None
+        self.seq += 1
+        self.bytes += len(line)
+        self._snapshot = None
+        return self._keep(Told(self.seq, told, self._follow(event)))
+
+    def _tell(self, line: bytes) -> tuple[events.Event, bytes]:
         try:
             event = envelope.open_line(line)[1]
         except (LookupError, ValueError, TypeError) as error:
             raise loading.unreadable(self.run_id, self.seq + 1, line, error) from error
         try:
-            told = b",".join(map(orjson.dumps, self._projection.apply(self.seq + 1, event)))
+            return event, b",".join(map(orjson.dumps, self._projection.apply(self.seq + 1, event)))
         except (LookupError, ValueError, TypeError, AttributeError, AssertionError) as error:
             raise errors.Corrupt(
                 f"event {self.seq + 1} of run {self.run_id} cannot be shown: {error!r}",
                 hint=f"`skelo verify {self.run_id}` says more",
             ) from error
-        self.seq += 1
-        self.bytes += len(line)
-        self._snapshot = None
-        return self._keep(Told(self.seq, told, self._follow(event)))
 
     def _follow(self, event: events.Event) -> partials.Attempt | None:
         if isinstance(event, events.AttemptStarted):
@@ -112,8 +121,12 @@ class Track:
         found.reverse()
         return found
 
+    def document(self) -> JsonObject:
+        """The run as it is now; it stays so."""
+        return self._projection.snapshot()
+
     def snapshot(self) -> bytes:
-        """The run as it is now, encoded."""
+        """The same, encoded."""
         if self._snapshot is None:
             self._snapshot = orjson.dumps(self._projection.snapshot())
         return self._snapshot

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from weakref import WeakValueDictionary
 
 from openskelo import errors
 from openskelo.contract import envelope
-from openskelo.engine import loading
+from openskelo.engine import garbage, loading
 from openskelo.kernel import definition, events
 from openskelo.server import track
 from openskelo.stores import log
@@ -20,6 +21,8 @@ MAX_BYTES = 32 * 1024 * 1024
 MAX_RUNS = 256
 #: After so many lines at a time others get their turn.
 LONG = 256
+#: From so many nodes on a run is made ready in a thread: it takes longer than others may wait.
+MANY = 256
 #: So many workflows are kept beside: runs of the same one share it.
 MAX_WORKFLOWS = 64
 
@@ -36,6 +39,7 @@ class Tracks:
         self._project = project
         self._tracks: dict[str, track.Track] = {}
         self._workflows: dict[str, definition.Workflow] = {}
+        self._making: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._nodes = 0
         self._bytes = 0
 
@@ -107,15 +111,13 @@ class Tracks:
             self._bytes -= found.bytes
 
     async def _find(self, run_id: str, first: bytes | None = None) -> track.Track:
-        found = self._tracks.pop(run_id, None)
-        if found is None:
-            made = await self._make(run_id, first or await self._first(run_id))
-            found = self._tracks.pop(run_id, None)  # somebody else may have been quicker
-            if found is None:
-                found = made
-                self._nodes += found.nodes
-                self._bytes += found.bytes
-        self._tracks[run_id] = found  # at the end: the one that was used last
+        if run_id not in self._tracks:
+            async with self._making.setdefault(run_id, asyncio.Lock()):
+                if run_id not in self._tracks:  # else somebody else was quicker
+                    made = self._tracks[run_id] = await self._make(run_id, first or await self._first(run_id))
+                    self._nodes += made.nodes
+                    self._bytes += made.bytes
+        found = self._tracks[run_id] = self._tracks.pop(run_id)  # at the end: the one that was used last
         self._make_room(found)
         return found
 
@@ -126,12 +128,21 @@ class Tracks:
 
     async def _make(self, run_id: str, first: bytes) -> track.Track:
         workflow = await self._workflow(_created(run_id, first).definition)
-        return track.Track(run_id, self._project(run_id, workflow), len(workflow.nodes) + 1)
+        if len(workflow.nodes) < MANY:
+            return self._made(run_id, workflow)
+        with garbage.seldom():
+            return await asyncio.to_thread(self._made, run_id, workflow, first)
+
+    def _made(self, run_id: str, workflow: definition.Workflow, first: bytes | None = None) -> track.Track:
+        made = track.Track(run_id, self._project(run_id, workflow), len(workflow.nodes) + 1)
+        if first is not None:
+            made.expect(first)
+        return made
 
     async def _workflow(self, name: str) -> definition.Workflow:
         found = self._workflows.pop(name, None)
         if found is None:
-            found = loading.restore(await self._store.blob(name))
+            found = await loading.restored(await self._store.blob(name))
         self._workflows[name] = found
         while len(self._workflows) > MAX_WORKFLOWS:
             del self._workflows[next(iter(self._workflows))]

@@ -41,8 +41,7 @@ class Views:
 
     async def snapshot(self, run_id: str) -> JsonObject:
         """The run's document as it is now (NotFound)."""
-        found = await self._tracks.at_head(run_id)
-        return cast("JsonObject", orjson.loads(found.snapshot()))
+        return (await self._tracks.at_head(run_id)).document()
 
     async def whole(self, run_id: str) -> bytes:
         """The same with the run's inputs and outputs, encoded."""
