@@ -44,6 +44,15 @@ blocks:
 outputs: {text: say.text}
 """
 
+ADD = """\
+blocks:
+  - id: add
+    mode: deterministic
+    inputs: {n: {type: integer, from: inputs.n}, m: {type: integer, from: inputs.m}}
+    outputs: {sum: integer}
+    deterministic: {handler: builtin:transform, config: {map: {sum: inputs.n + inputs.m}}}
+"""
+
 
 def _pause(skelo: Skelo) -> str:
     """Start the run in a pipe, where it must stop, and give the id of its question."""
@@ -375,6 +384,30 @@ def test_a_terminal_asks_for_inputs_and_answers_by_their_schema(skelo: Skelo) ->
     assert "2 of 2 done" in terminal.seen
     assert "Traceback" not in terminal.seen
     assert skelo("output", "last", "text").out == "Wasps\n"
+
+
+def test_a_file_that_is_not_there_is_asked_for_again(skelo: Skelo) -> None:
+    block = "{id: read, mode: deterministic, inputs: {doc: file, n: integer}, outputs: {doc: file}, deterministic: "
+    taken = "{handler: builtin:transform, config: {map: {doc: inputs.doc}}}}"
+    skelo.write("read.yaml", f"name: read\nblocks: [{block}{taken}]\n")
+    terminal = Terminal(skelo.folder, "run", "read.yaml", "--input", "n=1")
+    terminal.until("the path of a file")
+    terminal.until("doc (string): ")
+    terminal.type("nowhere.txt")
+    terminal.until("there is no such file")
+    terminal.until("doc (string): ")
+    terminal.type("read.yaml")
+    assert terminal.end() == 0
+    assert skelo("output", "last", "doc").out == "read.yaml\n"
+
+
+@pytest.mark.parametrize(("given", "code"), [("copies=1", "INPUT_UNKNOWN"), ("n=0", "INPUT_INVALID")])
+def test_nobody_is_asked_for_inputs_beside_wrong_ones(skelo: Skelo, given: str, code: str) -> None:
+    skelo.write("add.yaml", "name: add\ninputs: {n: {type: integer, minimum: 1}, m: integer}\n" + ADD)
+    terminal = Terminal(skelo.folder, "run", "add.yaml", "--input", given)
+    assert terminal.end() == 2
+    assert code in terminal.seen
+    assert "m (integer)" not in terminal.seen
 
 
 def test_a_no_needs_a_reason(skelo: Skelo) -> None:

@@ -42,14 +42,7 @@ def run_inputs(
     Files have to be there, inside what the project at `where` may read; only those of `settled` inputs, which nothing
     will read again, may be gone. `option` is the one that gives an input on the command line.
     """
-    ports = {port.name: port for port in workflow.inputs}
-    unknown = sorted(set(given) - set(ports))
-    if unknown:
-        raise errors.InvalidInput(
-            f"the workflow has no input {', '.join(unknown)}",
-            code="INPUT_UNKNOWN",
-            hint=_known_inputs(workflow, unknown[0]),
-        )
+    _refuse_unknown(workflow, given)
     values = {name: canonical.admit(value) for name, value in given.items()}
     for port in workflow.inputs:
         if port.has_default:
@@ -64,6 +57,24 @@ def run_inputs(
     _demand(_violations(workflow.inputs, values), "INPUT_INVALID")
     check_references(workflow.inputs, {name: value for name, value in values.items() if name not in settled}, where)
     return values
+
+
+def check_given(workflow: definition.Workflow, given: JsonObject, where: place.Place) -> None:
+    """InvalidInput when something is wrong with inputs to which others are still to come."""
+    _refuse_unknown(workflow, given)
+    values = {name: canonical.admit(value) for name, value in given.items()}
+    _demand(_violations(workflow.inputs, values), "INPUT_INVALID")
+    check_references(workflow.inputs, values, where)
+
+
+def _refuse_unknown(workflow: definition.Workflow, given: JsonObject) -> None:
+    unknown = sorted(set(given) - {port.name for port in workflow.inputs})
+    if unknown:
+        raise errors.InvalidInput(
+            f"the workflow has no input {', '.join(unknown)}",
+            code="INPUT_UNKNOWN",
+            hint=_known_inputs(workflow, unknown[0]),
+        )
 
 
 def check_references(ports: Iterable[definition.Port], values: JsonObject, where: place.Place) -> None:

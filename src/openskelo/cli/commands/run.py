@@ -5,12 +5,15 @@ from __future__ import annotations
 import argparse
 import asyncio
 
-from openskelo.cli import drive, exits, identity, inputs, output, place, terminal
+from openskelo import errors
+from openskelo.cli import drive, exits, identity, ink, inputs, output, place, terminal
 from openskelo.engine import door, local, words
 from openskelo.executors import task
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.workflows import load
+
+_REFERRING = {"file": "the path of a file", "artifact": "artifact://… of a kept file"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -60,9 +63,9 @@ def run(args: argparse.Namespace) -> int:
 async def _run(
     args: argparse.Namespace, where: task.Project, workflow: definition.Workflow, given: dict[str, Json]
 ) -> int:
-    if terminal.is_interactive(as_json=args.json):
-        given |= await _ask_missing(workflow, given)
     contexts = inputs.contexts(args.context)
+    if terminal.is_interactive(as_json=args.json):
+        given |= await _ask_missing(workflow, given, where)
     async with await local.Engine.open(where, store=place.make_log(where), cache=args.cache) as engine:
         run_id = await engine.start(
             workflow,
@@ -77,18 +80,34 @@ async def _run(
         return await drive.to_end(engine, run_id, args)
 
 
-async def _ask_missing(workflow: definition.Workflow, given: dict[str, Json]) -> dict[str, Json]:
-    lines = terminal.Lines()
+async def _ask_missing(workflow: definition.Workflow, given: dict[str, Json], where: task.Project) -> dict[str, Json]:
+    """What nobody has given yet, asked for once the rest is known to be right."""
+    missing = [port for port in workflow.inputs if port.required and not port.has_default and port.name not in given]
     asked: dict[str, Json] = {}
-    for port in workflow.inputs:
-        if port.name in given or port.has_default or not port.required:
-            continue
-        schema = {"description": port.description, **port.schema} if port.description else port.schema
+    if not missing:
+        return asked
+    door.check_given(workflow, given, where)
+    lines = terminal.Lines()
+    for port in missing:
         try:
-            asked[port.name] = await terminal.ask_value(lines, port.name, schema, default=None, required=True)
+            asked[port.name] = await _ask(lines, port, where)
         except EOFError:
             break  # whoever was there has left: the engine names what is missing
     return asked
+
+
+async def _ask(lines: terminal.Lines, port: definition.Port, where: task.Project) -> Json:
+    """A value of a port, asked for again while it names a file that is not there."""
+    about = port.description or _REFERRING.get(port.kind, "")
+    schema = {"description": about, **port.schema} if about else port.schema
+    while True:
+        value = await terminal.ask_value(lines, port.name, schema, default=None, required=True)
+        try:
+            door.check_references([port], {port.name: value}, where)
+        except errors.InvalidInput as error:
+            output.note(f"  {ink.one_line(error.message)}")
+        else:
+            return value
 
 
 def _dry(args: argparse.Namespace, where: task.Project, workflow: definition.Workflow, given: dict[str, Json]) -> int:
