@@ -184,6 +184,7 @@ def test_a_problem_inside_is_reported_in_its_own_file(tmp_path: Path) -> None:
         ("USES_OUTSIDE", "blocks: [{id: a, uses: ‸../inner.yaml}]\n"),
         ("USES_OUTSIDE", "blocks: [{id: a, uses: ‸/etc/hosts}]\n"),
         ("USES_CYCLE", "blocks: [{id: a, uses: ‸./outer.yaml}]\n"),
+        ("FILE_UNREADABLE", "blocks: [{id: a, uses: ‸./}]\n"),
         ("TYPE", "blocks: [{id: a, uses: ‸[x]}]\n"),
         ("FOREACH_USES", 'blocks: [{id: a, uses: ./plain.yaml, ‸foreach: {items: "[1]"}}]\n'),
         ("WRONG_MODE", "blocks: [{id: a, uses: ./plain.yaml, ‸retry: {max_attempts: 2}}]\n"),
@@ -194,6 +195,7 @@ def test_a_problem_inside_is_reported_in_its_own_file(tmp_path: Path) -> None:
         ),
         ("USES_OUTSIDE", f"blocks: [{{id: a, uses: ‸./{'x' * 300}.yaml}}]\n"),
         ("TYPE_MISMATCH", "blocks: [{id: a, uses: ./inner.yaml, inputs: {text: ‸integer}}]\n"),
+        ("TYPE_MISMATCH", "blocks: [{id: a, uses: ./same.yaml, inputs: {n: {default: 1}}, outputs: {n: ‸string}}]\n"),
         ("UNKNOWN_PORT", "blocks: [{id: a, uses: ./inner.yaml, outputs: {‸quiet: string}}]\n"),
         ("UNKNOWN_PORT", "blocks: [{id: a, uses: ./inner.yaml, when: inputs.‸txt == ''}]\n"),
         (
@@ -212,7 +214,8 @@ def test_a_problem_inside_is_reported_in_its_own_file(tmp_path: Path) -> None:
 def test_a_wrong_use_is_a_problem(codes: str, outer: str, tmp_path: Path) -> None:
     text, wanted = marking.expected(codes, outer)
     plain, pay = "blocks: [{id: a}]\n", "blocks: [{id: a, effect: once}]\n"
-    path = _write(tmp_path, outer=text, inner=INNER, plain=plain, pay=pay)
+    same = "blocks: [{id: a, inputs: {n: integer}, outputs: {n: integer}}]\n"
+    path = _write(tmp_path, outer=text, inner=INNER, plain=plain, pay=pay, same=same)
     assert marking.errors(load.check(path)[1]) == wanted
 
 

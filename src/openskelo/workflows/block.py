@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import cast
 
 from openskelo import errors
-from openskelo.frozen import frozen, replace
+from openskelo.frozen import field, frozen, replace
 from openskelo.handlers import registry
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json
@@ -62,15 +62,16 @@ class Setting:
 class Draft:
     """A block whose ties are still names. `node` has no bindings, no `after`, no bounces yet.
 
-    `once` says that its effect, or one inside of what it uses, must not be repeated; `unread` that what it uses has
-    Problems of its own, so that nothing more can be said about its ports. `skipping` are the outputs that are missing
-    only where the block inside that gives them was skipped: who needs one of them is skipped, too.
+    `untyped` are the ports of each side that give no type of their own. `once` says that its effect, or one inside of
+    what it uses, must not be repeated; `unread` that what it uses has Problems of its own, so that nothing more can be
+    said about its ports. `skipping` are the outputs that are missing only where the block inside that gives them was
+    skipped: who needs one of them is skipped, too.
     """
 
     place: cursor.Cursor
     node: definition.Node
     links: Mapping[str, ports.Link]
-    untyped: frozenset[str] = frozenset()
+    untyped: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
     asked: approvals.Asked | None = None
     once: bool = False
     unread: bool = False
@@ -128,7 +129,7 @@ def read(key: str, place: cursor.Cursor, setting: Setting) -> Draft:
         place=place,
         node=node,
         links=taken.links,
-        untyped=taken.untyped | given.untyped,
+        untyped={"inputs": taken.untyped, "outputs": given.untyped},
         asked=asked,
         once=definition.is_once(node),
     )

@@ -67,7 +67,7 @@ def _ports(
         elif match is None:
             hint = suggest.near(port.name, known, otherwise=f"its {side}: {', '.join(known) or 'none'}")
             spot.key_problem("UNKNOWN_PORT", f"the used workflow has no {side[:-1]} {port.name!r}", hint=hint)
-        elif port.name in draft.untyped:
+        elif port.name in draft.untyped[side]:
             kept[port.name] = _own_default(match, port)
         else:
             there, here = (port, match) if side == "inputs" else (match, port)

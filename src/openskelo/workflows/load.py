@@ -230,6 +230,8 @@ def _load_inner(spot: cursor.Cursor, path: Path, trail: _Trail) -> inline.Inner 
         if not path.exists():
             hint = nearby.meant(path, str(spot.value)) or f"looked for {path}"
             spot.problem("USES_NOT_FOUND", f"there is no file {str(spot.value)[:80]!r}", hint=hint)
+        elif path.is_dir():
+            spot.problem("FILE_UNREADABLE", f"{str(spot.value)[:80]!r} is a folder", hint="name a file in it")
         else:
             spot.report.include(_listed(error))
         return None
