@@ -247,6 +247,13 @@ def test_what_a_case_gives_and_the_workflow_refuses_fails_that_case_and_no_other
     ]
 
 
+def test_a_case_that_runs_out_of_answers_says_whose(skelo: Skelo) -> None:
+    skelo.write("asking.yaml", "name: asking\nblocks: [{id: ask, mode: approval, prompt: 'Well?'}]\n")
+    skelo.write("asking.test.yaml", "tests: [{name: nobody}]\n")
+    (test,) = skelo("test", "asking.yaml", "--json").document["tests"]
+    assert test["differences"] == ["ending is paused, not ok (no answer is left for ask)"]
+
+
 def test_a_missing_script_is_said_to_be_missing(skelo: Skelo) -> None:
     skelo.write("article.yaml", FLOW)
     result = skelo("test", "article.yaml", "--json")

@@ -113,9 +113,7 @@ def differences(case: script.Case, document: JsonObject) -> list[str]:
     found: list[str] = []
     ending = document.get("ending") or "paused"
     if ending != case.ending:
-        error = members.object_at(document, "error")
-        why = f" ({error['code']} {error['message']})" if error else ""
-        found.append(f"ending is {ending}, not {case.ending}{why}")
+        found.append(f"ending is {ending}, not {case.ending}{_why(document)}")
     found += _unequal("outputs", case.outputs, members.object_at(document, "outputs"))
     nodes = members.object_at(document, "nodes")
     for key, expected in case.nodes.items():
@@ -126,6 +124,15 @@ def differences(case: script.Case, document: JsonObject) -> list[str]:
             f"{key}.outputs", members.object_at(expected, "outputs"), members.object_at(actual, "outputs")
         )
     return found
+
+
+def _why(document: JsonObject) -> str:
+    """What a run came to its end by, or what it waits for: an answer that the script does not have."""
+    error = members.object_at(document, "error")
+    if error:
+        return f" ({error['code']} {error['message']})"
+    asked = [members.text_at(approval, "node") for approval in members.objects_at(document, "approvals")]
+    return f" (no answer is left for {', '.join(asked)})" if asked else ""
 
 
 def _unequal(where: str, expected: JsonObject, actual: JsonObject) -> list[str]:
