@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -15,6 +17,8 @@ from openskelo.stores import connecting, faults, log, statements
 #: So many rows are read at a time, and so many of their lines given.
 CHUNK = 512
 LINES = 256
+#: So many runs are counted at a time.
+COUNTED = 4096
 #: The place in the order of listings that comes before none.
 _END = (2**63 - 1, 2**63 - 1)
 
@@ -110,9 +114,14 @@ class Tables:
         return [_run_row(row) for row in sorted(found, key=lambda row: (row[5], row[8]), reverse=True)]
 
     async def tally(self) -> log.Tally:
-        """Where everything stands, counted now."""
+        """Where everything stands, counted now; of very many runs in parts, between which others have their turn."""
+        runs: Counter[tuple[str, str | None]] = Counter()
+        (newest,) = self._one("newest_run") or (0,)
+        for first in range(0, newest, COUNTED):
+            for status, ending, count in self._all("tally_runs", first, first + COUNTED):
+                runs[status, ending] += count
+            await asyncio.sleep(0)
         approvals, since, commands = self._one("tally_waiting") or (0, None, 0)
-        runs = {(status, ending): count for status, ending, count in self._all("tally_runs")}
         return log.Tally(runs=runs, approvals=approvals, waiting_since=since, commands=commands)
 
     async def approvals(

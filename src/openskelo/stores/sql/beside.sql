@@ -101,8 +101,13 @@ SELECT key, document FROM notes WHERE key >= ?1 AND key < ?2 ORDER BY key;
 DELETE FROM notes WHERE at < ?3 AND key >= ?1 AND key < ?2;
 
 -- name: tally_runs
--- How many runs there are in each status and ending.
-SELECT status, ending, count(*) FROM runs WHERE created_at IS NOT NULL GROUP BY status, ending;
+-- How many runs there are in each status and ending, of those between two numbers.
+SELECT status, ending, count(*) FROM runs
+WHERE number > ?1 AND number <= ?2 AND created_at IS NOT NULL GROUP BY status, ending;
+
+-- name: newest_run
+-- The number of the run that was begun last.
+SELECT coalesce(max(number), 0) FROM runs;
 
 -- name: tally_waiting
 -- How many approvals are open, since when the first of their runs waits, and how many commands wait.
