@@ -113,7 +113,7 @@ def differences(case: script.Case, document: JsonObject) -> list[str]:
     found: list[str] = []
     ending = document.get("ending") or "paused"
     if ending != case.ending:
-        found.append(f"ending is {ending}, not {case.ending}{_why(document)}")
+        found.append(f"ending is {ending}, not {case.ending}{_end_of(document)}")
     found += _unequal("outputs", case.outputs, members.object_at(document, "outputs"))
     nodes = members.object_at(document, "nodes")
     for key, expected in case.nodes.items():
@@ -126,7 +126,7 @@ def differences(case: script.Case, document: JsonObject) -> list[str]:
     return found
 
 
-def _why(document: JsonObject) -> str:
+def _end_of(document: JsonObject) -> str:
     """What a run came to its end by, or what it waits for: an answer that the script does not have."""
     error = members.object_at(document, "error")
     if error:
