@@ -203,3 +203,27 @@ def test_work_that_is_sent_back_untold_is_done_anew_and_not_known_from_before(tm
 
     assert stage.play(story) == [{"said": 3}, {"said": 3}]
     assert asked == [0, 1, 2]
+
+
+def test_a_result_whose_file_is_gone_is_made_anew(tmp_path: Path) -> None:
+    asked: list[int] = []
+
+    def make(ctx: openskelo.Context) -> JsonObject:
+        asked.append(len(asked))
+        (tmp_path / "made.txt").write_text("made")
+        return {"path": "made.txt"}
+
+    flow = stage.workflow(stage.block("make", outputs={"path": "file"}, cache=True))
+
+    async def story() -> list[Json]:
+        outputs: list[Json] = []
+        async with stage.engine(tmp_path, make=make) as engine:
+            for run in range(4):
+                if run == 2:
+                    (tmp_path / "made.txt").unlink()
+                outputs.append((await engine.wait(await engine.start(flow)))["outputs"])
+        return outputs
+
+    assert stage.play(story) == [{"path": "made.txt"}] * 4
+    assert asked == [0, 1]
+    assert (tmp_path / "made.txt").read_text() == "made"

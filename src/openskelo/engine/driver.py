@@ -304,7 +304,7 @@ class Driver:
             self._timers.set(actor)
 
     async def _resolve(self, run: Run, key: str, at: int) -> commands.ResolveNode:
-        return await resolve.resolve(self._store, run, key, at, self._performer.code, cache=self._cache)
+        return await resolve.resolve(self._store, run, key, at, self._performer, cache=self._cache)
 
     def _leave(self, run: Run, flight: InFlight) -> attempt.Left | None:
         return self._performer.left((run.id, flight.node, flight.visit, flight.slot))

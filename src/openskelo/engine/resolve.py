@@ -5,7 +5,6 @@ This is work without effects, done between deciding and appending, so that it co
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Protocol, cast
 
 from openskelo import errors
@@ -28,12 +27,20 @@ class Memory(keeping.Blobs, Protocol):
     async def cached(self, key: str) -> JsonObject | None: ...
 
 
-#: Gives the digest of the project's code that a node's work is, empty for other work; AttemptFailed when it is gone.
-Code = Callable[[definition.Node], str]
+class Worker(Protocol):
+    """Who does the work of nodes, as far as one has to ask before it begins."""
+
+    def code(self, node: definition.Node) -> str:
+        """The digest of the project's code that the work is, empty for other work; AttemptFailed when it is gone."""
+        ...
+
+    async def stands(self, run_id: str, node: definition.Node, outputs: JsonObject) -> bool:
+        """Whether outputs of earlier work keep the node's contract now: files and artifacts may be gone."""
+        ...
 
 
 async def resolve(
-    memory: Memory, run: Run, key: str, at: int, code: Code, *, cache: bool = True
+    memory: Memory, run: Run, key: str, at: int, worker: Worker, *, cache: bool = True
 ) -> commands.ResolveNode:
     """The command that tells the kernel what `key`'s expressions came to. A failed expression is told as well.
 
@@ -42,7 +49,7 @@ async def resolve(
     """
     visit = run.nodes[key].visit
     try:
-        return await _resolve(memory, run, key, at, code, cache=cache)
+        return await _resolve(memory, run, key, at, worker, cache=cache)
     except errors.OpenSkeloError as error:
         if wiring.is_trouble(error):
             raise
@@ -50,7 +57,7 @@ async def resolve(
         return commands.ResolveNode(at=at, node=key, visit=visit, failure=failure)
 
 
-async def _resolve(memory: Memory, run: Run, key: str, at: int, code: Code, *, cache: bool) -> commands.ResolveNode:
+async def _resolve(memory: Memory, run: Run, key: str, at: int, worker: Worker, *, cache: bool) -> commands.ResolveNode:
     node = run.workflow.nodes[key]
     visit = run.nodes[key].visit
     values, kept = await _inputs(memory, run, node)
@@ -59,7 +66,7 @@ async def _resolve(memory: Memory, run: Run, key: str, at: int, code: Code, *, c
     if found.skip:
         return commands.ResolveNode(at=at, node=key, visit=visit, skip=True)
     items = found.items
-    cached = await _cached(memory, run, node, values, code) if cache and _may_be_cached(run, node) else None
+    cached = await _cached(memory, run, node, values, worker) if cache and _may_be_cached(run, node) else None
     return commands.ResolveNode(
         at=at,
         node=key,
@@ -70,7 +77,7 @@ async def _resolve(memory: Memory, run: Run, key: str, at: int, code: Code, *, c
         ask=await _ask(memory, run, node, scope, at) if cached is None and asks(run, node) else None,
         cached=cached,
         taken=None if items is None or key not in run.earlier else _taken(run, node, scope, items),
-        code=None if items is None else _code_of(run, node, code),
+        code=None if items is None else _code_of(run, node, worker),
     )
 
 
@@ -82,12 +89,12 @@ def _taken(run: Run, node: definition.Node, scope: JsonObject, items: list[Json]
     return kept_items.match(node, cast("JsonObject", scope["inputs"]), about["inputs"], items, run.earlier[node.key])
 
 
-def _code_of(run: Run, node: definition.Node, code: Code) -> str | None:
+def _code_of(run: Run, node: definition.Node, worker: Worker) -> str | None:
     """The code that is to work on the items, where it is the project's: a fork looks at it."""
     if run.nodes[node.key].items is not None:  # they are asked about once more
         return None
     try:
-        return code(node) or None
+        return worker.code(node) or None
     except errors.AttemptFailed:
         return None  # as the first attempt will find
 
@@ -194,21 +201,28 @@ def _was_sent_back_untold(run: Run, key: str) -> bool:
 
 
 async def _cached(
-    memory: Memory, run: Run, node: definition.Node, values: JsonObject, code: Code
+    memory: Memory, run: Run, node: definition.Node, values: JsonObject, worker: Worker
 ) -> commands.Cached | None:
     inputs_hash = canonical.digest(values)
     try:
-        found = await memory.cached(cache_key(run.id, node, inputs_hash, code(node)))
+        found = await memory.cached(cache_key(run.id, node, inputs_hash, worker.code(node)))
+        if found is None or not await _stands(memory, run, node, cast("Stored", found["outputs"]), worker):
+            return None
     except errors.AttemptFailed:
         return None  # the handler is not there, as its attempt will find
-    if found is None:
-        return None
     return commands.Cached(
-        outputs=cast("JsonObject", found["outputs"]),
+        outputs=cast("Stored", found["outputs"]),
         inputs_hash=inputs_hash,
         output_hash=cast("str", found["outputHash"]),
         source=cast("JsonObject", found["source"]),
     )
+
+
+async def _stands(memory: Memory, run: Run, node: definition.Node, known: Stored, worker: Worker) -> bool:
+    """Whether what a known result refers to is still there; one that refers to nothing always is."""
+    if all(port.kind == "json" for port in node.outputs):
+        return True
+    return await worker.stands(run.id, node, cast("JsonObject", await keeping.load(memory, known)))
 
 
 async def _ask(memory: Memory, run: Run, node: definition.Node, scope: JsonObject, at: int) -> commands.Ask:

@@ -198,6 +198,13 @@ class Performer:
             return ""
         return self._handlers().digest(handler)
 
+    async def stands(self, run_id: str, node: definition.Node, outputs: JsonObject) -> bool:
+        """Whether outputs of earlier work keep the node's contract now: what they name may be gone (AttemptFailed)."""
+        contract = (self._prepared.get(id(node)) or self._prepare(node)).outputs
+        if contract.problems(outputs, self._project):
+            return False
+        return self._known is None or not await contract.unkept(outputs, self._known, run_id)
+
     def has_handler(self, name: str) -> bool:
         """Whether the program has brought a handler of this name (`local:NAME`)."""
         return name in self._means.local

@@ -73,8 +73,7 @@ def read(place: cursor.Cursor, setting: Setting) -> inline.Inner | None:
     last = [key for key, following in graph.successors(sources).items() if not following]
     section = fields.get("outputs")
     outputs = run_outputs.of_last(drafts, last) if section is None else run_outputs.read(section, drafts, inputs)
-    inputs.read(place.report)
-    taken = inputs.ports()
+    taken = inputs.ports(place.report)
     nodes = routes.read(drafts, routes.Reach.of(sources))
     if place.report.failed:
         return None

@@ -62,20 +62,9 @@ class Inputs:
             place.warn("INPUT_UNDECLARED", f"nothing feeds {port.name!r}, so it becomes an input", hint=hint)
         return self._merge(port, place)
 
-    def read(self, report: problems.Report) -> None:
-        """What expressions read as `run.inputs.NAME` is used, and has to be there."""
-        for one in report.run_reads:
-            if one.name is None:
-                self._used.update(self._found)
-            elif one.name in self._found:
-                self._used.add(one.name)
-            else:
-                hint = suggest.near(one.name, self._found, otherwise="declare it under the file's `inputs`")
-                message = f"the workflow has no input {one.name[:80]!r}"
-                report.error_within(one.path, "UNKNOWN_INPUT", message, one.position, hint=hint)
-
-    def ports(self) -> tuple[definition.Port, ...]:
-        """All inputs; a declared one that nothing uses is worth a warning."""
+    def ports(self, report: problems.Report) -> tuple[definition.Port, ...]:
+        """All inputs, once all of the file is in the report; a declared one that nothing uses is worth a warning."""
+        self._read(report)
         for name in self._declared or ():
             if name not in self._used and self._section is not None:
                 self._section.at(name, None).warn("INPUT_UNUSED", f"no block uses the input {name!r}")
@@ -88,6 +77,18 @@ class Inputs:
 
     def names(self) -> tuple[str, ...]:
         return tuple(self._found)
+
+    def _read(self, report: problems.Report) -> None:
+        """What expressions read as `run.inputs.NAME` is used, and has to be there."""
+        for one in report.run_reads:
+            if one.name is None:
+                self._used.update(self._found)
+            elif one.name in self._found:
+                self._used.add(one.name)
+            else:
+                hint = suggest.near(one.name, self._found, otherwise="declare it under the file's `inputs`")
+                message = f"the workflow has no input {one.name[:80]!r}"
+                report.error_within(one.path, "UNKNOWN_INPUT", message, one.position, hint=hint)
 
     def _fitting(self, found: definition.Port, port: definition.Port, place: cursor.Cursor) -> definition.Port | None:
         why = None if found.schema == port.schema else schema.fits(found.schema, port.schema)
