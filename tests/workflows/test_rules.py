@@ -247,6 +247,19 @@ def test_money_and_tokens_are_set_aside_before() -> None:
     ("codes", "text"),
     [
         ("INPUT_UNUSED", "inputs: {x: ‸string}\nblocks: [{id: a}]\n"),
+        ("SCHEMA_UNCHECKED", "blocks: [{id: a, inputs: {x: {type: string, format: ‸emial}}}]\n"),
+        (
+            "SCHEMA_UNCHECKED",
+            "blocks: [{id: a, outputs: {x: {type: array, items: {anyOf: [{type: string, minLenght: ‸3}]}}}}]\n",
+        ),
+        (
+            "SCHEMA_UNCHECKED",
+            "blocks: [{id: a, post_gates: [{type: json_schema, schema: {properties: {a: {nullable: ‸true}}}}]}]\n",
+        ),
+        (
+            "SCHEMA_UNCHECKED",
+            "blocks: [{id: a, mode: approval, prompt: b, approval: {form: {type: object, requried: ‸[a]}}}]\n",
+        ),
         ("PORT_UNFED", "blocks: [{id: a, inputs: {x: ‸string?, y: {type: string, default: z}}}]\n"),
         ("INPUT_UNDECLARED", "inputs: {}\nblocks: [{id: a, inputs: {x: ‸string}}]\n"),
         (

@@ -10,7 +10,7 @@ from openskelo.frozen import frozen
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.values import composition, ordering, schema
-from openskelo.workflows import cursor, ports, scope, suggest
+from openskelo.workflows import cursor, ports, schema_words, scope, suggest
 
 _KEYS = frozenset(
     {"prompt", "approvers", "approver", "timeout_sec", "timeout_ms", "on_timeout", "form", "on_deny", "required"}
@@ -186,6 +186,7 @@ def _object_schema(found: cursor.Cursor, value: JsonObject) -> JsonObject:
     if form.get("type") != "object":
         found.problem("TYPE", "the schema of a form must be an object's")
     _compile(found, form)
+    schema_words.warn(found)
     return form
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from openskelo.handlers import catalog
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.workflows import block, blocks, gates, ports
+from openskelo.workflows import block, blocks, gates, ports, schema_words
 from openskelo.workflows import schema_parts as parts
 
 ID = "urn:openskelo:schema:blocks"
@@ -139,7 +139,7 @@ def _linked() -> JsonObject:
 
 
 def _port(links: JsonObject | None = None) -> JsonObject:
-    properties: dict[str, Json] = {keyword: {} for keyword in sorted(ports.KEYWORDS)}
+    properties: dict[str, Json] = {keyword: {} for keyword in sorted(schema_words.KEYWORDS)}
     properties["type"] = {"anyOf": [{"type": "string", "pattern": _TYPE_PATTERN}, {"type": "array", "items": _TEXT}]}
     properties["required"] = {"anyOf": [_FLAG, {"type": "array", "items": _ANY_TEXT}]}
     properties["description"] = _ANY_TEXT

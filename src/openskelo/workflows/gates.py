@@ -10,7 +10,7 @@ from openskelo.handlers import url as urls
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json
 from openskelo.values import pattern, schema
-from openskelo.workflows import cursor, gate_aliases, ports, scope, suggest
+from openskelo.workflows import cursor, gate_aliases, ports, schema_words, scope, suggest
 
 _LONGEST_MS = 86_400_000
 
@@ -46,6 +46,7 @@ def _schema(found: cursor.Cursor, _around: Around) -> Json:
         schema.compile(fields.value)
     except errors.InvalidInput as error:
         found.problem(error.code, error.message, hint=error.hint)
+    schema_words.warn(found)
     return fields.value
 
 

@@ -13,7 +13,7 @@ from openskelo.frozen import frozen
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.values import composition, schema
-from openskelo.workflows import cursor, suggest
+from openskelo.workflows import cursor, schema_words, suggest
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}\Z")
 
@@ -48,19 +48,8 @@ _ELSEWHERE: Mapping[str, str] = {
 }
 _KINDS = ("json", "file", "artifact")
 
-#: What JSON Schema (2020-12) knows; a port may use all of it.
-KEYWORDS = frozenset(
-    {"$schema", "$id", "$ref", "$defs", "$anchor", "$comment", "type", "enum", "const", "format", "pattern"}
-    | {"properties", "required", "additionalProperties", "patternProperties", "propertyNames", "items"}
-    | {"prefixItems", "contains", "minContains", "maxContains", "uniqueItems", "minItems", "maxItems"}
-    | {"minLength", "maxLength", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"}
-    | {"minProperties", "maxProperties", "allOf", "anyOf", "oneOf", "not", "if", "then", "else"}
-    | {"dependentRequired", "dependentSchemas", "unevaluatedProperties", "unevaluatedItems", "contentEncoding"}
-    | {"contentMediaType", "contentSchema", "title", "description", "default", "examples", "deprecated"}
-    | {"readOnly", "writeOnly"}
-)
 _OWN = frozenset({"required", "default", "description", "from", "transform", "kind"})
-_KNOWN = KEYWORDS | _OWN
+_KNOWN = schema_words.KEYWORDS | _OWN
 
 Side = Literal["input", "output"]
 
@@ -106,7 +95,7 @@ def read(found: cursor.Cursor | None, side: Side) -> Ports:
             continue
         else:
             port = _long(name, entry, side, links)
-            if not (entry.value.keys() & (KEYWORDS - _OWN)):
+            if not (entry.value.keys() & (schema_words.KEYWORDS - _OWN)):
                 untyped.append(name)
         ports.append(port)
     _check_together(fields.cursor, ports)
@@ -189,8 +178,10 @@ def _schema(fields: cursor.Fields) -> tuple[JsonObject, definition.PortKind, boo
         del rest["type"]
         rest = {**_word_schema(word, named), **rest}
         kind = word if word in _KINDS[1:] else kind
-    if (rest.keys() - {"type"} or not isinstance(rest.get("type", ""), str)) and not _compiles(fields.cursor, rest):
-        rest = {}
+    if rest.keys() - {"type"} or not isinstance(rest.get("type", ""), str):
+        if not _compiles(fields.cursor, rest):
+            rest = {}
+        schema_words.warn(fields.cursor, known=True)
     return rest, cast("definition.PortKind", kind), optional
 
 
