@@ -20,3 +20,12 @@ def test_an_effect_that_happens_once_by_its_handler_cannot_be_cached(tmp_path: P
     text, wanted = marking.expected("CONFLICT", written.replace("METHOD", "POST"))
     assert marking.errors(marking.check(text, tmp_path)) == wanted
     assert marking.errors(marking.check(text.replace("cache: true", "effect: idempotent, cache: true"), tmp_path)) == []
+
+
+def test_a_file_that_is_to_be_written_cannot_be_cached(tmp_path: Path) -> None:
+    writing = "{handler: builtin:write-file, config: {content_from: c, default_path_template: o.txt}}"
+    written = (
+        f"blocks: [{{id: a, mode: deterministic, inputs: {{c: string}}, cache: ‸true, deterministic: {writing}}}]\n"
+    )
+    text, wanted = marking.expected("CONFLICT", written)
+    assert marking.errors(marking.check(text, tmp_path)) == wanted

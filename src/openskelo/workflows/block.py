@@ -260,8 +260,11 @@ def _cache(found: cursor.Cursor | None, node: definition.Node) -> bool:
         hint = "a later run would leave it undone; write `effect: idempotent` if that is right"
         found.problem("CONFLICT", "an effect that happens once cannot be cached", hint=hint)
         return False
-    if node.foreach is not None:
-        found.problem("CONFLICT", "the items of a foreach are not cached", hint="leave `cache` out")
+    if node.foreach is not None or node.handler == "builtin:write-file":
+        what = (
+            "the items of a foreach are not cached" if node.foreach is not None else "a later run would write no file"
+        )
+        found.problem("CONFLICT", what, hint="leave `cache` out")
         return False
     return True
 
