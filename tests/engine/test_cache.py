@@ -227,3 +227,21 @@ def test_a_result_whose_file_is_gone_is_made_anew(tmp_path: Path) -> None:
     assert stage.play(story) == [{"path": "made.txt"}] * 4
     assert asked == [0, 1]
     assert (tmp_path / "made.txt").read_text() == "made"
+
+
+@pytest.mark.parametrize("side", ["pre_gates", "post_gates"])
+def test_a_result_that_a_gate_compares_with_its_run_is_judged_in_every_run(tmp_path: Path, side: str) -> None:
+    ports: JsonObject = {"n": {"type": "integer", "from": "inputs.n"}}
+    gates: list[Json] = [{"name": "enough", "type": "expr", "expression": "inputs.n >= run.inputs.least"}]
+    given = stage.block("give", inputs=ports, outputs={"n": "integer"}, cache=True, **{side: gates})
+    flow = stage.workflow(given, inputs={"n": "integer", "least": "integer"})
+
+    async def give(ctx: openskelo.Context) -> JsonObject:
+        return {"n": ctx.inputs["n"]}
+
+    async def story() -> list[Json]:
+        async with stage.engine(tmp_path, give=give) as engine:
+            given = ({"n": 5, "least": least} for least in (3, 30))
+            return [(await engine.wait(await engine.start(flow, one)))["ending"] for one in given]
+
+    assert stage.play(story) == ["ok", "failed"]

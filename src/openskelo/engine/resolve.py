@@ -164,13 +164,13 @@ def _items(text: str, scope: JsonObject) -> list[Json]:
 def cache_key(run_id: str, node: definition.Node, inputs_hash: str, code: str) -> str:
     """The name under which a result is found again: the work that the node does, and its inputs.
 
-    For a handler of the project the work is its `code`, too. A prompt that tells the model about its run is answered
-    anew in every run.
+    For a handler of the project the work is its `code`, too. A prompt that tells the model about its run, and work that
+    a gate compares with the run, is answered anew in every run.
     """
     work: dict[str, Json] = {"node": same_work.described(node), "inputs": inputs_hash}
     if code:
         work["code"] = code
-    if same_work.tells_of_run(node):
+    if same_work.tells_of_run(node) or same_work.is_judged_by_run(node):
         work["run"] = run_id
     return canonical.digest(work)
 

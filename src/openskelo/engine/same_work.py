@@ -8,7 +8,7 @@ from typing import cast
 from openskelo.frozen import replace
 from openskelo.kernel import codec, definition
 from openskelo.kernel.json import JsonObject
-from openskelo.values import canonical, template
+from openskelo.values import canonical, expression, template
 
 #: A foreach over a list that is one of the node's inputs.
 _LISTED = re.compile(r"\s*inputs\.([A-Za-z_]\w*)\s*")
@@ -46,6 +46,13 @@ def on_an_item(node: definition.Node) -> JsonObject:
 def tells_of_run(node: definition.Node) -> bool:
     """Whether a model's prompt holds anything about the run that is not among the node's inputs."""
     return "run" in _named_by_prompt(node)
+
+
+def is_judged_by_run(node: definition.Node) -> bool:
+    """Whether a gate compares the work with anything about the run that is not among the node's inputs."""
+    texts = [gate.params.get("expression") for gate in (*node.pre_gates, *node.post_gates)]
+    seen: dict[str, JsonObject | None] = {"inputs": None, "outputs": None, "run": None}
+    return any("run" in expression.compile(text, seen).variables for text in texts if isinstance(text, str))
 
 
 def may_look_at_run(node: definition.Node) -> bool:
