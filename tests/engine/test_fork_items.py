@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any, cast
 
@@ -404,6 +405,52 @@ def test_items_that_were_done_on_what_a_person_has_changed_are_done_again(tmp_pa
             assert refused.value.code == "FORK_INVALID"
             done = await answered(opened, await opened.fork(run_id, node="each"), status="approved")
             assert (done["outputs"], worker.again()) == ({"sum": 1}, ["a"])
+
+    stage.play(story)
+
+
+def test_an_item_whose_file_is_gone_is_done_again(tmp_path: Path) -> None:
+    worker = Worker("ccc")
+
+    def written(ctx: Any) -> JsonObject:
+        (tmp_path / f"{ctx.item}.txt").write_text(str(worker(ctx)["n"]))
+        return {"file": f"{ctx.item}.txt"}
+
+    async def story() -> None:
+        async with stage.engine(tmp_path, each=written) as opened:
+            run_id = await failed(opened, flow(each(outputs={"file": {"type": "file"}})))
+            worker.again()
+            (tmp_path / "a.txt").unlink()
+            done = await opened.wait(await opened.fork(run_id, node="each"))
+            assert (done["ending"], worker.again()) == ("ok", ["a", "ccc", "dddd"])
+
+    stage.play(story)
+
+
+def test_items_in_a_used_file_are_taken_over_and_its_inputs_are_those_that_count(tmp_path: Path) -> None:
+    worker = Worker("ccc")
+    gate: JsonObject = {"name": "few", "type": "expression", "expression": "outputs.n < size(run.inputs.words) + 9"}
+    inner: JsonObject = {
+        "name": "inner",
+        "inputs": {"words": {"type": "array"}},
+        "blocks": [each(post_gates=[gate])],
+        "outputs": {"n": "each.n"},
+    }
+    (tmp_path / "inner.json").write_text(json.dumps(inner))
+    using: JsonObject = {"id": "sub", "uses": "./inner.json", "inputs": {"words": {"from": "inputs.words"}}}
+    outer: JsonObject = {
+        "name": "outer",
+        "inputs": {"words": {"type": "array"}, "topic": {"type": "string", "default": "ink"}},
+        "blocks": [using],
+    }
+    (tmp_path / "outer.json").write_text(json.dumps(outer))
+
+    async def story() -> None:
+        async with stage.engine(tmp_path, each=worker) as opened:
+            run_id = await failed(opened, openskelo.load(tmp_path / "outer.json", root=tmp_path))
+            worker.again()
+            done = await opened.wait(await opened.fork(run_id, node="sub/each", inputs={"topic": "pens"}))
+            assert (done["outputs"], worker.again()) == ({"n": [1, 2, 3, 4]}, ["ccc", "dddd"])
 
     stage.play(story)
 

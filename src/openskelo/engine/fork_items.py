@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
 from typing import Literal, TypeAlias, cast
 
 from openskelo import errors
-from openskelo.engine import door, kept_items, same_work, wiring
+from openskelo.engine import kept_items, resolve, same_work, wiring
 from openskelo.executors import keeping
 from openskelo.frozen import frozen
 from openskelo.kernel import commands, definition
-from openskelo.kernel.json import Json, JsonObject
+from openskelo.kernel.json import Json, JsonObject, Stored
 from openskelo.kernel.run import NodeState, Run
 
 #: What a fork from a foreach does again: all its items, those that were not done, or also those with these indexes.
 Again: TypeAlias = Literal["all", "unfinished"] | Collection[int]
-#: Gives the digest of the project's code that a node's work is (AttemptFailed when it is gone).
-Code = Callable[[definition.Node], str]
 
 
 @frozen
@@ -34,7 +32,7 @@ class Wanted:
 
 
 async def kept(
-    blobs: keeping.Blobs, run: Run, wanted: Wanted, code: Code
+    blobs: keeping.Blobs, run: Run, wanted: Wanted, worker: resolve.Worker
 ) -> Mapping[str, tuple[commands.KeptItem, ...]]:
     """The items that the new run may take over, by node.
 
@@ -51,10 +49,11 @@ async def kept(
         if again == "all" or state.edited:  # what an item saw that was done before a person's change is not known
             continue
         asked = again is not None
-        if asked or (not wanted.anew and state.outcome != "succeeded" and _is_same(run, state, node, code)):
-            items = await _done(blobs, run, state, node, () if again in (None, "unfinished") else again)
+        if asked or (not wanted.anew and state.outcome != "succeeded" and _is_same(run, state, node, worker)):
+            named = () if again in (None, "unfinished") else again
+            items = [item async for item in _done(blobs, run, node, worker) if item.index not in named]
             if items:
-                found[key] = items
+                found[key] = tuple(items)
     return found
 
 
@@ -93,7 +92,7 @@ def _check(run: Run, wanted: Wanted) -> None:
         )
 
 
-def _is_same(run: Run, state: NodeState, node: definition.Node, code: Code) -> bool:
+def _is_same(run: Run, state: NodeState, node: definition.Node, worker: resolve.Worker) -> bool:
     """Whether what is left would be done just as what was done.
 
     An effect that happens once has happened, whatever code would do it now.
@@ -104,27 +103,32 @@ def _is_same(run: Run, state: NodeState, node: definition.Node, code: Code) -> b
     if definition.is_once(node):
         return True
     try:
-        now = code(node)
+        now = worker.code(node)
     except errors.AttemptFailed:
         return False
     return not now or now == state.code
 
 
 async def _done(
-    blobs: keeping.Blobs, run: Run, state: NodeState, node: definition.Node, again: Collection[int]
-) -> tuple[commands.KeptItem, ...]:
-    """The items that were done, but for those that are done `again` and those that the node's contract refuses now."""
-    before = run.workflow.nodes[node.key]
+    blobs: keeping.Blobs, run: Run, node: definition.Node, worker: resolve.Worker
+) -> AsyncIterator[commands.KeptItem]:
+    """The items that were done, but for those that the node's contract refuses now."""
+    before, state = run.workflow.nodes[node.key], run.nodes[node.key]
     inputs = await wiring.inputs(blobs, run, before)
     digest = kept_items.seen_by(node, inputs, await wiring.run_inputs(blobs, run, before))
     items = cast("list[Json]", await keeping.load(blobs, state.items))
-    found: list[commands.KeptItem] = []
+    sure = before.outputs == node.outputs and all(port.kind == "json" for port in node.outputs)
     for index, slot in enumerate(state.slots):
-        if slot.outputs is None or index in again:
+        if slot.outputs is None or not (sure or await _stands(blobs, run, node, slot.outputs, worker)):
             continue
-        if before.outputs != node.outputs:
-            outputs = cast("JsonObject", await keeping.load(blobs, slot.outputs))
-            if door.breaches(node.outputs, outputs):
-                continue
-        found.append(commands.KeptItem(index=index, inputs_hash=digest(items[index]), outputs=slot.outputs))
-    return tuple(found)
+        yield commands.KeptItem(index=index, inputs_hash=digest(items[index]), outputs=slot.outputs)
+
+
+async def _stands(
+    blobs: keeping.Blobs, run: Run, node: definition.Node, stored: Stored, worker: resolve.Worker
+) -> bool:
+    """Whether what an item gave is what the node would be content with: files and artifacts may be gone."""
+    try:
+        return await worker.stands(run.id, node, cast("JsonObject", await keeping.load(blobs, stored)))
+    except errors.AttemptFailed:
+        return False

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import cast
 
 from openskelo import errors
-from openskelo.engine import door, fork_items
+from openskelo.engine import door, fork_items, resolve
 from openskelo.executors import gate, keeping, task
 from openskelo.frozen import field, frozen, replace
 from openskelo.kernel import commands, definition, fresh, places
@@ -51,10 +51,10 @@ class Wish:
     items: fork_items.Again | None = None
 
 
-async def plan(store: log.Log, run: Run, wish: Wish, project: task.Project, code: fork_items.Code) -> Plan:
+async def plan(store: log.Log, run: Run, wish: Wish, project: task.Project, worker: resolve.Worker) -> Plan:
     """Which nodes are kept and what is changed. A node that is a sub-workflow is done again from its beginning.
 
-    `code` says what code of the project a node's work is.
+    `worker` is who would do it.
     """
     node, changes = wish.node, wish.changes
     target = wish.workflow or run.workflow
@@ -84,7 +84,7 @@ async def plan(store: log.Log, run: Run, wish: Wish, project: task.Project, code
     stored = await keeping.store(store, inputs)
     after = _at_or_after(dag.graph(target), node) - {node}
     wanted = fork_items.Wanted(workflow=target, node=node, after=after, again=wish.items, anew=wish.anew)
-    items = await fork_items.kept(store, run, wanted, code)
+    items = await fork_items.kept(store, run, wanted, worker)
     return Plan(workflow=target, inputs=stored, parent=parent, kept=kept, unjudged=unjudged, items=items)
 
 

@@ -205,7 +205,7 @@ class Engine(records.Records):
             pinning.check(workflow)
         parent = (await self._read(run_id)).run
         wish = forking.Wish(node=node, changes=inputs or {}, workflow=workflow, anew=self._no_cache, items=items)
-        plan = await forking.plan(self.store, parent, wish, self.project, self.performer.code)
+        plan = await forking.plan(self.store, parent, wish, self.project, self.performer)
         pin = self._beginning.pin(plan.workflow)
         command = commands.CreateRun(
             at=self._driver.now(),

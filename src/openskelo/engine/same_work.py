@@ -40,7 +40,9 @@ def described(node: definition.Node) -> JsonObject:
 def on_an_item(node: definition.Node) -> JsonObject:
     """As `described`, for the work on one item of a foreach: where its values come from is no part of it."""
     one = None if node.foreach is None else definition.Foreach(items="", name=node.foreach.name)
-    return described(replace(node, foreach=one, bindings={}, after=(), when=None, approval=None, cache=False))
+    return described(
+        replace(node, foreach=one, bindings={}, after=(), when=None, approval=None, cache=False, inside="")
+    )
 
 
 def tells_of_run(node: definition.Node) -> bool:
