@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.workflows import marking
 
 
@@ -22,10 +24,16 @@ def test_an_effect_that_happens_once_by_its_handler_cannot_be_cached(tmp_path: P
     assert marking.errors(marking.check(text.replace("cache: true", "effect: idempotent, cache: true"), tmp_path)) == []
 
 
-def test_a_file_that_is_to_be_written_cannot_be_cached(tmp_path: Path) -> None:
-    writing = "{handler: builtin:write-file, config: {content_from: c, default_path_template: o.txt}}"
+@pytest.mark.parametrize(
+    "handler",
+    [
+        "{handler: builtin:write-file, config: {content_from: c, default_path_template: o.txt}}",
+        "{handler: builtin:read-file, config: {path: o.txt}}",
+    ],
+)
+def test_what_is_in_a_file_cannot_be_cached(tmp_path: Path, handler: str) -> None:
     written = (
-        f"blocks: [{{id: a, mode: deterministic, inputs: {{c: string}}, cache: ‸true, deterministic: {writing}}}]\n"
+        f"blocks: [{{id: a, mode: deterministic, inputs: {{c: string}}, cache: ‸true, deterministic: {handler}}}]\n"
     )
     text, wanted = marking.expected("CONFLICT", written)
     assert marking.errors(marking.check(text, tmp_path)) == wanted

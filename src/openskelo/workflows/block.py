@@ -37,6 +37,11 @@ _NOT_IN: Mapping[str, frozenset[str]] = {
     | {"deterministic", "prompt", "approval", "foreach", "retry", "timeout_ms", "effect", "cache", "repeatable"}
     | {"estimate", "mode"},
 }
+#: Handlers whose result without their work is wrong: the file that it tells of is another one by then.
+_NOT_CACHED = {
+    "builtin:write-file": "a later run would write no file",
+    "builtin:read-file": "a later run would not see what is in the file by then",
+}
 _ITEM_NAMES = "a letter, then letters, digits, _; not inputs, outputs, run or a word of CEL such as in or int"
 _GATE_KEYS = frozenset({"pre_gates", "post_gates", "gate_composition"})
 _LONGEST_MS = 7 * 86_400_000
@@ -260,11 +265,11 @@ def _cache(found: cursor.Cursor | None, node: definition.Node) -> bool:
         hint = "a later run would leave it undone; write `effect: idempotent` if that is right"
         found.problem("CONFLICT", "an effect that happens once cannot be cached", hint=hint)
         return False
-    if node.foreach is not None or node.handler == "builtin:write-file":
-        what = (
-            "the items of a foreach are not cached" if node.foreach is not None else "a later run would write no file"
-        )
-        found.problem("CONFLICT", what, hint="leave `cache` out")
+    useless = (
+        "the items of a foreach are not cached" if node.foreach is not None else _NOT_CACHED.get(node.handler or "")
+    )
+    if useless is not None:
+        found.problem("CONFLICT", useless, hint="leave `cache` out")
         return False
     return True
 
