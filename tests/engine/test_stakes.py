@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import io
 from pathlib import Path
 
 import openskelo
+from openskelo.cli import evidence, ink
 from openskelo.executors import keeping
 from openskelo.kernel.json import Json, JsonObject
 from tests.engine import stage
@@ -33,6 +35,32 @@ def test_a_question_before_an_effect_has_the_work_and_all_its_inputs(tmp_path: P
             assert asked["work"] == {**about, "inputs": {"text": text}}
             (listed,) = await engine.approvals()
             assert listed["work"] == about  # what is given is as large as it likes: it is read when one run is shown
+
+    stage.play(story)
+
+
+def test_a_question_before_the_work_of_a_foreach_has_its_items(tmp_path: Path) -> None:
+    each = sending(foreach={"items": "inputs.text.split(' ').filter(word, word != 'b')", "as": "word"})
+
+    async def story() -> None:
+        async with stage.engine(tmp_path, send=lambda ctx: {"text": "sent"}) as engine:
+            run_id = await engine.start(each, {"text": "a b c"}, mode="INTERACTIVE")
+            (asked,) = stage.approvals(await engine.wait(run_id))
+            work: JsonObject = {
+                "by": "local:send",
+                "config": {},
+                "outputs": owed(text={"type": "string"}),
+                "count": 2,
+                "inputs": {"text": "a b c"},
+                "items": ["a", "c"],
+            }
+            assert asked["work"] == work
+            assert [one["work"] for one in await engine.approvals()] == [work]
+            assert [line.strip() for line in evidence.lines(asked, ink.Ink(io.StringIO()))] == [
+                "done by local:send",
+                'given   text  "a b c"',
+                'for     2 items  ["a","c"]',
+            ]
 
     stage.play(story)
 

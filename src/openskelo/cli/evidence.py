@@ -40,6 +40,10 @@ def _work(approval: JsonObject, painter: ink.Ink) -> list[str]:
     for number, (name, value) in enumerate(values.items()):
         head = painter.paint("given  " if not number else "       ", "dim")
         found.append(f"{head} {ink.pad(ink.one_line(name), size)}  {output.compact(value, _VALUE)}".rstrip())
+    if "items" in about:
+        items = members.list_at(about, "items")
+        each = f"{output.count(len(items), 'item')}  {output.compact(items, _VALUE)}"
+        found.append(f"{painter.paint('for    ', 'dim')} {each}")
     return found
 
 

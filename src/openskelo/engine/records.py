@@ -73,12 +73,13 @@ class Records:
         return [await self._approval(row) for row in await self.store.approvals(run_id)]
 
     async def _approval(self, row: log.ApprovalRow) -> JsonObject:
-        """An open approval; what cut work was given, and large details, are not in its line of the listing."""
+        """An open approval; what cut work was given, items, and large details are not in its line of the listing."""
         if row.document.get("kind") == "ask_human":
             from openskelo.engine import document  # noqa: PLC0415  only plans ask like this
 
             return await document.question(self.store, row.document)
-        if row.document.get("kind") != "uncertain":
+        of_items = "count" in cast("JsonObject", row.document.get("work") or {})
+        if row.document.get("kind") != "uncertain" and not of_items:
             return row.document
         from openskelo.engine import loading, stakes  # noqa: PLC0415  few effects are uncertain
 

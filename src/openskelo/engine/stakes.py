@@ -25,7 +25,7 @@ def doer(node: definition.Node) -> str:
 
 
 def of(run: Run, asked: OpenApproval) -> JsonObject | None:
-    """Who would do the work, with which `config`, and the schema of the `outputs` that it owes.
+    """Who would do the work, with which `config`, and the schema of the `outputs` that it owes; for how many items.
 
     None for a question that is about no work: what a person is asked for its own sake (an approval block, `ask_human`)
     says itself what it is about, and what a stalled loop does has been done already.
@@ -33,11 +33,14 @@ def of(run: Run, asked: OpenApproval) -> JsonObject | None:
     node = run.workflow.nodes[asked.node]
     if node.mode == "approval" or asked.kind not in ("approval", "uncertain"):
         return None
-    return {
+    about: dict[str, Json] = {
         "by": doer(node),
         "config": {name: value for name, value in node.config.items() if name != "pinned"},
         "outputs": _outputs(node),
     }
+    if node.foreach is not None and asked.item is None:
+        about["count"] = len(run.nodes[asked.node].slots)
+    return about
 
 
 def so_far(state: NodeState) -> str:
@@ -65,14 +68,15 @@ def _outputs(node: definition.Node) -> JsonObject:
 
 
 async def whole(blobs: keeping.Blobs, run: Run, asked: OpenApproval) -> JsonObject | None:
-    """As `of`, with the `inputs` of the work and, of a foreach, its `item`."""
+    """As `of`, with the `inputs` of the work and, of a foreach, its `item`, or all `items`."""
     found = of(run, asked)
     if found is None:
         return None
     state = run.nodes[asked.node]
     about: dict[str, Json] = {**found, "inputs": await _inputs(blobs, run, asked)}
-    if asked.item is not None and state.items is not None:
-        about["item"] = cast("list[Json]", await keeping.load(blobs, state.items))[asked.item]
+    if state.items is not None:
+        items = cast("list[Json]", await keeping.load(blobs, state.items))
+        about |= {"items": items} if asked.item is None else {"item": items[asked.item]}
     return about
 
 
