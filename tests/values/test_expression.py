@@ -121,6 +121,7 @@ def test_an_expression_is_compiled_once() -> None:
         ("true\n && has(inputs.nope)", Position(line=2, column=9), "did you mean 'note'?"),
         ("inputs.author.nmae", Position(line=1, column=15), "did you mean 'name'?"),
         ("now()", Position(line=1, column=4), "known here: inputs, item, outputs"),
+        ("size(inputs.in)", Position(line=1, column=13), 'in is a word of CEL: write ["in"] for a field of that name'),
         ("1 +", Position(line=1, column=4), None),
         ("", Position(line=1, column=1), None),
         (" \n", Position(line=1, column=1), None),

@@ -45,6 +45,7 @@ _UNKNOWN = re.compile(r"undeclared reference to '([^']*)'")
 _EXPECTED = re.compile(r" expecting (\{.*|'.*|[A-Z_]+)$")
 _MISMATCH = re.compile(r"no matching overload for '(\S+)' applied to '\((.*)\)'")
 _STATUS = re.compile(r"^[A-Z_]+: | \[[A-Z_]+\]$| \(in container ''\)")
+_KEYWORD = re.compile(r"at input '\.(in|true|false|null)'")
 _UNBOUND = re.compile(r'No value with name "(.*)" found in Activation')
 
 
@@ -58,6 +59,8 @@ def explained(report: str, visible: Collection[str]) -> InvalidExpression:
     position = Position(line=line, column=column) if line > 0 and column > 0 else None
     unknown = _UNKNOWN.search(message)
     hint = choice(unknown[1].partition(".")[0], visible) if unknown else number_advice(message)
+    if keyword := _KEYWORD.search(message):
+        hint = f'{keyword[1]} is a word of CEL: write ["{keyword[1]}"] for a field of that name'
     return InvalidExpression(plainly(message), position=position, hint=hint)
 
 
