@@ -14,8 +14,6 @@ from openskelo.engine import (
     beginning,
     door,
     driver,
-    fork_items,
-    forking,
     holding,
     loading,
     mail,
@@ -35,7 +33,7 @@ from openskelo.stores import log
 if TYPE_CHECKING:
     from datetime import timedelta
 
-    from openskelo.engine import graphs, retention
+    from openskelo.engine import fork_items, graphs, retention
 
 #: Hears a piece of what a model says for an attempt.
 OnText = Callable[[task.Task, str], None]
@@ -200,6 +198,8 @@ class Engine(records.Records):
         Of a foreach that did not come to its end, items that were done are taken over if nothing is changed for them.
         `items` says which are done again: `all`, `unfinished`, or some indexes beside. `new_id` is `run_id` of `start`.
         """
+        from openskelo.engine import forking  # noqa: PLC0415  most runs begin anew
+
         await self._beginning.check_new(new_id)
         if workflow is not None:
             pinning.check(workflow)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Protocol, cast
 
 from openskelo import errors
-from openskelo.engine import kept_items, same_work, stakes, wiring
+from openskelo.engine import same_work, stakes, wiring
 from openskelo.executors import keeping
 from openskelo.frozen import frozen
 from openskelo.kernel import commands, definition, outcome
@@ -85,6 +85,8 @@ def _taken(run: Run, node: definition.Node, scope: JsonObject, items: list[Json]
     """Which of the items the run that this one was forked from has done; a later visit is there to do them better."""
     if run.nodes[node.key].visit > 1:
         return None
+    from openskelo.engine import kept_items  # noqa: PLC0415  only forks have any
+
     about = cast("JsonObject", scope["run"])
     return kept_items.match(node, cast("JsonObject", scope["inputs"]), about["inputs"], items, run.earlier[node.key])
 

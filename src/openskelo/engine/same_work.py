@@ -11,9 +11,9 @@ from openskelo.kernel.json import JsonObject
 from openskelo.values import canonical, expression, template
 
 #: A foreach over a list that is one of the node's inputs.
-_LISTED = re.compile(r"\s*inputs\.([A-Za-z_]\w*)\s*")
+_LISTED = r"\s*inputs\.([A-Za-z_]\w*)\s*"
 #: The inputs as a whole: not one of them by its name.
-_ALL_INPUTS = re.compile(r"\binputs\b(?!\s*\.\s*[A-Za-z_])")
+_ALL_INPUTS = r"\binputs\b(?!\s*\.\s*[A-Za-z_])"
 
 
 def described(node: definition.Node) -> JsonObject:
@@ -67,7 +67,7 @@ def list_port(node: definition.Node) -> str | None:
 
     A handler of somebody else's is given all inputs. A prompt that names none of them shows all.
     """
-    found = None if node.foreach is None else _LISTED.fullmatch(node.foreach.items)
+    found = None if node.foreach is None else re.fullmatch(_LISTED, node.foreach.items)
     if found is None or node.pre_gates or any(gate.type == "command" for gate in node.post_gates):
         return None
     shown = node.mode == "ai" and "inputs" in _named_by_prompt(node)
@@ -75,7 +75,7 @@ def list_port(node: definition.Node) -> str | None:
         return None
     name = found[1]
     text = canonical.dumps(node.config).decode() + _gates(node)
-    return None if _ALL_INPUTS.search(text) or re.search(rf"\b{name}\b", text) else name
+    return None if re.search(_ALL_INPUTS, text) or re.search(rf"\b{name}\b", text) else name
 
 
 def sees_its_place(node: definition.Node) -> bool:
