@@ -138,7 +138,7 @@ def test_the_document_is_json_and_counts_what_was_used(tmp_path: Path) -> None:
         "outcome": "succeeded",
         "visits": 1,
         "keptFrom": None,
-            "keptItems": 0,
+        "keptItems": 0,
         "error": None,
         "attempts": 2,
         "tokens": 0,
