@@ -158,11 +158,22 @@ def test_explain_as_json_lists_layers_blocks_edges_and_totals(skelo: Skelo) -> N
     assert document["history"] is None
 
 
+def test_a_run_counts_the_warnings_of_its_workflow(skelo: Skelo) -> None:
+    block = "{id: a, mode: deterministic, inputs: {x: string?}, deterministic: {handler: 'builtin:pass'}}"
+    skelo.write("my flow.yaml", f"blocks: [{block}]\n")
+    told = "1 warning, told by: skelo validate 'my flow.yaml'"
+    for command, code in ((("run",), 0), (("explain",), 0), (("run", "--dry-run"), 0)):
+        result = skelo(*command, "my flow.yaml")
+        assert (result.code, result.err.splitlines()[0]) == (code, told)
+    for command in (("run", "-q"), ("run", "--json"), ("explain", "--json")):
+        assert told not in skelo(*command, "my flow.yaml").err
+
+
 def test_a_dry_run_looks_for_artifacts(skelo: Skelo) -> None:
     transform = "{handler: builtin:transform, config: {map: {n: '1'}}}"
     skelo.write(
         "art.yaml",
-        "blocks: [{id: a, mode: deterministic, inputs: {x: artifact?}, outputs: {n: integer},\n"
+        "blocks: [{id: a, mode: deterministic, inputs: {x: {type: artifact?, from: inputs.x}}, outputs: {n: integer},\n"
         f"  deterministic: {transform}}}]\ninputs: {{x: artifact?}}\n",
     )
     assert skelo("run", "art.yaml", "-q").code == 0

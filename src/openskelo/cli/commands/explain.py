@@ -6,10 +6,9 @@ import argparse
 import asyncio
 
 from openskelo import errors
-from openskelo.cli import exits, explaining, output, parsing, place
+from openskelo.cli import exits, explaining, loaded, output, parsing, place
 from openskelo.engine import outlook, past
 from openskelo.executors import task
-from openskelo.workflows import load
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     path = place.workflow_file(args.file)
     where = place.of_args(args, path)
-    workflow = load.load(path, root=where.root)
+    workflow = loaded.workflow(args.file, path, where.root, quiet=args.json)
     before = _known(where, workflow.name)
     on = outlook.basis(workflow, where, before, items=args.items)
     explaining.show(workflow, on, as_json=args.json)

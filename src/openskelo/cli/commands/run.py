@@ -6,12 +6,11 @@ import argparse
 import asyncio
 
 from openskelo import errors
-from openskelo.cli import drive, exits, identity, ink, inputs, output, place, terminal
+from openskelo.cli import drive, exits, identity, ink, inputs, loaded, output, place, terminal
 from openskelo.engine import door, local, words
 from openskelo.executors import task
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.workflows import load
 
 _REFERRING = {"file": "the path of a file", "artifact": "artifact://… of a kept file"}
 
@@ -53,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     path = place.workflow_file(args.file)
     where = place.of_args(args, path)
-    workflow = load.load(path, root=where.root)
+    workflow = loaded.workflow(args.file, path, where.root, quiet=args.quiet or args.json)
     given = inputs.of_run(workflow.inputs, args.input, args.inputs)
     if args.dry_run:
         return _dry(args, where, workflow, given)
