@@ -88,8 +88,8 @@ def test_runs_at_once_are_shared_among_the_processes_and_come_to_the_same(tmp_pa
             documents = [await engine.wait(run_id) for run_id in run_ids]
             assert [document["ending"] for document in documents] == ["ok"] * 30
             pids = [pid_of(document, "where") for document in documents]
-            assert sorted(pids.count(pid) for pid in set(pids)) == [8, 11, 11]
-            assert pids.count(os.getpid()) == 8  # it also speaks for the others
+            assert sorted(pids.count(pid) for pid in set(pids)) == [10, 10, 10]
+            assert os.getpid() in pids
             assert [await engine.show(run_id) for run_id in run_ids] == documents
 
     stage.play(story)

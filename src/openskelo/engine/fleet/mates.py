@@ -19,8 +19,6 @@ from openskelo.stores import log
 
 #: More than this helps nobody: they all write one log.
 MOST = 64
-#: To check what a run begins with, to have it begun and to hear how it ended takes such a part of driving it.
-SPEAKING = 1 / 12
 #: So many runs of a lost one are taken up at once: they share commits.
 AT_ONCE = 64
 #: One that was lost sooner is not replaced: the next would be lost as soon.
@@ -34,7 +32,7 @@ TakeUp: TypeAlias = Callable[[str, str | None], Awaitable[object]]
 
 
 class Fleet:
-    """The mates of one engine, which counts as one of them: each run is begun by who has least to do."""
+    """The mates of one engine, which counts as one of them: each run is begun by who has fewest under way."""
 
     def __init__(self, store: log.Log, take_up: TakeUp, overhear: Callable[[task.Task, str], None]) -> None:
         self._store = store
@@ -68,7 +66,7 @@ class Fleet:
         A mate that is lost meanwhile may have: its run goes on here then, as all of its runs do.
         """
         chosen = min((one for one in self._mates if one.alive), key=lambda one: len(one.runs), default=None)
-        if chosen is None or here + self._spoken_for(here) < len(chosen.runs):
+        if chosen is None or here < len(chosen.runs):
             return False
         try:
             await chosen.begin(pin, command, run_id)
@@ -76,10 +74,6 @@ class Fleet:
             await self._taken_over(chosen)
             return await self._store.row(run_id) is not None
         return True
-
-    def _spoken_for(self, here: int) -> float:
-        """What this process has to do for all runs, its own `here` too: as much as driving so many of them."""
-        return (here + sum(len(one.runs) for one in self._mates)) * SPEAKING
 
     async def wait(self, run_id: str) -> JsonObject | None:
         """What `Engine.wait` gives of a run that a mate drives; None of any other, which this process can see to.
