@@ -9,7 +9,7 @@ from typing import cast
 import pytest
 
 import openskelo
-from openskelo.engine import keeper
+from openskelo.engine import keeper, verify
 from openskelo.kernel.json import Json
 from tests.engine import stage
 
@@ -54,6 +54,26 @@ def test_cancel_ends_everything_under_way(tmp_path: Path) -> None:
             assert stage.node(document, "slow")["outcome"] == "cancelled"
             with pytest.raises(openskelo.Refused):
                 await engine.cancel(run_id, by="ann")
+
+    stage.play(story)
+
+
+@pytest.mark.parametrize("order", ["cancel", "pause"])
+def test_an_order_for_a_run_whose_process_is_gone_starts_no_work_before_it(tmp_path: Path, order: str) -> None:
+    async def story() -> None:
+        gate = Gate()
+        async with stage.engine(tmp_path, first=gate.first, slow=gate.slow) as engine:
+            run_id = await engine.start(flow())
+            await gate.started.wait()
+        async with stage.engine(tmp_path, first=gate.first, slow=gate.slow) as engine:
+            await (engine.cancel if order == "cancel" else engine.pause)(run_id, by="ann")
+            document = await engine.wait(run_id)
+            assert (document["status"], stage.node(document, "slow")["attempts"]) == (
+                "failed" if order == "cancel" else "paused",
+                1,
+            )
+            assert gate.calls == ["first", "slow"]
+            assert (await verify.verify_run(engine.store, run_id)).intact
 
     stage.play(story)
 

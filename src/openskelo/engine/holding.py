@@ -43,34 +43,43 @@ class Holding:
         return tuple(actor.run.id for actor in self._driver.roster.all() if actor.run.paused is None)
 
     async def take(
-        self, run_id: str, *, going_on: bool = False, suspended_by: str | None = None
+        self, run_id: str, *, going_on: bool = False, first: commands.Command | None = None
     ) -> actors.Actor | None:
         """The run's actor, claimed and recovered if need be; None for a run that has ended (NotFound, Busy).
 
         What others posted while nobody drove it is durable, too: nobody is asked what was answered already. With
-        `going_on` whatever it still has to ask must be there (InvalidInput, and the run is left as it was). One that is
-        `suspended_by` somebody starts nothing of what it owes.
+        `going_on` whatever it still has to ask must be there (InvalidInput, and the run is left as it was). What is
+        ordered `first` counts before the run goes on with anything that it owes (Refused).
         """
         async with self._taking:
             actor = self._driver.roster.get(run_id)
-            if actor is not None:
-                actor.asked_for = asyncio.get_running_loop().time()
-                return actor
-            actor = await self._claim(run_id, going_on=going_on)
+            taken = actor is None
             if actor is None:
-                return None
-            self._driver.adopt(actor)
-            now = self._driver.now()
-            orders: list[commands.Command] = []
-            if suspended_by is not None:
-                orders.append(commands.PauseRun(at=now, by=suspended_by, reason=stopped.REASON))
-            orders.append(commands.Recover(at=now) if runs.is_busy(actor.run) else commands.Tick(at=now))
-            recovered = [self._driver.order(actor, order) for order in orders]
-        await asyncio.gather(*recovered)
-        if await self._driver.hearing.take_posted([run_id]):
-            with contextlib.suppress(errors.Refused):  # what was posted has ended the run
+                actor = await self._claim(run_id, going_on=going_on)
+                if actor is None:
+                    return None
+                self._driver.adopt(actor)
+            actor.asked_for = asyncio.get_running_loop().time()
+            ordered = None if first is None else self._driver.order(actor, first)
+            recovered = self._recover(actor) if taken else None
+        if ordered is not None:
+            await ordered
+        if recovered is not None:
+            with contextlib.suppress(errors.Refused):  # what was ordered has ended the run
+                await recovered
+        if taken and await self._driver.hearing.take_posted([run_id]):
+            with contextlib.suppress(errors.Refused):  # what was posted has
                 await self._driver.submit(actor, commands.Tick(at=self._driver.now()))
         return actor
+
+    async def take_over(self, run_id: str, suspended_by: str | None) -> None:
+        """Go on with a run that another process drove; if it is `suspended_by` somebody, nothing of it starts."""
+        pause = None if suspended_by is None else self._pause(suspended_by)
+        await self.take(run_id, going_on=pause is None, first=pause)
+
+    def _recover(self, actor: actors.Actor) -> asyncio.Future[None]:
+        now = self._driver.now()
+        return self._driver.order(actor, commands.Recover(at=now) if runs.is_busy(actor.run) else commands.Tick(at=now))
 
     async def _claim(self, run_id: str, *, going_on: bool) -> actors.Actor | None:
         """Claim a run and bring it back from its log; it is let go again when it has ended or cannot be driven."""
@@ -109,9 +118,12 @@ class Holding:
         """Let nothing new start in any run; `once` effects finish, other work is cut."""
         await asyncio.gather(*(self._suspend(actor, by) for actor in self._driver.roster.all()))
 
+    def _pause(self, by: str) -> commands.PauseRun:
+        return commands.PauseRun(at=self._driver.now(), by=by, reason=stopped.REASON)
+
     async def _suspend(self, actor: actors.Actor, by: str) -> None:
         with contextlib.suppress(errors.Refused):
-            await self._driver.submit(actor, commands.PauseRun(at=self._driver.now(), by=by, reason=stopped.REASON))
+            await self._driver.submit(actor, self._pause(by))
         for key, flight in tuple(actor.run.in_flight.items()):
             work = actor.work.get(key)
             if work is None:

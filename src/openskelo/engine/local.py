@@ -113,10 +113,7 @@ class Engine(records.Records):
     async def _open_fleet(self, packed: bytes, count: int, overhear: OnText) -> None:
         from openskelo.engine.fleet import mates  # noqa: PLC0415  few engines have any
 
-        async def take_up(run_id: str, suspended_by: str | None) -> None:
-            await self.holding.take(run_id, going_on=suspended_by is None, suspended_by=suspended_by)
-
-        fleet = mates.Fleet(self.store, take_up, overhear)
+        fleet = mates.Fleet(self.store, self.holding.take_over, overhear)
         try:
             await fleet.open(count, packed)
         except BaseException:

@@ -25,13 +25,12 @@ class Orders:
     async def give(self, run_id: str, command: commands.Command, body: JsonObject) -> None:
         """Give a run an order; `body` is the same order as it is posted (Refused RUN_ENDED)."""
         try:
-            actor = await self._holding.take(run_id)
+            actor = await self._holding.take(run_id, first=command)
         except errors.Busy:
             await self.post(run_id, body)
             return
         if actor is None:
             raise errors.Refused("the run has ended", code="RUN_ENDED")
-        await self._driver.submit(actor, command)
 
     async def give_graph(self, run_id: str, make: graphs.Make) -> None:
         """Give a live graph the order that `make` makes for it as it is now (Refused, NotFound, InvalidInput)."""
