@@ -94,14 +94,19 @@ async def engine(
 
 
 async def run(engine: openskelo.Engine, flow: openskelo.Workflow, n: Json = 1) -> Taken:
-    """One run from start to end. A run that did not end well is no measurement."""
+    """One run from start to end, with what it took."""
     started, cpu = time.perf_counter(), time.process_time()
+    run_id = await finish(engine, flow, n)
+    return Taken(run_id=run_id, seconds=time.perf_counter() - started, cpu=time.process_time() - cpu)
+
+
+async def finish(engine: openskelo.Engine, flow: openskelo.Workflow, n: Json = 1) -> str:
+    """The id of a run that was begun and has ended. A run that did not end well is no measurement."""
     run_id = await engine.start(flow, {"n": n}, by="bench")
     document = await engine.wait(run_id)
-    taken = Taken(run_id=run_id, seconds=time.perf_counter() - started, cpu=time.process_time() - cpu)
     if document["ending"] != "ok":
         raise RuntimeError(f"the run ended {document['ending']}: {document.get('error')}")
-    return taken
+    return run_id
 
 
 async def bytes_of(engine: openskelo.Engine, run_id: str) -> int:

@@ -61,10 +61,10 @@ def _run(plan: measure.Plan, flow: openskelo.Workflow, count: int, *, processes:
 
     async def run(folder: Path) -> tuple[float, int]:
         async with await flows.engine(folder, processes=processes) as engine:
-            await asyncio.gather(*(flows.run(engine, flow) for _ in range(processes)))  # everything is loaded
+            await asyncio.gather(*(flows.finish(engine, flow) for _ in range(processes)))  # everything is loaded
             started = time.perf_counter()
-            taken = await asyncio.gather(*(flows.run(engine, flow) for _ in range(count)))
-            return time.perf_counter() - started, await flows.bytes_of(engine, taken[0].run_id)
+            run_ids = await asyncio.gather(*(flows.finish(engine, flow) for _ in range(count)))
+            return time.perf_counter() - started, await flows.bytes_of(engine, run_ids[0])
 
     with plan.fresh() as folder:
         return asyncio.run(run(folder))
