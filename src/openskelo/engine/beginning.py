@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import uuid
+import os
 from typing import TYPE_CHECKING
 
 from openskelo import errors
@@ -10,7 +10,7 @@ from openskelo.contract import envelope, sealed
 from openskelo.engine import actor as actors
 from openskelo.engine import driver, means, pinning
 from openskelo.executors import attempt, keeping
-from openskelo.kernel import commands, definition
+from openskelo.kernel import commands, definition, ids
 from openskelo.kernel import run as runs
 from openskelo.stores import log
 
@@ -46,7 +46,7 @@ class Beginning:
 
     async def create(self, pin: pinning.Pin, command: commands.CreateRun, run_id: str | None) -> str:
         """The id of the new run; it is durable, and driven: here, or by another process of the same engine."""
-        run_id = run_id or str(uuid.uuid4())
+        run_id = run_id or ids.drawn(os.urandom(16))
         if self.fleet is None or not await self._begin_elsewhere(self.fleet, pin, command, run_id):
             await self.begin(pin, command, run_id)
         return run_id

@@ -30,11 +30,15 @@ def answer(word: object) -> commands.Answer:
 
 def mode(word: object) -> Mode:
     """The word as a run's mode, in the command line's lower case too (InvalidInput)."""
+    if word == "AUTO":  # as nearly always
+        return "AUTO"
     return cast("Mode", _capital(word, _MODES, "a mode"))
 
 
 def global_mode(word: object) -> GlobalMode:
     """The word as a run's global mode, in lower case too (InvalidInput)."""
+    if word == "IMPLEMENTATION":
+        return "IMPLEMENTATION"
     return cast("GlobalMode", _capital(word, _GLOBAL_MODES, "a global mode"))
 
 
