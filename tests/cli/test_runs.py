@@ -333,6 +333,18 @@ def test_ctrl_c_suspends_and_resume_goes_on(skelo: Skelo) -> None:
     assert resumed.document["outputs"] == {"done": True}
 
 
+def test_ctrl_c_in_the_last_step_lets_a_once_effect_finish_and_with_it_the_run(skelo: Skelo) -> None:
+    last = SLOW.partition("  - id: after")[0].replace("    deterministic:", "    effect: once\n    deterministic:")
+    process = _start_slow(skelo, last)
+    process.send_signal(signal.SIGINT)
+    assert process.stderr is not None
+    assert any("run paused" in line for line in iter(process.stderr.readline, ""))
+    (skelo.folder / "go").touch()
+    out, err = process.communicate(timeout=20)
+    ended = Result(code=process.returncode, out=out, err=err)
+    assert (ended.code, ended.document["status"], ended.document["ending"]) == (0, "completed", "ok")
+
+
 def test_a_node_that_waits_for_its_next_attempt_is_not_called_running(skelo: Skelo) -> None:
     retry = "    retry: {max_attempts: 2, delay_ms: 60000}\n    deterministic: {handler: handlers/wait.py}"
     flow = SLOW.replace("    deterministic: {handler: handlers/wait.py}", retry)

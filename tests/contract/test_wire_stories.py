@@ -358,6 +358,14 @@ def test_a_question_is_told_with_all_that_an_answer_needs() -> None:
     assert (shown.run()["status"], shown.node("a")["status"]) == ("paused", "blocked")
 
 
+def test_a_run_that_ends_while_it_is_paused_is_not_shown_as_paused() -> None:
+    shown = Shown(work("a"))
+    shown.stage.step(commands.PauseRun(at=START, by="nora", reason="lunch"))
+    assert (shown.run()["status"], shown.run()["pauseReason"]) == ("running", "lunch")
+    shown.stage.succeed("a")
+    assert (shown.run()["status"], shown.run()["pauseReason"]) == ("completed", None)
+
+
 def test_an_answer_is_told_with_who_gave_it_and_why() -> None:
     shown = Shown(work("a", approval=definition.Approval(prompt="?")))
     shown.stage.ask("a")

@@ -104,7 +104,9 @@ def test_suspending_lets_a_once_effect_finish(tmp_path: Path) -> None:
             await gate.started.wait()
             asyncio.get_running_loop().call_later(0.05, gate.open.set)
             await engine.suspend(by="ann")
-            assert stage.node(await engine.show(run_id), "slow")["outcome"] == "succeeded"
+            document = await engine.show(run_id)
+            assert stage.node(document, "slow")["outcome"] == "succeeded"
+            assert (document["status"], document["outputs"]) == ("completed", {"n": 2})  # nothing is left to do
 
     stage.play(story)
 

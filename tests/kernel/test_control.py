@@ -38,6 +38,17 @@ def test_a_paused_run_starts_nothing_new_and_lets_what_is_in_flight_land() -> No
     assert pending.resolutions(stage.run) == ("b",)
 
 
+def test_a_paused_run_whose_last_work_lands_is_over() -> None:
+    stage = Stage(flow(work("a", effect="once"), work("b", "a", effect="once")))
+    stage.create()
+    pause = commands.PauseRun(at=stage.at, by="nora", reason="suspended")
+    assert stage.step(pause) == ["run.paused"]
+    assert stage.succeed("a") == ["attempt.succeeded a 1.1"]
+    assert stage.step(commands.ResumeRun(at=stage.at, by="nora")) == ["run.resumed", "attempt.started b 1.1"]
+    assert stage.step(pause) == ["run.paused"]
+    assert stage.succeed("b") == ["attempt.succeeded b 1.1", "run.ended ok"]
+
+
 def test_a_person_pauses_a_suspended_run_and_a_suspension_leaves_a_paused_one_as_it_is() -> None:
     stage = chain()
     assert stage.step(commands.PauseRun(at=stage.at, by="server", reason="suspended")) == ["run.paused"]

@@ -96,6 +96,15 @@ def test_the_feedback_of_a_bounce_reaches_every_item() -> None:
     assert (first["from"], first["bounce"]) == ("b", 1)
 
 
+def test_a_paused_run_whose_last_items_land_is_over() -> None:
+    stage = Stage(flow(work("a", foreach=definition.Foreach(items="x", concurrency=2))))
+    stage.create()
+    stage.resolve("a", count=2)
+    stage.step(commands.PauseRun(at=stage.at, by="nora"))
+    assert stage.succeed("a", 1) == ["attempt.succeeded a[1] 1.1"]
+    assert stage.succeed("a", 0) == ["attempt.succeeded a[0] 1.1", "node.finished a", "run.ended ok"]
+
+
 def test_a_paused_run_does_not_finish_the_node_until_it_is_resumed() -> None:
     stage = each(count=1)
     stage.step(commands.PauseRun(at=stage.at, by="nora"))

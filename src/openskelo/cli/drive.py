@@ -165,11 +165,12 @@ async def suspended(engine: local.Engine, run_id: str, stop: interrupts.Interrup
     output.note("suspending the run; Ctrl-C again cancels it")
     try:
         await stop.until(engine.suspend(by=identity.user()))
-        if patient:
+        if patient and (await engine.show(run_id)).get("ending") is None:
             await stop.until(asyncio.sleep(_SECOND_CHANCE))
     except interrupts.Interrupted:
         output.note("cancelling the run")
-        await engine.cancel(run_id, by=identity.user(), reason="interrupted")
+        with contextlib.suppress(errors.Refused):  # its last step has ended it meanwhile
+            await engine.cancel(run_id, by=identity.user(), reason="interrupted")
         return await engine.wait(run_id)
     return await engine.show(run_id)
 

@@ -344,7 +344,7 @@ class Projection:
             "createdAt": envelope.timestamp(run.created_at),
             "updatedAt": envelope.timestamp(run.updated_at),
             "by": self._by,
-            "pauseReason": run.paused,
+            "pauseReason": None if run.ended else run.paused,
             "error": run.error,
             "parent": run.parent,
             "budget": standing.spending(run, run.updated_at),

@@ -36,8 +36,8 @@ def follow(run: Run, at: int, meter: record.Meter) -> events.Event | None:
         return events.RunEnding(at=at, ending="budget_exceeded", error=over)
     if run.bouncing is not None:
         return _bounce(run, at, meter)
-    if run.paused is not None:
-        return None
+    if run.paused is not None and run.unfinished > len(run.finishing):
+        return None  # a pause holds back what is left to do; a run with nothing left is over
     if run.timers and run.timers[0][0] <= at:
         _, node, visit, slot = run.timers[0]
         return events.RetryDue(at=at, node=node, visit=visit, item=_item(run, node, slot))
