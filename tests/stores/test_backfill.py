@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import sqlite3
 import threading
 from pathlib import Path
@@ -31,22 +32,42 @@ def _ended() -> bool:
     return True
 
 
-def test_what_was_written_is_moved_beside_the_writer_whose_log_begins_anew(tmp_path: Path) -> None:
+@pytest.mark.parametrize("page", [4096, 8192])
+def test_what_was_written_is_moved_beside_the_writer_whose_log_begins_anew(tmp_path: Path, page: int) -> None:
     database = tmp_path / "log.db"
     with contextlib.closing(connecting.connect(database)) as connection:
+        connection.execute(f"PRAGMA page_size = {page}")
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA wal_autocheckpoint = 0")
         connection.execute("CREATE TABLE t (lines BLOB)")
         filling = backfill.Backfill(connection, database)
-        _write(connection, filling, backfill.PAGES // 2 - 1)
-        assert database.stat().st_size < 100 * wal.PAGE
+        rows = math.ceil(backfill.BYTES / (page + 3 * len(ROW)))
+        _write(connection, filling, rows - 1)
+        assert database.stat().st_size == page
         _write(connection, filling, 1)
         assert _ended()
-        assert database.stat().st_size > backfill.PAGES // 4 * wal.PAGE
+        assert database.stat().st_size > rows * len(ROW)
         _write(connection, filling, 2)
         _, frames, moved = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
         assert (frames <= 4, moved) == (True, frames)
-        assert connection.execute("SELECT count(*) FROM t").fetchone() == (backfill.PAGES // 2 + 2,)
+        assert connection.execute("SELECT count(*) FROM t").fetchone() == (rows + 2,)
+        filling.close()
+
+
+@pytest.mark.parametrize("page", [4096, 8192])
+def test_what_a_commit_writes_is_told_from_the_size_of_its_lines(tmp_path: Path, page: int) -> None:
+    """Too little would come too late, after SQLite has done it in a commit; far too much would come too often."""
+    database = tmp_path / "log.db"
+    with contextlib.closing(connecting.connect(database)) as connection:
+        connection.execute(f"PRAGMA page_size = {page}")
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA wal_autocheckpoint = 0")
+        connection.execute("CREATE TABLE t (lines BLOB)")
+        filling = backfill.Backfill(connection, database)
+        _write(connection, filling, 200)
+        _, frames, _ = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+        told = filling._bytes  # pyright: ignore[reportPrivateUsage] - what it tells has no public face
+        assert 0.9 < told / (frames * page) < 1.2
         filling.close()
 
 
@@ -84,4 +105,4 @@ def test_without_a_thread_sqlite_does_it_itself_a_little_later(tmp_path: Path, m
         await store.close()
         return size
 
-    assert backfill.PAGES * _FRAME < asyncio.run(run()) < (wal.CHECKPOINT_PAGES + 128) * _FRAME
+    assert backfill.BYTES < asyncio.run(run()) < wal.CHECKPOINT_BYTES + 64 * _FRAME

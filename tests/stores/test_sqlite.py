@@ -78,9 +78,19 @@ def test_what_is_known_of_runs_is_read_anew_only_where_others_have_moved_them(tm
     assert len(asyncio.run(run())) == (0 if news < appender.NEWS else 49)
 
 
-def test_the_write_ahead_log_has_room_and_does_not_grow(tmp_path: Path) -> None:
+@pytest.mark.parametrize("page", [4096, 8192])
+def test_the_write_ahead_log_has_room_and_does_not_grow_whatever_the_pages_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page: int
+) -> None:
+    monkeypatch.setattr(wal, "PAGE", page)  # a data dir keeps those that it was made with
+    asyncio.run(datadir.open_log(tmp_path).close())
+    monkeypatch.undo()
+
     async def run() -> list[int]:
         store = datadir.open_log(tmp_path)
+        database = store._connection  # pyright: ignore[reportPrivateUsage] - settings have no public face
+        assert wal.page_size(database) == page
+        assert database.execute("PRAGMA wal_autocheckpoint").fetchone() == (wal.CHECKPOINT_BYTES // page,)
         sizes: list[int] = []
         for seq in range(450):
             await store.append([rig.append(seq, b"x" * 10_000)])
@@ -93,7 +103,7 @@ def test_the_write_ahead_log_has_room_and_does_not_grow(tmp_path: Path) -> None:
     some, all_of_it = wal.STEPS.values()
     steps = list(dict.fromkeys(size for size in sizes if size in (some, all_of_it)))
     assert steps == [some, all_of_it]
-    assert all_of_it > wal.CHECKPOINT_PAGES * wal.PAGE
+    assert all_of_it > wal.CHECKPOINT_BYTES
     assert set(sizes[sizes.index(all_of_it) :]) == {all_of_it}
 
 

@@ -15,23 +15,24 @@ from pathlib import Path
 
 from openskelo.stores import connecting, wal
 
-#: Where it begins, as far as the pages can be told: so early that SQLite does not come to do it.
-PAGES = wal.CHECKPOINT_PAGES * 8 // 10
+#: Where it begins, as far as the bytes can be told: so early that SQLite does not come to do it.
+BYTES = wal.CHECKPOINT_BYTES * 8 // 10
 #: What was written meanwhile is moved by the writer, if it is not more than this.
-REST = 128
+REST = 512 * 1024
 
 
 class Backfill:
     """Counts what the connection of the one who writes has written since the last time, and moves it."""
 
-    __slots__ = ("_beside", "_database", "_moved", "_moving", "_pages", "_writer")
+    __slots__ = ("_beside", "_bytes", "_database", "_moved", "_moving", "_page", "_writer")
 
     def __init__(self, writer: sqlite3.Connection, database: Path) -> None:
         self._writer = writer
         self._database = database
         self._beside: sqlite3.Connection | None = None
         self._moving: threading.Thread | None = None
-        self._pages = 0  # since the last time
+        self._page = wal.page_size(writer)
+        self._bytes = 0  # since the last time
         self._moved = 0  # of which are being moved
 
     def count(self, size: int) -> None:
@@ -39,20 +40,21 @@ class Backfill:
 
         Whatever goes wrong is left for the next time, as SQLite leaves it: every line is in the write-ahead log.
         """
-        self._pages += 2 + (size >> 11)  # the page it goes to, at times a new one and what leads to it
-        if self._pages < PAGES:
+        # The page that the lines go to as a whole; and when it is full a new one, what leads to it and the first page.
+        self._bytes += self._page + 3 * size
+        if self._bytes < BYTES:
             return
         if self._moving is None:
-            self._moved = self._pages
+            self._moved = self._bytes
             moving = threading.Thread(target=self._move, name="skelo-backfill")
             with contextlib.suppress(RuntimeError):  # no thread to be had
                 moving.start()
                 self._moving = moving
         elif not self._moving.is_alive():
             self._moving = None
-            self._pages -= self._moved
-            if self._pages <= REST:
-                self._pages = 0
+            self._bytes -= self._moved
+            if self._bytes <= REST:
+                self._bytes = 0
                 _move(self._writer)
 
     def close(self) -> None:

@@ -33,7 +33,8 @@ def connect(path: Path, *, any_thread: bool = False) -> sqlite3.Connection:
     try:
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA fullfsync = ON")  # on macOS a plain fsync does not reach the disk
-        connection.execute(f"PRAGMA wal_autocheckpoint = {wal.CHECKPOINT_PAGES}")
+        pages = wal.CHECKPOINT_BYTES // wal.page_size(connection)
+        connection.execute(f"PRAGMA wal_autocheckpoint = {pages}")
         connection.execute("PRAGMA cache_size = -16000")
     except sqlite3.Error:
         connection.close()
