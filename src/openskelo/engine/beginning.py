@@ -28,11 +28,11 @@ class Beginning:
         self._pins = pins
         self.fleet: mates.Fleet | None = None  # where other processes drive runs, too
 
-    async def check_new(self, run_id: str | None) -> None:
-        """Nothing when a run may get this id (InvalidInput RUN_ID, Refused RUN_EXISTS); without one it gets any."""
-        if run_id is not None and not sealed.is_uuid(run_id):
+    async def check_new(self, run_id: str) -> None:
+        """Nothing when a run may get this id (InvalidInput RUN_ID, Refused RUN_EXISTS)."""
+        if not sealed.is_uuid(run_id):
             raise errors.InvalidInput(f"not a run id: {run_id[:100]!r}", code="RUN_ID", hint="run ids are UUIDs")
-        if run_id is not None and await self._store.row(run_id) is not None:
+        if await self._store.row(run_id) is not None:
             raise _exists(run_id)
 
     def pin(self, workflow: definition.Workflow) -> pinning.Pin:

@@ -29,52 +29,71 @@ class Answer:
     reason: str | None = None
 
 
-def run_inputs(
-    workflow: definition.Workflow,
-    given: JsonObject,
-    where: place.Place,
-    *,
-    settled: Collection[str] = (),
-    option: str = "--input",
-) -> dict[str, Json]:
-    """The run's inputs, complete and valid, or InvalidInput that lists everything wrong with them.
+class Inputs:
+    """The inputs that runs of a workflow take, with what is the same for all of these runs found out once."""
 
-    Files have to be there, inside what the project at `where` may read; only those of `settled` inputs, which nothing
-    will read again, may be gone. `option` is the one that gives an input on the command line.
-    """
-    _refuse_unknown(workflow, given)
-    values = {name: canonical.admit(value) for name, value in given.items()}
-    for port in workflow.inputs:
-        if port.has_default:
-            values.setdefault(port.name, port.default)
-    missing = [port.name for port in workflow.inputs if port.required and port.name not in values]
-    if missing:
-        raise errors.InvalidInput(
+    def __init__(self, workflow: definition.Workflow) -> None:
+        self._workflow = workflow
+        self._names = frozenset(port.name for port in workflow.inputs)
+        self._required = frozenset(port.name for port in workflow.inputs if port.required)
+        self._defaults = {port.name: port.default for port in workflow.inputs if port.has_default}
+        self._schemas: dict[str, schema.Schema] = {}
+        #: Those that refer to a file or an artifact.
+        self.referring = tuple(port for port in workflow.inputs if port.kind != "json")
+
+    def complete(
+        self, given: JsonObject, where: place.Place, *, settled: Collection[str] = (), option: str = "--input"
+    ) -> dict[str, Json]:
+        """A run's inputs, complete and valid, or InvalidInput that lists everything wrong with them.
+
+        Files have to be there, inside what the project at `where` may read; only those of `settled` inputs, which
+        nothing will read again, may be gone. `option` is the one that gives an input on the command line.
+        """
+        values = self._known(given)
+        for name, default in self._defaults.items():
+            values.setdefault(name, default)
+        if not self._required <= values.keys():
+            raise self._missing(values, option)
+        self._demand_valid(values)
+        if self.referring:
+            read = {name: value for name, value in values.items() if name not in settled}
+            check_references(self.referring, read, where)
+        return values
+
+    def check(self, given: JsonObject, where: place.Place) -> None:
+        """InvalidInput when something is wrong with inputs to which others are still to come."""
+        values = self._known(given)
+        self._demand_valid(values)
+        check_references(self.referring, values, where)
+
+    def _known(self, given: JsonObject) -> dict[str, Json]:
+        """The values that are given, none of them for an input that there is not."""
+        if not given.keys() <= self._names:
+            unknown = sorted(given.keys() - self._names)
+            raise errors.InvalidInput(
+                f"the workflow has no input {', '.join(unknown)}",
+                code="INPUT_UNKNOWN",
+                hint=_known_inputs(self._workflow, unknown[0]),
+            )
+        return {name: canonical.admit(value) for name, value in given.items()}
+
+    def _missing(self, values: JsonObject, option: str) -> errors.InvalidInput:
+        missing = [port.name for port in self._workflow.inputs if port.required and port.name not in values]
+        return errors.InvalidInput(
             f"missing input {', '.join(missing)}",
             code="INPUT_MISSING",
             hint=" ".join(f"{option} {name}=…" for name in missing),
         )
-    _demand(_violations(workflow.inputs, values), "INPUT_INVALID")
-    check_references(workflow.inputs, {name: value for name, value in values.items() if name not in settled}, where)
-    return values
 
+    def _demand_valid(self, values: JsonObject) -> None:
+        for name, value in values.items():
+            if (self._schemas.get(name) or self._compile(name)).check(value):
+                _demand(_violations(self._workflow.inputs, values), "INPUT_INVALID")
 
-def check_given(workflow: definition.Workflow, given: JsonObject, where: place.Place) -> None:
-    """InvalidInput when something is wrong with inputs to which others are still to come."""
-    _refuse_unknown(workflow, given)
-    values = {name: canonical.admit(value) for name, value in given.items()}
-    _demand(_violations(workflow.inputs, values), "INPUT_INVALID")
-    check_references(workflow.inputs, values, where)
-
-
-def _refuse_unknown(workflow: definition.Workflow, given: JsonObject) -> None:
-    unknown = sorted(set(given) - {port.name for port in workflow.inputs})
-    if unknown:
-        raise errors.InvalidInput(
-            f"the workflow has no input {', '.join(unknown)}",
-            code="INPUT_UNKNOWN",
-            hint=_known_inputs(workflow, unknown[0]),
-        )
+    def _compile(self, name: str) -> schema.Schema:
+        (wanted,) = [port.schema for port in self._workflow.inputs if port.name == name]
+        compiled = self._schemas[name] = schema.compile(wanted)
+        return compiled
 
 
 def check_references(ports: Iterable[definition.Port], values: JsonObject, where: place.Place) -> None:

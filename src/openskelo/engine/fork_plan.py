@@ -29,7 +29,7 @@ async def plan(
         variables[name] = await keeping.store(store, {scheduler.UNSAVED: canonical.admit(value)})
     before = cast("JsonObject", await keeping.load(store, run.inputs))
     given = {**{name: before[name] for name in before if name in known}, **on_run}
-    inputs = door.run_inputs(target, given, project, option=forking.OPTION)
+    inputs = door.Inputs(target).complete(given, project, option=forking.OPTION)
     kept = {key: done for key, done in kept.items() if key in target.nodes and key != node}
     _refuse_stale(target, kept, {name for name in on_run if before.get(name) != inputs[name]})
     parent: dict[str, Json] = {"runId": run.id, "node": node}

@@ -74,7 +74,7 @@ async def plan(store: log.Log, run: Run, wish: Wish, project: task.Project, work
     kept = _kept(run, target, node)
     given = {**{name: before[name] for name in before if name in known}, **on_run}
     settled = _unread(target, kept, node, on_node) - set(on_run)
-    inputs = door.run_inputs(target, given, project, settled=settled, option=OPTION)
+    inputs = door.Inputs(target).complete(given, project, settled=settled, option=OPTION)
     await door.check_artifacts(target.inputs, on_run, store)
     _refuse_stale(target, kept, {name for name in on_run if before.get(name) != inputs[name]})
     await _refuse_broken(store, run, target, kept)

@@ -158,10 +158,12 @@ class Engine(records.Records):
         A caller who may have to ask twice brings the `run_id`; a run that has begun is not begun again (Refused
         RUN_EXISTS).
         """
-        await self._beginning.check_new(run_id)
+        if run_id is not None:
+            await self._beginning.check_new(run_id)
         pin = self._beginning.pin(workflow)
-        values = door.run_inputs(workflow, inputs or {}, self.project)
-        await door.check_artifacts(workflow.inputs, values, self.store)
+        values = pin.inputs.complete(inputs or {}, self.project)
+        if pin.inputs.referring:
+            await door.check_artifacts(pin.inputs.referring, values, self.store)
         surroundings = None
         if contexts or workflow.plan is not None:
             from openskelo.engine import contexts as known  # noqa: PLC0415  only plans have any
@@ -197,7 +199,8 @@ class Engine(records.Records):
         """
         from openskelo.engine import forking  # noqa: PLC0415  most runs begin anew
 
-        await self._beginning.check_new(new_id)
+        if new_id is not None:
+            await self._beginning.check_new(new_id)
         if workflow is not None:
             pinning.check(workflow)
         parent = (await self._read(run_id)).run

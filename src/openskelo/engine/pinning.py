@@ -6,7 +6,7 @@ import functools
 from typing import TypeVar
 
 from openskelo import errors
-from openskelo.engine import loading, means
+from openskelo.engine import door, loading, means
 from openskelo.kernel import codec, definition
 from openskelo.kernel.flows import dag
 from openskelo.values import canonical
@@ -31,6 +31,11 @@ class Pin:
     def needs(self) -> means.Needs:
         """What all of its nodes need, which only a run that begins wants to know."""
         return means.of(self.workflow.nodes.values())
+
+    @functools.cached_property
+    def inputs(self) -> door.Inputs:
+        """What is asked of the inputs of its runs."""
+        return door.Inputs(self.workflow)
 
 
 def check(workflow: object) -> None:

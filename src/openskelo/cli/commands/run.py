@@ -85,7 +85,7 @@ async def _ask_missing(workflow: definition.Workflow, given: dict[str, Json], wh
     asked: dict[str, Json] = {}
     if not missing:
         return asked
-    door.check_given(workflow, given, where)
+    door.Inputs(workflow).check(given, where)
     lines = terminal.Lines()
     for port in missing:
         try:
@@ -113,7 +113,7 @@ def _dry(args: argparse.Namespace, where: task.Project, workflow: definition.Wor
     from openskelo.cli import explaining  # noqa: PLC0415 - for a dry run only
     from openskelo.engine import outlook  # noqa: PLC0415 - for a dry run only
 
-    values = door.run_inputs(workflow, given, where)
+    values = door.Inputs(workflow).complete(given, where)
     if any(port.kind == "artifact" and port.name in values for port in workflow.inputs):
         asyncio.run(_check_artifacts(where, workflow, values))
     explaining.show(workflow, outlook.basis(workflow, where, None, items=10), as_json=args.json)
