@@ -72,12 +72,38 @@ def test_an_item_is_part_of_the_inputs_hash(tmp_path: Path) -> None:
 )
 def test_what_items_share_is_copied_only_for_work_that_may_change_it(handler: str, copied: bool) -> None:
     node = local_node(handler=handler, foreach=definition.Foreach(items="inputs.all", name="n"))
-    shared = task.Shared({"all": [{"n": 1}, {"n": 2}]}, [{"n": 1}, {"n": 2}])
+    shared = task.Shared({"all": [{"n": 1}, {"n": 2}]}, [{"n": 1}, {"n": 2}], "n")
     given = workshop.task_of(node, {**shared.inputs, "n": {"n": 2}}, item_index=1, item={"n": 2}, shared=shared)
     one = job.Job(task=given, inputs=given.inputs)
     intake.take(one)
     assert one.inputs == {"all": [{"n": 1}, {"n": 2}], "n": {"n": 2}}
     assert (one.inputs["all"] is not shared.inputs["all"]) == copied
+
+
+@pytest.mark.parametrize(
+    ("kind", "items", "code"),
+    [
+        ("integer", [1, 2], None),
+        ("integer", [1, "two"], "INPUT_CONTRACT"),
+        ("file", ["there", "there"], None),
+        ("file", ["there", "gone"], "INPUT_CONTRACT"),
+    ],
+)
+def test_each_item_is_held_to_the_contract(tmp_path: Path, kind: str, items: list[Json], code: str | None) -> None:
+    (tmp_path / "there").write_text("")
+    ports = (workshop.port("n", kind), workshop.port("all", "array"))
+    node = local_node(inputs=ports, outputs=(), foreach=definition.Foreach(items="inputs.all", name="n"))
+    shared = task.Shared({"all": items}, items, "n")
+    given = [
+        workshop.task_of(node, {"all": items, "n": item}, item_index=index, item=item, shared=shared)
+        for index, item in enumerate(items)
+    ]
+
+    async def nothing(ctx: context.Context) -> dict[str, Json]:
+        return {}
+
+    found = workshop.perform(workshop.project(tmp_path), *given, local={"it": nothing})
+    assert [workshop.code_of(one.outcome) for one in found] == [None, code]
 
 
 def test_large_outputs_become_a_blob(tmp_path: Path) -> None:

@@ -163,8 +163,8 @@ class Visits:
             if found is None or found.of is not state.inputs:
                 items = cast("list[Json]", await keeping.load(blobs, state.items))
                 name = "" if node.foreach is None else node.foreach.name
-                takes_item = any(port.name == name for port in node.inputs)
-                found = task.Shared(await inputs(blobs, run, node), items, takes_item, state.inputs)
+                taken = name if any(port.name == name for port in node.inputs) else ""
+                found = task.Shared(await inputs(blobs, run, node), items, taken, state.inputs)
                 if ("value" not in run.inputs or node.inside) and _tells_of_run(node):
                     found.run_inputs = await run_inputs(blobs, run, node)
                 if len(self.known) >= _MOST_VISITS:
@@ -184,7 +184,7 @@ async def make_task(blobs: keeping.Blobs, run: Run, flight: InFlight, visits: Vi
         if shared is None or shared.of is not state.inputs:  # a person has changed them since then
             shared = await visits.read(blobs, run, node)
         item = shared.items[flight.item]
-        values = {**shared.inputs, node.foreach.name: item} if shared.takes_item else shared.inputs
+        values = {**shared.inputs, shared.item_name: item} if shared.item_name else shared.inputs
     else:
         values = None
         if run.course is not None:

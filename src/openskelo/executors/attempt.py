@@ -201,9 +201,7 @@ class Performer:
     async def stands(self, run_id: str, node: definition.Node, outputs: JsonObject) -> bool:
         """Whether outputs of earlier work keep the node's contract now: what they name may be gone (AttemptFailed)."""
         contract = (self._prepared.get(id(node)) or self._prepare(node)).outputs
-        if contract.problems(outputs, self._project):
-            return False
-        return self._known is None or not await contract.unkept(outputs, self._known, run_id)
+        return not (contract.problems(outputs, self._project) or await self._unkept(contract, outputs, run_id))
 
     def has_handler(self, name: str) -> bool:
         """Whether the program has brought a handler of this name (`local:NAME`)."""
@@ -226,27 +224,26 @@ class Performer:
 
     async def _produce(self, of: task.Task, one: job.Job) -> Stored:
         """The stored outputs of an attempt in which everything went well."""
-        node, inputs = of.node, of.inputs
+        node, inputs, shared = of.node, of.inputs, of.shared
         try:
             intake.take(one)
         except errors.InvalidInput as error:
             raise breach.contract("INPUT_CONTRACT", [error.message], retryable=False) from error
         prepared = self._prepared.get(id(node)) or self._prepare(node)
-        problems = () if prepared.inputs is _FREE else intake.problems(of, prepared.inputs, self._project)
-        if prepared.inputs.artifacts and self._known is not None:
-            problems = problems or await prepared.inputs.unkept(inputs, self._known, of.run_id)
-        if problems:
-            raise breach.contract("INPUT_CONTRACT", problems, retryable=False)
+        holds = prepared.inputs.holds(inputs) if shared is None else shared.holds is not None and shared.holds(of.item)
+        if not holds:
+            found = intake.problems(of, prepared.inputs, self._project)
+            if problems := found or await self._unkept(prepared.inputs, inputs, of.run_id):
+                raise breach.contract("INPUT_CONTRACT", problems, retryable=False)
         if node.pre_gates and of.done is None:
             await self._pass(node.pre_gates, node.pre_composition, self._look(one, inputs), one)
-        started = time.perf_counter() - one.spent.waited
+        started = time.perf_counter() - one.spent.waited if node.post_gates else 0.0
         returned = await prepared.work(one) if of.done is None else of.done
         outputs, data = self._admit_outputs(returned, prepared.outputs.defaults, one)
-        problems = () if prepared.outputs is _FREE else prepared.outputs.problems(outputs, self._project)
-        if prepared.outputs.artifacts and self._known is not None:
-            problems = problems or await prepared.outputs.unkept(outputs, self._known, of.run_id)
-        if problems:
-            raise breach.contract("OUTPUT_CONTRACT", problems, retryable=True)
+        if not prepared.outputs.holds(outputs):
+            found = prepared.outputs.problems(outputs, self._project)
+            if problems := found or await self._unkept(prepared.outputs, outputs, of.run_id):
+                raise breach.contract("OUTPUT_CONTRACT", problems, retryable=True)
         if node.post_gates:
             wall_ms = int((time.perf_counter() - started - one.spent.waited) * 1000)
             try:
@@ -258,6 +255,10 @@ class Performer:
         if len(data) <= keeping.INLINE_BYTES:  # as `store` would say; most are, and need no coroutine for it
             return {"value": outputs}
         return await keeping.store(self._blobs, outputs, data)
+
+    async def _unkept(self, contract: ports.Ports, values: JsonObject, run_id: str) -> list[str]:
+        """What is wrong with values that keep the contract, but name artifacts nobody has."""
+        return [] if self._known is None else await contract.unkept(values, self._known, run_id)
 
     def _look(self, one: job.Job, inputs: JsonObject, outputs: JsonObject | None = None, wall_ms: int = 0) -> look.Look:
         return look.Look(

@@ -41,9 +41,8 @@ def take(one: job.Job) -> None:
     if shared.copies is None:
         return
     copies = {key: copy() for key, copy in shared.copies.items()}
-    name = _item_name(of)
-    if name in of.inputs:
-        copies[name] = _copier(of.item)()
+    if shared.item_name:
+        copies[shared.item_name] = of.item if isinstance(of.item, _PLAIN) else _copier(of.item)()
     one.inputs = copies
 
 
@@ -52,11 +51,13 @@ def problems(of: task.Task, contract: ports.Ports, where: place.Place) -> tuple[
     shared = of.shared
     if of.item_index is None or shared is None:
         return contract.problems(of.inputs, where)
+    name = shared.item_name
     if shared.checked:
-        name = _item_name(of)
-        return contract.problems_of(name, of.item, where) if name in of.inputs else ()
+        return contract.problems_of(name, of.item, where) if name else ()
     found = contract.problems(of.inputs, where)
     shared.checked = not found
+    if not found and not contract.artifacts:  # which may be gone by the time of the next item
+        shared.holds = contract.holds_of(name) if name else ports.anything
     return found
 
 
@@ -64,10 +65,6 @@ def _only_reads(node: definition.Node) -> bool:
     """Whether the work is a model's or a built-in handler's, and not that of a step, which may call somebody else's."""
     handler = node.handler or "builtin:pass"
     return node.mode == "ai" or (handler.startswith("builtin:") and handler != "builtin:step")
-
-
-def _item_name(of: task.Task) -> str:
-    return "" if of.node.foreach is None else of.node.foreach.name
 
 
 def _copier(value: Json) -> Callable[[], Json]:

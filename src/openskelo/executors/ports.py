@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from openskelo import errors
@@ -25,7 +25,6 @@ class Ports:
     """
 
     __slots__ = (
-        "_holds",
         "_ports",
         "_roots",
         "_singly",
@@ -34,6 +33,7 @@ class Ports:
         "_word",
         "artifacts",
         "defaults",
+        "holds",
         "schema",
     )
 
@@ -49,12 +49,13 @@ class Ports:
         self.schema = _object(ports)
         self.defaults = {port.name: port.default for port in ports if port.has_default}
         self._whole = schema.compile({} if free else self.schema)
-        self._holds = None if self._special else self._whole.holds
+        #: Whether values keep the contract; of those for which it says no, `problems` knows more.
+        self.holds: Callable[[JsonObject], bool] = (
+            anything if free else _look_closer if self._special else self._whole.holds
+        )
 
     def problems(self, values: JsonObject, where: place.Place) -> tuple[str, ...]:
         """Every way in which `values` break the contract, in words that hold no value; empty when they keep it."""
-        if self._holds is not None and self._holds(values):
-            return ()
         if found := self._whole.check(values):
             return self._explain(values) or tuple(violation.message for violation in found)
         if self._special:
@@ -72,11 +73,14 @@ class Ports:
             if isinstance(value, str) and not (_ARTIFACT.fullmatch(value) and await known.has(value, run_id))
         ]
 
+    def holds_of(self, name: str) -> Callable[[Json], bool]:
+        """As `holds`, for the value of one port when all others are known to be right."""
+        return self._alone(name).holds if self._ports[name].kind == "json" else _look_closer
+
     def problems_of(self, name: str, value: Json, where: place.Place) -> tuple[str, ...]:
         """As `problems`, for one port whose value is there and when all others are known to be right."""
         port = self._ports[name]
-        one = self._singly.get(name) or self._alone(name)
-        if one.holds(value):
+        if self._alone(name).holds(value):
             return tuple(self._refer(port, {name: value}, where)) if port.kind != "json" else ()
         return tuple(self._broken(name, value))
 
@@ -122,6 +126,16 @@ class Ports:
         except OSError as error:
             return [f"{self._word} {port.name!r}: {error.strerror}"]
         return [] if exists else [f"{self._word} {port.name!r}: there is no such file"]
+
+
+def anything(_value: Json) -> bool:
+    """What holds of every value."""
+    return True
+
+
+def _look_closer(_value: Json) -> bool:
+    """What is said of a value that refers to something: whether that is there, no schema knows."""
+    return False
 
 
 def _object(ports: Sequence[definition.Port]) -> JsonObject:

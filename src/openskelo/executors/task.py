@@ -45,17 +45,20 @@ class Project:
 class Shared:
     """What the items of one visit have in common: found out for the first of them, and used for all.
 
-    `takes_item`: the item is one of the inputs of its work. `of` is what the run held when it was found out. `copies`
-    make those of work that may change its inputs. `run_inputs` are the run's, as its tasks have them.
+    `item_name` is the input of the work that is the item; empty without one. `of` is what the run held when it was
+    found out. `copies` make those of work that may change its inputs. `checked`: all inputs but the item keep the
+    contract; `holds` says whether an item does, where that is all there is to ask. `run_inputs` are the run's, as its
+    tasks have them.
     """
 
     inputs: JsonObject
     items: Sequence[Json]
-    takes_item: bool = True
+    item_name: str = ""
     of: Stored | None = None
     hash: str = ""
     copies: Mapping[str, Callable[[], Json]] | None = None
     checked: bool = False
+    holds: Callable[[Json], bool] | None = None
     run_inputs: JsonObject = field(default_factory=fresh.a_dict)
 
 
