@@ -102,12 +102,13 @@ def test_a_damaged_database_is_said_to_be_one_or_proves_to_be(new_world: NewWorl
     assert world.play()
     whole = read(world.root / ".skelo")
     database = (world.root / ".skelo" / "log.db").read_bytes()
+    used = [at for at, byte in enumerate(database) if byte]  # most of a small database is room for more
     chance = random.Random(5)
     said = 0
     for number in range(30):
         copy = tmp_path / f"copy-{number}"
         shutil.copytree(world.root / ".skelo", copy)
-        at = chance.randrange(len(database))
+        at = chance.choice(used)
         harmed = database[:at] if harm == "cut" else database[:at] + chance.randbytes(64) + database[at + 64 :]
         (copy / "log.db").write_bytes(harmed)
         try:
@@ -116,4 +117,4 @@ def test_a_damaged_database_is_said_to_be_one_or_proves_to_be(new_world: NewWorl
             said += 1
             continue
         assert found in (whole, [])
-    assert said > 5
+    assert said > 20

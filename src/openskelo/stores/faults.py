@@ -19,6 +19,8 @@ def translated() -> Generator[None]:
         yield
     except sqlite3.Error as error:
         raise of_sqlite(error) from error
+    except UnicodeDecodeError as error:  # what SQLite says of a damaged schema quotes it
+        raise errors.Corrupt("the log's database is damaged", hint="restore the data dir from a copy") from error
     except UnicodeEncodeError as error:
         raise errors.InvalidInput("a text with half a character in it", code="TEXT_INVALID") from error
     except OverflowError as error:
