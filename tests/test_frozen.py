@@ -10,7 +10,7 @@ from typing import cast
 
 import pytest
 
-from openskelo.frozen import as_dict, field, fields, frozen, mutable, plain, replace, teller
+from openskelo.frozen import as_dict, field, fields, frozen, lean, mutable, plain, replace, teller
 
 
 @frozen
@@ -113,6 +113,20 @@ def test_what_is_mutable_and_leads_back_to_itself_is_collected() -> None:
     del ring
     gc.collect()
     assert watching() is None
+
+
+def test_what_is_lean_can_be_changed_and_is_not_looked_at_by_the_collector() -> None:
+    @lean
+    class Part:
+        first: int
+        rest: list[int] = field(default_factory=list[int])
+
+    part = Part(1)
+    part.first = 2
+    part.rest = [3]
+    assert part == Part(2, rest=[3])
+    assert not gc.is_tracked(part)
+    assert not gc.is_tracked({"by": part})
 
 
 def test_values_are_equal_by_what_they_hold() -> None:

@@ -1,4 +1,4 @@
-"""Classes with named fields, made by msgspec: `frozen` and `plain` ones are values, `mutable` ones hold what changes.
+"""Classes with named fields, made by msgspec: `frozen` and `plain` ones are values, `mutable` and `lean` ones change.
 
 They are written, read and type-checked like keyword-only dataclasses. An instance is made in a seventh of the time of
 a frozen dataclass, and a step of a run makes a dozen (ADR 0011).
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar, dataclass_transform
 import msgspec
 from msgspec import field, structs
 
-__all__ = ["Field", "as_dict", "field", "fields", "frozen", "mutable", "plain", "replace", "teller"]
+__all__ = ["Field", "as_dict", "field", "fields", "frozen", "lean", "mutable", "plain", "replace", "teller"]
 
 _Class = TypeVar("_Class")
 
@@ -39,7 +39,20 @@ def mutable(cls: type[_Class]) -> type[_Class]:
     An instance that begins without any container is never looked at by Python's collector: nothing that is put into it
     later may lead back to it.
     """
-    made: Any = _struct(cls, frozen=False, kw_only=False)
+    return _open(_struct(cls, frozen=False, kw_only=False))
+
+
+@dataclass_transform(field_specifiers=(field,))
+def lean(cls: type[_Class]) -> type[_Class]:
+    """As `mutable`, for what never leads back to itself, whatever is put into it: the collector looks at none of them.
+
+    The state of a run is many of them.
+    """
+    return _open(_struct(cls, frozen=False, kw_only=False, gc=False))
+
+
+def _open(cls: type[_Class]) -> type[_Class]:
+    made: Any = cls
     # As every other class has it. With msgspec's own, which lets the collector look once a container is put in, the
     # interpreter sets a field in three times the time, and a step of a run sets fifty.
     made.__setattr__ = object.__setattr__

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Literal
 
-from openskelo.frozen import field, mutable, replace
+from openskelo.frozen import field, lean, replace
 from openskelo.kernel import definition, fresh, inbox
 from openskelo.kernel.events import Ending
 from openskelo.kernel.flows import dag
@@ -21,7 +21,7 @@ AttemptId = tuple[str, int, int]  # node key, visit, slot
 OWN_QUESTIONS = ("approval", "ask_human")
 
 
-@mutable
+@lean
 class Slot:
     """One piece of a node's work: the whole of it, or one item of a foreach.
 
@@ -39,7 +39,7 @@ class Slot:
     unjudged: Stored | None = None
 
 
-@mutable
+@lean
 class NodeState:
     """One node. `slots` are empty until the node is entered; `queue` holds those that may start, the next one last.
 
@@ -53,8 +53,8 @@ class NodeState:
     outcome: NodeOutcome | None = None
     visit: int = 0
     entered_at: int = 0
-    slots: list[Slot] = field(default_factory=fresh.a_list)
-    queue: list[int] = field(default_factory=fresh.a_list)
+    slots: list[Slot] = fresh.NO_LIST
+    queue: list[int] = fresh.NO_LIST
     running: int = 0
     done_slots: int = 0
     kept_slots: int = 0
@@ -72,7 +72,7 @@ class NodeState:
     code: str | None = None
 
 
-@mutable
+@lean
 class InFlight:
     """An attempt that was started and has no outcome yet, or (with the `error`) one whose effect is uncertain."""
 
@@ -86,7 +86,7 @@ class InFlight:
     error: JsonObject | None = None
 
 
-@mutable
+@lean
 class OpenApproval:
     """A question that waits for a person. `kind` is its tool's name."""
 
@@ -103,7 +103,7 @@ class OpenApproval:
     rule: int | None = None
 
 
-@mutable
+@lean
 class Spending:
     """Used so far and reserved by what is in flight."""
 
@@ -114,7 +114,7 @@ class Spending:
     wall_ms: int = 0
 
 
-@mutable
+@lean
 class PendingBounce:
     """A bounce that was decided and waits for what it overtakes to be stopped."""
 
@@ -126,7 +126,7 @@ class PendingBounce:
     reset: frozenset[str]
 
 
-@mutable
+@lean
 class Course:
     """How far the run of a plan has come: its variables, each as the step that saved it has stored it.
 
@@ -140,7 +140,7 @@ class Course:
     ended: tuple[str, Ending] | None = None
 
 
-@mutable
+@lean
 class Run:
     """A run in memory. The sets (`ready`, `resolving`, `in_flight`, …) are kept by `apply`, never searched for.
 
@@ -214,7 +214,7 @@ def new(run_id: str, workflow: definition.Workflow, shape: dag.Graph | None = No
 
 def is_busy(run: Run) -> bool:
     """Whether the run can move without a person: work in flight, owed, or waiting for its time."""
-    if run.ended or not run.created:
+    if run.ended:
         return False
     if run.in_flight or run.lost or run.ending:
         return True
