@@ -9,7 +9,7 @@ from openskelo import errors
 from openskelo.contract import envelope, sealed
 from openskelo.engine import actor as actors
 from openskelo.engine import driver, means, pinning
-from openskelo.executors import attempt, keeping
+from openskelo.executors import attempt
 from openskelo.kernel import commands, definition, ids
 from openskelo.kernel import run as runs
 from openskelo.stores import log
@@ -47,22 +47,16 @@ class Beginning:
     async def create(self, pin: pinning.Pin, command: commands.CreateRun, run_id: str | None) -> str:
         """The id of the new run; it is durable, and driven: here, or by another process of the same engine."""
         run_id = run_id or ids.drawn(os.urandom(16))
-        if self.fleet is None or not await self._begin_elsewhere(self.fleet, pin, command, run_id):
-            await self.begin(pin, command, run_id)
+        if self.fleet is not None:
+            self._driver.check_home()
+            if await self.fleet.begin(pin, command, run_id, here=len(self._driver.roster.actors)):
+                return run_id
+        await self.begin(pin, command, run_id)
         return run_id
-
-    async def _begin_elsewhere(
-        self, fleet: mates.Fleet, pin: pinning.Pin, command: commands.CreateRun, run_id: str
-    ) -> bool:
-        self._driver.check_home()
-        return await fleet.begin(pin, command, run_id, here=len(self._driver.roster.actors))
 
     async def begin(self, pin: pinning.Pin, command: commands.CreateRun, run_id: str) -> None:
         """The run is durable, and driven here (Refused RUN_EXISTS when somebody else was quicker)."""
-        blobs: dict[str, bytes] = {}
-        if len(pin.data) <= keeping.INLINE_BYTES:
-            blobs[pin.name] = pin.data
-        else:
+        if not pin.blobs:
             await self._store.put_blob(pin.data)
         actor = self._driver.roster.get(run_id)  # of who asks for the same run right now: the second is refused
         if actor is None:
@@ -70,7 +64,7 @@ class Beginning:
             actor = actors.Actor(runs.new(run_id, pin.workflow, pin.shape), chain, None)
             self._driver.adopt(actor)
         try:
-            await self._driver.order(actor, command, blobs)
+            await self._driver.order(actor, command, pin.blobs)
         except errors.Conflict:  # another process has begun it
             self._driver.roster.forget(run_id)
             raise _exists(run_id) from None

@@ -1,7 +1,8 @@
 """What an engine and its mates say to each other, over a pair of sockets that nobody else has.
 
 Values of ours go through `pickle`: the process at the other end is our own, and runs the same code. What is said in
-one turn of the event loop goes together.
+one turn of the event loop goes together. Nobody changes a word: they are `mutable` because such classes take their
+fields by place, and pickle writes and makes them in half of the time.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import TypeAlias, cast
 
 from openskelo import errors
 from openskelo.executors import calling, task
-from openskelo.frozen import frozen
+from openskelo.frozen import frozen, mutable
 from openskelo.kernel import commands
 
 _LENGTH = struct.Struct(">Q")
@@ -24,7 +25,7 @@ _LENGTH = struct.Struct(">Q")
 AT_ONCE = 64
 
 
-@frozen
+@mutable
 class Setup:
     """The first thing a mate hears. `packed` is what its engine is to be opened with, as `pack` makes it."""
 
@@ -32,7 +33,7 @@ class Setup:
     packed: bytes
 
 
-@frozen
+@mutable
 class Begin:
     """Begin a run of the workflow that `definition` holds; it is sent once for all that begin in one turn."""
 
@@ -42,7 +43,7 @@ class Begin:
     definition: bytes
 
 
-@frozen
+@mutable
 class Wait:
     """Say how a run is once it has ended or only a person can move it."""
 
@@ -50,14 +51,14 @@ class Wait:
     run_id: str
 
 
-@frozen
+@mutable
 class Keep:
     """Keep the runs of the data dir going, as the engine does."""
 
     number: int
 
 
-@frozen
+@mutable
 class Suspend:
     """Stop every run cleanly, and keep none going."""
 
@@ -65,21 +66,21 @@ class Suspend:
     by: str
 
 
-@frozen
+@mutable
 class Hello:
     """Say that you hear: one that hangs does not."""
 
     number: int
 
 
-@frozen
+@mutable
 class Forget:
     """Nobody waits any more for what the request of that number comes to."""
 
     number: int
 
 
-@frozen
+@mutable
 class Done:
     """What a request of that number came to; a `document` is JSON."""
 
@@ -88,7 +89,7 @@ class Done:
     error: errors.OpenSkeloError | None = None
 
 
-@frozen
+@mutable
 class Left:
     """A run is not driven there any more: it has `ended`, was put aside, or had to be let go."""
 
@@ -96,7 +97,7 @@ class Left:
     ended: bool
 
 
-@frozen
+@mutable
 class Said:
     """A model says something for an attempt. `of` has nothing of what goes through it."""
 
@@ -104,7 +105,7 @@ class Said:
     text: str
 
 
-@frozen
+@mutable
 class Logged:
     """Something for the log of the program: what a `LogRecord` is made of."""
 

@@ -10,17 +10,14 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import cast
-
-import orjson
 
 from openskelo import errors
 from openskelo.engine import pinning, roster
 from openskelo.engine.fleet import channel
 from openskelo.executors import mortal, task
 from openskelo.kernel import commands
-from openskelo.kernel.json import JsonObject
 
 #: The path comes first: it may be what leads to us.
 _PROGRAM = (
@@ -57,6 +54,7 @@ class Mate:
         self._said = 0
         self._asked: dict[int, asyncio.Future[bytes | None]] = {}
         self._gone = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
 
     async def start(self, packed: bytes) -> None:
         """Wait until it is ready (OpenSkeloError ENGINE_PROCESSES, or what kept it from opening its engine).
@@ -68,7 +66,7 @@ class Mate:
         try:
             await self._channel.open(ours)
             async with asyncio.timeout(_START_SECONDS):
-                await self._ask(lambda number: channel.Setup(number=number, packed=packed))
+                await self._ask(channel.Setup(self._number(), packed))
         except BaseException as error:
             self._channel.close()
             if isinstance(error, Lost):  # it ends by itself: how says why
@@ -103,24 +101,22 @@ class Mate:
             theirs.close()
         return ours
 
-    async def begin(self, pin: pinning.Pin, command: commands.CreateRun, run_id: str) -> None:
+    def begin(self, pin: pinning.Pin, command: commands.CreateRun, run_id: str) -> Awaitable[object]:
         """The run is durable, and driven there (Lost; OpenSkeloError: nothing was begun)."""
         self.runs.add(run_id)  # until it says that it does not drive it
-        await self._ask(
-            lambda number: channel.Begin(number=number, run_id=run_id, command=command, definition=pin.data)
-        )
+        return self._ask(channel.Begin(self._number(), run_id, command, pin.data))
 
-    async def wait(self, run_id: str) -> JsonObject:
-        """The document of a run that it drives, as `Engine.wait` gives it (Lost)."""
-        return orjson.loads(await self._ask(lambda number: channel.Wait(number=number, run_id=run_id)) or b"")
+    def wait(self, run_id: str) -> Awaitable[bytes | None]:
+        """The document of a run that it drives, as `Engine.wait` gives it, in JSON (Lost)."""
+        return self._ask(channel.Wait(self._number(), run_id))
 
     async def keep(self) -> None:
         """Let it keep the runs of the data dir going, too (Lost)."""
-        await self._ask(lambda number: channel.Keep(number=number))
+        await self._ask(channel.Keep(self._number()))
 
     async def suspend(self, by: str) -> None:
         """Stop its runs cleanly (Lost, also when it hangs: it is ended then)."""
-        asked = self._ask(lambda number: channel.Suspend(number=number, by=by))
+        asked = self._ask(channel.Suspend(self._number(), by))
         suspended = asyncio.create_task(asked, name="skelo-mate-suspend")
         try:
             while not (await asyncio.wait([suspended], timeout=LOOK_SECONDS))[0]:
@@ -132,7 +128,7 @@ class Mate:
     async def _end_if_hanging(self) -> None:
         try:
             async with asyncio.timeout(HANGS_SECONDS):
-                await self._ask(lambda number: channel.Hello(number=number))
+                await self._ask(channel.Hello(self._number()))
         except TimeoutError:
             _LOG.warning("a process that drives %d runs has not answered for %g s", len(self.runs), HANGS_SECONDS)
             await asyncio.to_thread(mortal.end, self._process)
@@ -158,25 +154,27 @@ class Mate:
         """Wait until it can be asked no more."""
         await self._gone.wait()
 
-    async def _ask(self, make: Callable[[int], channel.Asked]) -> bytes | None:
+    def _number(self) -> int:
+        """That of the next request."""
+        self._said += 1
+        return self._said
+
+    async def _ask(self, request: channel.Asked) -> bytes | None:
         if not self.alive:
             raise Lost
-        self._said += 1
-        number = self._said
-        answer = self._asked[number] = asyncio.get_running_loop().create_future()
-        self._channel.say(make(number))
+        answer = self._asked[request.number] = self._loop.create_future()
+        self._channel.say(request)
         try:
             return await answer
         except asyncio.CancelledError:
-            self._channel.say(channel.Forget(number=number))
+            self._asked.pop(request.number, None)
+            self._channel.say(channel.Forget(request.number))
             raise
-        finally:
-            del self._asked[number]
 
     def _hear(self, word: channel.Request | channel.Reply) -> None:
         match word:
             case channel.Done():
-                asked = self._asked.get(word.number)
+                asked = self._asked.pop(word.number, None)
                 if asked is None or asked.done():
                     return  # nobody waits for it any more
                 if word.error is None:
@@ -208,6 +206,7 @@ class Mate:
         for asked in self._asked.values():
             if not asked.done():
                 asked.set_exception(Lost())
+        self._asked.clear()
 
 
 def _not_started(error: OSError) -> errors.OpenSkeloError:

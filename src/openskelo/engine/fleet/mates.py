@@ -8,6 +8,8 @@ import time
 from collections.abc import Awaitable, Callable, Iterable
 from typing import TypeAlias
 
+import orjson
+
 from openskelo import errors
 from openskelo.engine import driver, pinning
 from openskelo.engine.fleet import mate
@@ -65,8 +67,11 @@ class Fleet:
 
         A mate that is lost meanwhile may have: its run goes on here then, as all of its runs do.
         """
-        chosen = min((one for one in self._mates if one.alive), key=lambda one: len(one.runs), default=None)
-        if chosen is None or here < len(chosen.runs):
+        chosen, fewest = None, here + 1
+        for one in self._mates:
+            if one.alive and len(one.runs) < fewest:
+                chosen, fewest = one, len(one.runs)
+        if chosen is None:
             return False
         try:
             await chosen.begin(pin, command, run_id)
@@ -80,14 +85,14 @@ class Fleet:
 
         A mate that drove it to its end not long ago knows how it ended, without reading its log.
         """
-        driving = next((one for one in self._mates if run_id in one.runs or (one.alive and run_id in one.ended)), None)
-        if driving is None:
-            return None
-        try:
-            return await driving.wait(run_id)
-        except mate.Lost:
-            await self._taken_over(driving)
-            return None
+        for one in self._mates:
+            if run_id in one.runs or (one.alive and run_id in one.ended):
+                try:
+                    return orjson.loads(await one.wait(run_id) or b"")
+                except mate.Lost:
+                    await self._taken_over(one)
+                    return None
+        return None
 
     def forget(self, run_id: str) -> None:
         """Ask no mate how the run ended: it was pruned or deleted."""
