@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO
 
 from openskelo import errors
-from openskelo.executors import mortal
+from openskelo.executors import mortal, offspring
 from openskelo.frozen import field, frozen
 
 #: The only variables of our own environment that a program sees.
@@ -43,19 +43,20 @@ async def run(program: Program) -> Finished:
     """Run to the end. OSError when it cannot be started; AttemptFailed OUTPUT_TOO_LARGE when it says too much.
 
     Files instead of pipes: nothing can block on a full pipe, and a grandchild that keeps one open cannot hold us up.
-    Cancelling kills the program and everything it started.
+    Cancelling kills the program and everything it started, also what has left its group since; a program that ends by
+    itself may leave such a process behind.
     """
     with tempfile.TemporaryFile() as stdin, tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
         stdin.write(program.stdin)
         stdin.flush()
         stdin.seek(0)
-        guard = mortal.Guard()
+        guard, mark = mortal.Guard(), offspring.new_mark()
         try:
             # An argument vector that the project's author wrote; starting it takes a few milliseconds at most.
             child = subprocess.Popen(  # noqa: S603, ASYNC220
                 program.argv,
                 cwd=program.folder,
-                env={**minimal_environment(), **program.environment},
+                env={**minimal_environment(), **program.environment, offspring.VARIABLE: mark},
                 stdin=stdin,
                 stdout=stdout,
                 stderr=stderr,
@@ -67,6 +68,9 @@ async def run(program: Program) -> Finished:
             raise
         try:
             await _ended(child, stdout, stderr, program.max_bytes)
+        except BaseException:
+            offspring.end(child, mark)
+            raise
         finally:
             guard.dismiss()
             mortal.end(child)
