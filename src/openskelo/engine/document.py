@@ -8,24 +8,11 @@ from openskelo.contract import envelope, standing
 from openskelo.engine import listing, stakes, wiring
 from openskelo.executors import keeping
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.kernel.run import NodeState, OpenApproval, Run, status
+from openskelo.kernel.run import OpenApproval, Run, status
 
 
 async def show(blobs: keeping.Blobs, run: Run, at: int) -> JsonObject:
     """The run's whole document; `at` counts only while the run is busy."""
-    asked = {question.node for question in run.approvals.values()}
-    due = standing.retries(run)
-    nodes: dict[str, dict[str, Json]] = {}
-    for key, node in run.nodes.items():
-        given: Json = None
-        stored = node.outputs
-        if node.outcome == "succeeded" and stored is not None and "value" in stored:
-            given = stored["value"]
-        elif node.outcome == "succeeded":
-            given = await wiring.outputs(blobs, run, key)
-        nodes[key] = _node(run, node, given, asked=key in asked)
-        if key in due:
-            nodes[key]["retryAt"] = envelope.timestamp(due[key])
     document: dict[str, Json] = {
         "runId": run.id,
         "name": run.workflow.name,
@@ -37,11 +24,11 @@ async def show(blobs: keeping.Blobs, run: Run, at: int) -> JsonObject:
         "globalMode": run.global_mode,
         "createdAt": envelope.timestamp(run.created_at),
         "updatedAt": envelope.timestamp(run.updated_at),
-        "inputs": await keeping.load(blobs, run.inputs),
+        "inputs": run.inputs["value"] if "value" in run.inputs else await keeping.load(blobs, run.inputs),
         "outputs": await outputs(blobs, run),
-        "nodes": nodes,
+        "nodes": await _nodes(blobs, run),
         "budget": standing.spending(run, at),
-        "approvals": [await approval(blobs, run, question) for question in run.approvals.values()],
+        "approvals": [await approval(blobs, run, asked) for asked in run.approvals.values()] if run.approvals else [],
     }
     if run.parent is not None:
         document["parent"] = run.parent
@@ -84,17 +71,32 @@ async def outputs(blobs: keeping.Blobs, run: Run) -> dict[str, Json]:
     return found
 
 
-def _node(run: Run, node: NodeState, outputs: Json, *, asked: bool) -> dict[str, Json]:
-    document: dict[str, Json] = {
-        "status": standing.node_status(run, node, asked=asked),
-        "outcome": standing.outcome(run, node),
-        "mode": run.workflow.nodes[node.key].mode,
-        "visits": node.visit,
-        "attempts": node.attempts,
-        "outputs": outputs,
-    }
-    if node.items is not None:
-        document["items"] = standing.items(node)
-    if node.error is not None:
-        document["error"] = node.error
-    return document
+async def _nodes(blobs: keeping.Blobs, run: Run) -> JsonObject:
+    """Every node, in few steps: who waits for a run is given its document, and most nodes have nothing special."""
+    asked = {question.node for question in run.approvals.values()} if run.approvals else ()
+    due = standing.retries(run) if run.timers else {}
+    shapes = run.workflow.nodes
+    nodes: dict[str, Json] = {}
+    for key, node in run.nodes.items():
+        given: Json = None
+        stored = node.outputs
+        if node.outcome == "succeeded" and stored is not None and "value" in stored:
+            given = stored["value"]
+        elif node.outcome == "succeeded":
+            given = await wiring.outputs(blobs, run, key)
+        document: dict[str, Json] = {
+            "status": standing.node_status(run, node, asked=key in asked),
+            "outcome": node.outcome or standing.outcome(run, node),
+            "mode": shapes[key].mode,
+            "visits": node.visit,
+            "attempts": node.attempts,
+            "outputs": given,
+        }
+        nodes[key] = document
+        if node.items is not None:
+            document["items"] = standing.items(node)
+        if node.error is not None:
+            document["error"] = node.error
+        if key in due:
+            document["retryAt"] = envelope.timestamp(due[key])
+    return nodes

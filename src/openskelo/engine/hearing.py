@@ -24,7 +24,7 @@ class Hearing:
         self._driven = driven
         self._send = send
         self._now = now
-        self._elsewhere = asyncio.Event()
+        self._elsewhere: asyncio.Event | None = None  # while somebody waits for another process
         self._unheard = False  # something was posted that is in no mailbox yet
 
     async def listen(self) -> None:
@@ -38,11 +38,14 @@ class Hearing:
 
     def announce(self) -> None:
         """Wake those who wait for another process: something has changed that they may not see otherwise."""
-        self._elsewhere.set()
-        self._elsewhere = asyncio.Event()
+        if self._elsewhere is not None:
+            self._elsewhere.set()
+            self._elsewhere = None
 
     async def elsewhere(self) -> None:
         """Wait until another process has changed the store."""
+        if self._elsewhere is None:
+            self._elsewhere = asyncio.Event()
         await self._elsewhere.wait()
 
     async def take_posted(self, run_ids: Sequence[str]) -> bool:

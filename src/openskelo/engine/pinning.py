@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from typing import TypeVar
 
 from openskelo import errors
 from openskelo.engine import door, loading, means
+from openskelo.executors import keeping
 from openskelo.kernel import codec, definition
 from openskelo.kernel.flows import dag
 from openskelo.values import canonical
@@ -24,6 +26,8 @@ class Pin:
         self.workflow = workflow
         self.name = name
         self.data = data
+        #: The definition, where it is small enough to be committed beside the first event of a run.
+        self.blobs: Mapping[str, bytes] = {name: data} if len(data) <= keeping.INLINE_BYTES else {}
         self.shape = dag.graph(workflow)
         self.prepared = False
 

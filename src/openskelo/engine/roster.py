@@ -56,15 +56,17 @@ class Roster:
     def take_on(self, actor: actors.Actor) -> None:
         """The run is driven here from now on."""
         self.actors[actor.run.id] = actor
-        self._dropped.pop(actor.run.id, None)
+        if self._dropped:
+            self._dropped.pop(actor.run.id, None)
 
     def end(self, actor: actors.Actor) -> None:
         """The run has ended."""
-        if self.actors.pop(actor.run.id, None) is not None:
-            self._ended[actor.run.id] = actor.run
-            self._ended_nodes += len(actor.run.nodes)
+        run = actor.run
+        if self.actors.pop(run.id, None) is not None:
+            self._ended[run.id] = run
+            self._ended_nodes += len(run.nodes)
             if self.on_leave is not None:
-                self.on_leave(actor.run.id, True)
+                self.on_leave(run.id, True)
         count = len(self._ended)
         if count > REMEMBERED_SMALL or (count > REMEMBERED and self._ended_nodes > REMEMBERED_NODES):
             self.forget(next(iter(self._ended)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable
 from typing import cast
 
 import orjson
@@ -39,19 +39,21 @@ class Watching:
 
         StoreError when this process had to let go of it.
         """
-        if self._driver.roster.last_state(run_id) is None:
+        actor = self._driver.roster.get(run_id)
+        if actor is None and self._driver.roster.last_state(run_id) is None:
             self._check_held(run_id)
             await self._settled_elsewhere(run_id)
-        actor = self._driver.roster.get(run_id)
+            actor = self._driver.roster.get(run_id)
         if actor is None:
             return await self.show(run_id)
         while True:
+            if actor.failure is None and not actor.is_settled():
+                await actor.settle()  # also in the middle of a turn, the end of which is told
             async with self._driver.between_turns:
                 if actor.failure is not None:
                     raise actor.failure
                 if actor.is_settled():
                     return await self._document(actor.run)
-            await actor.settle()
 
     async def follow(self, run_id: str, *, after: int, until_end: bool) -> AsyncGenerator[JsonObject]:
         """The run's events after seq `after`: those there are, then live until the run ends, if they are wanted."""
@@ -94,8 +96,9 @@ class Watching:
         if failure is not None:
             raise failure
 
-    async def _document(self, run: runs.Run) -> JsonObject:
-        return await document.show(self._store, run, max(self._driver.now(), run.updated_at))
+    def _document(self, run: runs.Run) -> Awaitable[JsonObject]:
+        at = run.updated_at if run.ended else max(self._driver.now(), run.updated_at)
+        return document.show(self._store, run, at)
 
 
 async def has_ended(store: log.Log, run_id: str) -> bool:

@@ -17,6 +17,7 @@ NodeStatus = Literal["waiting", "ready", "resolving", "active", "asking", "done"
 NodeOutcome = Literal["succeeded", "failed", "skipped", "cancelled"]
 AttemptId = tuple[str, int, int]  # node key, visit, slot
 
+_UNLIMITED = definition.Limits()
 #: The kinds of question that a node asks by itself; others are about what became of its work.
 OWN_QUESTIONS = ("approval", "ask_human")
 
@@ -203,7 +204,7 @@ def new(run_id: str, workflow: definition.Workflow, shape: dag.Graph | None = No
         workflow, shape = replace(workflow, nodes=dict(workflow.nodes)), None
     shape = shape or dag.graph(workflow)
     nodes = {key: NodeState(key, len(sources)) for key, sources in shape.sources.items()}
-    limited = workflow.limits != definition.Limits()
+    limited = workflow.limits != _UNLIMITED
     run = Run(id=run_id, workflow=workflow, graph=shape, nodes=nodes, unfinished=len(nodes), limited=limited)
     if workflow.plan is not None:
         run.course, run.unfinished, run.is_dag = Course(), 1, False
