@@ -55,6 +55,11 @@ def test_every_value_that_an_enum_allows_is_named() -> None:
     assert len(schema.compile({"enum": many}).check("PSOT")[0].message) < 100
 
 
+def test_an_enum_that_allows_nothing_says_so() -> None:
+    refused = "the value is refused, as any would be: the `enum` is empty"
+    assert schema.compile({"enum": []}).check("GET") == (Violation(path="", message=refused),)
+
+
 def test_at_most_twenty_violations_are_reported() -> None:
     found = schema.compile({"items": {"type": "integer"}}).check(["x"] * 1000)
     assert [violation.path for violation in found] == [f"/{index}" for index in range(20)]

@@ -112,7 +112,7 @@ def describe(schema: JsonObject) -> str:
     """The type a schema asks for, in a word or two."""
     choices = schema.get("enum")
     if isinstance(choices, list | tuple):
-        return "one of " + ", ".join(map(str, choices))
+        return "one of " + ", ".join(map(str, choices)) if choices else "no value (the enum is empty)"
     wanted = schema.get("type")
     if wanted == "array":
         items = schema.get("items")

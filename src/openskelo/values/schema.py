@@ -115,8 +115,10 @@ def _message(error: _Error) -> str:
 
 def _words(error: _Error) -> str:
     """The library's words, but every value that an `enum` allows: whoever has to choose must know them."""
-    allowed = cast("list[Json]", error.kind.value) if error.kind.name == "enum" else []
-    if len(allowed) < 4:  # so many the library lists itself
+    allowed = cast("list[Json]", error.kind.value) if error.kind.name == "enum" else None
+    if allowed == []:
+        return f"{_MASK} is refused, as any would be: the `enum` is empty"
+    if allowed is None or len(allowed) < 4:  # so many the library lists itself
         return error.message
     *most, last = (orjson.dumps(value).decode() for value in allowed)
     words = f"{_MASK} is not one of {', '.join(most)} or {last}"
