@@ -10,7 +10,7 @@ from typing import Any
 from openskelo.contract import envelope
 from openskelo.errors import Refused
 from openskelo.frozen import replace
-from openskelo.kernel import budget, commands, definition, events, follow, outcome, pending
+from openskelo.kernel import budget, commands, definition, events, follow, outcome, pending, record
 from openskelo.kernel import run as runs
 from openskelo.kernel.apply import apply, asks
 from openskelo.kernel.decide import step
@@ -55,6 +55,7 @@ class Play:
         except Refused:
             assert self.run == self.shadow
             return False
+        assert follow.follow(self.run, command.at, record.UNMETERED) is None
         if isinstance(command, commands.ReportAttempt):
             self._remember(command)
         if facts and not isinstance(command, commands.Recover):

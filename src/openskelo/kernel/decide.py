@@ -26,9 +26,12 @@ def step(run: Run, command: commands.Command, meter: record.Meter = record.UNMET
     facts = list(decide(run, command, meter))
     for fact in facts:
         apply(run, fact)
-    while (fact := follow(run, command.at, meter)) is not None:
+    at = command.at
+    while (fact := follow(run, at, meter)) is not None:
         apply(run, fact)
         facts.append(fact)
+        if not run.ready and isinstance(fact, events.AttemptStarted):
+            break  # all that follows a start is the start of something else that is ready
     return facts
 
 

@@ -18,15 +18,13 @@ MAX_INTERRUPTIONS = 10
 
 
 def follow(run: Run, at: int, meter: record.Meter) -> events.Event | None:
-    """The next fact that follows by itself; `meter` knows what attempts that it stops have used."""
-    if run.ended or not run.created:
-        return None
+    """The next fact that follows by itself in a run that exists; `meter` knows what attempts it stops have used."""
     if run.lost:
         return _rule_on_lost(run, at)
     if run.uncertain:
         return questions.about_uncertain(run, next(iter(run.uncertain.values())), at)
     if run.ending is not None:
-        return _wind_down(run, at, meter)
+        return None if run.ended else _wind_down(run, at, meter)
     if run.failed is not None:
         node, error, ending = run.failed
         course = run.course
