@@ -23,6 +23,10 @@ def apply(run: Run, event: events.Event) -> None:
             landing.succeeded(run, event)
         case events.AttemptStarted():
             landing.started(run, event)
+        case events.RunCreated():
+            _run_created(run, event)
+        case events.RunEnded():
+            run.ending, run.error, run.ended = event.ending, event.error, True
         case events.AttemptFailed():
             landing.failed(run, event)
         case events.AttemptInterrupted():
@@ -51,14 +55,15 @@ def apply(run: Run, event: events.Event) -> None:
             asking.withdrawn(run, event)
         case events.ArtifactCreated():
             run.artifacts.append({**event.artifact, "node": event.node})
-        case events.RunCreated():
-            _run_created(run, event)
         case events.RunRecovered():
             _run_recovered(run)
-        case events.RunModeChanged():
-            run.mode, run.global_mode = event.mode, event.global_mode
-            _learn_resolves(run)
-        case events.RunStalled() | events.RunPaused() | events.RunResumed() | events.RunEnding() | events.RunEnded():
+        case (
+            events.RunStalled()
+            | events.RunPaused()
+            | events.RunResumed()
+            | events.RunModeChanged()
+            | events.RunEnding()
+        ):
             _run_changed(run, event)
         case (
             graph_events.NodeAdded()
@@ -79,7 +84,7 @@ def apply(run: Run, event: events.Event) -> None:
 
 def _keep_time(run: Run, at: int) -> None:
     """Wall time runs while the run is busy, and stands still while only a person can move it."""
-    if run.in_flight or is_busy(run):
+    if is_busy(run):
         if run.active_since is None:
             run.active_since = at
     elif run.active_since is not None:
@@ -115,7 +120,7 @@ def _learn_resolves(run: Run) -> None:
 
 def _run_changed(
     run: Run,
-    event: events.RunStalled | events.RunPaused | events.RunResumed | events.RunEnding | events.RunEnded,
+    event: events.RunStalled | events.RunPaused | events.RunResumed | events.RunModeChanged | events.RunEnding,
 ) -> None:
     match event:
         case events.RunStalled():
@@ -124,13 +129,14 @@ def _run_changed(
             run.paused = event.reason
         case events.RunResumed():
             run.paused = None
+        case events.RunModeChanged():
+            run.mode, run.global_mode = event.mode, event.global_mode
+            _learn_resolves(run)
         case events.RunEnding():
             run.ending, run.error = event.ending, event.error
             if run.live is not None:
                 run.unfinished = 0
             run.bouncing = None  # what was to be entered anew will not be
-        case events.RunEnded():
-            run.ending, run.error, run.ended = event.ending, event.error, True
         case _:
             assert_never(event)
 

@@ -16,8 +16,8 @@ _NO_MONEY = {"costNanousd": 0, "toolNanousd": 0}
 
 def started(run: Run, event: events.AttemptStarted) -> None:
     """The attempt is under way and holds its reservation."""
-    node = run.nodes[event.node]
-    index = event.item or 0
+    key, visit, index = event.node, event.visit, event.item or 0
+    node = run.nodes[key]
     node.queue.pop()
     slot = node.slots[index]
     slot.state = "running"
@@ -25,9 +25,9 @@ def started(run: Run, event: events.AttemptStarted) -> None:
     node.status = "active"
     node.running += 1
     node.attempts += 1
-    shape = run.workflow.nodes[event.node]
+    shape = run.workflow.nodes[key]
     if not node.queue or (shape.foreach is not None and node.running >= shape.foreach.concurrency):
-        run.ready.pop(event.node, None)
+        run.ready.pop(key, None)
     reserve = shape.reserve
     held = run.reserved
     held.steps += 1
@@ -35,30 +35,29 @@ def started(run: Run, event: events.AttemptStarted) -> None:
         held.tokens += reserve.tokens
         held.cost_nanousd += reserve.cost_nanousd
         held.tool_nanousd += reserve.tool_nanousd
-    run.in_flight[event.node, event.visit, index] = InFlight(
-        event.node, event.visit, index, event.attempt, event.item, event.at, reserve
-    )
+    run.in_flight[key, visit, index] = InFlight(key, visit, index, event.attempt, event.item, event.at, reserve)
 
 
-def _land(run: Run, event: events.AttemptSucceeded | events.AttemptFailed) -> NodeState:
+def _land(run: Run, node: NodeState, slot: Slot, event: events.AttemptSucceeded | events.AttemptFailed) -> None:
     """An attempt is over: give back what it reserved, count what it used, keep its receipt."""
-    node = run.nodes[event.node]
-    index = event.item or 0
-    flight = run.in_flight.pop((event.node, event.visit, index), None)
+    spent = run.spent
+    flight = run.in_flight.pop((event.node, event.visit, event.item or 0), None)
     if flight is not None:
         _give_back(run, node, flight.reserve)
-        run.spent.steps += 1
-    elif event.attempt > node.slots[index].attempt:
-        run.spent.steps += 1  # a person's answer or a cached result is the attempt
+        spent.steps += 1
+    elif event.attempt > slot.attempt:  # a person's answer or a cached result is the attempt
+        spent.steps += 1
         node.attempts += 1
-    metrics: Any = event.receipt["metrics"]
-    run.spent.tokens += metrics["tokens_in"] + metrics["tokens_out"]
+        run.resolving.pop(event.node, None)
+    slot.attempt = event.attempt
+    receipt = event.receipt
+    metrics: Any = receipt["metrics"]
+    spent.tokens += metrics["tokens_in"] + metrics["tokens_out"]
     if event.spent is not None:
-        run.spent.cost_nanousd += cast("int", event.spent["costNanousd"])
-        run.spent.tool_nanousd += cast("int", event.spent["toolNanousd"])
-    run.last_receipt = event.receipt
+        spent.cost_nanousd += cast("int", event.spent["costNanousd"])
+        spent.tool_nanousd += cast("int", event.spent["toolNanousd"])
+    run.last_receipt = receipt
     run.receipts += 1
-    return node
 
 
 def _give_back(run: Run, node: NodeState, reserve: definition.Amount) -> None:
@@ -92,10 +91,10 @@ def _cut(run: Run, event: events.AttemptInterrupted | events.AttemptCancelled) -
 
 def succeeded(run: Run, event: events.AttemptSucceeded) -> None:
     """Outputs are there; the node is done, or one of its items is."""
-    node = _land(run, event)
+    node = run.nodes[event.node]
     slot = node.slots[event.item or 0]
+    _land(run, node, slot, event)
     slot.state = "done"
-    slot.attempt = event.attempt
     slot.outputs = event.outputs
     slot.feedback = None
     node.done_slots += 1
@@ -104,7 +103,9 @@ def succeeded(run: Run, event: events.AttemptSucceeded) -> None:
     if not run.is_dag:
         _move_on(run, node, event)
     elif run.workflow.nodes[event.node].foreach is None:
-        places.finish(run, node, event.at)
+        node.outcome = "succeeded"
+        node.outputs = event.outputs
+        places.leave(run, node, event.at)
     elif node.done_slots == len(node.slots):
         run.finishing[event.node] = None
     else:
@@ -121,10 +122,10 @@ def _move_on(run: Run, node: NodeState, event: events.AttemptSucceeded) -> None:
 
 def failed(run: Run, event: events.AttemptFailed) -> None:
     """No outputs; `next` says how it goes on. A piece that waits leaves its room to the others."""
-    node = _land(run, event)
+    node = run.nodes[event.node]
     index = event.item or 0
     slot = node.slots[index]
-    slot.attempt = event.attempt
+    _land(run, node, slot, event)
     if event.next == "repair":
         slot.repairs += 1
     elif not event.uncertain:  # a person decides about that one, as after a crash

@@ -112,12 +112,9 @@ def ask_again(run: Run, node: NodeState, index: int) -> None:
 # -- leaving ----------------------------------------------------------------------------------------------------------
 
 
-def _leave(run: Run, node: NodeState, at: int) -> None:
-    """The node is done: those that waited for it may be entered."""
+def leave(run: Run, node: NodeState, at: int) -> None:
+    """The node is done, and owed nothing any more: those that waited for it may be entered."""
     node.status = "done"
-    run.ready.pop(node.key, None)
-    run.resolving.pop(node.key, None)
-    run.finishing.pop(node.key, None)
     run.unfinished -= 1
     for key in run.graph.targets[node.key]:
         target = run.nodes[key]
@@ -127,13 +124,11 @@ def _leave(run: Run, node: NodeState, at: int) -> None:
 
 
 def finish(run: Run, node: NodeState, at: int) -> None:
-    """Every piece of the node's work is done."""
+    """Every item of a foreach is done."""
     node.outcome = "succeeded"
-    if run.workflow.nodes[node.key].foreach is None:
-        node.outputs = node.slots[0].outputs
-    else:
-        node.item_outputs = tuple(slot.outputs for slot in node.slots if slot.outputs is not None)
-    _leave(run, node, at)
+    node.item_outputs = tuple(slot.outputs for slot in node.slots if slot.outputs is not None)
+    run.finishing.pop(node.key, None)
+    leave(run, node, at)
 
 
 def kept(run: Run, event: events.NodeKept | events.NodeUnjudged | events.ItemsKept) -> None:
@@ -156,7 +151,8 @@ def kept(run: Run, event: events.NodeKept | events.NodeUnjudged | events.ItemsKe
         return
     if event.outcome == "skipped":
         run.skipped.add(event.node)
-    _leave(run, node, event.at)
+    _withdraw(run, event.node)
+    leave(run, node, event.at)
 
 
 def skipped(run: Run, event: events.NodeSkipped) -> None:
@@ -164,7 +160,14 @@ def skipped(run: Run, event: events.NodeSkipped) -> None:
     node = run.nodes[event.node]
     node.outcome = "skipped"
     run.skipped.add(event.node)
-    _leave(run, node, event.at)
+    _withdraw(run, event.node)
+    leave(run, node, event.at)
+
+
+def _withdraw(run: Run, key: str) -> None:
+    """The node will not be started."""
+    run.ready.pop(key, None)
+    run.resolving.pop(key, None)
 
 
 def fail(run: Run, node: NodeState, error: JsonObject, ending: events.Ending) -> None:
@@ -172,8 +175,7 @@ def fail(run: Run, node: NodeState, error: JsonObject, ending: events.Ending) ->
     node.status = "done"
     node.outcome = "failed"
     node.error = error
-    run.ready.pop(node.key, None)
-    run.resolving.pop(node.key, None)
+    _withdraw(run, node.key)
     run.failed = (node.key, error, ending)
 
 

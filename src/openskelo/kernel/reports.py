@@ -15,15 +15,16 @@ from openskelo.kernel.run import InFlight, NodeState, Run, Slot
 def decide(run: Run, report: commands.ReportAttempt) -> tuple[events.Event, ...]:
     """The facts a report makes true. A late or double report is refused: nothing happens twice."""
     in_flight(run, report)
-    result = report.outcome
-    artifacts = tuple([artifact(report, note) for note in result.artifacts]) if result.artifacts else ()
-    failure = result.failure
+    failure = report.outcome.failure
     if failure is None and run.course is not None and run.course.trying is not None:
         failure = plan.verdict(run, report)
     if failure is not None:
-        return (*artifacts, *_failed(run, report, failure))
-    landed = _succeeded(run, report)
-    return (*artifacts, landed) if run.live is None else (*artifacts, *graph.passed_on(run, landed, report))
+        told = _failed(run, report, failure)
+    else:
+        landed = _succeeded(run, report)
+        told = (landed,) if run.live is None else graph.passed_on(run, landed, report)
+    artifacts = report.outcome.artifacts
+    return (*[artifact(report, note) for note in artifacts], *told) if artifacts else told
 
 
 def in_flight(run: Run, report: commands.ReportAttempt | commands.ReportInterrupted) -> InFlight:

@@ -130,7 +130,7 @@ def enter(run: Run, key: str, at: int) -> None:
 def succeeded(run: Run, course: Course, node: NodeState, event: events.AttemptSucceeded) -> None:
     """The step is done: its value is saved, and the next one is entered or the run is over."""
     step = _step(run, node.key)
-    _leave(run, node, "succeeded")
+    _leave(node, "succeeded")
     node.outputs = event.outputs
     if step.op == "retry":
         course.trying = node.key
@@ -154,18 +154,16 @@ def succeeded(run: Run, course: Course, node: NodeState, event: events.AttemptSu
 
 def denied(run: Run, course: Course, node: NodeState, event: events.AttemptFailed) -> None:
     """The step was not allowed, and the plan goes on elsewhere."""
-    _leave(run, node, "failed")
+    _leave(node, "failed")
     node.error = event.error
     _save(course, _step(run, node.key), cast("Stored", event.outputs))
     course.trying = None
     enter(run, cast("str", event.goto), event.at)
 
 
-def _leave(run: Run, node: NodeState, how: NodeOutcome) -> None:
+def _leave(node: NodeState, how: NodeOutcome) -> None:
     node.status = "done"
     node.outcome = how
-    run.ready.pop(node.key, None)
-    run.resolving.pop(node.key, None)
 
 
 def _save(course: Course, step: definition.Step, outputs: Stored) -> None:
