@@ -8,9 +8,9 @@ canonical bytes, so that data can be pruned (`dataHash` in its place) and the ch
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import cache, lru_cache
 from hashlib import sha256 as _sha256
 from itertools import islice
 from typing import Any
@@ -47,10 +47,6 @@ class Chain:
         self.space = ids.space(run_id)
 
 
-#: The end of every envelope of a type.
-_TAILS = {kind: f'"type":"{name}"}}' for kind, name in events.NAMES.items()}
-
-
 def seal(chain: Chain, facts: Iterable[events.Event]) -> tuple[bytes, ...]:
     """The lines of events that follow each other, and the chain moved on by them."""
     lines: list[bytes] = []
@@ -58,17 +54,22 @@ def seal(chain: Chain, facts: Iterable[events.Event]) -> tuple[bytes, ...]:
     seq, prev = chain.seq, chain.head
     for event in facts:
         seq += 1
-        data = canonical.dumps(event_data.encode(event))
+        write, tail = _form(type(event))
+        data = canonical.dumps(write(event))
         key = getattr(event, "node", None)
         node = "" if key is None else node_ids.get(key) or _name_node(chain, key)
-        envelope = (
-            f'{begin}{seq:012x}",{node}"prev":"{prev}",{middle}{seq},"ts":"{timestamp(event.at)}",{_TAILS[type(event)]}'
-        )
+        envelope = f'{begin}{seq:012x}",{node}"prev":"{prev}",{middle}{seq},"ts":"{timestamp(event.at)}",{tail}'
         linked = f"{prev}\n{{{envelope}\n{_sha256(data).hexdigest()}"  # as `link` has it
         prev = _sha256(linked.encode()).hexdigest()
         lines.append(b'{"data":' + data + f',"hash":"{prev}",{envelope}'.encode())
     chain.seq, chain.head = seq, prev
     return tuple(lines)
+
+
+@cache
+def _form(kind: type[events.Event]) -> tuple[Callable[[Any], JsonObject], str]:
+    """What gives the data of the events of a class, and the end of their envelopes."""
+    return event_data.writer(kind), f'"type":"{events.NAMES[kind]}"}}'
 
 
 def link(prev: str, envelope: bytes, data_hash: str) -> str:

@@ -19,7 +19,7 @@ _TUPLES = frozenset({"verdicts", "reset", "approvers", "items", "taken"})
 
 def encode(event: Event) -> dict[str, Json]:
     """The event's `data`: every field but `at` that is not None, under its wire name."""
-    return _writer(type(event))(event)
+    return writer(type(event))(event)
 
 
 def decode(name: str, data: Mapping[str, Json], at: int) -> Event:
@@ -47,7 +47,8 @@ def _reader(name: str) -> tuple[Callable[..., Event], tuple[tuple[str, str], ...
 
 
 @functools.cache
-def _writer(cls: type[Event]) -> Callable[[Any], dict[str, Json]]:
+def writer(cls: type[Event]) -> Callable[[Any], dict[str, Json]]:
+    """What `encode` does with the events of a class."""
     return teller(cls, {field.name: _camel(field.name) for field in fields(cls) if field.name != "at"})
 
 

@@ -14,6 +14,7 @@ from openskelo.kernel.json import Json
 
 #: The largest magnitude an integer may have; above it, JSON readers that use doubles disagree on the value.
 MAX_INTEGER = 2**53
+MIN_INTEGER = -MAX_INTEGER
 #: How many arrays and objects a value may nest.
 MAX_DEPTH = 64
 
@@ -36,18 +37,19 @@ def dumps(value: Json) -> bytes:
     and keys outside the basic plane, which UTF-16 sorts elsewhere, are not ASCII. Only then is the value looked at.
     """
     try:
-        data = orjson.dumps(value, default=_open, option=_OPTIONS)
+        data = orjson.dumps(value, _open, _OPTIONS)
     except TypeError:
         return _dumps_slowly(value)
     # Single characters first: as numbers they are found twenty times faster than pairs.
-    traces = (
+    if (
         not data.isascii()
         or (_POINT in data and b".0" in data)
         or (_MINUS in data and b"e-6" in data)
         or (_PLUS in data and b"e+" in data)
         or data.rfind(b"null") >= 0  # in a third of the time that `in` takes
-    )
-    return _dumps_slowly(value) if traces and not _orjson_agrees(value) else data
+    ) and not _orjson_agrees(value):
+        return _dumps_slowly(value)
+    return data
 
 
 def digest(value: Json) -> str:
@@ -81,11 +83,11 @@ def admit(value: object) -> Json:
 
 
 def failed(error: errors.InvalidInput, what: str, *, code: str, retryable: bool = True) -> errors.AttemptFailed:
-    """The failure of work that gave a value which `admit` or `loads` refuses: done, and of no use.
+    """The failure of work that gave a value which `admit`, `loads` or `outside.loads` refuses: done, and of no use.
 
-    Numbers out of range keep their code.
+    Numbers out of range and keys that stand twice keep their code.
     """
-    own = error.code if error.code == "NUMBER_RANGE" else code
+    own = error.code if error.code in ("NUMBER_RANGE", "DUPLICATE_KEY") else code
     return errors.AttemptFailed(
         f"{what}: {error.message}", code=own, hint=error.hint, retryable=retryable, happened="yes"
     )
@@ -121,9 +123,9 @@ def _admit_dict(value: dict[Any, object], room: int) -> Json:
         kind = type(item)
         known: Any = item
         # The common leaves are settled here: a call for each of them would cost more than all the rest.
-        if kind is bool or item is None or (kind is str and known.isascii()):
+        if (kind is str and known.isascii()) or (kind is int and MIN_INTEGER <= known <= MAX_INTEGER):
             continue
-        if kind is int and -MAX_INTEGER <= known <= MAX_INTEGER:
+        if kind is bool or item is None:
             continue
         admitted = _admit(item, room - 1)
         if admitted is not item:
@@ -152,7 +154,7 @@ def _admit_text(text: str) -> str:
 
 
 def _admit_integer(number: int) -> int:
-    if -MAX_INTEGER <= number <= MAX_INTEGER:
+    if MIN_INTEGER <= number <= MAX_INTEGER:
         return number
     raise errors.InvalidInput(
         "a number is beyond 2**53, where readers of JSON disagree on its value",
