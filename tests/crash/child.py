@@ -18,7 +18,8 @@ from typing import Any, TypedDict, cast
 
 import openskelo
 from openskelo.engine import local, place
-from openskelo.executors import attempt, project_handler, task
+from openskelo.executors import attempt, project_handler
+from openskelo.executors import job as jobs
 from openskelo.handlers import http_request, transform, write_file
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.stores import datadir, log
@@ -85,10 +86,10 @@ class CrashingPerformer(attempt.Performer):
 
     fuse: Fuse
 
-    async def perform(self, of: task.Task) -> attempt.Attempted:
+    async def perform(self, one: jobs.Job) -> attempt.Attempted:
         """As it always does."""
         self.fuse.at("before effect")
-        attempted = await super().perform(of)
+        attempted = await super().perform(one)
         self.fuse.at("after effect")
         return attempted
 

@@ -12,7 +12,7 @@ from random import Random
 from typing import Any, cast
 
 from openskelo import errors
-from openskelo.executors import attempt, task
+from openskelo.executors import attempt, job
 from openskelo.kernel import codec, definition, outcome
 from openskelo.kernel.json import JsonObject
 from openskelo.values import canonical
@@ -203,10 +203,11 @@ class Scripted(attempt.Performer):
 
     worlds: dict[str, reference_plan.World]
 
-    async def perform(self, of: task.Task) -> attempt.Attempted:
+    async def perform(self, one: job.Job) -> attempt.Attempted:
+        of = one.task
         step = cast("definition.Step", of.node.step)
         if step.op not in OUTSIDE:
-            return await super().perform(of)
+            return await super().perform(one)
         inputs_hash = canonical.digest(of.inputs)
         said = self.worlds[of.run_id].next(of.node.key)
         metrics = outcome.Metrics(tokens_out=said.get("tokens", 0), tool_nanousd=said.get("tool", 0))

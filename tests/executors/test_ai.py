@@ -368,7 +368,7 @@ def test_the_text_is_heard_while_it_comes(tmp_path: Path) -> None:
             provider=scripted.Scripted([{"text": "a"}]),
             on_text=lambda task, text: heard.append((task.node.key, text)),
         )
-        return await performer.perform(workshop.task_of(node(), {"topic": "x"}))
+        return await performer.perform(workshop.job_of(node(), {"topic": "x"}))
 
     assert asyncio.run(scenario()).outcome.failure is None
     assert heard == [("draft", '{"text":"a"}')]

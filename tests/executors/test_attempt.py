@@ -310,7 +310,7 @@ def test_cancelling_perform_cancels_the_handler(tmp_path: Path) -> None:
             )
             started.clear()
             running = asyncio.create_task(
-                performer.perform(workshop.task_of(local_node(timeout_ms=timeout_ms), {"n": 1}))
+                performer.perform(workshop.job_of(local_node(timeout_ms=timeout_ms), {"n": 1}))
             )
             await started.wait()
             running.cancel()
@@ -432,7 +432,7 @@ def test_a_handler_that_refuses_to_stop_is_left_behind(tmp_path: Path, monkeypat
         performer = attempt.Performer(
             project=workshop.project(tmp_path), blobs=workshop.MemoryBlobs(), local_handlers={"it": stubborn}
         )
-        found = await performer.perform(workshop.task_of(local_node(timeout_ms=20), {"n": 1}))
+        found = await performer.perform(workshop.job_of(local_node(timeout_ms=20), {"n": 1}))
         end.set()
         return workshop.code_of(found.outcome)
 
@@ -451,7 +451,7 @@ def test_outputs_that_find_no_room_are_no_outcome(tmp_path: Path) -> None:
 
         performer = attempt.Performer(project=workshop.project(tmp_path), blobs=Full(), local_handlers={"it": large})
         node = local_node(outputs=(workshop.port("twice", "string"),))
-        return (await performer.perform(workshop.task_of(node, {"n": 1}))).outcome
+        return (await performer.perform(workshop.job_of(node, {"n": 1}))).outcome
 
     with pytest.raises(errors.StoreFull):
         asyncio.run(scenario())

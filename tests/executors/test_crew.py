@@ -62,7 +62,7 @@ def test_calls_that_wait_for_each_other_are_all_under_way(tmp_path: Path) -> Non
         performer = attempt.Performer(project=workshop.project(tmp_path), blobs=workshop.MemoryBlobs())
         try:
             one = workshop.task_of(NODE, {"many": 9})
-            return await asyncio.gather(*(performer.perform(one) for _ in range(9)))
+            return await asyncio.gather(*(performer.perform(job.Job(one, one.inputs)) for _ in range(9)))
         finally:
             await performer.close()
 
@@ -129,7 +129,7 @@ def test_to_wait_for_a_worker_is_no_work(tmp_path: Path, monkeypatch: pytest.Mon
         performer = attempt.Performer(project=workshop.project(tmp_path), blobs=workshop.MemoryBlobs())
         try:
             one = workshop.task_of(node, {})
-            return await asyncio.gather(*(performer.perform(one) for _ in range(12)))
+            return await asyncio.gather(*(performer.perform(job.Job(one, one.inputs)) for _ in range(12)))
         finally:
             await performer.close()
 

@@ -369,7 +369,7 @@ def test_cancelling_ends_a_command(tmp_path: Path) -> None:
             local_handlers={"it": it},
         )
         one = node(gate("command", argv=["sh", "-c", "echo $$ > pid; sleep 300"]))
-        running = asyncio.create_task(performer.perform(workshop.task_of(one, {})))
+        running = asyncio.create_task(performer.perform(workshop.job_of(one, {})))
         while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():  # noqa: ASYNC110 -- a file
             await asyncio.sleep(0.01)
         running.cancel()

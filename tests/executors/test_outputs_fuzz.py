@@ -158,7 +158,7 @@ def test_any_value_from_a_worker(tmp_path: Path) -> None:
                     outputs=(workshop.port("y"), workshop.port("z", "string", required=False)),
                     config={"case": case},
                 )
-                found.append(await performer.perform(workshop.task_of(one, {})))
+                found.append(await performer.perform(workshop.job_of(one, {})))
             return found
         finally:
             await performer.close()

@@ -16,7 +16,7 @@ import orjson
 import pytest
 
 from openskelo import errors
-from openskelo.executors import attempt
+from openskelo.executors import attempt, job
 from openskelo.kernel import definition, outcome
 from openskelo.kernel.json import Json
 from tests.executors import workshop
@@ -307,11 +307,11 @@ def test_a_changed_file_is_loaded_again(tmp_path: Path) -> None:
                 for value in (1, 2):
                     write(tmp_path, "import sibling\n" + begin + f"return {{'y': [{value}, sibling.VALUE]}}\n")
                     write(tmp_path, f"VALUE = {value}\n", "handlers/sibling.py")
-                    found = await performer.perform(workshop.task_of(node(), {"x": 1}))
+                    found = await performer.perform(workshop.job_of(node(), {"x": 1}))
                     assert found.outcome.outputs is not None
                     seen.append(found.outcome.outputs["value"])
                 write(tmp_path, "VALUE = 3\n", "handlers/sibling.py")
-                found = await performer.perform(workshop.task_of(node(), {"x": 1}))
+                found = await performer.perform(workshop.job_of(node(), {"x": 1}))
                 assert found.outcome.outputs is not None
                 seen.append(found.outcome.outputs["value"])
         finally:
@@ -332,7 +332,7 @@ def test_two_calls_run_at_once(tmp_path: Path) -> None:
         performer = attempt.Performer(project=workshop.project(tmp_path), blobs=workshop.MemoryBlobs())
         try:
             one = workshop.task_of(node(timeout_ms=10_000), {"x": 1})
-            return await asyncio.gather(*(performer.perform(one) for _ in range(2)))
+            return await asyncio.gather(*(performer.perform(job.Job(one, one.inputs)) for _ in range(2)))
         finally:
             await performer.close()
 
@@ -357,7 +357,7 @@ def test_a_worker_that_was_killed_while_idle_is_replaced_without_a_failure(tmp_p
         seen: list[int] = []
         try:
             for _ in range(3):
-                found = await performer.perform(workshop.task_of(node(), {"x": 1}))
+                found = await performer.perform(workshop.job_of(node(), {"x": 1}))
                 assert found.outcome.outputs is not None
                 pid = orjson.loads(orjson.dumps(found.outcome.outputs))["value"]["y"]
                 seen.append(pid)
@@ -448,7 +448,7 @@ def test_cancelling_kills_the_process_and_its_children(tmp_path: Path, kind: str
 
     async def scenario() -> list[int]:
         performer = attempt.Performer(project=workshop.project(tmp_path), blobs=workshop.MemoryBlobs())
-        running = asyncio.create_task(performer.perform(one))
+        running = asyncio.create_task(performer.perform(job.Job(one, one.inputs)))
         found = await asyncio.to_thread(pids, tmp_path)
         assert [alive(pid) for pid in found] == [True, True]
         running.cancel()
@@ -536,6 +536,7 @@ def test_an_executable_gets_json_and_gives_json(tmp_path: Path, monkeypatch: pyt
         ("#!/bin/sh\necho oops >&2\nexit 3\n", "HANDLER_EXITED", "the program ended with exit code 3 (oops)"),
         ("#!/bin/sh\nkill -9 $$\n", "HANDLER_EXITED", "the program ended with signal SIGKILL"),
         ("#!/bin/sh\necho not json\n", "HANDLER_RETURN", "its output is not JSON: not valid JSON"),
+        ('#!/bin/sh\necho \'{"y": 1, "y": 2}\'\n', "DUPLICATE_KEY", "its output is not JSON: the key 'y' stands twice"),
         ("#!/bin/sh\necho '[1]'\n", "HANDLER_RETURN", "the handler returned list, not a dict of outputs"),
         ("#!/bin/sh\n", "HANDLER_RETURN", "its output is not JSON: not valid JSON"),
         ("#!/no/such/interpreter\n", "HANDLER_LOAD", "the program cannot be started"),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from openskelo.executors import attempt, calling, task
+from openskelo.executors import attempt, calling, job, task
 from openskelo.frozen import replace
 from openskelo.kernel import definition, ids, outcome
 from openskelo.kernel.json import Json, JsonObject
@@ -61,6 +61,10 @@ def task_of(node: definition.Node, inputs: JsonObject, **changes: Any) -> task.T
     return replace(plain, **changes)
 
 
+def job_of(node: definition.Node, inputs: JsonObject) -> job.Job:
+    return job.Job(task_of(node, inputs), inputs)
+
+
 def key(node: str) -> str:
     """The idempotency key of a task of a node of this name."""
     return ids.idempotency_key(RUN_ID, node, 1, 0)
@@ -83,7 +87,7 @@ def perform(
         if ahead:
             performer.prepare(one.node for one in tasks)
         try:
-            return [await performer.perform(one) for one in tasks]
+            return [await performer.perform(job.Job(one, one.inputs)) for one in tasks]
         finally:
             await performer.close()
 

@@ -210,6 +210,7 @@ def test_private_headers_stay_with_their_origin(
         ("/broken", {}, "HTTP_FAILED"),
         ("/badjson", {}, "HTTP_BODY_INVALID"),
         ("/largenumber", {}, "NUMBER_RANGE"),
+        ("/doubledkey", {}, "DUPLICATE_KEY"),
         ("/redirect/302?to=file:///etc/passwd", {}, "HTTP_URL_INVALID"),
         ("/redirect/302?to=http://[", {}, "HTTP_FAILED"),
         ("/x", {"headers": {"Host": "elsewhere"}}, "DET_CONFIG_INVALID"),
@@ -230,7 +231,8 @@ def test_every_refusal_has_its_code(
     found = request(tmp_path, {}, url=site.url + path, **config)
     assert workshop.code_of(found) == code
     assert found.failure is not None
-    again = {"TIMEOUT", "HTTP_FAILED", "HTTP_BODY_INVALID", "NUMBER_RANGE"}  # the other side may answer better
+    # the other side may answer better
+    again = {"TIMEOUT", "HTTP_FAILED", "HTTP_BODY_INVALID", "NUMBER_RANGE", "DUPLICATE_KEY"}
     assert found.failure.retryable is (code in again)
 
 
@@ -374,7 +376,7 @@ def test_cancelling_ends_the_request_at_once(tmp_path: Path, site: web.Site) -> 
         performer = attempt.Performer(
             project=workshop.project(tmp_path, allow_private_addresses=True), blobs=workshop.MemoryBlobs()
         )
-        running = asyncio.create_task(performer.perform(workshop.task_of(asking(url=f"{site.url}/slow"), {})))
+        running = asyncio.create_task(performer.perform(workshop.job_of(asking(url=f"{site.url}/slow"), {})))
         while not site.seen:  # noqa: ASYNC110 -- the server is in another thread
             await asyncio.sleep(0.01)
         running.cancel()

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from openskelo import errors
 from openskelo.contract import envelope
 from openskelo.engine import errands, listing, wiring
-from openskelo.executors import attempt
+from openskelo.executors import attempt, job
 from openskelo.frozen import field, mutable, replace
 from openskelo.kernel import commands, events, fresh, outcome, pending, reports
 from openskelo.kernel.apply import apply
@@ -21,7 +21,7 @@ from openskelo.stores import log
 #: Turns a node's expressions into a command; work without effects, done before the append.
 Resolve = Callable[[Run, str, int], Awaitable[commands.ResolveNode]]
 #: Says what an attempt leaves behind that is stopped now.
-Leave = Callable[[Run, InFlight], attempt.Left | None]
+Leave = Callable[[job.Job], attempt.Left]
 #: What most letters bring along.
 NO_BLOBS: Mapping[str, bytes] = {}
 _CUTS = (events.AttemptCancelled, events.AttemptInterrupted)
@@ -112,10 +112,12 @@ class Actor:
     def used(self, flight: InFlight) -> outcome.Metrics:
         """What an attempt that is being stopped has used (`record.Meter`)."""
         key = (flight.node, flight.visit, flight.slot)
-        left = self.left.get(key) or self._leave(self.run, flight)
+        left = self.left.get(key)
         if left is None:
-            return outcome.Metrics()
-        self.left[key] = left
+            errand = self.work.get(key)
+            if errand is None or errand.job is None:  # nobody has begun it
+                return outcome.Metrics()
+            left = self.left[key] = self._leave(errand.job)
         return left.used
 
     def _with_leavings(self, facts: Sequence[events.Event], blobs: dict[str, bytes]) -> list[events.Event]:
@@ -194,8 +196,9 @@ class Actor:
         self.tell()
 
 
-def _nothing(_run: Run, _flight: InFlight) -> None:
+def _nothing(_one: job.Job) -> attempt.Left:
     """What is left by attempts before the first turn."""
+    return attempt.NOTHING_LEFT
 
 
 async def _woken(waiting: list[asyncio.Future[None]]) -> None:

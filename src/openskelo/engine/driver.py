@@ -21,7 +21,7 @@ from openskelo.engine import copies, errands, garbage, hearing, reporting, resol
 from openskelo.engine import roster as rosters
 from openskelo.executors import attempt
 from openskelo.kernel import commands, events, pending
-from openskelo.kernel.run import InFlight, Run
+from openskelo.kernel.run import Run
 from openskelo.stores import log
 
 #: How soon commands of other processes are noticed.
@@ -50,6 +50,7 @@ class Driver:
     ) -> None:
         self._store = store
         self._performer = performer
+        self._leave = performer.left
         self._cache = cache
         self._clock = clocks.Clock(clock)
         self.now = self._clock.now  # a call less
@@ -283,7 +284,7 @@ class Driver:
                     key = (fact.node, fact.visit, fact.item or 0)
                     flight = run.in_flight.get(key)
                     if flight is not None and flight.attempt == fact.attempt:
-                        actor.work[key] = errand = errands.Errand(actor, flight)
+                        actor.work[key] = errand = errands.Errand(actor, key, flight)
                         self._begin(errand)
                 case events.AttemptCancelled():
                     stopped = actor.work.pop((fact.node, fact.visit, fact.item or 0), None)
@@ -305,9 +306,6 @@ class Driver:
 
     async def _resolve(self, run: Run, key: str, at: int) -> commands.ResolveNode:
         return await resolve.resolve(self._store, run, key, at, self._performer, cache=self._cache)
-
-    def _leave(self, run: Run, flight: InFlight) -> attempt.Left | None:
-        return self._performer.left((run.id, flight.node, flight.visit, flight.slot))
 
     # -- work ---------------------------------------------------------------------------------------------------------
 

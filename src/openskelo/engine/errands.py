@@ -11,21 +11,27 @@ from collections import deque
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING
 
-from openskelo.kernel.run import InFlight
+from openskelo.kernel.run import AttemptId, InFlight
 
 if TYPE_CHECKING:
     from openskelo.engine import actor as actors
+    from openskelo.executors import job
 
 
 class Errand:
-    """One attempt: nobody has begun it, `task` performs it, or it is `over`; `stopped` when somebody wanted it so."""
+    """One attempt: nobody has begun it, `task` performs it, or it is `over`; `stopped` when somebody wanted it so.
 
-    __slots__ = ("_ended", "actor", "flight", "over", "stopped", "task")
+    `job` is how far the work has come, once it has begun.
+    """
 
-    def __init__(self, actor: actors.Actor, flight: InFlight) -> None:
+    __slots__ = ("_ended", "actor", "flight", "job", "key", "over", "stopped", "task")
+
+    def __init__(self, actor: actors.Actor, key: AttemptId, flight: InFlight) -> None:
         self.actor = actor
+        self.key = key
         self.flight = flight
         self.task: asyncio.Task[None] | None = None
+        self.job: job.Job | None = None
         self.over = self.stopped = False
         self._ended: asyncio.Future[None] | None = None
 
@@ -41,7 +47,7 @@ class Errand:
         """It is over, whatever it came to."""
         self.over = True
         self.task = None
-        self.actor.work.pop((self.flight.node, self.flight.visit, self.flight.slot), None)
+        self.actor.work.pop(self.key, None)
         if self._ended is not None and not self._ended.done():
             self._ended.set_result(None)
 

@@ -131,8 +131,8 @@ class Holding:
             if actor.run.workflow.nodes[flight.node].effect == "once":
                 await work.wait()
                 continue
-            if (left := self._performer.left((actor.run.id, *key))) is not None:
-                actor.left[key] = left
+            if work.job is not None:
+                actor.left[key] = self._performer.left(work.job)
             work.cancel()
             await work.wait()
             actor.work.pop(key, None)

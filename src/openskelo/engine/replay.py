@@ -11,7 +11,7 @@ from typing import Literal, Protocol, cast
 from openskelo import errors
 from openskelo.contract import receipts
 from openskelo.engine import unfolding, wiring
-from openskelo.executors import attempt, task
+from openskelo.executors import attempt, job, task
 from openskelo.frozen import field, frozen, replace
 from openskelo.kernel import definition, events
 from openskelo.kernel.json import Json, JsonObject
@@ -27,7 +27,7 @@ Result = Literal["same", "different", "checked", "unchecked", "altered"]
 class Performs(Protocol):
     """What replay needs of `executors.attempt.Performer`. Give it `Nowhere` as its blobs."""
 
-    async def perform(self, of: task.Task) -> attempt.Attempted: ...
+    async def perform(self, one: job.Job) -> attempt.Attempted: ...
 
 
 class Nowhere:
@@ -142,7 +142,7 @@ async def _compare(
         return _step(event, "altered", found=kept, reason=reason)
     if again is None:
         return _step(event, "checked", found=kept, reason=_why_not(run.workflow.nodes[event.node], event))
-    outcome = (await performer.perform(again)).outcome
+    outcome = (await performer.perform(job.Job(again, again.inputs))).outcome
     if outcome.inputs_hash != event.receipt["inputs_hash"]:
         return _step(event, "altered", reason="the log does not give the inputs that the receipt names")
     if outcome.failure is not None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from openskelo import errors
 from openskelo.engine import actor as actors
 from openskelo.engine import errands, resolve, wiring
-from openskelo.executors import attempt, calling, keeping, limit, task
+from openskelo.executors import attempt, calling, job, keeping, limit, task
 from openskelo.kernel import commands, outcome
 from openskelo.kernel.json import JsonObject
 from openskelo.kernel.run import Run
@@ -32,8 +32,9 @@ async def perform(
         failure = outcome.Failure(code=error.code, message=error.message, retryable=retryable)
         attempted = attempt.Attempted(outcome=outcome.Outcome(inputs_hash="", failure=failure))
     else:
+        errand.job = one = job.Job(given, given.inputs)
         code = _code(performer, given) if given.node.cache else None
-        attempted = await performer.perform(given)
+        attempted = await performer.perform(one)
         # Else nobody knows which code was run, nor, of work that was judged only now, which code did it.
         if code is not None and code == _code(performer, given) and (given.done is None or not code):
             cached = cache_entry(actor.run, given, attempted.outcome, code)

@@ -79,7 +79,7 @@ class _Prepared:
     work: job.Work
 
 
-_NOTHING_LEFT = Left(notes=(), blobs={})
+NOTHING_LEFT = Left(notes=(), blobs={})
 #: What a port promises; its description promises nothing.
 _declared = attrgetter("name", "schema", "kind", "required", "has_default", "default")
 
@@ -113,20 +113,16 @@ class Performer:
         )
         self._prepared: dict[int, _Prepared] = {}
         self._contracts: dict[bytes, ports.Ports] = {}
-        self._under_way: dict[task.Piece, job.Job] = {}
 
-    async def perform(self, of: task.Task) -> Attempted:
-        """The judged outcome of one attempt.
+    async def perform(self, one: job.Job) -> Attempted:
+        """The judged outcome of one attempt; while it is under way, the job says how far it has come.
 
         Raises only StoreError, when the work was done and what it gave back cannot be kept: an outcome would be a guess
         then; `asyncio.CancelledError`, after which nothing is left running; and what ends a loop or a coroutine.
         """
-        one = job.Job(task=of, inputs=of.inputs, started=time.perf_counter())
-        piece = of.piece
-        self._under_way[piece] = one
         try:
-            stored = await self._produce(of, one)
-            kept = await self._kept(one) if one.lines or one.files or one.heard else _NOTHING_LEFT
+            stored = await self._produce(one.task, one)
+            kept = await self._kept(one) if one.lines or one.files or one.heard else NOTHING_LEFT
         except breach.Broken as broken:
             return await self._failed(one, broken.failure, broken)
         except errors.AttemptFailed as error:
@@ -139,9 +135,6 @@ class Performer:
             failed = calling.raised(error, one.lines)
             defect = outcome.Failure(code="INTERNAL", message=failed.message, happened="unknown")
             return await self._failed(one, defect)
-        finally:
-            if self._under_way.get(piece) is one:  # a later attempt may have begun meanwhile
-                del self._under_way[piece]
         return self._came_to(one, stored, kept=kept)
 
     def prepare(self, nodes: Iterable[definition.Node]) -> None:
@@ -167,11 +160,8 @@ class Performer:
         if self._router is not None:
             await self._router.close()
 
-    def left(self, piece: task.Piece) -> Left | None:
-        """What an attempt under way would leave if it were stopped now; None for one that is not under way."""
-        one = self._under_way.get(piece)
-        if one is None:
-            return None
+    def left(self, one: job.Job) -> Left:
+        """What an attempt under way would leave if it were stopped now."""
         found = journal.artifacts(one, secret.values(self._project.secrets))
         kept = [(note, data) for note, data in found if len(data) <= keeping.SMALL_ARTIFACT_BYTES]
         blobs = {note.hash: data for note, data in kept}
@@ -279,7 +269,7 @@ class Performer:
     ) -> None:
         """Keep every verdict; go on only when the gates let us."""
         judgement = await gate.judge(gates, composition, around)
-        one.verdicts.extend(journal.masked(judgement.verdicts, secret.values(self._project.secrets)))
+        one.verdicts += tuple(journal.masked(judgement.verdicts, secret.values(self._project.secrets)))
         if judgement.failed is None:
             return
         failure = gate.failure(judgement, before=around.outputs is None)
@@ -391,7 +381,7 @@ class Performer:
                 outputs=stored,
                 output_hash=one.output_hash,
                 failure=failure,
-                verdicts=tuple(one.verdicts),
+                verdicts=one.verdicts,
                 metrics=outcome.Metrics(
                     tokens_in=spent.tokens_in,
                     tokens_out=spent.tokens_out,

@@ -84,10 +84,10 @@ class Job:
     answer: str | None = None
     holds: bool | None = None
     route: outcome.Route = "on"
-    started: float = 0.0
+    started: float = field(default_factory=time.perf_counter)
     inputs_hash: str = NOTHING
     output_hash: str | None = None
-    verdicts: list[JsonObject] = field(default_factory=fresh.a_list)
+    verdicts: tuple[JsonObject, ...] = ()
 
 
 #: Does the work of a node: gives what came back (not yet checked), or raises AttemptFailed.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from openskelo.frozen import field, frozen, mutable
 from openskelo.handlers import registry as registries
@@ -15,10 +15,6 @@ if TYPE_CHECKING:
     from openskelo.contract import webhook
     from openskelo.executors import purse
     from openskelo.providers import config
-
-
-#: A piece of a run's work: run, node, visit and slot.
-Piece: TypeAlias = tuple[str, str, int, int]
 
 
 @frozen
@@ -90,11 +86,6 @@ class Task:
     done: JsonObject | None = None
 
     @property
-    def piece(self) -> Piece:
-        """What is worked on: no two attempts at it are under way at once."""
-        return self.run_id, self.node.key, self.visit, self.item_index or 0
-
-    @property
     def idempotency_key(self) -> str:
         """The same for every attempt at this piece of work."""
-        return ids.idempotency_key(*self.piece)
+        return ids.idempotency_key(self.run_id, self.node.key, self.visit, self.item_index or 0)
