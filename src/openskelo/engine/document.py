@@ -75,7 +75,7 @@ async def _nodes(blobs: keeping.Blobs, run: Run) -> JsonObject:
     """Every node, in few steps: who waits for a run is given its document, and most nodes have nothing special."""
     asked = {question.node for question in run.approvals.values()} if run.approvals else ()
     due = standing.retries(run) if run.timers else {}
-    shapes = run.workflow.nodes
+    shapes, ended = run.workflow.nodes, run.ended
     nodes: dict[str, Json] = {}
     for key, node in run.nodes.items():
         given: Json = None
@@ -85,7 +85,7 @@ async def _nodes(blobs: keeping.Blobs, run: Run) -> JsonObject:
         elif node.outcome == "succeeded":
             given = await wiring.outputs(blobs, run, key)
         document: dict[str, Json] = {
-            "status": standing.node_status(run, node, asked=key in asked),
+            "status": "idle" if ended else standing.node_status(run, node, asked=key in asked),
             "outcome": node.outcome or standing.outcome(run, node),
             "mode": shapes[key].mode,
             "visits": node.visit,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
+from typing import Any, cast
 
 from openskelo.contract import envelope
 from openskelo.engine import stakes
@@ -25,16 +25,17 @@ def row(run: Run, before: log.RunRow | None) -> log.RunRow | None:
     ending = run.ending if run.ended else None
     if before is not None and before.status == now and before.ending == ending:
         return None
-    parent = run.parent.get("runId") if run.parent is not None else None
+    parent: Any = None if run.parent is None else run.parent.get("runId")
+    workflow = run.workflow
     return log.RunRow(
         run_id=run.id,
-        name=run.workflow.name,
-        workflow_hash=run.workflow.hash,
+        name=workflow.name,
+        workflow_hash=workflow.hash,
         status=now,
         ending=ending,
         created_at=run.created_at,
         updated_at=run.updated_at,
-        parent=cast("str | None", parent),
+        parent=parent,
     )
 
 

@@ -68,7 +68,7 @@ class Roster:
             if self.on_leave is not None:
                 self.on_leave(run.id, True)
         count = len(self._ended)
-        if count > REMEMBERED_SMALL or (count > REMEMBERED and self._ended_nodes > REMEMBERED_NODES):
+        if count > REMEMBERED_SMALL or (self._ended_nodes > REMEMBERED_NODES and count > REMEMBERED):
             self.forget(next(iter(self._ended)))
 
     def put_aside(self, actor: actors.Actor) -> None:
