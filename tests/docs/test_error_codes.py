@@ -12,7 +12,8 @@ from tests.repo import tracked
 CODE = re.compile(r"[A-Z][A-Z0-9]+(_[A-Z0-9]+)*\Z")
 #: Texts in capitals that are names of other things.
 NOT_CODES = {
-    *("LC_ALL", "LC_CTYPE", "NO_COLOR", "SKELO_DEBUG", "SKELO_HOME", "SKELO_TOKEN"),  # environment variables
+    *("LC_ALL", "LC_CTYPE", "NO_COLOR"),  # environment variables
+    *("SKELO_DEBUG", "SKELO_HOME", "SKELO_PROGRAM", "SKELO_TOKEN"),
     *("GIT_CEILING_DIRECTORIES", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM"),
     *("GIT_OPTIONAL_LOCKS", "GIT_TERMINAL_PROMPT"),
     *("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"),
