@@ -112,6 +112,8 @@ def _respond(handler: BaseHTTPRequestHandler) -> None:
             _send(handler, 200, b"{", {"content-type": "application/json"})
         case ["largenumber"]:
             _send(handler, 200, b'{"id": 9007199254740993}', {"content-type": "application/json"})
+        case ["doubledkey"]:
+            _send(handler, 200, b'{"id": 1, "id": 2}', {"content-type": "application/json"})
         case ["status", number]:
             _send(handler, int(number), b"told so", {"retry-after": "7"})
         case ["refuse"]:

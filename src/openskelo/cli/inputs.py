@@ -10,7 +10,7 @@ from pathlib import Path
 from openskelo import errors, files
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.values import canonical
+from openskelo.values import canonical, outside
 
 #: What a file of JSON holds: anything, but a text only in quotes.
 _JSON_FILE: JsonObject = {"type": ["object", "array", "number", "boolean", "null"]}
@@ -30,7 +30,7 @@ def of_run(ports: Iterable[definition.Port], pairs: Iterable[str], file: str | N
 def from_file(file: str) -> dict[str, Json]:
     """The JSON object in `file`; `-` is standard input."""
     text = sys.stdin.buffer.read() if file == "-" else _read(Path(file))
-    value = _loads(text)
+    value = outside.loads(text)
     if not isinstance(value, Mapping):
         raise errors.InvalidInput(
             f"{file} holds {kind_of(value)}, not an object", code="INPUT_INVALID", hint='write {"name": value, …}'
@@ -68,7 +68,7 @@ def parse(name: str, text: str, schema: JsonObject) -> Json:
     if wants_text(schema):
         return canonical.admit(text)
     try:
-        return _loads(text)
+        return outside.loads(text)
     except errors.InvalidInput as error:
         if error.code != "JSON_INVALID":
             raise errors.InvalidInput(f"{name}: {error.message}", code=error.code, hint=error.hint) from error
@@ -77,27 +77,6 @@ def parse(name: str, text: str, schema: JsonObject) -> Json:
         raise errors.InvalidInput(
             f"{name}: {error.message}", code="INPUT_INVALID", hint=f"{name} wants {describe(schema)}, written as JSON"
         ) from error
-
-
-def _loads(text: str | bytes) -> Json:
-    """The JSON value in `text`; InvalidInput DUPLICATE_KEY where orjson would take the last of two silently."""
-    value = canonical.loads(text)
-    plain = text.decode() if isinstance(text, bytes) else text
-    if "{" in plain:
-        import json  # noqa: PLC0415 - most values hold no objects
-
-        json.loads(plain, object_pairs_hook=_keys_once)
-    return value
-
-
-def _keys_once(pairs: list[tuple[str, object]]) -> None:
-    seen: set[str] = set()
-    for key, _ in pairs:
-        if key in seen:
-            raise errors.InvalidInput(
-                f"the key {key!r} stands twice in one object", code="DUPLICATE_KEY", hint="keep one of them"
-            )
-        seen.add(key)
 
 
 def wants_text(schema: JsonObject) -> bool:

@@ -13,7 +13,7 @@ from openskelo.executors import calling, code, crew, job, limit, module, mortal,
 from openskelo.frozen import as_dict
 from openskelo.handlers import context
 from openskelo.kernel.json import Json
-from openskelo.values import canonical
+from openskelo.values import canonical, outside
 
 #: How many worker processes stay, at least and at most; as many as there are cores in between.
 _KEPT = (2, 4)
@@ -116,7 +116,7 @@ class ProjectHandlers:
                 happened="no" if finished.status > 0 else "unknown",  # an exit code says that it has failed
             )
         try:
-            return canonical.loads(finished.stdout)
+            return outside.loads(finished.stdout)
         except errors.InvalidInput as error:
             raise canonical.failed(error, "its output is not JSON", code="HANDLER_RETURN") from error
 

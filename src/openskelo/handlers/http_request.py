@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from openskelo import errors
 from openskelo.handlers import catalog, context, exchange, header, place, secret
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.values import canonical, template
+from openskelo.values import canonical, outside, template
 
 _TIMEOUT_MS = 30_000
 _MAX_BYTES = 1024 * 1024
@@ -183,7 +183,7 @@ def _body(answered: exchange.Answered) -> Json:
         if not answered.body:
             return None
         try:
-            return canonical.loads(answered.body)
+            return outside.loads(answered.body)
         except errors.InvalidInput as error:
             what = "the server's answer is not the JSON it says it is"
             raise canonical.failed(error, what, code="HTTP_BODY_INVALID") from error

@@ -10,16 +10,18 @@ from fastapi.routing import APIRoute
 
 from openskelo import errors
 from openskelo.server import desk, idempotency, problems
-from openskelo.values import canonical
+from openskelo.values import outside
 
 
 class StrictRequest(Request):
-    """A request whose JSON has no NaN, no number that others read differently, and no depths that others refuse."""
+    """A request whose JSON has no NaN, no number that others read differently, no key twice, and no depths that others
+    refuse.
+    """
 
     async def json(self) -> Any:
         """The body's value (422 where it is none)."""
         try:
-            return canonical.loads(await self.body())
+            return outside.loads(await self.body())
         except errors.InvalidInput as error:
             raise problems.Problem(422, error.code, error.message, hint=error.hint) from error
 
