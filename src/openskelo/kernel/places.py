@@ -201,7 +201,8 @@ def bounced(run: Run, event: events.NodeBounced) -> None:
     """Every node of `reset` is as if it had not been entered, and `route_to` is entered anew."""
     told = () if run.bouncing is None else run.bouncing.bounce.told
     run.bouncing = None
-    run.nodes[event.node].bounces[event.rule] = event.bounce
+    node = run.nodes[event.node]
+    node.bounced = {**node.bounces, event.rule: event.bounce}
     for key in event.reset:
         _reset(run, run.nodes[key])
     forget_waits(run)

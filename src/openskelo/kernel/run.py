@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Mapping
 from typing import Literal
 
 from openskelo.frozen import field, lean, replace
@@ -67,10 +68,15 @@ class NodeState:
     feedback: Json = None
     outputs: Stored | None = None
     item_outputs: tuple[Stored, ...] | None = None
-    bounces: dict[int, int] = field(default_factory=fresh.a_dict)
+    bounced: dict[int, int] | None = None
     loop: Streak = NO_STREAK
     error: JsonObject | None = None
     code: str | None = None
+
+    @property
+    def bounces(self) -> Mapping[int, int]:
+        """How often each rule of the node has sent the work back; most never do, and have no dict of their own."""
+        return self.bounced or {}
 
 
 @lean
