@@ -2,7 +2,8 @@
 
 What authors should know: a JSON number 2 is an `int`, 2.5 a `double`. They compare with each other
 (`inputs.n > 1`), but arithmetic does not mix them: write `double(inputs.n) + 0.5`. A result of type `uint` becomes an
-integer; bytes, timestamps, durations and types are no JSON (EXPR_RESULT): wrap them in `string(...)`.
+integer; bytes, timestamps, durations and types are no JSON (EXPR_RESULT): wrap them in `string(...)`, as numbers beyond
+2**53 (NUMBER_RANGE).
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ class Expression:
     _reads: tuple[tuple[str, cel_ast.Reads], ...] = ()
 
     def evaluate(self, values: Mapping[str, Json]) -> Json:
-        """The result as admitted JSON; `AttemptFailed` EXPR_FAILED or EXPR_RESULT says why there is none.
+        """The result as admitted JSON; `AttemptFailed` EXPR_FAILED, EXPR_RESULT or NUMBER_RANGE says why there is none.
 
         Only what the expression names is looked at, fields of variables too; more may be given.
         """
@@ -130,14 +131,15 @@ class Expression:
     def _as_json(self, kind: str, plain: object) -> Json:
         if kind in ("BOOL", "NULL"):
             return cast("bool | None", plain)
-        what, hint = kind.lower(), "wrap it in string(...)"
+        code, what, hint = "EXPR_RESULT", kind.lower(), "wrap it in string(...)"
         if kind not in ("BYTES", "TIMESTAMP", "DURATION", "TYPE"):
             try:
                 return canonical.admit(plain)
             except errors.InvalidInput as error:
                 what, hint = error.message, error.hint or hint
+                code = error.code if error.code == "NUMBER_RANGE" else code
         message = f"the result of `{cel_report.short(self.text)}` is not JSON: {what}"
-        raise errors.AttemptFailed(message, code="EXPR_RESULT", hint=hint, retryable=False)
+        raise errors.AttemptFailed(message, code=code, hint=hint, retryable=False)
 
     def _failed(self, reason: str, hint: str | None = None) -> errors.AttemptFailed:
         message = f"`{cel_report.short(self.text)}`: {cel_report.plainly(reason)}"

@@ -39,7 +39,7 @@ class PlanExpression:
         return self._compiled.returns
 
     def evaluate(self, scope: JsonObject) -> Json:
-        """The result, where `scope` has a map for each root of `names` (AttemptFailed EXPR_FAILED, EXPR_RESULT)."""
+        """The result, where `scope` has a map for each root of `names` (AttemptFailed, as `Expression`)."""
         inside = scope
         if "var" in scope:
             inside = {_INSIDE if root == "var" else root: known for root, known in scope.items()}

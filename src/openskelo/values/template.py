@@ -31,7 +31,7 @@ class Template:
         """The text with every expression's result in place: text as it is, other values as canonical JSON.
 
         With `show`, every result looks as it makes it look.
-        `AttemptFailed`: EXPR_FAILED or EXPR_RESULT from an expression, TEMPLATE_TOO_LARGE beyond 1 MiB.
+        `AttemptFailed`: EXPR_FAILED, EXPR_RESULT or NUMBER_RANGE from an expression, TEMPLATE_TOO_LARGE beyond 1 MiB.
         """
         written = show or as_text
         pieces: list[str] = []
