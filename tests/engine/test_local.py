@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 import openskelo
-from openskelo.kernel.json import Json
+from openskelo.kernel.json import Json, JsonObject
 from tests.engine import stage
 
 NUMBER: dict[str, Json] = {"n": "integer"}
@@ -46,6 +46,33 @@ def test_a_chain_carries_values_to_the_outputs(tmp_path: Path) -> None:
             assert (await engine.store.row(run_id)).status == "completed"  # type: ignore[union-attr]
 
     stage.play(story)
+
+
+def test_each_run_of_a_workflow_has_its_own_inputs_and_is_refused_for_its_own(tmp_path: Path) -> None:
+    flow = stage.workflow(
+        stage.block("double", inputs={"n": {"type": "integer", "from": "inputs.n"}}, outputs=NUMBER),
+        inputs={"n": "integer", "more": {"type": "array", "default": [0]}},
+    )
+
+    given: list[JsonObject] = [{"n": 1, "more": [1]}, {"n": "x"}, {"more": []}, {"n": 1, "m": 2}, {"n": 2.0}]
+
+    async def story() -> list[Json]:
+        async with stage.engine(tmp_path, double=double) as engine:
+            found: list[Json] = []
+            for inputs in given:
+                try:
+                    found.append((await engine.wait(await engine.start(flow, inputs)))["inputs"])
+                except openskelo.InvalidInput as error:
+                    found.append(error.code)
+            return found
+
+    assert stage.play(story) == [
+        {"n": 1, "more": [1]},
+        "INPUT_INVALID",
+        "INPUT_MISSING",
+        "INPUT_UNKNOWN",
+        {"n": 2, "more": [0]},
+    ]
 
 
 def test_wrong_inputs_start_nothing(tmp_path: Path) -> None:
