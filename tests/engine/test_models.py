@@ -568,7 +568,6 @@ def _request(flow: openskelo.Workflow) -> seam.Request:
     of = task.Task(
         run_id="r",
         workflow_name=flow.name,
-        workflow_hash=flow.hash,
         node=node,
         visit=1,
         attempt=1,

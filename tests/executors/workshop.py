@@ -51,7 +51,6 @@ def task_of(node: definition.Node, inputs: JsonObject, **changes: Any) -> task.T
     plain = task.Task(
         run_id=RUN_ID,
         workflow_name="demo",
-        workflow_hash="sha256:00",
         node=node,
         visit=1,
         attempt=1,

@@ -160,7 +160,6 @@ def test_only_so_much_text_is_kept(tmp_path: Path) -> None:
         of = task.Task(
             run_id=run_id,
             workflow_name="ask",
-            workflow_hash="",
             node=node,
             visit=1,
             attempt=1,

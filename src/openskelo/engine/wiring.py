@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import itertools
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
@@ -34,9 +35,11 @@ async def outputs(blobs: keeping.Blobs, run: Run, key: str) -> JsonObject:
         if stored is not None and "value" in stored:
             return cast("JsonObject", stored["value"])
         return cast("JsonObject", await keeping.load(blobs, stored) or {})
-    items = [cast("JsonObject", await keeping.load(blobs, stored)) for stored in node.item_outputs]
+    items: list[Any] = [
+        stored["value"] if "value" in stored else await keeping.load(blobs, stored) for stored in node.item_outputs
+    ]
     names = dict.fromkeys(port.name for port in run.workflow.nodes[key].outputs)
-    names.update(dict.fromkeys(name for item in items for name in item))
+    names.update(dict.fromkeys(itertools.chain.from_iterable(items)))
     return {name: [item.get(name) for item in items] for name in names}
 
 
@@ -58,12 +61,13 @@ def _at_hand(run: Run, node: definition.Node, fetched: Mapping[str, JsonObject])
         if name in bindings:
             binding = bindings[name]
             key = binding.node
-            source: Any = fetched.get(key)
-            if source is None:
-                stored = run.nodes[key].outputs if key else run.inputs
-                if stored is None or "value" not in stored:
-                    return None
-                source = stored["value"]
+            stored = run.nodes[key].outputs if key else run.inputs
+            if stored is not None and "value" in stored:
+                source: Any = stored["value"]
+            elif key in fetched:
+                source = fetched[key]
+            else:
+                return None
             if binding.port in source:
                 inputs[name] = source[binding.port]
                 continue
@@ -175,8 +179,10 @@ class Visits:
 
 async def make_task(blobs: keeping.Blobs, run: Run, flight: InFlight, visits: Visits) -> task.Task:
     """Everything an executor needs to know about one attempt."""
-    node = run.workflow.nodes[flight.node]
+    workflow = run.workflow
+    node = workflow.nodes[flight.node]
     state = run.nodes[flight.node]
+    slot = state.slots[flight.slot]
     item: Json = None
     shared: task.Shared | None = None
     if flight.item is not None and node.foreach is not None:
@@ -197,8 +203,7 @@ async def make_task(blobs: keeping.Blobs, run: Run, flight: InFlight, visits: Vi
     given = given["value"] if "value" in given and not node.inside else await _given(blobs, run, node, shared)
     made = task.Task(
         run_id=run.id,
-        workflow_name=run.workflow.name,
-        workflow_hash=run.workflow.hash,
+        workflow_name=workflow.name,
         node=node,
         visit=flight.visit,
         attempt=flight.attempt,
@@ -207,14 +212,12 @@ async def make_task(blobs: keeping.Blobs, run: Run, flight: InFlight, visits: Vi
         item_index=flight.item,
         item=item,
         shared=shared,
-        feedback=state.slots[flight.slot].feedback,
+        feedback=slot.feedback,
         run_inputs=given,
-        plan_mode="normal" if run.workflow.plan is None else run.workflow.plan.mode,
+        plan_mode="normal" if workflow.plan is None else workflow.plan.mode,
     )
-    if (made.feedback is not None or run.parent is not None) and (
-        done := state.slots[flight.slot].unjudged
-    ) is not None:
-        made = replace(made, done=cast("JsonObject", await keeping.load(blobs, done)))
+    if slot.unjudged is not None:
+        made = replace(made, done=cast("JsonObject", await keeping.load(blobs, slot.unjudged)))
     return replace(made, purse=visits.purse(run)) if run.limited and _tells_of_run(node) else made
 
 

@@ -70,7 +70,6 @@ class Task:
 
     run_id: str
     workflow_name: str
-    workflow_hash: str
     node: definition.Node
     visit: int
     attempt: int
