@@ -74,22 +74,23 @@ class Actor:
 
         After an error memory is ahead of the log: the run must be given up.
         """
+        run, mailbox = self.run, self.mailbox
         facts: list[events.Event] = []
         letters = self._taken = []
         self._leave = leave
-        while self.mailbox:
-            letter = self.mailbox.popleft()
+        while mailbox:
+            letter = mailbox.popleft()
             command = letter.command
-            if command.at < self.run.updated_at:  # it was made before what is now in the log: time never goes back
-                command = replace(command, at=self.run.updated_at)
+            if command.at < run.updated_at:  # it was made before what is now in the log: time never goes back
+                command = replace(command, at=run.updated_at)
             try:
-                facts += step(self.run, command, self)
+                facts += step(run, command, self)
             except errors.Refused as refusal:
                 send_back(letter, refusal)
                 if letter.posted is None:
                     continue  # nothing changed; a posted command still has to be taken out of the store
             letters.append(letter)
-            if self.run.resolving:
+            if run.resolving:
                 facts += await self._resolve_all(resolve, command.at)
         if not facts and all(letter.posted is None for letter in letters):
             for letter in letters:
@@ -134,33 +135,32 @@ class Actor:
             told.append(fact)
         return told
 
-    def _append(
-        self, facts: Sequence[events.Event], letters: Sequence[Letter], left: Mapping[str, bytes]
-    ) -> log.Append:
-        expected = self.chain.seq
-        lines = envelope.seal(self.chain, facts)
-        if len(letters) == 1:
-            letter = letters[0]
-            blobs, cached = letter.blobs, letter.cached
-            consumed = () if letter.posted is None else (letter.posted,)
-        else:
-            consumed = tuple([letter.posted for letter in letters if letter.posted is not None])
-            blobs = {name: data for letter in letters for name, data in letter.blobs.items()}
-            cached = {key: value for letter in letters for key, value in letter.cached.items()}
-        if left:
-            blobs = {**blobs, **left}
-        row = listing.row(self.run, self.row)
-        opened, closed = listing.approvals(self.run, facts)
-        self.row = row or self.row
+    def _append(self, facts: Sequence[events.Event], letters: Sequence[Letter], blobs: dict[str, bytes]) -> log.Append:
+        run, chain = self.run, self.chain
+        expected = chain.seq
+        lines = envelope.seal(chain, facts)
+        cached: dict[str, JsonObject] = {}
+        consumed: list[int] = []
+        for letter in letters:  # most bring nothing along
+            if letter.blobs:
+                blobs.update(letter.blobs)
+            if letter.cached:
+                cached.update(letter.cached)
+            if letter.posted is not None:
+                consumed.append(letter.posted)
+        row = listing.row(run, self.row)
+        if row is not None:
+            self.row = row
+        opened, closed = listing.approvals(run, facts)
         return log.Append(
-            run_id=self.run.id,
+            run_id=run.id,
             expected_seq=expected,
             lines=lines,
             row=row,
             opened=opened,
             closed=closed,
             blobs=blobs,
-            consumed=consumed,
+            consumed=tuple(consumed),
             cached=cached,
         )
 
@@ -172,8 +172,7 @@ class Actor:
         """Wake those who wait for the run to move, and those who wait for it to settle if it has."""
         if self._until_moved:
             _wake(self._until_moved)
-        under_way = self.run.in_flight and self.failure is None
-        if self._until_settled and not under_way and (self.failure is not None or self.is_settled()):
+        if self._until_settled and (self.failure is not None or (not self.run.in_flight and self.is_settled())):
             _wake(self._until_settled)
 
     async def move(self) -> None:

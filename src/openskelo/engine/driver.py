@@ -143,8 +143,9 @@ class Driver:
 
     def send(self, actor: actors.Actor, letter: actors.Letter) -> None:
         """Put a letter into a run's mailbox; one to a run that was given up goes back to its sender."""
+        if not self._dirty:  # else the loop has been told, and has not come to it yet
+            self._mail.set()
         self._deliver(actor, letter)
-        self._mail.set()
 
     def _deliver(self, actor: actors.Actor, letter: actors.Letter) -> None:
         if actor.failure is not None or self._stopped:
@@ -256,6 +257,7 @@ class Driver:
                 for turn in turns:  # one run's conflict must not take the others with it
                     await self._commit([turn])
             return
+        self._copies.behind = True
         for turn in turns:
             self._carry_out(turn)
 
@@ -277,7 +279,6 @@ class Driver:
         actor = turn.actor
         run = actor.run
         actor.durable = actor.chain.seq
-        self._copies.behind = True
         for fact in turn.facts:
             match fact:
                 case events.AttemptStarted():

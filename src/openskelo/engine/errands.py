@@ -11,29 +11,29 @@ from collections import deque
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING
 
+from openskelo.frozen import mutable
 from openskelo.kernel.run import AttemptId, InFlight
 
 if TYPE_CHECKING:
     from openskelo.engine import actor as actors
-    from openskelo.executors import job
+    from openskelo.executors import job as jobs
 
 
+@mutable
 class Errand:
     """One attempt: nobody has begun it, `task` performs it, or it is `over`; `stopped` when somebody wanted it so.
 
-    `job` is how far the work has come, once it has begun.
+    `job` is how far the work has come, once it has begun; `ended` is there where somebody waits for its end.
     """
 
-    __slots__ = ("_ended", "actor", "flight", "job", "key", "over", "stopped", "task")
-
-    def __init__(self, actor: actors.Actor, key: AttemptId, flight: InFlight) -> None:
-        self.actor = actor
-        self.key = key
-        self.flight = flight
-        self.task: asyncio.Task[None] | None = None
-        self.job: job.Job | None = None
-        self.over = self.stopped = False
-        self._ended: asyncio.Future[None] | None = None
+    actor: actors.Actor
+    key: AttemptId
+    flight: InFlight
+    task: asyncio.Task[None] | None = None
+    job: jobs.Job | None = None
+    over: bool = False
+    stopped: bool = False
+    ended: asyncio.Future[None] | None = None
 
     def cancel(self) -> None:
         """Stop it; what nobody has begun is over at once."""
@@ -48,15 +48,15 @@ class Errand:
         self.over = True
         self.task = None
         self.actor.work.pop(self.key, None)
-        if self._ended is not None and not self._ended.done():
-            self._ended.set_result(None)
+        if self.ended is not None and not self.ended.done():
+            self.ended.set_result(None)
 
     async def wait(self) -> None:
         """Wait until it is over."""
         if not self.over:
-            if self._ended is None:
-                self._ended = asyncio.get_running_loop().create_future()
-            await asyncio.shield(self._ended)
+            if self.ended is None:
+                self.ended = asyncio.get_running_loop().create_future()
+            await asyncio.shield(self.ended)
 
 
 class Errands:
@@ -72,22 +72,22 @@ class Errands:
     def add(self, errand: Errand) -> None:
         """Let somebody perform it soon."""
         self._waiting.append(errand)
-        self.call()
+        if not self._called:
+            self._call()
 
     def take(self) -> Errand | None:
         """The next one, for the task that asks; None when there is none. Those left find somebody if it has to wait."""
         if not self._waiting:
             return None
         errand = self._waiting.popleft()
-        if self._waiting:
-            self.call()
+        if self._waiting and not self._called:
+            self._call()
         return errand
 
-    def call(self) -> None:
+    def _call(self) -> None:
         """Look for hands as soon as the loop is free: until then, whoever is at work may have done it all."""
-        if not self._called:
-            self._called = True
-            asyncio.get_running_loop().call_soon(self._hire)
+        self._called = True
+        asyncio.get_running_loop().call_soon(self._hire)
 
     def _hire(self) -> None:
         self._called = False
