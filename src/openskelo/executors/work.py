@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias, overload
 import orjson
 
 from openskelo import errors
-from openskelo.executors import calling, job, limit, ports, task
+from openskelo.executors import calling, intake, job, limit, ports, task
 from openskelo.frozen import frozen
 from openskelo.handlers import context, place
 from openskelo.kernel import definition
@@ -183,6 +183,8 @@ def own(value: JsonObject) -> JsonObject: ...
 def own(value: Json) -> Json: ...
 def own(value: Json) -> Json:
     """A copy for whoever may change it; values that cannot be changed are given as they are."""
+    if isinstance(value, intake.PLAIN):  # as most; what else there is takes long to ask
+        return value
     return orjson.loads(canonical.dumps(value)) if value and isinstance(value, Mapping | list) else value
 
 
