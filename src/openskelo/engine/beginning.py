@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from typing import TYPE_CHECKING
 
@@ -58,16 +59,24 @@ class Beginning:
         """The run is durable, and driven here (Refused RUN_EXISTS when somebody else was quicker)."""
         if not pin.blobs:
             await self._store.put_blob(pin.data)
+        try:
+            await self.order(pin, command, run_id)
+        except errors.Conflict:
+            raise self.refusal(run_id) from None
+
+    def order(self, pin: pinning.Pin, command: commands.CreateRun, run_id: str) -> asyncio.Future[None]:
+        """What `begin` waits for, where the definition is kept already or committed beside what is ordered."""
         actor = self._driver.roster.get(run_id)  # of who asks for the same run right now: the second is refused
         if actor is None:
             chain = envelope.Chain(run_id, nodes=pin.workflow.nodes)
             actor = actors.Actor(runs.new(run_id, pin.workflow, pin.shape), chain, None)
             self._driver.adopt(actor)
-        try:
-            await self._driver.order(actor, command, pin.blobs)
-        except errors.Conflict:  # another process has begun it
-            self._driver.roster.forget(run_id)
-            raise _exists(run_id) from None
+        return self._driver.order(actor, command, pin.blobs)
+
+    def refusal(self, run_id: str) -> errors.Refused:
+        """What the Conflict of an order means: another process has begun the run."""
+        self._driver.roster.forget(run_id)
+        return _exists(run_id)
 
 
 def _exists(run_id: str) -> errors.Refused:

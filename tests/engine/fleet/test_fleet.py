@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import uuid
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -122,6 +123,35 @@ def test_a_single_run_is_begun_by_another_process_while_this_one_looks_on(tmp_pa
             assert pid_of(await engine.wait(run_id), "where") != os.getpid()
             with pytest.raises(openskelo.Refused, match="exists already"):
                 await engine.start(WHERE, run_id=run_id)
+
+    stage.play(story)
+
+
+def test_one_run_that_two_processes_begin_at_once_is_begun_by_one_of_them(tmp_path: Path) -> None:
+    async def story() -> None:
+        pids: set[int] = set()
+        async with fleet(tmp_path) as engine:
+            for _ in range(100):
+                run_id = str(uuid.uuid4())
+                starts = (engine.start(WHERE, run_id=run_id) for _ in range(2))
+                told = await asyncio.gather(*starts, return_exceptions=True)
+                assert sorted(getattr(one, "code", "begun") for one in told) == ["RUN_EXISTS", "begun"]
+                pids.add(pid_of(await engine.wait(run_id), "where"))
+            assert not any(engine.is_under_way(row.run_id, ("where", 1, 1, None)) for row in await engine.store.rows())
+        assert os.getpid() in pids
+
+    stage.play(story)
+
+
+def test_a_large_definition_reaches_another_process(tmp_path: Path) -> None:
+    flow = stage.workflow(stage.block("where", outputs=PID, description="long " * 20_000))
+
+    async def story() -> None:
+        async with fleet(tmp_path) as engine:
+            run_ids = await asyncio.gather(*(engine.start(flow) for _ in range(4)))
+            documents = [await engine.wait(run_id) for run_id in run_ids]
+            assert [document["ending"] for document in documents] == ["ok"] * 4
+            assert len({pid_of(document, "where") for document in documents}) == 2
 
     stage.play(story)
 

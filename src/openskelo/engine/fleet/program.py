@@ -15,7 +15,7 @@ import signal
 import socket
 import threading
 from collections.abc import Callable
-from typing import assert_never
+from typing import Any, TypeAlias, assert_never
 
 import orjson
 
@@ -32,6 +32,8 @@ _TOLD = (
     *("name", "levelno", "levelname", "created", "msecs", "process", "threadName"),
     *("pathname", "filename", "module", "lineno", "funcName", "stack_info"),
 )
+#: What is under way for a request: bytes come of it where a document was asked for, else nothing.
+_Doing: TypeAlias = asyncio.Future[Any]
 
 
 def main(parent: int) -> None:
@@ -56,11 +58,21 @@ def _standard_input() -> int:
 class _Driving(local.Engine):
     """An engine whose runs are begun by another one, which also wants to know when it drives them no more."""
 
-    async def begin(self, request: channel.Begin) -> None:
-        """Begin a run; it is durable then."""
+    def begin(self, request: channel.Begin) -> asyncio.Future[None]:
+        """Begin a run; it is durable then (Conflict, or Refused, when another process has begun it)."""
         self._driver.reach(request.command.at)  # the engine's clock may have been ahead of the system's
         pin = self._pins.named(request.command.definition, request.definition)
-        await self._beginning.begin(pin, request.command, request.run_id)
+        if pin.blobs:
+            return self._beginning.order(pin, request.command, request.run_id)
+        return asyncio.create_task(self._beginning.begin(pin, request.command, request.run_id))
+
+    def refusal(self, run_id: str) -> errors.Refused:
+        """What a Conflict of `begin` means."""
+        return self._beginning.refusal(run_id)
+
+    async def document(self, run_id: str) -> bytes:
+        """What `wait` gives, in JSON."""
+        return orjson.dumps(await self.wait(run_id))
 
     def on_leave(self, tell: Callable[[str, bool], None]) -> None:
         """Let `tell` know of every run that ends, is put aside, or has to be let go."""
@@ -79,11 +91,11 @@ class _Driving(local.Engine):
 
 
 class _Mate:
-    """Does what it hears, each thing in a task of its own, and says what it came to."""
+    """Does what it hears, one thing beside the other, and says what each came to."""
 
     def __init__(self) -> None:
         self._gone = asyncio.Event()
-        self._tasks: dict[int, asyncio.Task[None]] = {}  # by the number of the request
+        self._doing: dict[int, _Doing] = {}  # by the number of the request
         self._engine: _Driving | None = None
         self._keeper: keeper.Keeper | None = None
         self._let_go: set[str] = set()  # runs that trouble took from here, and that are claimed here still
@@ -97,7 +109,7 @@ class _Mate:
         logging.getLogger().addHandler(forwarding)
         await self._gone.wait()
         logging.getLogger().removeHandler(forwarding)
-        tasks = [*self._tasks.values(), *([] if self._giving_up is None else [self._giving_up])]
+        tasks = [*self._doing.values(), *([] if self._giving_up is None else [self._giving_up])]
         for doing in tasks:
             doing.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -121,56 +133,65 @@ class _Mate:
 
     def _hear(self, word: channel.Request | channel.Reply) -> None:
         if isinstance(word, channel.Forget):
-            doing = self._tasks.get(word.number)
+            doing = self._doing.get(word.number)
             if doing is not None:
                 doing.cancel()
         elif isinstance(word, channel.Asked):
-            doing = self._tasks[word.number] = asyncio.create_task(self._do(word))
-            doing.add_done_callback(functools.partial(self._over, word))
+            try:
+                doing = self._doing[word.number] = self._do(word)
+            except Exception as error:  # whoever asked is told, whatever it is
+                self._fail(word, error)
+            else:
+                doing.add_done_callback(functools.partial(self._over, word))
 
-    def _over(self, request: channel.Asked, doing: asyncio.Task[None]) -> None:
-        del self._tasks[request.number]
+    def _over(self, request: channel.Asked, doing: _Doing) -> None:
+        del self._doing[request.number]
         if doing.cancelled():
             self._tell_unbegun(request)
-
-    async def _do(self, request: channel.Asked) -> None:
-        try:
-            document = await self._answer(request)
-        except Exception as error:  # whoever asked is told, whatever it is
-            self._tell_unbegun(request)
-            self._channel.say(channel.Done(number=request.number, error=_sendable(error)))
+        elif (error := doing.exception()) is not None:
+            self._fail(request, error)
         else:
-            self._channel.say(channel.Done(number=request.number, document=document))
+            self._channel.say(channel.Done(request.number, doing.result()))
 
-    async def _answer(self, request: channel.Asked) -> bytes | None:
+    def _fail(self, request: channel.Asked, error: BaseException) -> None:
+        if isinstance(request, channel.Begin) and isinstance(error, errors.Conflict) and self._engine is not None:
+            error = self._engine.refusal(request.run_id)
+        self._tell_unbegun(request)
+        self._channel.say(channel.Done(request.number, error=_sendable(error)))
+
+    def _do(self, request: channel.Asked) -> _Doing:
+        """What it will come to. A run that is begun needs no task of its own: there may be a thousand at once."""
         if isinstance(request, channel.Setup):
-            kit = channel.unpack(request.packed)
-            logging.getLogger().setLevel(kit.log_level)
-            self._engine = await _Driving.open(
-                kit.project, handlers=kit.handlers, on_text=self._tell_said, cache=kit.cache
-            )
-            self._engine.on_leave(self._tell_left)
-            return None
+            return asyncio.create_task(self._set_up(request))
         if self._engine is None:
             raise errors.OpenSkeloError("a mate was asked before it was set up", code="INTERNAL")
         match request:
             case channel.Begin():
-                await self._engine.begin(request)
-                return None
+                return self._engine.begin(request)
             case channel.Wait():
-                return orjson.dumps(await self._engine.wait(request.run_id))
+                return asyncio.create_task(self._engine.document(request.run_id))
             case channel.Keep():
-                self._keeper = keeper.Keeper(self._engine)
-                await self._keeper.start()
-                return None
+                return asyncio.create_task(self._keep(self._engine))
             case channel.Suspend():
-                if not await self._stop_keeping():
-                    await self._engine.suspend(by=request.by)
-                return None
+                return asyncio.create_task(self._suspend(self._engine, request.by))
             case channel.Hello():
-                return None
+                return asyncio.create_task(asyncio.sleep(0))
             case _:
                 assert_never(request)
+
+    async def _set_up(self, request: channel.Setup) -> None:
+        kit = channel.unpack(request.packed)
+        logging.getLogger().setLevel(kit.log_level)
+        self._engine = await _Driving.open(kit.project, handlers=kit.handlers, on_text=self._tell_said, cache=kit.cache)
+        self._engine.on_leave(self._tell_left)
+
+    async def _keep(self, engine: _Driving) -> None:
+        self._keeper = keeper.Keeper(engine)
+        await self._keeper.start()
+
+    async def _suspend(self, engine: _Driving, by: str) -> None:
+        if not await self._stop_keeping():
+            await engine.suspend(by=by)
 
     def _tell_unbegun(self, request: channel.Asked) -> None:
         """The run that was to be begun is not driven here."""
@@ -180,7 +201,7 @@ class _Mate:
             self._tell_left(request.run_id, ended=False)
 
     def _tell_left(self, run_id: str, ended: bool) -> None:
-        self._channel.say(channel.Left(run_id=run_id, ended=ended))
+        self._channel.say(channel.Left(run_id, ended))
         if self._keeper is None and self._engine is not None and self._engine.had_to_let_go(run_id):
             self._let_go.add(run_id)
             if self._giving_up is None or self._giving_up.done():
@@ -223,7 +244,7 @@ class _Forwarding(logging.Handler):
             self.handleError(record)
 
 
-def _sendable(error: Exception) -> errors.OpenSkeloError:
+def _sendable(error: BaseException) -> errors.OpenSkeloError:
     """The error as it can be sent: ours as it is, any other as what it says."""
     if isinstance(error, errors.OpenSkeloError):
         return error
