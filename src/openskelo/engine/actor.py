@@ -175,13 +175,13 @@ class Actor:
         if self._until_settled and (self.failure is not None or (not self.run.in_flight and self.is_settled())):
             _wake(self._until_settled)
 
-    async def move(self) -> None:
+    def move(self) -> Awaitable[None]:
         """Wait until something of this run has become durable, or it was dropped."""
-        await _woken(self._until_moved)
+        return _woken(self._until_moved)
 
-    async def settle(self) -> None:
+    def settle(self) -> Awaitable[None]:
         """Wait until the run has settled, or was dropped; it may have moved on since."""
-        await _woken(self._until_settled)
+        return _woken(self._until_settled)
 
     def give_up(self, error: errors.OpenSkeloError) -> None:
         """The run leaves memory: stop its work, tell everybody who waits. Its log is what it was."""

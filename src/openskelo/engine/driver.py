@@ -101,22 +101,24 @@ class Driver:
         self.roster.close(closed())
         self.hearing.announce()  # nobody else wakes those who wait for other processes
 
-    def check_home(self) -> None:
-        """Refuse (InvalidInput ENGINE_LOOP) a caller in another event loop, or another thread: nobody would wake it."""
-        if self._loop is not None and self._loop.get_loop() is not asyncio.get_running_loop():
+    def check_home(self) -> asyncio.AbstractEventLoop:
+        """The caller's event loop; one in another loop or thread is refused (ENGINE_LOOP): nobody would wake it."""
+        here = asyncio.get_running_loop()
+        if self._loop is not None and self._loop.get_loop() is not here:
             raise errors.InvalidInput(
                 "the engine was opened in another event loop",
                 code="ENGINE_LOOP",
                 hint="open one in each loop, or hand the call over: `asyncio.run_coroutine_threadsafe`",
             )
+        return here
 
     def adopt(self, actor: actors.Actor) -> None:
         """Drive a run from now on (ENGINE_CLOSED)."""
-        self.check_home()
+        here = self.check_home()
         if self._stopped:
             raise closed()
         self._clock.reach(actor.run.updated_at)
-        actor.asked_for = asyncio.get_running_loop().time()
+        actor.asked_for = here.time()
         self.roster.take_on(actor)
         self._timers.set(actor)
         self.hearing.announce()  # who followed it from afar follows it here from now on
@@ -162,8 +164,7 @@ class Driver:
         self, actor: actors.Actor, command: commands.Command, blobs: Mapping[str, bytes] = actors.NO_BLOBS
     ) -> asyncio.Future[None]:
         """Send a command now, with blobs to be committed beside its facts; what `submit` waits for."""
-        self.check_home()
-        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        done: asyncio.Future[None] = self.check_home().create_future()
         self.send(actor, actors.Letter(command=command, blobs=blobs, done=done))
         return done
 
