@@ -31,13 +31,13 @@ def enter(run: Run, node: NodeState, at: int) -> None:
     node.slots = [Slot(feedback=node.feedback)]
     node.feedback = None
     node.queue = [0]
-    dead = bool(run.skipped) and dag.is_dead(run.graph, run.workflow.nodes[node.key], run.skipped)
-    if not dead and node.key in run.resolves:
+    key = node.key
+    if key in run.resolves and not (run.skipped and dag.is_dead(run.graph, run.workflow.nodes[key], run.skipped)):
         node.status = "resolving"
-        run.resolving[node.key] = None
+        run.resolving[key] = None
     else:
         node.status = "ready"
-        run.ready[node.key] = None
+        run.ready[key] = None
 
 
 def resolved(run: Run, event: events.NodeResolved) -> None:
