@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from openskelo import errors
-from openskelo.stores import appender, datadir, patience, sqlite, statements, tables, wal
+from openskelo.stores import appender, datadir, log, patience, sqlite, statements, tables, wal
 from openskelo.stores.conformance import rig
 
 
@@ -76,6 +76,59 @@ def test_what_is_known_of_runs_is_read_anew_only_where_others_have_moved_them(tm
         return [statement for statement in asked if "FROM runs WHERE run_id" in statement]
 
     assert len(asyncio.run(run())) == (0 if news < appender.NEWS else 49)
+
+
+def test_a_batch_leaves_what_its_appends_leave_one_by_one(tmp_path: Path) -> None:
+    """Runs that begin, are listed anew and end in one batch; two of them were claimed before, and had no listing."""
+    claimed, listed, bare = (f"00000000-0000-4000-8000-{number:012d}" for number in range(3))
+    appends = [
+        rig.append(0, b"1", row=rig.row(rig.RUN, 10)),
+        rig.append(0, b"1", run_id=bare),
+        rig.append(0, b"1", run_id=claimed, row=rig.row(claimed, 11)),
+        rig.append(1, b"2", run_id=claimed, row=rig.row(claimed, 99, status="completed", ending="ok", updated_at=20)),
+        rig.append(1, row=rig.row(rig.RUN, 99, status="paused", updated_at=21)),
+        rig.append(0, b"1", run_id=rig.OTHER, row=rig.row(rig.OTHER, 12, status="failed", ending="failed")),
+        rig.append(1, b"2", b"3", run_id=bare, row=rig.row(bare, 13)),
+        rig.append(0, b"1", run_id=listed, row=rig.row(listed, 14, status="completed", ending="ok")),
+    ]
+
+    async def left(folder: Path, batches: list[list[log.Append]]) -> list[object]:
+        store = datadir.open_log(folder)
+        assert [await store.claim(listed), await store.claim(claimed)] == [True, True]
+        for batch in batches:
+            await store.append(batch)
+        database = store._connection  # pyright: ignore[reportPrivateUsage] - all of what is kept
+        columns = "number, run_id, claimed, name, workflow_hash, status, ending, created_at, updated_at, parent"
+        found: list[object] = [database.execute(f"SELECT {columns} FROM runs ORDER BY number").fetchall()]
+        found += database.execute("SELECT * FROM log ORDER BY position").fetchall()
+        found += [await store.driver_alive(run_id) for run_id in (rig.RUN, rig.OTHER, claimed, listed, bare)]
+        await store.close()
+        return found
+
+    at_once = asyncio.run(left(tmp_path / "at-once", [appends]))
+    assert at_once == asyncio.run(left(tmp_path / "one-by-one", [[append] for append in appends]))
+    assert at_once[-5:] == [True, False, False, False, True]
+
+
+def test_a_batch_that_fails_leaves_no_run_and_the_next_one_has_its_numbers(tmp_path: Path) -> None:
+    async def run() -> None:
+        store = datadir.open_log(tmp_path)
+        good = [rig.append(0, b"1", row=rig.row(rig.RUN, 1)), rig.append(0, b"1", run_id="a", row=rig.row("a", 1))]
+        with pytest.raises(errors.Conflict, match="run other is at seq 0, not at 4"):
+            await store.append([*good, rig.append(4, b"x", run_id="other")])
+        with pytest.raises(errors.InvalidInput) as raised:
+            await store.append([*good, rig.append(0, b"x", run_id="../other")])
+        assert raised.value.code == "RUN_ID"
+        assert (await store.rows(), await store.position()) == ([], 0)
+        other = datadir.open_log(tmp_path)
+        await other.append([rig.append(0, b"1", run_id="b", row=rig.row("b", 1))])
+        await store.append(good)
+        # Of runs that were made at the same moment the one begun last is first.
+        assert [row.run_id for row in await other.rows()] == ["a", rig.RUN, "b"]
+        await other.close()
+        await store.close()
+
+    asyncio.run(run())
 
 
 @pytest.mark.parametrize("page", [4096, 8192])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeAlias
 
 import orjson
 
@@ -19,27 +20,28 @@ UNPLACED = 512
 #: So many new rows of other processes are looked at; after more than that, what is known of runs is read anew.
 NEWS = 4096
 
-
-class _Head:
-    """What this process knows of a run: its number and the seq of its last line."""
-
-    __slots__ = ("number", "seq")
-
-    def __init__(self, number: int, seq: int) -> None:
-        self.number = number
-        self.seq = seq
+#: What this process knows of a run: its number (0 for one that is not there yet) and the seq of its last line.
+_Head: TypeAlias = tuple[int, int]
+_UNKNOWN: _Head = (0, 0)
+_Values: TypeAlias = tuple[str | int | None, ...]
+_NO_LISTING: _Values = (None,) * 7
 
 
 class Draft:
-    """A batch on its way: the heads it leads to, the rows of its lines, its blobs, and the runs that begin with it."""
+    """A batch on its way: the heads it leads to, and the rows that it adds or changes.
 
-    __slots__ = ("begun", "blobs", "heads", "rows")
+    Those of one kind are written at once, which costs less than one by one.
+    """
+
+    __slots__ = ("begun", "blobs", "heads", "listings", "number", "rows")
 
     def __init__(self) -> None:
         self.blobs: dict[str, bytes] = {}
         self.heads: dict[str, _Head] = {}
         self.rows: list[tuple[int, int, int, bytes]] = []
-        self.begun: set[str] = set()
+        self.begun: dict[str, _Values] = {}  # by run
+        self.number = 0  # that of the run begun last, once there is one
+        self.listings: list[_Values] = []
 
     def texts(self) -> Iterator[bytes]:
         """The lines of each Append that has any, joined by newlines."""
@@ -64,18 +66,13 @@ class Appender:
         Without blobs it is one statement, which is the commit. Gives the lines joined by newlines, or None when the
         Append has to go the long way.
         """
-        head = self._heads.get(append.run_id)
+        number, seq = self._heads.get(append.run_id, _UNKNOWN)
         position = self._position + 1
-        if (
-            head is None
-            or head.seq != append.expected_seq
-            or position - self._placed > UNPLACED
-            or not _is_plain(append)
-        ):
+        if not number or seq != append.expected_seq or position - self._placed > UNPLACED or not _is_plain(append):
             return None
         joined = log.join(append.lines)
-        seq = head.seq + len(append.lines)
-        row = (position, head.number, seq, joined)
+        seq += len(append.lines)
+        row = (position, number, seq, joined)
         try:
             if append.blobs:
                 self._execute("BEGIN IMMEDIATE")
@@ -95,7 +92,7 @@ class Appender:
             self._abandon()
             raise
         self._position = position
-        head.seq = seq
+        self._heads[append.run_id] = (number, seq)
         return joined
 
     def append_batch(self, batch: Sequence[log.Append], driver: str) -> Draft:
@@ -107,10 +104,9 @@ class Appender:
             else:
                 self._execute("BEGIN IMMEDIATE")
             self._catch_up()
-            self._write(batch, draft, driver)
+            self._draft(batch, draft, driver)
+            self._write(draft)
             position = self._position + len(draft.rows)
-            self._connection.executemany(self._insert_lines, draft.rows)
-            self._insert_blobs(draft.blobs)
             placed = self._place(position)
             self._execute("COMMIT")
         except sqlite3.Error as error:
@@ -133,46 +129,55 @@ class Appender:
         """Keep nothing in memory about a run that this process will not append to soon."""
         self._heads.pop(run_id, None)
 
-    def _write(self, batch: Sequence[log.Append], draft: Draft, driver: str) -> None:
-        """Write everything but the lines, whose rows are drafted."""
-        heads = draft.heads
+    def _draft(self, batch: Sequence[log.Append], draft: Draft, driver: str) -> None:
+        """Check each Append and draft its rows; what few bring is written here."""
+        heads, known = draft.heads, self._heads
         position = self._position
         for append in batch:
-            head = heads.get(append.run_id) or self._head(append.run_id)
-            seq = head.seq if head else 0
+            run_id = append.run_id
+            number, seq = heads.get(run_id) or known.get(run_id) or self._head(run_id)
             if append.expected_seq != seq:
                 raise log.conflict(append, seq)
-            if head is None:
-                head = self._insert_run(append, driver)
-                draft.begun.add(append.run_id)
+            if not number:
+                number = self._begin(append, draft, driver)
             elif append.row is not None:
-                self._list(head, append.row)
-            heads[append.run_id] = head
+                draft.listings.append((number, *_listing(append.row)))
             if append.lines:
                 position += 1
-                head.seq += len(append.lines)
-                draft.rows.append((position, head.number, head.seq, log.join(append.lines)))
+                seq += len(append.lines)
+                draft.rows.append((position, number, seq, log.join(append.lines)))
+            heads[run_id] = (number, seq)
             if append.blobs:
                 draft.blobs.update(append.blobs)  # many runs that begin together bring the same definition
-            if not _is_plain(append):
+            if append.opened or append.closed or append.consumed or append.cached:
                 self._write_beside(append)
 
-    def _insert_run(self, append: log.Append, driver: str) -> _Head:
+    def _begin(self, append: log.Append, draft: Draft, driver: str) -> int:
+        """Draft the run that begins with an Append; gives its number, the next one: nobody else writes meanwhile."""
         log.check_run_id(append.run_id)
+        if not draft.begun:
+            (draft.number,) = self._execute(self._sql["newest_run"]).fetchone()
+        draft.number += 1
         row = append.row
-        if row is None:
-            added = self._execute(self._sql["insert_run"], (append.run_id, driver))
-        else:
-            added = self._execute(
-                self._sql["insert_run_with_listing"], (append.run_id, driver, row.ending is None, *_listing(row))
-            )
-        return _Head(added.lastrowid or 0, 0)
+        held = row is None or row.ending is None
+        listing = _NO_LISTING if row is None else _listing(row)
+        draft.begun[append.run_id] = (draft.number, append.run_id, driver, held, *listing)
+        return draft.number
 
-    def _list(self, head: _Head, row: log.RunRow) -> None:
-        """Replace the run's listing. `created_at` is indexed, so that leaving it alone saves most of the cost."""
-        values = (head.number, *_listing(row))
-        if self._execute(self._sql["update_listing"], values).rowcount == 0:
-            self._execute(self._sql["add_listing"], values)
+    def _write(self, draft: Draft) -> None:
+        write = self._connection.executemany
+        write(self._sql["begin_run"], draft.begun.values())
+        # Of a listing `created_at` is indexed: leaving it alone saves most of the cost.
+        if write(self._sql["update_listing"], draft.listings).rowcount < len(draft.listings):
+            self._list_one_by_one(draft.listings)
+        write(self._insert_lines, draft.rows)
+        self._insert_blobs(draft.blobs)
+
+    def _list_one_by_one(self, listings: Sequence[_Values]) -> None:
+        """Some runs were there without a listing. The others get theirs once more, which changes nothing."""
+        for values in listings:
+            if self._execute(self._sql["update_listing"], values).rowcount == 0:
+                self._execute(self._sql["add_listing"], values)
 
     def _write_beside(self, append: log.Append) -> None:
         sql, execute = self._sql, self._execute
@@ -207,21 +212,18 @@ class Appender:
             return
         if 0 <= self._position < position <= self._position + NEWS:
             moved = set(self._execute(self._sql["read_moved"], (self._position,)))
-            self._heads = {run_id: head for run_id, head in self._heads.items() if (head.number,) not in moved}
+            self._heads = {run_id: head for run_id, head in self._heads.items() if (head[0],) not in moved}
         else:
             self._heads.clear()
         self._position = position
 
-    def _head(self, run_id: str) -> _Head | None:
-        """A copy of the run's head, so that a batch that fails changes nothing; None for an unknown run."""
-        known = self._heads.get(run_id)
-        if known is not None:
-            return _Head(known.number, known.seq)
+    def _head(self, run_id: str) -> _Head:
+        """The head of a run of which nothing is known here."""
         found = self._execute(self._sql["find_run"], (run_id,)).fetchone()
         if found is None:
-            return None
+            return _UNKNOWN
         (seq,) = self._execute(self._sql["read_head"], found).fetchone()
-        return _Head(found[0], seq)
+        return found[0], seq
 
     def _abandon(self) -> None:
         """Nothing of the batch is kept, and nothing that is remembered is trusted."""
@@ -240,5 +242,5 @@ def _is_plain(append: log.Append) -> bool:
     )
 
 
-def _listing(row: log.RunRow) -> tuple[str | int | None, ...]:
+def _listing(row: log.RunRow) -> _Values:
     return (row.name, row.workflow_hash, row.status, row.ending, row.created_at, row.updated_at, row.parent)

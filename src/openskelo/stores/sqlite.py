@@ -82,7 +82,7 @@ class SqliteLog(tables.Tables):
             await patience.until_free(self._connection)
             await self.append(batch)
             return
-        self._claimed |= draft.begun
+        self._claimed.update(draft.begun)
         texts = draft.texts()
         for append in batch:
             if append.lines:

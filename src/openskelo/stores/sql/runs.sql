@@ -3,13 +3,13 @@
 SELECT number FROM runs WHERE run_id = ?;
 
 -- name: insert_run
--- A new run, held by the driver that appends to it first.
+-- A new run that a driver holds before anything is appended to it.
 INSERT INTO runs (run_id, driver, claimed) VALUES (?, ?, 1);
 
--- name: insert_run_with_listing
--- A new run together with its listing.
-INSERT INTO runs (run_id, driver, claimed, name, workflow_hash, status, ending, created_at, updated_at, parent)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+-- name: begin_run
+-- A new run under a number that is chosen for it, with its listing if it has one.
+INSERT INTO runs (number, run_id, driver, claimed, name, workflow_hash, status, ending, created_at, updated_at, parent)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: update_listing
 -- Replaces a run's listing; its `created_at` stays, and a run that has ended is held by nobody.
