@@ -58,14 +58,6 @@ def apply(run: Run, event: events.Event) -> None:
         case events.RunRecovered():
             _run_recovered(run)
         case (
-            events.RunStalled()
-            | events.RunPaused()
-            | events.RunResumed()
-            | events.RunModeChanged()
-            | events.RunEnding()
-        ):
-            _run_changed(run, event)
-        case (
             graph_events.NodeAdded()
             | graph_events.NodeChanged()
             | graph_events.NodeRemoved()
@@ -75,8 +67,8 @@ def apply(run: Run, event: events.Event) -> None:
             | graph_events.HandoffSent()
         ):
             turns.apply(run, event)
-        case _:
-            assert_never(event)
+        case _:  # the type checker holds what is left to what it takes
+            _run_changed(run, event)
     run.updated_at = event.at
     if not run.in_flight or run.active_since is None:  # else its time runs on
         _keep_time(run, event.at)
