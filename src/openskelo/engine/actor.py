@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 
 from openskelo import errors
 from openskelo.contract import envelope
@@ -175,11 +175,11 @@ class Actor:
         if self._until_settled and (self.failure is not None or (not self.run.in_flight and self.is_settled())):
             _wake(self._until_settled)
 
-    def move(self) -> Awaitable[None]:
+    def move(self) -> Coroutine[object, None, None]:
         """Wait until something of this run has become durable, or it was dropped."""
         return _woken(self._until_moved)
 
-    def settle(self) -> Awaitable[None]:
+    def settle(self) -> Coroutine[object, None, None]:
         """Wait until the run has settled, or was dropped; it may have moved on since."""
         return _woken(self._until_settled)
 
