@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from playwright.sync_api import Page, expect
 
+from openskelo.kernel.json import Json
 from tests.web import axe
 from tests.web import site as sites
 
@@ -37,3 +38,50 @@ def test_items_are_chosen_for_a_fork_and_the_others_are_shown_as_kept(page: Page
     page.goto(f"{site.url}/compare/{first}/{second}")
     page.get_by_label("Show all nodes").check()
     expect(page.locator(".compare-verdict")).to_have_text("Items kept from the first")
+
+
+SHY: dict[str, Json] = {
+    "name": "shy",
+    "blocks": [
+        {
+            "id": "shy",
+            "mode": "deterministic",
+            "foreach": {"items": "run.inputs.words", "as": "word", "concurrency": 1},
+            "inputs": {"word": "string"},
+            "outputs": {"word": "string"},
+            "deterministic": {"handler": "shy.py"},
+        }
+    ],
+    "inputs": {"words": {"type": "array", "items": {"type": "string"}}},
+}
+CODE = """\
+def handler(ctx):
+    if ctx.inputs["word"] == "bee":
+        raise ValueError("it stings")
+    return {"word": ctx.inputs["word"]}
+"""
+
+
+def test_retrying_a_foreach_lets_one_keep_what_other_code_has_done(page: Page, site: sites.Site) -> None:
+    site.write("shy.yaml", SHY)
+    (site.root / "shy.py").write_text(CODE)
+    first = site.begin("shy.yaml", words=["ant", "bee", "cow"])
+    assert site.ended(first)["ending"] == "failed"
+    (site.root / "shy.py").write_text(CODE.replace('"bee"', '"wasp"'))
+    page.goto(f"{site.url}/runs/{first}/nodes/shy")
+    inspector = page.get_by_role("complementary", name="Node shy")
+    inspector.get_by_role("button", name="Retry…").click()
+    page.get_by_role("button", name="Close").last.click()
+    page.get_by_role("button", name="Retry shy…").click()
+    dialog = page.get_by_role("dialog")
+    items = dialog.get_by_label("Items to do again")
+    expect(items).to_have_accessible_description(
+        "If the block or the code of its handler has changed, all are done again (unless their effect happens once)."
+    )
+    axe.check(page)
+    items.select_option("unfinished")
+    expect(dialog).to_contain_text("What is done stays, whatever has changed in the block or the code of its handler.")
+    dialog.get_by_role("button", name="Fork from shy").click()
+    page.wait_for_url(lambda url: first not in url)
+    done = site.ended(page.url.partition("/runs/")[2][:36])
+    assert (done["ending"], done["budget"]["steps"]["used"]) == ("ok", 2)

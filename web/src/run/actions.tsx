@@ -6,6 +6,7 @@ import { paths } from "../app/paths";
 import { navigate } from "../app/router";
 import { useRunPart } from "../live/hooks";
 import { sameParts } from "../live/use-store";
+import { hasDoneItems } from "../model/items-again";
 import type { RunState } from "../model/run-store";
 import { Button } from "../ui/button";
 import { Dialog } from "../ui/dialog";
@@ -19,11 +20,13 @@ import "./acting.css";
 function standingOf({ run }: RunState) {
   if (run === null) return null;
   const live = run.kind === "graph";
+  const failed = failedNode(run);
   return {
     ended: run.ending !== null,
     // A live graph that waits for messages is not held by anybody.
     stopped: run.pauseReason !== null || (!live && run.status === "paused" && Object.keys(run.approvals).length === 0),
-    failedNode: failedNode(run),
+    failedNode: failed,
+    hasDoneItems: Object.values(run.nodes).some((node) => node.key === failed && hasDoneItems(node)),
     live,
   };
 }
@@ -59,8 +62,13 @@ export function RunActions({ id }: { id: string }) {
   return (
     <>
       {standing.failedNode !== null && !standing.live && (
-        <Button look="primary" busy={busy} onClick={() => void retry(standing.failedNode ?? "")}>
+        <Button
+          look="primary"
+          busy={busy}
+          onClick={() => (standing.hasDoneItems ? setAsking("fork") : void retry(standing.failedNode ?? ""))}
+        >
           <Icon name="retry" size={14} /> Retry {standing.failedNode}
+          {standing.hasDoneItems && "…"}
         </Button>
       )}
       {!standing.ended && standing.stopped && (

@@ -10,6 +10,7 @@ import { navigate } from "../app/router";
 import { useRunPart } from "../live/hooks";
 import { useAsked } from "../live/use-asked";
 import { check, escaped, type FieldProblem, type Schema } from "../model/form";
+import { againOf, type Choice, USUAL } from "../model/items-again";
 import { textOf } from "../model/line-diff";
 import type { RunState } from "../model/run-store";
 import { Button } from "../ui/button";
@@ -17,7 +18,7 @@ import { Dialog } from "../ui/dialog";
 import { ProblemBox, Waiting } from "../ui/notice";
 import { isReadable, SchemaForm, showWrong } from "../ui/schema-form";
 import { done, failed } from "../ui/toasts";
-import { againOf, type Choice, ItemsChoice, USUAL } from "./items-choice";
+import { ItemsChoice } from "./items-choice";
 
 interface Props {
   id: string;

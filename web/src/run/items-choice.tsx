@@ -1,25 +1,7 @@
-/** Which items of a foreach a fork does again. */
+/** The choice which items of a foreach a fork does again. */
 import { useId } from "react";
-import type { ForkBody, Node } from "../api/types";
-import { indexesOf } from "../model/indexes";
-
-type Again = NonNullable<ForkBody["items"]>;
-
-/** What was chosen: by whom the fork goes, and the indexes as they were typed. */
-export interface Choice {
-  which: "usual" | "unfinished" | "all" | "some";
-  typed: string;
-}
-
-export const USUAL: Choice = { which: "usual", typed: "" };
-
-/** What the choice asks for: nothing in particular, some items, or (null) what cannot be read. */
-export function againOf({ which, typed }: Choice): { items?: Again } | null {
-  if (which === "usual") return {};
-  if (which !== "some") return { items: which };
-  const items = indexesOf(typed);
-  return items === null ? null : { items };
-}
+import type { Node } from "../api/types";
+import { againOf, type Choice, meaningOf } from "../model/items-again";
 
 interface Props {
   node: Node;
@@ -33,6 +15,8 @@ export function ItemsChoice({ node, choice, onChange, disabled }: Props) {
   const typed = useId();
   const total = node.items?.total ?? 0;
   const wrong = choice.typed !== "" && againOf(choice) === null;
+  const meaning = meaningOf(choice.which, node.outcome);
+  const help = useId();
   return (
     <div className="field dialog-field">
       <label className="field-label" htmlFor={which}>
@@ -42,6 +26,7 @@ export function ItemsChoice({ node, choice, onChange, disabled }: Props) {
         id={which}
         className="input"
         value={choice.which}
+        aria-describedby={meaning === null ? undefined : help}
         disabled={disabled}
         onChange={(event) => onChange({ ...choice, which: event.target.value as Choice["which"] })}
       >
@@ -54,6 +39,11 @@ export function ItemsChoice({ node, choice, onChange, disabled }: Props) {
         {node.outcome !== "succeeded" && <option value="all">All {total}</option>}
         <option value="some">Some by their number, and those that are not done</option>
       </select>
+      {meaning !== null && (
+        <span className="field-help" id={help}>
+          {meaning}
+        </span>
+      )}
       {choice.which === "some" && (
         <>
           <label className="field-label" htmlFor={typed}>

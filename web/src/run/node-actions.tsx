@@ -6,6 +6,7 @@ import { paths } from "../app/paths";
 import { navigate } from "../app/router";
 import { useRunPart } from "../live/hooks";
 import { sameParts } from "../live/use-store";
+import { hasDoneItems } from "../model/items-again";
 import type { RunState } from "../model/run-store";
 import { Button, ButtonLink } from "../ui/button";
 import { Icon } from "../ui/icon";
@@ -47,8 +48,8 @@ export function NodeActions({ id, node }: { id: string; node: Node }) {
         </ButtonLink>
       )}
       {node.outcome === "failed" && ended && (
-        <Button busy={busy} onClick={() => void retry()}>
-          <Icon name="retry" size={14} /> Retry
+        <Button busy={busy} onClick={() => (hasDoneItems(node) ? setForking(true) : void retry())}>
+          <Icon name="retry" size={14} /> Retry{hasDoneItems(node) && "…"}
         </Button>
       )}
       <Button onClick={() => setForking(true)}>
