@@ -17,8 +17,8 @@ from openskelo.kernel import definition
 from openskelo.kernel.json import Json
 from openskelo.values import canonical
 
-#: What cannot be changed, and needs no copy.
-PLAIN = (str, int, float, NoneType)
+#: The types of what cannot be changed, and needs no copy.
+PLAIN: frozenset[type] = frozenset({str, int, float, bool, NoneType})
 
 
 def take(one: job.Job) -> None:
@@ -42,7 +42,7 @@ def take(one: job.Job) -> None:
         return
     copies = {key: copy() for key, copy in shared.copies.items()}
     if shared.item_name:
-        copies[shared.item_name] = of.item if isinstance(of.item, PLAIN) else _copier(of.item)()
+        copies[shared.item_name] = of.item if type(of.item) in PLAIN else _copier(of.item)()
     one.inputs = copies
 
 
@@ -69,11 +69,11 @@ def _only_reads(node: definition.Node) -> bool:
 
 def _copier(value: Json) -> Callable[[], Json]:
     """What makes copies of a value. A list or map of plain values, as foreach likes them, is copied without reading."""
-    if isinstance(value, PLAIN):
+    if type(value) in PLAIN:
         return lambda: value
-    if isinstance(value, list) and all(isinstance(part, PLAIN) for part in value):
+    if isinstance(value, list) and PLAIN.issuperset(map(type, value)):
         return value.copy
-    if isinstance(value, dict) and all(isinstance(part, PLAIN) for part in value.values()):
+    if isinstance(value, dict) and PLAIN.issuperset(map(type, value.values())):
         return value.copy
     data = canonical.dumps(value)
     return lambda: orjson.loads(data)

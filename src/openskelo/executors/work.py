@@ -183,7 +183,7 @@ def own(value: JsonObject) -> JsonObject: ...
 def own(value: Json) -> Json: ...
 def own(value: Json) -> Json:
     """A copy for whoever may change it; values that cannot be changed are given as they are."""
-    if isinstance(value, intake.PLAIN):  # as most; what else there is takes long to ask
+    if type(value) in intake.PLAIN:  # as most; whether it is a Mapping takes long to find out
         return value
     return orjson.loads(canonical.dumps(value)) if value and isinstance(value, Mapping | list) else value
 
