@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Any, cast
 
 from openskelo.contract import envelope, standing
 from openskelo.engine import listing, stakes, wiring
@@ -62,10 +62,12 @@ async def outputs(blobs: keeping.Blobs, run: Run) -> dict[str, Json]:
         return await arguments.outputs(blobs, run)
     found: dict[str, Json] = {}
     for name, binding in run.workflow.outputs.items():
-        if binding.node:
-            source = await wiring.outputs(blobs, run, binding.node)
+        key = binding.node
+        stored = run.nodes[key].outputs if key else run.inputs
+        if stored is not None and "value" in stored:
+            source: Any = stored["value"]
         else:
-            source = cast("JsonObject", await keeping.load(blobs, run.inputs))
+            source = await (wiring.outputs(blobs, run, key) if key else keeping.load(blobs, stored))
         if binding.port in source:
             found[name] = source[binding.port]
     return found
