@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import logging
 import os
@@ -51,7 +52,7 @@ class Mate:
         self.ended: dict[str, None] = {}  # those of them that have ended there not long ago
         self.alive = True
         self.began = time.monotonic()
-        self._said = 0
+        self._number = itertools.count(1).__next__  # of the next request
         self._asked: dict[int, asyncio.Future[bytes | None]] = {}
         self._gone = asyncio.Event()
         self._loop = asyncio.get_running_loop()
@@ -153,11 +154,6 @@ class Mate:
     async def lost(self) -> None:
         """Wait until it can be asked no more."""
         await self._gone.wait()
-
-    def _number(self) -> int:
-        """That of the next request."""
-        self._said += 1
-        return self._said
 
     async def _ask(self, request: channel.Asked) -> bytes | None:
         if not self.alive:
