@@ -21,6 +21,11 @@ def test_help_lists_every_command_and_goes_to_stdout(skelo: Skelo) -> None:
     assert all(f"  {name} " in result.out for name in main.COMMANDS)
 
 
+def test_help_says_which_command_opens_the_dashboard(skelo: Skelo) -> None:
+    (line,) = (line for line in skelo("--help").out.splitlines() if "dashboard" in line)
+    assert line.split()[0] == "serve"
+
+
 def test_help_imports_nothing_heavy() -> None:
     code = (
         "import sys; from openskelo.cli import main; assert main.main(['--help']) == 0;"

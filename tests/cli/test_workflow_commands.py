@@ -239,7 +239,10 @@ def test_init_writes_over_nothing_unless_told_to(tmp_path: Path) -> None:
 
 def test_init_says_a_command_that_can_be_typed_and_why_it_cannot_write(tmp_path: Path) -> None:
     skelo = Skelo(folder=tmp_path)
-    assert "\n  cd 'my project'\n" in skelo("init", "my project").out
+    said = skelo("init", "my project").out
+    assert "\n  cd 'my project'\n" in said
+    for page in (said, (tmp_path / "my project" / "README.md").read_text()):  # nobody looks for what they do not know
+        assert re.search(r"^ +skelo serve .*the dashboard", page, re.MULTILINE)
     refused = skelo("init", "my project/skelo.yaml")
     assert (refused.code, refused.err) == (
         2,

@@ -60,7 +60,7 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         Command("export", "write one file that verifies anywhere", "export"),
     ),
     "Serve": (
-        Command("serve", "serve the contract over HTTP and keep runs going", "serve"),
+        Command("serve", "serve the dashboard and the HTTP interface, and keep runs going", "serve"),
         Command("token", "say who may come in beyond this machine", "token"),
     ),
     "Set-up": (

@@ -54,6 +54,7 @@ def run(args: argparse.Namespace) -> int:
         output.say(f"  cd {shlex.quote(str(folder))}")
     output.say("  skelo run hello.yaml --input name=Ada")
     output.say("  skelo explain release.yaml")
+    output.say("  skelo serve   # the dashboard: runs, graphs, approvals")
     return exits.COMPLETED
 
 
