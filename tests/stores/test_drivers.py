@@ -7,7 +7,7 @@ import fcntl
 import uuid
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import IO, TypeVar
 
 import pytest
 
@@ -74,6 +74,39 @@ def test_a_lock_that_is_being_made_is_nobodys_dead_driver(tmp_path: Path) -> Non
     assert (other.alive(name), other.dead()) == (False, [name])
     other.bury(name)
     assert (other.alive(name), other.dead()) == (False, [])
+
+
+def test_what_was_killed_while_it_made_its_lock_leaves_nothing_behind(tmp_path: Path) -> None:
+    making = drivers.Drivers(tmp_path)
+    name = making.me()
+    left = tmp_path / f"new-{name}"
+    (tmp_path / f"{name}.lock").rename(left)  # as before it had its own name
+    drivers.Drivers(tmp_path).clear()
+    assert left.exists()  # it is locked
+    making.leave(owing=True)
+    drivers.Drivers(tmp_path).clear()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_lock_that_is_cleared_away_before_it_is_locked_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cleared: list[Path] = []
+
+    def clear_first(lock: IO[bytes] | int, how: int) -> None:
+        if how == fcntl.LOCK_EX and not cleared:
+            cleared.extend(tmp_path.iterdir())
+            drivers.Drivers(tmp_path).clear()
+        really(lock, how)
+
+    really = fcntl.flock
+    maker = drivers.Drivers(tmp_path)
+    monkeypatch.setattr(fcntl, "flock", clear_first)
+    name = maker.me()
+    assert [path.name for path in tmp_path.iterdir()] == [f"{name}.lock"]
+    assert len(cleared) == 1
+    assert not cleared[0].exists()
+    maker.leave()
 
 
 def test_asking_does_not_look_like_driving(tmp_path: Path) -> None:

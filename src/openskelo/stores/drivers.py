@@ -15,6 +15,8 @@ from openskelo import files
 from openskelo.stores import faults
 
 _NAME = re.compile(r"[0-9a-f]{32}")
+#: How the name of a lock begins that is not locked yet.
+_UNBORN = "new-"
 #: A number that is another one after each start of the system, where there is one.
 BOOT = Path("/proc/sys/kernel/random/boot_id")
 _DONE = re.compile(rb"([0-9a-f-]{36}) ([0-9]{20})")
@@ -33,19 +35,22 @@ class Drivers:
 
     def me(self) -> str:
         """This store's driver id; the first call makes its lock."""
-        if self._held is None:
+        while self._held is None:
             name = uuid.uuid4().hex
-            unborn = self._folder / f"new-{name}"
+            unborn = self._folder / f"{_UNBORN}{name}"
             try:
                 self._folder.mkdir(mode=0o700, exist_ok=True)
                 descriptor = os.open(unborn, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600)
                 lock = os.fdopen(descriptor, "rb", buffering=0)
                 fcntl.flock(lock, fcntl.LOCK_EX)
                 # Under its own name only once it is locked: nobody may take it for a dead driver's in between.
-                unborn.rename(self._path(name))
+                try:
+                    unborn.rename(self._path(name))
+                    self._held = (name, lock)
+                except FileNotFoundError:  # somebody has cleared it away before it was locked
+                    lock.close()
             except OSError as error:
                 raise faults.of_os(error, "making a driver's lock") from error
-            self._held = (name, lock)
         return self._held[0]
 
     def is_me(self, name: str) -> bool:
@@ -95,6 +100,17 @@ class Drivers:
         except OSError as error:
             raise faults.of_os(error, "reading the drivers' locks") from error
         return [name for name in names if not self.alive(name)]
+
+    def clear(self) -> None:
+        """Remove the locks of those that were killed while they made them; one that is being made is made again."""
+        for path in self._folder.glob(f"{_UNBORN}*"):
+            with contextlib.suppress(OSError):
+                descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+                try:
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    path.unlink()
+                finally:
+                    os.close(descriptor)
 
     def bury(self, name: str) -> None:
         """Remove a dead driver's lock: nothing of it is left to repair."""

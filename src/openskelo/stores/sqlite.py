@@ -279,6 +279,7 @@ class SqliteLog(tables.Tables):
 
         A file that cannot be written now is no reason not to open the log: whoever opens it next tries again.
         """
+        self._drivers.clear()
         for driver in self._drivers.dead():
             try:
                 for (run_id,) in self._all("runs_of_driver", driver, self._drivers.noted(driver)):
