@@ -71,3 +71,9 @@ def test_what_is_refused_keeps_its_code(text: str, code: str) -> None:
     with pytest.raises(errors.InvalidInput) as caught:
         outside.loads(text)
     assert caught.value.code == code
+
+
+def test_a_value_that_was_overwritten_may_be_deeper_than_python_reads() -> None:
+    with pytest.raises(errors.InvalidInput, match="stands twice in one object") as caught:
+        outside.loads('{"a": ' + "[" * 1000 + "]" * 1000 + ', "a": 1}')
+    assert caught.value.code == "DUPLICATE_KEY"

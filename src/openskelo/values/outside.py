@@ -15,7 +15,10 @@ def loads(data: bytes | str) -> Json:
     if isinstance(value, dict | list) and not _is_whole(data if isinstance(data, bytes) else data.encode(), value):
         import json  # noqa: PLC0415 -- hardly ever: to say which key it is
 
-        json.loads(data, object_pairs_hook=_keys_once)
+        try:
+            json.loads(data, object_pairs_hook=_keys_once)
+        except RecursionError:  # deeper than any value that is admitted: it is what was overwritten
+            raise _twice("a key") from None
     return value
 
 
@@ -30,7 +33,9 @@ def _keys_once(pairs: list[tuple[str, object]]) -> None:
     seen: set[str] = set()
     for key, _ in pairs:
         if key in seen:
-            raise errors.InvalidInput(
-                f"the key {key!r} stands twice in one object", code="DUPLICATE_KEY", hint="keep one of them"
-            )
+            raise _twice(f"the key {key!r}")
         seen.add(key)
+
+
+def _twice(what: str) -> errors.InvalidInput:
+    return errors.InvalidInput(f"{what} stands twice in one object", code="DUPLICATE_KEY", hint="keep one of them")
