@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
+import resource
 import uuid
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import IO, TypeVar
 
 import pytest
 
+from openskelo import errors
 from openskelo.stores import datadir, drivers, log, sqlite
 from tests.stores import child, processes
 
@@ -177,3 +179,14 @@ def test_only_files_that_a_killed_driver_may_have_left_behind_are_looked_at(
     assert (found["old"], found["new"]) == (old, b"1\n2\n")
     assert (child.RUN in found and found[child.RUN] != b"") is owing
     assert list((tmp_path / "data" / "drivers").iterdir()) == []
+
+
+def test_locks_that_cannot_be_listed_are_an_error_of_the_store(tmp_path: Path) -> None:
+    mine = drivers.Drivers(tmp_path)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, hard))
+    try:
+        with pytest.raises(errors.StoreError, match="reading the drivers' locks"):
+            mine.clear()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

@@ -103,7 +103,11 @@ class Drivers:
 
     def clear(self) -> None:
         """Remove the locks of those that were killed while they made them; one that is being made is made again."""
-        for path in self._folder.glob(f"{_UNBORN}*"):
+        try:
+            left = list(self._folder.glob(f"{_UNBORN}*"))
+        except OSError as error:
+            raise faults.of_os(error, "reading the drivers' locks") from error
+        for path in left:
             with contextlib.suppress(OSError):
                 descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
                 try:
