@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -133,3 +134,23 @@ def test_the_processes_of_others_are_left_alone(tmp_path: Path, left_behind: lis
         await gone(pids[1])
 
     asyncio.run(story())
+
+
+def test_more_of_them_than_there_are_descriptors_end_as_well(tmp_path: Path, left_behind: list[int]) -> None:
+    async def story() -> None:
+        leave = "for _ in $(seq 300); do setsid sleep 300 & echo $! >> pids; done\nsetsid sh stay &"
+        running = asyncio.create_task(process.run(program(tmp_path, leave, "sleep 300")))
+        left_behind.append(await started(tmp_path))
+        left_behind.extend(map(int, (tmp_path / "pids").read_text().split()))
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        for pid in left_behind:
+            await gone(pid)
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
+    try:
+        asyncio.run(story())
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

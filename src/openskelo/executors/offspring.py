@@ -20,6 +20,8 @@ from openskelo.frozen import frozen
 VARIABLE = "SKELO_PROGRAM"
 #: So often it is looked for more at most: those that were found are stopped and start no others.
 _LOOKS = 10
+#: So many are held at once: each takes a descriptor, and without one nobody can be looked for.
+_HELD = 100
 _PROC = Path("/proc")
 
 
@@ -45,25 +47,36 @@ def new_mark() -> str:
 def end(child: subprocess.Popen[bytes], mark: str) -> None:
     """Kill whatever `child`, which nobody has waited for yet, has started outside of its group; its group is stopped.
 
-    They are all stopped before the first one is killed: nobody starts others while they are looked for, and whose
-    parent is whose can be seen until the last one is found.
+    They are all stopped before the first one is killed (of very many, those that are held at once): nobody starts
+    others while they are looked for, and whose parent is whose can be seen until the last one is found.
     """
     if sys.platform != "linux":
         return
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(child.pid, signal.SIGSTOP)
-    held: dict[tuple[int, int], int] = {}
+    known: set[tuple[int, int]] = set()
+    held: list[int] = []
     try:
         for look in range(_LOOKS):
-            found = [one for one in _descendants(child.pid, mark) if one.identity not in held]
+            found = [one for one in _descendants(child.pid, mark) if one.identity not in known]
             if not found and look:  # once more than nothing: one may have passed its task on while it was looked for
                 break
-            held.update((one.identity, handle) for one in found if (handle := _hold(one)) is not None)
-        for handle in held.values():
-            _send(handle, signal.SIGKILL)
+            for one in found:
+                if (handle := _hold(one)) is not None:
+                    known.add(one.identity)
+                    held.append(handle)
+                if len(held) == _HELD:
+                    _kill(held)
     finally:
-        for handle in held.values():
-            os.close(handle)
+        _kill(held)
+
+
+def _kill(held: list[int]) -> None:
+    """Kill all that are held, and let go of them."""
+    while held:
+        handle = held.pop()
+        _send(handle, signal.SIGKILL)
+        os.close(handle)
 
 
 def _descendants(ancestor: int, mark: str) -> Iterator[_Process]:
