@@ -134,3 +134,16 @@ def test_of_two_engines_that_begin_the_same_run_at_once_one_is_told_that_it_exis
                 assert len(stage.approvals(await engine.wait(UNKNOWN))) == 1
 
     stage.play(story)
+
+
+def test_what_is_done_to_the_document_of_a_run_changes_no_default(tmp_path: Path) -> None:
+    ask = stage.block("ask", mode="approval", approval={"prompt": "Go on?"})
+    flow = stage.workflow(ask, inputs={"more": {"type": "array", "default": [0]}})
+
+    async def story() -> None:
+        async with stage.engine(tmp_path) as engine:
+            shown = await engine.wait(await engine.start(flow))
+            cast("dict[str, list[int]]", shown["inputs"])["more"].append(1)
+            assert (await engine.wait(await engine.start(flow)))["inputs"] == {"more": [0]}
+
+    stage.play(story)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from typing import cast
@@ -51,7 +52,8 @@ class Inputs:
         """
         values = self._known(given)
         for name, default in self._defaults.items():
-            values.setdefault(name, default)
+            if name not in values:  # whoever is shown a run's inputs may change what is shown: not what others get
+                values[name] = copy.deepcopy(default)
         if not self._required <= values.keys():
             raise self._missing(values, option)
         self._demand_valid(values)
