@@ -7,6 +7,7 @@ import contextlib
 import math
 import sqlite3
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,18 @@ from openskelo.stores.conformance import rig
 
 ROW = b"x" * 1400
 _FRAME = wal.PAGE + 24
+
+
+@contextlib.contextmanager
+def _filled(database: Path, page: int) -> Iterator[tuple[sqlite3.Connection, backfill.Backfill]]:
+    """A database with pages of that size, whose write-ahead log nobody else moves."""
+    with contextlib.closing(connecting.connect(database)) as connection:
+        connection.execute(f"PRAGMA page_size = {page}")
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA wal_autocheckpoint = 0")
+        connection.execute("CREATE TABLE t (lines BLOB)")
+        with contextlib.closing(backfill.Backfill(connection, database)) as filling:
+            yield connection, filling
 
 
 def _write(connection: sqlite3.Connection, filling: backfill.Backfill, rows: int) -> None:
@@ -35,12 +48,7 @@ def _ended() -> bool:
 @pytest.mark.parametrize("page", [4096, 8192])
 def test_what_was_written_is_moved_beside_the_writer_whose_log_begins_anew(tmp_path: Path, page: int) -> None:
     database = tmp_path / "log.db"
-    with contextlib.closing(connecting.connect(database)) as connection:
-        connection.execute(f"PRAGMA page_size = {page}")
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA wal_autocheckpoint = 0")
-        connection.execute("CREATE TABLE t (lines BLOB)")
-        filling = backfill.Backfill(connection, database)
+    with _filled(database, page) as (connection, filling):
         rows = math.ceil(backfill.BYTES / (page + 3 * len(ROW)))
         _write(connection, filling, rows - 1)
         assert database.stat().st_size == page
@@ -51,24 +59,16 @@ def test_what_was_written_is_moved_beside_the_writer_whose_log_begins_anew(tmp_p
         _, frames, moved = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
         assert (frames <= 4, moved) == (True, frames)
         assert connection.execute("SELECT count(*) FROM t").fetchone() == (rows + 2,)
-        filling.close()
 
 
 @pytest.mark.parametrize("page", [4096, 8192])
 def test_what_a_commit_writes_is_told_from_the_size_of_its_lines(tmp_path: Path, page: int) -> None:
     """Too little would come too late, after SQLite has done it in a commit; far too much would come too often."""
-    database = tmp_path / "log.db"
-    with contextlib.closing(connecting.connect(database)) as connection:
-        connection.execute(f"PRAGMA page_size = {page}")
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA wal_autocheckpoint = 0")
-        connection.execute("CREATE TABLE t (lines BLOB)")
-        filling = backfill.Backfill(connection, database)
+    with _filled(tmp_path / "log.db", page) as (connection, filling):
         _write(connection, filling, 200)
         _, frames, _ = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
         told = filling._bytes  # pyright: ignore[reportPrivateUsage] - what it tells has no public face
         assert 0.9 < told / (frames * page) < 1.2
-        filling.close()
 
 
 def test_a_store_that_is_closed_in_the_middle_of_it_waits_and_has_every_line(tmp_path: Path) -> None:
