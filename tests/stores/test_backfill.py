@@ -7,7 +7,7 @@ import contextlib
 import math
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -20,7 +20,7 @@ _FRAME = wal.PAGE + 24
 
 
 @contextlib.contextmanager
-def _filled(database: Path, page: int) -> Iterator[tuple[sqlite3.Connection, backfill.Backfill]]:
+def _filled(database: Path, page: int) -> Generator[tuple[sqlite3.Connection, backfill.Backfill]]:
     """A database with pages of that size, whose write-ahead log nobody else moves."""
     with contextlib.closing(connecting.connect(database)) as connection:
         connection.execute(f"PRAGMA page_size = {page}")
