@@ -15,10 +15,12 @@ from benchmarks import (
     constrained,
     engine,
     fanout,
+    gateway,
     growth,
     measure,
     models,
     page,
+    payload,
     report,
     resume,
     runs,
@@ -34,10 +36,13 @@ FOLDER = Path(__file__).resolve().parent.parent / ".bench"
 
 BENCHMARKS: Mapping[str, Callable[[measure.Plan], Iterator[report.Figure]]] = {
     "chain": chain.figures,
+    "payload": payload.figures,
+    "peers": payload.figures_against_peers,
     "syncs": syncs.figures,
     "engine": engine.figures,
     "fanout": fanout.figures,
     "runs": runs.figures,
+    "sustained": runs.sustained_figures,
     "growth": growth.figures,
     "resume": resume.figures,
     "windmill": windmill.figures,
@@ -47,6 +52,7 @@ BENCHMARKS: Mapping[str, Callable[[measure.Plan], Iterator[report.Figure]]] = {
     "page": page.figures,
     "models": models.figures,
     "constrained": constrained.figures,
+    "gateway": gateway.figures,
 }
 
 
@@ -67,8 +73,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _measured(names: Iterable[str], plan: measure.Plan) -> Iterator[report.Figure]:
     for name in names:
         print(f"{name} ...", file=sys.stderr, flush=True)
-        for figure in BENCHMARKS[name](plan):
-            yield report.unjudged(figure) if plan.quick else figure
+        try:
+            for figure in BENCHMARKS[name](plan):
+                yield report.unjudged(figure) if plan.quick else figure
+        except Exception as error:  # what was measured before, and what comes after, is reported all the same
+            yield report.broken(name, error)
 
 
 def _parser() -> argparse.ArgumentParser:

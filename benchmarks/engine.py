@@ -20,7 +20,7 @@ def figures(plan: measure.Plan) -> Iterator[report.Figure]:
 
     async def run() -> flows.Taken:
         with plan.fresh() as folder:
-            async with await flows.engine(folder, store=memory.MemoryLog()) as engine:
+            async with await flows.engine(folder, store=memory.MemoryStore()) as engine:
                 return await flows.run(engine, flow)
 
     def subject() -> float:
@@ -35,8 +35,7 @@ def figures(plan: measure.Plan) -> Iterator[report.Figure]:
         what=f"chain of {steps} in memory",
         value=statistics.median(clock),
         unit="us a step",
-        bar=60,
-        stretch=40,
+        bar=80,
         rounds=clock,
         made=found.made,
     )

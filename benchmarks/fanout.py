@@ -20,13 +20,39 @@ def figures(plan: measure.Plan) -> Iterator[report.Figure]:
     """
     width = plan.count(WIDTH)
     items: list[Json] = list(range(width))
-    yield _figure(plan, f"durable foreach over {width} at once", _foreach(width, "inputs.n"), items, bar=5)
+    yield _figure(plan, f"durable foreach over {width} at once", _foreach(width, "inputs.n"), items, bar=8)
+    objects: list[Json] = [{"id": number, "text": "x" * 170} for number in range(width)]  # 200 bytes each
+    flow = _foreach(width, "inputs.n", kind="object")
+    yield _figure(plan, f"  {width} objects of 200 bytes", flow, objects, bar=8)
+    yield _growth(plan)
     yield _figure(plan, "  the same, items from run.inputs", _foreach(width, "run.inputs.n"), items)
     yield _figure(plan, f"durable fan-out to {width} nodes", _siblings(width), 1)
 
 
-def _foreach(width: int, source: str) -> openskelo.Workflow:
-    inputs: dict[str, Json] = {"item": {"type": "integer"}}
+def _growth(plan: measure.Plan) -> report.Figure:
+    """What an item costs among 10,000 against what it costs among 1,000, with the list as a port."""
+    width = plan.count(WIDTH)
+    few, many = width, plan.count(10 * WIDTH)
+    flow = _foreach(width, "inputs.n")
+    found = measure.bracketed(
+        plan,
+        baseline=lambda: _run(plan, flow, list(range(few)))[0] / few,
+        subject=lambda: _run(plan, flow, list(range(many)))[0] / many,
+    )
+    return report.Figure(
+        name="fanout",
+        what=f"  an item of {many}, the list as a port",
+        value=found.ratio,
+        unit=f"x of {few}",
+        bar=1.3,
+        rounds=found.ratios,
+        made=found.made,
+        note=f"{found.subject * 1e6:.0f} us an item, {found.baseline * 1e6:.0f} us among {few}",
+    )
+
+
+def _foreach(width: int, source: str, kind: str = "integer") -> openskelo.Workflow:
+    inputs: dict[str, Json] = {"item": {"type": kind}}
     if source == "inputs.n":
         inputs["n"] = {"type": "array", "from": "inputs.n"}
     each: JsonObject = {
@@ -34,7 +60,7 @@ def _foreach(width: int, source: str) -> openskelo.Workflow:
         "mode": "deterministic",
         "foreach": {"items": source, "as": "item", "concurrency": width},
         "inputs": inputs,
-        "outputs": {"item": "integer"},
+        "outputs": {"item": kind},
         "deterministic": {"handler": "local:give_item"},
     }
     return flows.workflow([each], kind="array", defaults={"concurrency": width})

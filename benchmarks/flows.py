@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import openskelo
-from openskelo.executors import calling
+from openskelo.executors.handlers import invocation
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.stores import log
+from openskelo.stores import api
 
 #: A project handler that is not async: it runs in a worker process.
 SYNC_HANDLER = "def handler(ctx):\n    return dict(ctx.inputs)\n"
@@ -31,7 +31,7 @@ async def give_back(ctx: openskelo.Context) -> JsonObject:
     return ctx.inputs
 
 
-Handlers = Mapping[str, calling.Handler]
+Handlers = Mapping[str, invocation.Handler]
 HANDLERS: Handlers = {"give_back": give_back}
 
 
@@ -84,13 +84,12 @@ async def engine(
     folder: Path,
     *,
     root: Path | None = None,
-    store: log.Log | None = None,
+    store: api.Store | None = None,
     handlers: Handlers = HANDLERS,
-    processes: int = 1,
 ) -> openskelo.Engine:
     """An engine with its data dir in `folder`, on the SQLite log unless another store is given."""
     project = openskelo.Project(root=root or folder, data_dir=folder / "data")
-    return await openskelo.Engine.open(project, store=store, handlers=handlers, processes=processes)
+    return await openskelo.Engine.open(project, store=store, handlers=handlers)
 
 
 async def run(engine: openskelo.Engine, flow: openskelo.Workflow, n: Json = 1) -> Taken:
@@ -112,6 +111,6 @@ async def finish(engine: openskelo.Engine, flow: openskelo.Workflow, n: Json = 1
 async def bytes_of(engine: openskelo.Engine, run_id: str) -> int:
     """How many bytes the run's lines take, line ends included."""
     total = 0
-    async for lines in engine.store.read(run_id):
+    async for lines in engine.store.read_events(run_id):
         total += sum(len(line) + 1 for line in lines)
     return total

@@ -34,10 +34,10 @@ def figures(plan: measure.Plan) -> Iterator[report.Figure]:
     few, many = _size(plan, short), _size(plan, long)
     what = f"bytes a step at {len(long.nodes)} steps"
     yield _against(f"{what}, log.db", many.database, few.database)
-    yield _against(f"{what}, events.jsonl", many.mirror, few.mirror)
+    yield _against(f"{what}, event files", many.mirror, few.mirror)
     yield report.Figure(
         name="growth",
-        what="events.jsonl with payloads of 200 bytes",
+        what="event files with payloads of 200 bytes",
         value=many.mirror / 1000,
         unit="KB a step",
         bar=2.2,
@@ -78,7 +78,7 @@ def _time(
 
 def _seconds(plan: measure.Plan, flow: openskelo.Workflow, *, durable: bool) -> float:
     async def run(folder: Path) -> float:
-        store = None if durable else memory.MemoryLog()
+        store = None if durable else memory.MemoryStore()
         async with await flows.engine(folder, store=store) as engine:
             return (await flows.run(engine, flow, PAYLOAD)).seconds / len(flow.nodes)
 
@@ -89,17 +89,17 @@ def _seconds(plan: measure.Plan, flow: openskelo.Workflow, *, durable: bool) -> 
 def _size(plan: measure.Plan, flow: openskelo.Workflow) -> _Size:
     """By how much the closed data dir has grown through the run."""
 
-    async def run(folder: Path) -> str:
+    async def run(folder: Path) -> None:
         async with await flows.engine(folder):
             pass
         empty.append((folder / "data/log.db").stat().st_size)
         async with await flows.engine(folder) as engine:
-            return (await flows.run(engine, flow, PAYLOAD)).run_id
+            await flows.run(engine, flow, PAYLOAD)
 
     empty: list[int] = []
     with plan.fresh() as folder:
-        run_id = asyncio.run(run(folder))
+        asyncio.run(run(folder))
         data = folder / "data"
         grown = (data / "log.db").stat().st_size - empty[0]
-        mirror = (data / "runs" / run_id / "events.jsonl").stat().st_size
+        mirror = sum(path.stat().st_size for path in (data / "events").glob("*.jsonl"))
     return _Size(database=grown / len(flow.nodes), mirror=mirror / len(flow.nodes))

@@ -127,6 +127,6 @@ def _pace() -> float:
 
 
 def _once(sample: Sample) -> float:
-    """What an earlier sample left to collect is collected first, at nobody's expense."""
+    """Collect the garbage of an earlier sample first, so that it counts for no figure."""
     gc.collect()
     return sample()

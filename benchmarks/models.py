@@ -13,7 +13,8 @@ from pathlib import Path
 import openskelo
 from benchmarks import measure, raw, report
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.providers import clients, config, seam
+from openskelo.providers import config, protocol, remote_api
+from openskelo.providers.kinds import openai
 
 STEPS = 300
 AT_ONCE = 100
@@ -24,9 +25,9 @@ THINKS, WITHIN = 10.0, 11.0
 class _Instant:
     """A model that needs no time: what is left is ours."""
 
-    async def complete(self, request: seam.Request, on_text: Callable[[str], None]) -> seam.Answer:
+    async def complete(self, request: protocol.Request, on_text: Callable[[str], None]) -> protocol.Answer:
         on_text('{"n":1}')
-        return seam.Answer(text='{"n":1}', usage=seam.Usage(tokens_in=len(request.messages), tokens_out=5))
+        return protocol.Answer(text='{"n":1}', usage=protocol.Usage(tokens_in=len(request.messages), tokens_out=5))
 
 
 def figures(plan: measure.Plan) -> Iterator[report.Figure]:
@@ -59,7 +60,7 @@ def figures(plan: measure.Plan) -> Iterator[report.Figure]:
 def _at_once(plan: measure.Plan) -> report.Figure:
     thinks = 1.0 if plan.quick else THINKS
     what = f"{AT_ONCE} ai blocks at once, each of {thinks:g} s"
-    if not clients.installed("openai"):
+    if not remote_api.installed(openai.API):
         return report.Figure(
             name="models", what=what, value=None, unit="s", bar=WITHIN, note="install the extra openai"
         )
@@ -119,7 +120,7 @@ def _workflow(blocks: list[JsonObject]) -> openskelo.Workflow:
 
 
 async def _run(
-    folder: Path, flow: openskelo.Workflow, provider: seam.Provider | None, models: config.Config | None = None
+    folder: Path, flow: openskelo.Workflow, provider: protocol.Provider | None, models: config.Config | None = None
 ) -> float:
     """Seconds from the start to the end of one run, which has to end well."""
     project = openskelo.Project(root=folder, data_dir=folder / "data", models=models)

@@ -37,6 +37,8 @@ def figures(plan: measure.Plan) -> Iterator[report.Figure]:
             flags = ["--no-sandbox"] if os.geteuid() == 0 else []
             browser = playwright.chromium.launch(executable_path=chromium(), args=flags)
             page = browser.new_page()
+            page.goto(f"{client.base_url}/login#token={client.headers['authorization'].removeprefix('Bearer ')}")
+            page.wait_for_url(str(client.base_url))
             first, *took = [_opened(page, address) for _ in range(plan.rounds + 1)]
             browser.close()
     yield report.Figure(

@@ -14,13 +14,13 @@ import orjson
 LINE = b"x" * 399 + b"\n"
 
 
-def synced_appends(folder: Path, count: int) -> float:
-    """F: seconds for one append of a 400-byte line and its fdatasync."""
+def synced_appends(folder: Path, count: int, line: bytes = LINE) -> float:
+    """F: seconds for one append of a 400-byte line (or of another one) and its fdatasync."""
     descriptor = _new_file(folder / "raw")
     try:
         started = time.perf_counter()
         for _ in range(count):
-            os.write(descriptor, LINE)
+            os.write(descriptor, line)
             _sync(descriptor)
         return (time.perf_counter() - started) / count
     finally:
@@ -55,7 +55,7 @@ async def _write(committer: _Committer, record: bytes, records: int) -> None:
 
 
 class _Committer:
-    """Group commit in its plainest form: whatever came in since the last sync is written and synced together."""
+    """Group commit in its plainest form: all that came in since the last sync is written and synced together."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor

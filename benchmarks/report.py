@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 Verdict = Literal["pass", "FAIL", "info", "not measured"]
+#: A miss by less than this part of a bar is met.
+TOLERANCE = 0.1
 Json = str | int | float | bool | None | Sequence["Json"] | dict[str, "Json"]
 
 
@@ -15,6 +17,7 @@ class Figure:
     """One result. It passes at or below `bar`; without a bar it is there for information.
 
     `value` is None when it could not be measured, and `note` says why. `rounds` are those that count, of `made` ones.
+    `failed` is true if the measurement broke down.
     """
 
     name: str
@@ -26,20 +29,29 @@ class Figure:
     rounds: tuple[float, ...] = ()
     made: int = 0
     note: str = ""
+    failed: bool = False
 
     @property
     def verdict(self) -> Verdict:
         """Whether the bar was reached."""
+        if self.failed:
+            return "FAIL"
         if self.value is None:
             return "not measured"
         if self.bar is None:
             return "info"
-        return "pass" if self.value <= self.bar else "FAIL"
+        return "pass" if self.value < self.bar * (1 + TOLERANCE) else "FAIL"
 
 
 def unjudged(figure: Figure) -> Figure:
     """The figure without its bar, for measurements that are too short to judge."""
     return replace(figure, bar=None, stretch=None)
+
+
+def broken(name: str, error: Exception) -> Figure:
+    """The figure of a benchmark that could not go on: it fails, and says why."""
+    note = (str(error).strip() or repr(error)).splitlines()[-1]
+    return Figure(name=name, what=f"{name}: broke down", value=None, unit="", note=note, failed=True)
 
 
 def missed(figures: Sequence[Figure]) -> bool:

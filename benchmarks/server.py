@@ -19,7 +19,8 @@ from typing import Any
 import httpx
 
 from benchmarks import measure, report
-from openskelo.stores import datadir, log
+from openskelo.stores import api
+from openskelo.stores.sqlite import data_dir as stores_data_dir
 
 FINISHED = 10_000
 EVENTS = 50
@@ -65,12 +66,12 @@ def _finished(folder: Path, count: int) -> Iterator[report.Figure]:
 
 
 async def _fill(data_dir: Path, count: int) -> None:
-    store = datadir.open_log(data_dir)
+    store = stores_data_dir.open_store(data_dir)
     line = b'{"data":{"text":"%s"},"type":"attempt.succeeded"}' % (b"x" * 300)
     for first in range(0, count, _BATCH):
-        batch: list[log.Append] = []
+        batch: list[api.Append] = []
         for number in range(first, min(count, first + _BATCH)):
-            row = log.RunRow(
+            row = api.RunRow(
                 run_id=str(uuid.uuid4()),
                 name=f"workflow number {number}",
                 workflow_hash="sha256:" + "0" * 64,
@@ -79,7 +80,7 @@ async def _fill(data_dir: Path, count: int) -> None:
                 created_at=1_700_000_000_000 + number,
                 updated_at=1_700_000_000_000 + number,
             )
-            batch.append(log.Append(run_id=row.run_id, expected_seq=0, lines=(line,) * EVENTS, row=row))
+            batch.append(api.Append(run_id=row.run_id, expected_seq=0, lines=(line,) * EVENTS, row=row))
         await store.append(batch)
     await store.close()
 
@@ -149,7 +150,9 @@ def served(folder: Path) -> Generator[tuple[httpx.Client, subprocess.Popen[str]]
             if not line:
                 raise RuntimeError((folder / "server.log").read_text())
             text += line
-        with httpx.Client(base_url=json.loads(text)["url"], timeout=60) as client:
+        document = json.loads(text)
+        headers = {"authorization": f"Bearer {document['token']}"}
+        with httpx.Client(base_url=document["url"], headers=headers, timeout=60) as client:
             yield client, process
     finally:
         process.send_signal(signal.SIGTERM)

@@ -31,7 +31,7 @@ def figures(plan: measure.Plan) -> Iterator[report.Figure]:
         what=f"{TASKS} x fibo(10), one after the other",
         value=found.ratio,
         unit=f"x {TASKS} F",
-        bar=2.5,
+        bar=3,
         rounds=found.ratios,
         made=found.made,
         note=f"{found.subject * 1e3:.1f} ms in all",

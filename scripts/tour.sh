@@ -1,5 +1,5 @@
 #!/bin/sh
-# The tour: runs a workflow, kills it in the middle, resumes it, approves it, and proves what happened.
+# The tour: runs a workflow, kills it in the middle, resumes it, approves it, and verifies its record.
 # Usage: tour.sh BIN PROJECT FILE    (BIN is the folder of skelo and python)
 set -eu
 bin=$(cd "$1" && pwd)
@@ -11,13 +11,13 @@ bold= plain=
 if [ -t 1 ]; then bold=$(printf '\033[1m') plain=$(printf '\033[0m'); fi
 say() { printf '\n%s%s%s\n' "$bold" "$*" "$plain"; }
 show() { printf '$ %s\n' "$*"; }
-expect() {  # expect CODE COMMAND...: runs the command as a reader would type it, and insists on its exit code
+expect() {  # expect CODE COMMAND...: runs the command as a user would type it, and checks its exit code
     wanted=$1; shift
     show "$@"
     code=0; "$@" </dev/null || code=$?
     [ "$code" -eq "$wanted" ] || { echo "exit code $code, expected $wanted" >&2; exit 1; }
 }
-finished() { grep -h -c attempt.succeeded .skelo/runs/*/events.jsonl 2>/dev/null | awk '{n += $1} END {print n + 0}'; }
+finished() { grep -h -c attempt.succeeded .skelo/events/*.jsonl 2>/dev/null | awk '{n += $1} END {print n + 0}'; }
 
 say "1. What the workflow will do"
 expect 0 skelo explain "$file"
@@ -38,16 +38,16 @@ wait "$run" 2>/dev/null || true
 say "3. Resume: finished steps are not repeated; then it waits for a person (exit code 3)"
 expect 3 skelo resume last
 
-say "4. Approve, and it goes on to the end"
+say "4. Approve, and the run goes on to its end"
 approval=$(skelo show last --json | python -c 'import json, sys; print(json.load(sys.stdin)["approvals"][0]["id"])')
 expect 0 skelo approve "$approval" --reason checked
 
-say "5. The receipts, and the proof that the record is whole"
+say "5. The receipts, and the proof that the record is complete"
 expect 0 skelo receipts last
 expect 0 skelo verify last
 expect 0 skelo output last
 
-say "Look around"
+say "Try next"
 echo "  cd $2"
 for command in runs "show last" "events last" "replay last" --help; do
     echo "  $bin/skelo $command"

@@ -11,10 +11,10 @@ import pytest
 
 import openskelo
 from openskelo import errors
-from openskelo.providers import seam
+from openskelo.providers import protocol
 
 WRONG = {"name": "wrong", "blocks": [{"id": "a", "mood": "good"}]}
-ANSWER = seam.Answer(text="{", model="m", cost_nanousd=7)
+ANSWER = protocol.Answer(text="{", model="m", cost_nanousd=7)
 
 
 def wrong() -> openskelo.Workflow:
@@ -31,7 +31,7 @@ def raised() -> list[errors.OpenSkeloError]:
         errors.Refused("no", code="RUN_ENDED", hint="fork it"),
         errors.AttemptFailed("late", retryable=False, retry_after_ms=20, happened="unknown"),
         errors.OverBudget("too much", tokens=3, cost_nanousd=4),
-        seam.Unusable("no JSON", code="OUTPUT_INVALID", hint=None, answer=ANSWER),
+        protocol.UnusableAnswer("no JSON", code="OUTPUT_INVALID", hint=None, answer=ANSWER),
     ]
 
 

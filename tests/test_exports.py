@@ -5,17 +5,20 @@ from __future__ import annotations
 import openskelo
 
 PROMISED = [
+    "ApprovalDocument",
     "AttemptFailed",
     "Busy",
     "Context",
     "Engine",
     "InvalidInput",
     "InvalidWorkflow",
+    "NodeDocument",
     "NotFound",
     "OpenSkeloError",
     "Problem",
     "Project",
     "Refused",
+    "RunDocument",
     "StoreError",
     "Workflow",
     "__version__",
@@ -27,6 +30,7 @@ PROMISED = [
     "plan",
     "project_at",
     "reading",
+    "run",
     "verify_file",
 ]
 
@@ -41,3 +45,7 @@ def test_every_public_name_is_there() -> None:
 
 def test_an_unknown_name_is_an_attribute_error() -> None:
     assert not hasattr(openskelo, "no_such_name")
+
+
+def test_dir_shows_the_public_names() -> None:
+    assert dir(openskelo) == sorted(PROMISED)

@@ -75,6 +75,6 @@ def test_a_pipe_is_read_to_its_end_while_somebody_writes(tmp_path: Path) -> None
 def test_a_pipe_that_nobody_writes_to_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     before = _open_files()
-    with pytest.raises(OSError, match="it is a pipe, and nobody writes to it"):
+    with pytest.raises(OSError, match="it is a pipe without a writer"):
         files.read_given(tmp_path / "pipe", 99)
     assert _open_files() == before

@@ -34,7 +34,7 @@ class Hook(http.server.BaseHTTPRequestHandler):
 
 
 class Server(http.server.HTTPServer):
-    """Remembers whether anybody asked."""
+    """Remembers whether a request came."""
 
     idle = False
 

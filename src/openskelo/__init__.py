@@ -1,11 +1,15 @@
 """OpenSkelo: a backbone for AI work.
 
+    document = openskelo.run("flow.yaml", {"topic": "bees"})                 # to its end, or to a question to a person
+
+The same with an engine, which can do more:
+
     workflow = openskelo.load("flow.yaml")                                   # InvalidWorkflow lists its Problems
     async with await openskelo.Engine.open(openskelo.project_at("flow.yaml")) as engine:
         run_id = await engine.start(workflow, {"topic": "bees"})
         document = await engine.wait(run_id)                                 # ended, or waiting for a person
-        for asked in document["approvals"]:
-            await engine.answer(asked["id"], status="approved", by="me")
+        for approval in document["approvals"]:
+            await engine.answer(approval["id"], status="approved", by="me")
         document = await engine.wait(run_id)
 
 Names are imported when they are first used, so that `import openskelo` costs next to nothing.
@@ -28,33 +32,38 @@ from openskelo.errors import (
 )
 
 if TYPE_CHECKING:
+    from openskelo.engine.blocking import run
     from openskelo.engine.health import doctor
     from openskelo.engine.local import Engine
-    from openskelo.engine.place import project_at
     from openskelo.engine.planning import plan
-    from openskelo.engine.records import reading
-    from openskelo.engine.verify import verify_file
-    from openskelo.executors.task import Project
     from openskelo.handlers.context import Context
+    from openskelo.history.reader import reading
+    from openskelo.history.run_document import ApprovalDocument, NodeDocument, RunDocument
+    from openskelo.history.verify import verify_file
     from openskelo.kernel.definition import Workflow
+    from openskelo.project import Project
     from openskelo.workflows.convert.file import convert
     from openskelo.workflows.load import check, from_document, load
-    from openskelo.workflows.problems import Problem
+    from openskelo.workflows.project.project_file import project_at
+    from openskelo.workflows.text.problems import Problem
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "ApprovalDocument",
     "AttemptFailed",
     "Busy",
     "Context",
     "Engine",
     "InvalidInput",
     "InvalidWorkflow",
+    "NodeDocument",
     "NotFound",
     "OpenSkeloError",
     "Problem",
     "Project",
     "Refused",
+    "RunDocument",
     "StoreError",
     "Workflow",
     "__version__",
@@ -66,14 +75,18 @@ __all__ = [
     "plan",
     "project_at",
     "reading",
+    "run",
     "verify_file",
 ]
 
 _WHERE = {
+    "ApprovalDocument": "openskelo.history.run_document",
     "Context": "openskelo.handlers.context",
     "Engine": "openskelo.engine.local",
-    "Problem": "openskelo.workflows.problems",
-    "Project": "openskelo.executors.task",
+    "NodeDocument": "openskelo.history.run_document",
+    "Problem": "openskelo.workflows.text.problems",
+    "Project": "openskelo.project",
+    "RunDocument": "openskelo.history.run_document",
     "Workflow": "openskelo.kernel.definition",
     "check": "openskelo.workflows.load",
     "convert": "openskelo.workflows.convert.file",
@@ -81,9 +94,10 @@ _WHERE = {
     "from_document": "openskelo.workflows.load",
     "load": "openskelo.workflows.load",
     "plan": "openskelo.engine.planning",
-    "project_at": "openskelo.engine.place",
-    "reading": "openskelo.engine.records",
-    "verify_file": "openskelo.engine.verify",
+    "project_at": "openskelo.workflows.project.project_file",
+    "reading": "openskelo.history.reader",
+    "run": "openskelo.engine.blocking",
+    "verify_file": "openskelo.history.verify",
 }
 
 
@@ -91,3 +105,7 @@ def __getattr__(name: str) -> object:
     if name not in _WHERE:
         raise AttributeError(f"openskelo has no {name}")
     return getattr(import_module(_WHERE[name]), name)
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

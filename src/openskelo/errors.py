@@ -8,16 +8,16 @@ OpenSkeloError              anything below; has a stable `code`, a message and p
 ├── AttemptFailed           work that did not succeed: what executors raise, and the kernel rules on
 │   ├── Denied              work that was not allowed and has not been done: by a plan's mode, or a capability
 │   ├── OverBudget          work that would take more than the run's budget has left, and was not begun
-│   ├── Escalated           work that is a person's from here on: the run ends as escalated
-│   └── Unusable            a model's answer that came and is none; lives in `providers.seam`, as it holds the answer
-│       └── Broken          one that broke off, and may be tried again
+│   ├── Escalated           work that a person has to take over: the run ends as escalated
+│   └── UnusableAnswer      a model's answer that cannot be used; defined with the providers, as it holds the answer
+│       └── BrokenAnswer    one that broke off, and may be tried again
 ├── StoreError              the data dir cannot do what was asked
-│   ├── Conflict            somebody else appended first
+│   ├── Conflict            another process appended first
 │   ├── StoreFull           no space left; nothing was lost
 │   ├── StoreVersion        the data dir is of a newer version
 │   └── Corrupt             stored bytes are not what was written
 └── Busy                    another process drives this run
-    └── Posted              it has not taken an order yet, which stays and will be done              (exit 3)
+    └── CommandQueued       it has not taken a command yet; the command stays queued                  (exit 3)
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, Protocol, TypeAlias
 
-#: Whether the effect of work that failed has happened: not as far as it says, nobody knows, or certainly.
+#: Whether the effect of failed work has happened: no, not known, or yes.
 Happened: TypeAlias = Literal["no", "unknown", "yes"]
 
 
@@ -41,11 +41,11 @@ class OpenSkeloError(Exception):
         self.hint = hint
 
     def __reduce__(self) -> tuple[object, ...]:
-        """A copy is as it was, also in another process; Python would make it anew of the message alone."""
-        return _again, (type(self), self.args), self.__dict__
+        """Copy all attributes, also into another process; by default only the message would be copied."""
+        return _restore, (type(self), self.args), self.__dict__
 
 
-def _again(kind: type[OpenSkeloError], args: tuple[object, ...]) -> OpenSkeloError:
+def _restore(kind: type[OpenSkeloError], args: tuple[object, ...]) -> OpenSkeloError:
     return kind.__new__(kind, *args)
 
 
@@ -56,7 +56,7 @@ class InvalidInput(OpenSkeloError):
 
 
 class ProblemLike(Protocol):
-    """What `InvalidWorkflow` needs of a Problem (the class lives in `workflows`)."""
+    """The part of a Problem that `InvalidWorkflow` needs; the class itself is in `workflows`."""
 
     @property
     def code(self) -> str: ...
@@ -91,9 +91,9 @@ class NotFound(OpenSkeloError):
 class AttemptFailed(OpenSkeloError):
     """Work that did not succeed.
 
-    `retryable` False means that trying again cannot help (a wrong configuration); the kernel spends no retry on it.
-    `happened` counts where the effect of the work happens once: a person is asked about what is `unknown` (the answer
-    never came), and what has been done, `yes` (only its outputs are of no use), is not done again.
+    `retryable` False means that trying again cannot help (a wrong configuration): the kernel does not retry it.
+    `happened` matters for an effect that happens once: if it is `unknown` (no answer came), a person is asked; if it is
+    `yes` (only the outputs cannot be used), the work is not done again.
     """
 
     default_code = "FAILED"
@@ -124,7 +124,7 @@ class Denied(AttemptFailed):
 
 
 class OverBudget(AttemptFailed):
-    """Work that would take more than the run's budget has left: so much in all, of which the dearest was not begun."""
+    """Work that needs more than the run's budget has left, and was not started; `tokens` and cost are what it needs."""
 
     default_code = "BUDGET_EXCEEDED"
 
@@ -135,7 +135,7 @@ class OverBudget(AttemptFailed):
 
 
 class Escalated(AttemptFailed):
-    """Work that is a person's from here on."""
+    """Work that a person has to take over."""
 
     default_code = "ESCALATED"
 
@@ -150,7 +150,7 @@ class StoreError(OpenSkeloError):
 
 
 class Conflict(StoreError):
-    """Somebody else appended first."""
+    """Another process appended first."""
 
     default_code = "CONFLICT"
 
@@ -179,7 +179,20 @@ class Busy(OpenSkeloError):
     default_code = "BUSY"
 
 
-class Posted(Busy):
-    """An order that the run's driver has not taken yet: it stays posted, and is done when the run goes on."""
+class CommandQueued(Busy):
+    """A command that the run's driver has not taken yet: it stays queued until the run goes on."""
 
     default_code = "COMMAND_WAITING"
+
+
+# -- errors that several layers raise ---------------------------------------------------------------------------------
+
+
+def run_not_found(run_id: str) -> NotFound:
+    """Return the error for an id that no run has."""
+    return NotFound(f"there is no run {run_id}", code="RUN_NOT_FOUND", hint="`skelo runs` lists them")
+
+
+def approval_closed(reason: str = "the approval is not open (any more)") -> Refused:
+    """Return the error for an answer to an approval that is answered or withdrawn."""
+    return Refused(reason, code="APPROVAL_CLOSED")

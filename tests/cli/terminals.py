@@ -1,4 +1,4 @@
-"""The real `skelo` on a pseudo-terminal, with somebody who types."""
+"""The real `skelo` on a pseudo-terminal, with a user who types."""
 
 from __future__ import annotations
 

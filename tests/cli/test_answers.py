@@ -77,7 +77,7 @@ def test_an_approval_whose_time_is_up_is_not_answered_and_its_run_is_left_as_it_
     for shown in (skelo("approvals").out, skelo("show", "last").out):
         assert "open until" not in shown
         assert "    expired at " in shown
-        assert f"    skelo resume {paused['runId']}   goes on as when nobody answers\n" in shown
+        assert f"    skelo resume {paused['runId'][:8]}   goes on as after a timeout\n" in shown
     late = skelo("approve", approval["id"], "--json")
     assert (late.code, late.document["error"]["code"]) == (2, "APPROVAL_EXPIRED")
     assert skelo("show", "last", "--json").document["status"] == "paused"
@@ -170,10 +170,10 @@ def test_the_details_of_a_question_are_shown_with_it(skelo: Skelo) -> None:
     )
     (approval,) = skelo("approvals", "--json").document["approvals"]
     assert paused.code == 3
-    assert question.format(whose="", id=approval["id"]) in paused.out
-    assert question.format(whose="", id=approval["id"]) in skelo("show", "last").out
+    assert question.format(whose="", id=approval["id"][:8]) in paused.out
+    assert question.format(whose="", id=approval["id"][:8]) in skelo("show", "last").out
     whose = f" (round, run {approval['runId'][:8]})"
-    assert question.format(whose=whose, id=approval["id"]) in skelo("approvals").out
+    assert question.format(whose=whose, id=approval["id"][:8]) in skelo("approvals").out
     terminal = Terminal(skelo.folder, *words)
     for shown in ("Take it?", "diff   --- a/x", "-old\\u001b[2J", "round  2", 'tests  {"failed":[]', "Your answer"):
         terminal.until(shown)
@@ -196,7 +196,7 @@ def test_long_details_are_shortened_and_can_be_had_whole(skelo: Skelo) -> None:
         + "           …\n"
         + "    round  2\n"
         + '    tests  {"failed":[],"ran":7}\n'
-        + f"    not all of it is shown: skelo approvals {approval['runId']} --json\n"
+        + f"    not all of it is shown: skelo approvals {approval['runId'][:8]} --json\n"
     ) in paused.out
     assert approval["args"]["details"]["diff"] == diff
     (shown,) = skelo("show", "last", "--json").document["approvals"]
@@ -246,7 +246,7 @@ def test_cut_work_without_outputs_can_have_happened(skelo: Skelo) -> None:
     skelo("run", "cut.yaml", "--input", "amount=7")
     paused = skelo("resume", "last")
     (approval,) = skelo("approvals", "last", "--json").document["approvals"]
-    assert f"    echo '{{}}' | skelo approve {approval['id']} --values -   it did happen\n" in paused.out
+    assert f"    echo '{{}}' | skelo approve {approval['id'][:8]} --values -   it did happen\n" in paused.out
     skelo.write("none.json", "{}")
     happened = skelo("approve", approval["id"], "--values", "none.json", "--json")
     assert (happened.code, happened.document["nodes"]["pay"]["attempts"]) == (0, 1)
@@ -277,9 +277,9 @@ def test_a_terminal_shows_the_beginning_of_large_outputs_and_says_how_to_get_all
     run_id = skelo("show", "last", "--json").document["runId"]
     seen = terminal.seen.replace("\r\n", "\n")
     assert ("line 39\n" in seen, "line 40\n" in seen) == (True, False)
-    assert f"… {len(lines) - 310} more characters; all of it: skelo output {run_id} text\n" in seen
+    assert f"… {len(lines) - 310} more characters; all of it: skelo output {run_id[:8]} text\n" in seen
     assert "[" + "7," * 999 + "7\n" in seen
-    assert f"… 2001 more characters; all of it: skelo output {run_id} numbers\n" in seen
+    assert f"… 2001 more characters; all of it: skelo output {run_id[:8]} numbers\n" in seen
     assert skelo("output", "last", "text").out == lines + "\n"
 
 
@@ -318,7 +318,7 @@ def test_approve_does_not_end_the_pause_of_a_person(skelo: Skelo) -> None:
 
     async def pause() -> None:
         async with await openskelo.Engine.open(openskelo.project_at(skelo.folder)) as engine:
-            (row,) = await engine.store.rows()
+            (row,) = await engine.store.list_runs()
             await engine.pause(row.run_id, by="ann")
 
     asyncio.run(pause())
@@ -386,6 +386,26 @@ def test_a_terminal_asks_for_inputs_and_answers_by_their_schema(skelo: Skelo) ->
     assert skelo("output", "last", "text").out == "Wasps\n"
 
 
+def test_a_terminal_shows_the_titles_of_a_form_and_opens_long_texts_in_the_editor(skelo: Skelo) -> None:
+    titled = REVIEW.replace("{type: string, minLength: 3,", "{type: string, title: Headline, minLength: 3,")
+    skelo.write("review.yaml", titled)
+    editor = skelo.write("editor.sh", '#!/bin/sh\nprintf "%s and wasps\\n" "$(cat "$1")" > "$1"\n')
+    editor.chmod(0o755)
+    title = "Bees, and everything else that has ever buzzed"
+    terminal = Terminal(skelo.folder, "run", "review.yaml", "--input", f"title={title}", env={"EDITOR": str(editor)})
+    terminal.until("Your answer")
+    terminal.type("edit")
+    terminal.until(":edit opens all of it in")
+    terminal.until("Headline (string) [")
+    terminal.type(":edit")
+    terminal.until("copies (integer)")
+    terminal.type("")
+    terminal.until("loud (yes or no)")
+    terminal.type("")
+    assert terminal.end() == 0
+    assert skelo("output", "last", "text").out == f"{title} and wasps\n"
+
+
 def test_a_file_that_is_not_there_is_asked_for_again(skelo: Skelo) -> None:
     block = "{id: read, mode: deterministic, inputs: {doc: file, n: integer}, outputs: {doc: file}, deterministic: "
     taken = "{handler: builtin:transform, config: {map: {doc: inputs.doc}}}}"
@@ -428,7 +448,7 @@ def test_a_terminal_can_leave_a_question_for_later(skelo: Skelo) -> None:
     resumed.type("deny")
     resumed.until("Why: ")
     resumed.type("  ")
-    resumed.until("a no needs a reason")
+    resumed.until("a denial needs a reason")
     resumed.until("Why: ")
     resumed.type("no bees")
     assert resumed.end() == 0
@@ -497,3 +517,56 @@ def test_a_question_that_is_no_longer_asked_is_not_shown_as_open(skelo: Skelo) -
     after = terminal.seen.replace("\r\n", "\n").partition("Your answer (")[2]
     assert "no longer asked" in after
     assert [line for line in after.splitlines() if line.startswith(("? HUMAN", "?  HUMAN"))] == []
+
+
+SENDING = """\
+name: sending
+blocks:
+  - id: ask
+    mode: approval
+    outputs: {approved: boolean}
+    approval: {prompt: "Send?"}
+  - id: send
+    mode: deterministic
+    after: [ask]
+    outputs: {sent: boolean}
+    deterministic: {handler: handlers/send.py}
+"""
+SENDER = """\
+def handler(ctx):
+    return {"sent": ctx.secret("MAIL_KEY") == "letter"}
+"""
+
+
+def _sending(skelo: Skelo) -> str:
+    """Start a run that needs a handler and a secret after its question; give the question's id."""
+    skelo.write("skelo.yaml", "secrets: {MAIL_KEY: '${env:MAIL_KEY}'}\n")
+    skelo.write("handlers/send.py", SENDER)
+    skelo.write("sending.yaml", SENDING)
+    paused = skelo("run", "sending.yaml", "--json")
+    return paused.document["approvals"][0]["id"]
+
+
+def test_an_approval_where_the_secret_is_missing_is_refused_and_stays_open(
+    skelo: Skelo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("MAIL_KEY", raising=False)
+    approval = _sending(skelo)
+    refused = skelo("approve", approval, "--json")
+    assert (refused.code, refused.document["error"]["code"]) == (2, "SECRET_MISSING")
+    assert [one["id"] for one in skelo("approvals", "--json").document["approvals"]] == [approval]
+    done = skelo("approve", approval, "--json", env={"MAIL_KEY": "letter"})
+    assert (done.code, done.document["outputs"]) == (0, {"sent": True})
+
+
+def test_a_run_whose_handler_is_missing_is_not_resumed_and_loses_nothing(skelo: Skelo) -> None:
+    _sending(skelo)
+    handler = skelo.folder / "handlers" / "send.py"
+    code = handler.read_text()
+    handler.unlink()
+    before = skelo("show", "last", "--json", env={"MAIL_KEY": "letter"}).document
+    refused = skelo("resume", "last", "--json", env={"MAIL_KEY": "letter"})
+    assert (refused.code, refused.document["error"]["code"]) == (2, "HANDLER_LOAD")
+    assert skelo("show", "last", "--json").document == before
+    handler.write_text(code)
+    assert skelo("resume", "last", "--json", env={"MAIL_KEY": "letter"}).code == 3

@@ -189,7 +189,7 @@ def test_experts_of_whom_the_mode_chooses_stay_a_plans_own(skelo: Skelo) -> None
     done = skelo("convert", "plan.yaml", "--to", "blocks", "--json")
     assert done.code == 2
     (problem,) = done.document["problems"]
-    assert problem["message"] == "say: of those that 'one' falls back on, a plan's mode may leave some out"
+    assert problem["message"] == "say: a plan's mode may leave out some fallbacks of 'one'"
 
 
 def test_experts_whom_a_plan_would_not_ask_stay_the_blocks_own(skelo: Skelo) -> None:
@@ -201,7 +201,7 @@ def test_experts_whom_a_plan_would_not_ask_stay_the_blocks_own(skelo: Skelo) -> 
     skelo.write("blocks.yaml", "blocks:\n  - {id: draft, expert: one, prompt: Sing., outputs: {said: string}}\n")
     done = skelo("convert", "blocks.yaml", "--to", "plan")
     assert done.code == 2
-    assert "NOT_CONVERTIBLE draft: of those that 'one' falls back on, a plan's mode may leave some out" in done.err
+    assert "NOT_CONVERTIBLE draft: a plan's mode may leave out some fallbacks of 'one'" in done.err
 
 
 def test_a_file_in_its_own_form_is_left_alone(skelo: Skelo) -> None:

@@ -75,3 +75,24 @@ def test_items_that_there_are_not_begin_nothing(failed: Skelo, which: str, code:
     refused = failed("fork", "last", "--from", "square", "--items", which, "--json")
     assert (refused.code, refused.document["error"]["code"]) == (2, code)
     assert len(failed("runs", "--json").document["runs"]) == 1
+
+
+def test_failed_items_that_are_kept_are_told_of_and_only_they_are_done_again(skelo: Skelo) -> None:
+    skelo.write("squares.yaml", FLOW.replace("concurrency: 1", "concurrency: 1, on_fail: keep"))
+    skelo.write("work.py", WORK)
+    done = skelo("run", "squares.yaml", "--input", "numbers=[1,2,3,4]", "--json")
+    (error,) = done.document["outputs"]["errors"]
+    assert (done.code, done.document["outputs"]["square"], error["index"], error["code"]) == (
+        0,
+        [1, 4, None, 16],
+        2,
+        "OUTPUT_CONTRACT",
+    )
+    assert done.document["nodes"]["square"]["items"] == {"total": 4, "done": 4, "running": 0, "failed": 1}
+    assert "succeeded (1 item failed)" in skelo("show", "last").out
+    assert "failed item 2: OUTPUT_CONTRACT" in skelo("events", "last").out
+    assert (skelo("verify", "last").code, skelo("replay", "last").code) == (0, 0)
+    skelo.write("mended", "")
+    again = skelo("fork", "last", "--from", "square", "--items", "unfinished", "--json")
+    assert (again.code, again.document["outputs"]) == (0, {**SQUARES, "errors": []})
+    assert again.document["budget"]["steps"]["used"] == 1

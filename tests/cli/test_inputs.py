@@ -120,7 +120,7 @@ def test_a_key_that_stands_twice_is_refused(text: str, tmp_path: Path) -> None:
     file = tmp_path / "inputs.json"
     file.write_text(f'{{"k": {text}}}')
     for read in (lambda: inputs.from_pairs([f"k={text}"], {"k": {}}), lambda: inputs.from_file(str(file))):
-        with pytest.raises(errors.InvalidInput, match="the key 'a' stands twice in one object") as caught:
+        with pytest.raises(errors.InvalidInput, match="the key 'a' appears twice in one object") as caught:
             read()
         assert caught.value.code == "DUPLICATE_KEY"
 

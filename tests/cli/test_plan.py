@@ -184,7 +184,7 @@ def test_only_a_yes_at_the_terminal_runs_the_plan(word: str, skelo: Skelo) -> No
         terminal = _terminal(skelo)
         terminal.type(word)
         assert terminal.end() == 0, terminal.seen
-    assert "nothing of it was run" in terminal.seen
+    assert "the plan was not run" in terminal.seen
     assert (skelo.folder / "double.plan.json").exists()
     assert _runs(skelo) == [("skelo-plan", "ok")]
 
@@ -203,7 +203,7 @@ def test_ctrl_c_at_the_question_is_a_no(skelo: Skelo) -> None:
         terminal = _terminal(skelo)
         terminal.interrupt()
         assert terminal.end() == 130, terminal.seen
-    assert "nothing of it was run" in terminal.seen
+    assert "the plan was not run" in terminal.seen
     assert "Traceback" not in terminal.seen
     assert (skelo.folder / "double.plan.json").exists()
     assert _runs(skelo) == [("skelo-plan", "ok")]
@@ -229,7 +229,7 @@ def test_what_was_interrupted_goes_on_with_resume_and_only_there(stop: signal.Si
         run_id = skelo("runs", "--json").document["runs"][0]["runId"]
         if stop == signal.SIGINT:
             assert (process.returncode, json.loads(out)["file"]) == (3, None)
-            assert f"go on with: skelo plan --resume {run_id}" in err
+            assert f"continue with: skelo plan --resume {run_id[:8]}" in err
         refused = skelo("resume", run_id, "--json", env=KEY)
         assert (refused.code, refused.document["error"]["code"]) == (2, "HANDLER_UNKNOWN")
         assert _runs(skelo) == [("skelo-plan", None)]

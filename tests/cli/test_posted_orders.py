@@ -11,7 +11,7 @@ from collections.abc import Generator
 
 import pytest
 
-from openskelo.stores import datadir, sqlite
+from openskelo.stores.sqlite import data_dir, sqlite_store
 from tests.cli.conftest import SKELO, Skelo, clean_environment
 
 ASK = """\
@@ -31,12 +31,12 @@ def pause(skelo: Skelo) -> tuple[str, str]:
 
 
 @contextlib.contextmanager
-def sleeper(skelo: Skelo, *run_ids: str) -> Generator[sqlite.SqliteLog]:
+def sleeper(skelo: Skelo, *run_ids: str) -> Generator[sqlite_store.SqliteStore]:
     """A driver of runs that lives and does nothing, as a stopped process; until `close`, as one that is killed."""
-    store = datadir.open_log(skelo.folder / ".skelo")
+    store = data_dir.open_store(skelo.folder / ".skelo")
     try:
         for run_id in run_ids:
-            assert asyncio.run(store.claim(run_id))
+            assert asyncio.run(store.claim_run(run_id))
         yield store
     finally:
         asyncio.run(store.close())
@@ -64,8 +64,8 @@ def test_an_order_that_is_not_taken_stays_posted_and_is_done_later(skelo: Skelo)
         3,
         [
             f"error: COMMAND_WAITING the process that drives run {answered} has not taken this yet; "
-            "it stays posted, and is done as soon as that process, or another one, goes on with the run",
-            f"  there is no need to give it again; `skelo show {answered}` says what has come of it",
+            "it stays queued, and is done as soon as that process, or another one, goes on with the run",
+            f"  there is no need to send it again; `skelo show {answered[:8]}` shows its result",
         ],
     )
     assert (cancelling.returncode, json.loads(out)["error"]["code"]) == (3, "COMMAND_WAITING")
@@ -78,7 +78,7 @@ def test_an_answer_to_a_driver_that_dies_over_it_goes_on_with_the_run(skelo: Ske
     with sleeper(skelo, run_id) as driver:
         approving = begin(skelo, "approve", asked, "--json")
         end = time.monotonic() + 30
-        while not asyncio.run(driver.posted([run_id])):
+        while not asyncio.run(driver.list_commands([run_id])):
             assert time.monotonic() < end, "nothing was posted"
             time.sleep(0.01)
     out, _ = approving.communicate(timeout=60)

@@ -118,3 +118,23 @@ def test_without_a_data_dir_there_is_nothing_to_prune(skelo: Skelo) -> None:
 def test_arguments_that_choose_nothing_clear_are_refused(skelo: Skelo, words: tuple[str, ...]) -> None:
     refused = skelo("prune", *words, "--json")
     assert (refused.code, refused.document["error"]["code"]) == (2, "USAGE")
+
+
+def test_a_run_whose_end_the_log_has_lost_is_not_pruned(skelo: Skelo) -> None:
+    """The files hold that it was approved; the log, which was damaged, that it was denied."""
+    skelo.write("asks.yaml", ASKS)
+    asked = skelo("run", "asks.yaml", "--json").document
+    approval = asked["approvals"][0]["id"]
+    database = skelo.folder / ".skelo" / "log.db"
+    before = database.read_bytes()
+    assert skelo("approve", approval).code == 0
+    events = (skelo.folder / ".skelo" / "events" / "000000000001.jsonl").read_bytes()
+    database.write_bytes(before)
+    assert skelo("deny", approval, "--reason", "no").code == 1
+    kept = skelo.folder / ".skelo" / "events" / "000000000001.differs-1.jsonl"
+    for options in (("--delete",), ()):
+        refused = skelo("prune", asked["runId"], "--json", *options)
+        assert (refused.code, refused.document["failed"][0]["code"]) == (1, "EVENTS_LOST")
+        assert kept.read_bytes() == events
+    kept.rename(skelo.folder / "kept.jsonl")
+    assert skelo("prune", asked["runId"]).code == 0

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import shutil
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Generator
@@ -14,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from openskelo.stores import datadir
+from openskelo.stores.sqlite import data_dir
 from tests.cli.conftest import Result, Skelo, clean_environment
 
 FLOW = """\
@@ -94,24 +92,6 @@ def test_commands_that_look_need_no_write(skelo: Skelo, sealed: Path, words: tup
     assert contents(sealed) == before
 
 
-def test_one_of_the_version_before_can_be_looked_at_where_it_cannot_be_migrated(skelo: Skelo, sealed: Path) -> None:
-    seal(sealed, writable=True)
-    with contextlib.closing(sqlite3.connect(sealed / "log.db")) as database:
-        database.executescript(
-            "DROP INDEX closed_approvals_newest; DROP INDEX closed_approvals_run; PRAGMA user_version = 3;"
-        )
-    (sealed / "version").write_text("2\n")
-    seal(sealed)
-    before = contents(sealed)
-    for words in (("runs",), ("show", "last"), ("verify", "last"), ("approvals",)):
-        done = plain(skelo, *words)
-        assert (done.code, done.err.count("error:")) == (0, 0), done.err
-    assert contents(sealed) == before
-    seal(sealed, writable=True)
-    assert plain(skelo, "show", "last").code == 0
-    assert (sealed / "version").read_text() == f"{datadir.VERSION}\n"
-
-
 def test_what_would_write_is_refused_and_changes_nothing(skelo: Skelo, sealed: Path) -> None:
     before = contents(sealed)
     done = plain(skelo, "run", "one.yaml", "--json")
@@ -138,7 +118,7 @@ def test_what_is_not_merged_into_the_database_yet_is_seen_in_a_sealed_copy(skelo
     archive = skelo.folder / "archive"
 
     async def copy_while_open() -> None:
-        store = datadir.open_log(skelo.folder / ".skelo")
+        store = data_dir.open_store(skelo.folder / ".skelo")
         try:
             assert skelo("run", "one.yaml").code == 0
             archive.mkdir()

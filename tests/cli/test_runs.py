@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
 import shutil
 import signal
+import sqlite3
 import subprocess
 import time
 from datetime import datetime
@@ -147,8 +150,9 @@ def test_runs_lists_the_newest_first_and_nothing_where_there_is_no_data_dir(
 def test_events_are_the_lines_of_the_log(ended: tuple[Skelo, Result]) -> None:
     skelo, ran = ended
     printed = skelo("events", "last", "--json")
-    file = skelo.folder / ".skelo" / "runs" / ran.document["runId"] / "events.jsonl"
-    assert (printed.code, printed.out) == (0, file.read_text())
+    file = skelo.folder / ".skelo" / "events" / "000000000001.jsonl"
+    lines = [line for line in file.read_text().splitlines(keepends=True) if ran.document["runId"] in line]
+    assert (printed.code, printed.out) == (0, "".join(lines))
     later = skelo("events", "last", "--after", "5", "--follow")
     assert [line.split()[2] for line in later.out.splitlines()] == ["run.ended"]
 
@@ -162,7 +166,7 @@ def test_events_tell_how_a_run_began_what_it_keeps_and_how_it_ended(skelo: Skelo
     assert [words[:4] for words in told if words[0] != "attempt.succeeded"] == [
         ["run.created", "run", "of", "said"],
         ["attempt.started", "a", "started"],
-        ["artifact.created", "a", "keeps", "a.log"],
+        ["artifact.created", "a", "artifact", "a.log"],
         ["run.ended", "run", "ended:", "ok"],
     ]
 
@@ -272,8 +276,8 @@ def test_a_failed_run_says_how_to_go_on_and_that_does(skelo: Skelo) -> None:
     failed = skelo("run", "fails.yaml", "--input", "n=1")
     assert failed.code == 1
     row = skelo("runs", "--json").document["runs"][0]
-    command = f"skelo fork {row['runId']} --from next"
-    advice = f"once its cause is gone, try again and keep what came before: {command}"
+    command = f"skelo fork {row['runId'][:8]} --from next"
+    advice = f"after fixing the cause, try again and keep what came before: {command}"
     said = [skelo(*words, "last").err.splitlines()[-1] for words in (("show",), ("resume",))]
     assert [failed.err.splitlines()[-1], *said] == [advice] * 3
     skelo.write("handlers/next.py", "def handler(ctx):\n    return {'n': ctx.inputs['n'] + 1}\n")
@@ -291,6 +295,26 @@ def test_the_last_lines_that_a_handler_prints_are_shown_as_soon_as_it_has_ended(
     assert result.code == 0, result.err
     said = [line.partition(" | ")[2] for line in result.err.splitlines() if line.split()[:2] == ["talk", "|"]]
     assert said == ["(3 lines before)", *(f"line {number}" for number in range(3, 23))]
+
+
+def test_the_logs_of_items_have_their_numbers_and_do_not_flood_the_view(skelo: Skelo) -> None:
+    skelo.write(
+        "flow.yaml",
+        "blocks:\n"
+        "  - id: talk\n"
+        "    mode: deterministic\n"
+        "    foreach: {items: '[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]', concurrency: 1}\n"
+        "    deterministic: {handler: talk.py}\n",
+    )
+    skelo.write(
+        "talk.py", "def handler(ctx):\n    for number in range(5):\n        print('line', number)\n    return {}\n"
+    )
+    result = skelo("run", "flow.yaml")
+    assert result.code == 0, result.err
+    said = [line.split(" | ")[0].split()[-1] for line in result.err.splitlines() if " | " in line]
+    assert said == [f"talk[{item}]" for item in range(10) for _ in range(4)] + ["talk"]
+    run_id = skelo("runs", "--json").document["runs"][0]["runId"]
+    assert f"| (logs of more items are not shown here: skelo show {run_id[:8]} --logs)\n" in result.err
 
 
 def test_a_spent_budget_exits_4(skelo: Skelo) -> None:
@@ -521,31 +545,73 @@ def handler(ctx):
     assert shown.endswith("\ntalk visit 1 item 1 attempt 2:\n  b \\u001b[1m2\n")
 
 
-@pytest.mark.parametrize("mended_by", [("resume", "last"), ("doctor",)], ids=lambda words: words[0])
-def test_the_events_file_of_an_ended_run_that_was_lost_is_written_anew(
-    skelo: Skelo, mended_by: tuple[str, ...]
-) -> None:
+@pytest.mark.parametrize("command", [("verify", "last"), ("doctor",)], ids=lambda words: words[0])
+@pytest.mark.parametrize("size", [0, 700])
+def test_event_files_that_were_cut_are_completed(skelo: Skelo, command: tuple[str, ...], size: int) -> None:
     skelo.write("chain.yaml", CHAIN)
     assert skelo("run", "chain.yaml", "--input", "n=1").code == 0
-    (path,) = (skelo.folder / ".skelo" / "runs").glob("*/events.jsonl")
+    path = skelo.folder / ".skelo" / "events" / "000000000001.jsonl"
     whole = path.read_bytes()
-    path.unlink()
-    lost = skelo("verify", "last", "--json")
-    assert (lost.code, [one["code"] for one in lost.document["problems"]]) == (1, ["FILE_DIFFERS"])
-    assert skelo(*mended_by).code == 0
+    path.write_bytes(whole[:size])
+    assert skelo(*command).code == 0
     assert path.read_bytes() == whole
-    assert skelo("verify", "last").code == 0
 
 
-def test_the_events_file_of_an_ended_run_that_was_cut_is_completed_by_resume(skelo: Skelo) -> None:
+def test_time_between_two_tries_is_wall_time_and_is_not_called_work(skelo: Skelo) -> None:
+    handler = 'deterministic: {handler: "builtin:read-file", config: {path: missing.txt}}'
+    retry = "retry: {max_attempts: 2, delay_ms: 300}"
+    skelo.write("fails.yaml", f"name: fails\nblocks: [{{id: a, mode: deterministic, {retry}, {handler}}}]")
+    assert skelo("run", "fails.yaml").code == 1
+    (used,) = re.findall(r"used 2 steps, (\d+) ms of wall time", skelo("show", "last").out)
+    assert int(used) >= 300
+
+
+def test_doctor_names_event_files_that_are_not_what_the_log_holds(skelo: Skelo) -> None:
     skelo.write("chain.yaml", CHAIN)
     assert skelo("run", "chain.yaml", "--input", "n=1").code == 0
-    (path,) = (skelo.folder / ".skelo" / "runs").glob("*/events.jsonl")
+    path = skelo.folder / ".skelo" / "events" / "000000000001.jsonl"
     whole = path.read_bytes()
-    path.write_bytes(whole[:700])
-    assert skelo("verify", "last").code == 1
-    assert skelo("resume", "last").code == 0
-    assert (path.read_bytes(), skelo("verify", "last").code) == (whole, 0)
+    path.write_bytes(b"{}\n" + whole)
+    for _ in range(2):
+        (found,) = [one for one in skelo("doctor", "--json").document["checks"] if one["name"] == "event files"]
+        assert (found["state"], "000000000001.differs-1.jsonl" in found["detail"]) == ("warn", True)
+    assert path.read_bytes() == whole
+    assert path.with_name("000000000001.differs-1.jsonl").read_bytes() == b"{}\n" + whole
+
+
+def test_doctor_names_the_run_that_the_log_has_lost_and_nothing_removes_its_events(skelo: Skelo) -> None:
+    """A damaged write-ahead log leaves the database as it was some commits ago."""
+    skelo.write("chain.yaml", CHAIN)
+    assert skelo("run", "chain.yaml", "--input", "n=1").code == 0
+    database = skelo.folder / ".skelo" / "log.db"
+    before = database.read_bytes()
+    lost = skelo("run", "chain.yaml", "--input", "n=2", "--json").document["runId"]
+    copy = skelo.folder / ".skelo" / "events" / "000000000001.jsonl"
+    events = [line for line in copy.read_bytes().splitlines() if lost.encode() in line]
+    database.write_bytes(before)
+    for _ in range(2):
+        answer = skelo("doctor", "--json")
+        (found,) = [one for one in answer.document["checks"] if one["name"] == "event files"]
+        assert (answer.code, found["state"]) == (1, "fail")
+        assert f"of run {lost} ({len(events)} events)" in found["detail"]
+        assert skelo("prune", "--keep", "0", "--delete").code == 0
+        assert skelo("run", "chain.yaml", "--input", "n=3").code == 0
+    kept = copy.with_name("000000000001.differs-1.jsonl").read_bytes()
+    assert kept.splitlines() == events
+
+
+def test_a_database_in_another_mode_is_put_into_wal_mode(skelo: Skelo) -> None:
+    skelo.write("chain.yaml", CHAIN)
+    assert skelo("run", "chain.yaml", "--input", "n=1").code == 0
+    with contextlib.closing(sqlite3.connect(skelo.folder / ".skelo" / "log.db", isolation_level=None)) as other:
+        assert other.execute("PRAGMA journal_mode = DELETE").fetchone() == ("delete",)
+        other.execute("BEGIN IMMEDIATE")
+        found = {one["name"]: one for one in skelo("doctor", "--json").document["checks"]}["runs"]
+        assert (found["state"], "log" in found["detail"]) == ("fail", True)
+        other.execute("ROLLBACK")
+    assert skelo("run", "chain.yaml", "--input", "n=1").code == 0
+    with contextlib.closing(sqlite3.connect(skelo.folder / ".skelo" / "log.db")) as other:
+        assert other.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
 
 def test_work_whose_result_is_known_is_done_all_the_same_without_the_cache(skelo: Skelo) -> None:

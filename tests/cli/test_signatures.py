@@ -31,20 +31,20 @@ def test_a_signature_of_the_middle_is_no_proof_of_the_end(skelo: Skelo, tmp_path
     ended = skelo("verify", "last", "--json")
     total = ended.document["events"]
     assert (ended.code, ended.document["signature"], ended.document["signedBy"]["seq"]) == (0, "partial", signed)
-    assert skelo("verify", "last").out.splitlines()[-1] == "  what comes after that event is signed by nobody"
+    assert skelo("verify", "last").out.splitlines()[-1] == "  the events after that one are not signed"
     demanded = skelo("verify", "last", "--public-key", key)
     assert (demanded.code, demanded.out.splitlines()) == (
         1,
         [
             f"signed in part  {paused['runId']}",
-            f"  SIGNATURE_PARTIAL signed up to event {signed}: events {signed + 1} to {total} are signed by nobody",
+            f"  SIGNATURE_PARTIAL signed up to event {signed}: events {signed + 1} to {total} are not signed",
         ],
     )
 
     unsigned = skelo("export", "last", "-o", late)
     assert (unsigned.code, unsigned.err.splitlines()[-1]) == (
         0,
-        f"not signed: the run has gone on since it was signed at event {signed}; --sign signs it anew",
+        f"not signed: the run has continued since it was signed at event {signed}; --sign signs it again",
     )
     bare = skelo("verify", late, "--public-key", key)
     assert (bare.code, bare.out.splitlines()[0]) == (1, f"not signed  {paused['runId']}")
@@ -58,10 +58,10 @@ def test_a_signature_of_the_middle_is_no_proof_of_the_end(skelo: Skelo, tmp_path
     [
         ("name: hello\nblocks: []\n", "line 1, byte 0: LINE_INVALID not JSON: invalid literal, expected 'null'"),
         ('{"a": 1}\n', "line 1, byte 0: LINE_INVALID not an event: hash, id, prev, runId, seq, ts, type missing"),
-        ("", "line 1, byte 0: EMPTY there is not one event"),
+        ("", "line 1, byte 0: EMPTY there are no events"),
     ],
 )
 def test_a_file_that_is_no_record_is_called_so_and_not_altered(text: str, fault: str, skelo: Skelo) -> None:
     skelo.write("hello.yaml", text)
     told = skelo("verify", "hello.yaml")
-    assert (told.code, told.out.splitlines()) == (1, ["no record of a run", f"  {fault}"])
+    assert (told.code, told.out.splitlines()) == (1, ["not a record of a run", f"  {fault}"])

@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from openskelo.cli import describe, graph, ink, output, view
+from openskelo.cli import explanation, output, run_view
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.workflows import load, outline
@@ -17,13 +17,13 @@ from openskelo.workflows import load, outline
     [("plain", "plain"), ("a\tb\nc", "a\tb\nc"), ("\x1b[31mred", "\\u001b[31mred"), ("\u202eevil", "\\u202eevil")],
 )
 def test_control_characters_become_visible(text: str, clean: str) -> None:
-    assert ink.clean(text) == clean
+    assert output.clean(text) == clean
 
 
 def test_a_line_is_cut_by_columns_not_by_characters() -> None:
-    assert ink.one_line("日本語テキスト", 7) == "日本語…"
-    assert ink.width("日本語…") == 7
-    assert ink.one_line("two\n  lines") == "two lines"
+    assert output.one_line("日本語テキスト", 7) == "日本語…"
+    assert output.width("日本語…") == 7
+    assert output.one_line("two\n  lines") == "two lines"
 
 
 @pytest.mark.parametrize(
@@ -62,13 +62,13 @@ def test_money_is_never_told_in_powers_of_ten(usd: float, digits: int, words: st
 @pytest.mark.parametrize(
     ("feedback", "words"),
     [
-        (True, "draft when nice fails, at most 2 times, telling it why"),
+        (True, "draft when nice fails, at most 2 times, with the reason"),
         (False, "draft when nice fails, at most 2 times"),
     ],
 )
 def test_a_way_back_is_said_in_words(feedback: bool, words: str) -> None:
     rule = definition.Bounce(when_gate="nice", route_to="draft", max_bounces=2, feedback=feedback, reset=("draft",))
-    assert describe.bounce_text(rule) == words
+    assert explanation.bounce_text(rule) == words
 
 
 def test_the_graph_braces_what_may_run_side_by_side_and_shows_the_ways_back() -> None:
@@ -97,7 +97,7 @@ def test_the_graph_braces_what_may_run_side_by_side_and_shows_the_ways_back() ->
         }
     )
     assert outline.layers(workflow) == [["one"], ["left", "right"], ["end"]]
-    assert graph.draw(workflow, ink.Ink(io.StringIO()), 100) == [
+    assert explanation.draw_graph(workflow, output.Painter(io.StringIO()), 100) == [
         "  ● DET   one    ← inputs.n",
         "  │",
         "  ┌ DET   left   ← one.n",
@@ -138,8 +138,8 @@ def test_the_graph_braces_what_may_run_side_by_side_and_shows_the_ways_back() ->
     ],
 )
 def test_an_event_is_a_sentence(kind: str, data: JsonObject, words: str) -> None:
-    assert view.sentence({"type": kind, "data": data}) == words
+    assert run_view.sentence({"type": kind, "data": data}) == words
 
 
 def test_an_event_whose_data_was_pruned_is_still_a_sentence() -> None:
-    assert view.sentence({"type": "attempt.cancelled", "dataHash": "…"}) == "stopped"
+    assert run_view.sentence({"type": "attempt.cancelled", "dataHash": "…"}) == "stopped"

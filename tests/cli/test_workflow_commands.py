@@ -77,7 +77,7 @@ def test_a_project_file_is_validated_as_what_it_is(skelo: Skelo) -> None:
     skelo.write("other.yaml", "name: other\nwrite_roots: [out]\n")
     result = skelo("validate", "skelo.yaml", "other.yaml")
     assert (result.code, result.err) == (0, "")
-    assert result.out == "skelo.yaml: valid, a project's file\nother.yaml: valid, a project's file\n"
+    assert result.out == "skelo.yaml: valid, a project file\nother.yaml: valid, a project file\n"
     entry = {"file": "skelo.yaml", "valid": True, "name": "test", "hash": None}
     assert skelo("validate", "skelo.yaml", "--json").document == {"problems": [], "warnings": [], "files": [entry]}
     skelo.write("skelo.yaml", "name: test\nwrite_rots: [out]\n")
@@ -120,7 +120,9 @@ def test_explain_draws_layers_contracts_gates_and_totals(skelo: Skelo) -> None:
         in result.out
     )
     assert 'gate after  long_enough: length {"port":"text","min":3}' in result.out
-    assert re.search(r"^  DET +2 +2 +0 +0 +\?$", result.out, re.MULTILINE), "nobody has said how long they take"
+    assert re.search(r"^  DET +2 +2 +0 +0 +\? / \? / 20 min$", result.out, re.MULTILINE), (
+        "at worst both use up their time"
+    )
     assert "  all    3       3" in result.out
     assert "minimum / expected / worst case" in result.out
     assert not (skelo.folder / ".skelo").exists()
@@ -130,7 +132,7 @@ def test_explain_draws_layers_contracts_gates_and_totals(skelo: Skelo) -> None:
     ("mode", "on_deny", "words"),
     [
         ("ai", "end", "ends the run"),
-        ("ai", "continue", "leaves the block out"),
+        ("ai", "continue", "skips the block"),
         ("approval", "continue", "goes on with approved = false"),
         ("approval", "{route_to: first, max_bounces: 2}", "goes back to first, at most 2 times"),
     ],
@@ -161,7 +163,7 @@ def test_explain_as_json_lists_layers_blocks_edges_and_totals(skelo: Skelo) -> N
 def test_a_run_counts_the_warnings_of_its_workflow(skelo: Skelo) -> None:
     block = "{id: a, mode: deterministic, inputs: {x: string?}, deterministic: {handler: 'builtin:pass'}}"
     skelo.write("my flow.yaml", f"blocks: [{block}]\n")
-    told = "1 warning, told by: skelo validate 'my flow.yaml'"
+    told = "1 warning, listed by: skelo validate 'my flow.yaml'"
     for command, code in ((("run",), 0), (("explain",), 0), (("run", "--dry-run"), 0)):
         result = skelo(*command, "my flow.yaml")
         assert (result.code, result.err.splitlines()[0]) == (code, told)
@@ -296,7 +298,7 @@ def test_a_data_dir_that_has_lost_its_version_still_has_its_runs_and_doctor_says
             "command: [no-such-program]",
             "warn",
             "no-such-program, for add: there is no such program",
-            "install it, or mend `command` in skelo.yaml",
+            "install it, or correct `command` in skelo.yaml",
         ),
         (
             "url: 'http://127.0.0.1:1/', headers: {a: '${env:NOT_SET_ANYWHERE}'}",

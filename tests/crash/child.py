@@ -17,17 +17,22 @@ from pathlib import Path
 from typing import Any, TypedDict, cast
 
 import openskelo
-from openskelo.engine import local, place
-from openskelo.executors import attempt, project_handler
-from openskelo.executors import job as jobs
-from openskelo.handlers import http_request, transform, write_file
+from openskelo.engine import local
+from openskelo.executors.attempt import performer as attempt_performer
+from openskelo.executors.attempt import running_attempt
+from openskelo.executors.handlers import project_handler
+from openskelo.handlers import http_exchange
+from openskelo.handlers.builtin import http_request, transform, write_file
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.stores import datadir, log
-from openskelo.values import expression, schema
+from openskelo.stores import api
+from openskelo.stores.sqlite import data_dir
+from openskelo.values.cel import expression
+from openskelo.values.schema import validator
 from openskelo.workflows import load
+from openskelo.workflows.project import project_file
 
 #: Loaded before the fork.
-PRELOADED = (local, project_handler, http_request, transform, write_file, expression, schema)
+PRELOADED = (local, project_handler, http_exchange, http_request, transform, write_file, expression, validator)
 
 
 class Job(TypedDict):
@@ -62,7 +67,7 @@ class Fuse:
 class CrashingLog:
     """A store that can be cut before and after every append; notes outside of it what was acknowledged."""
 
-    def __init__(self, inner: log.Log, fuse: Fuse, acknowledged: Path) -> None:
+    def __init__(self, inner: api.Store, fuse: Fuse, acknowledged: Path) -> None:
         self._inner = inner
         self._fuse = fuse
         self._acknowledged = acknowledged
@@ -70,7 +75,7 @@ class CrashingLog:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
 
-    async def append(self, batch: list[log.Append]) -> None:
+    async def append(self, batch: list[api.Append]) -> None:
         """As the inner store does."""
         self._fuse.at("before append")
         await self._inner.append(batch)
@@ -81,15 +86,15 @@ class CrashingLog:
         self._fuse.at("after append")
 
 
-class CrashingPerformer(attempt.Performer):
+class CrashingPerformer(attempt_performer.Performer):
     """A performer that can be cut before and after every attempt's work."""
 
     fuse: Fuse
 
-    async def perform(self, one: jobs.Job) -> attempt.Attempted:
+    async def perform(self, attempt: running_attempt.RunningAttempt) -> attempt_performer.AttemptResult:
         """As it always does."""
         self.fuse.at("before effect")
-        attempted = await super().perform(one)
+        attempted = await super().perform(attempt)
         self.fuse.at("after effect")
         return attempted
 
@@ -97,9 +102,9 @@ class CrashingPerformer(attempt.Performer):
 async def play(job: Job) -> None:
     """Start the run, or resume the one there is, and answer what is asked until it has ended."""
     root = Path(job["root"])
-    project = place.project_at(root / "flow.yaml")
+    project = project_file.project_at(root / "flow.yaml")
     fuse = Fuse(job)
-    store = cast("log.Log", CrashingLog(datadir.open_log(project.data_dir), fuse, root / "acknowledged.jsonl"))
+    store = cast("api.Store", CrashingLog(data_dir.open_store(project.data_dir), fuse, root / "acknowledged.jsonl"))
     performer = CrashingPerformer(project=project, blobs=store)
     performer.fuse = fuse
     async with local.Engine(project, store, performer) as engine:
@@ -113,12 +118,12 @@ async def play(job: Job) -> None:
 
 
 async def _go_on(engine: openskelo.Engine, job: Job, root: Path) -> JsonObject:
-    rows = await engine.store.rows()
+    rows = await engine.store.list_runs()
     if not rows:
         run_id = await engine.start(load.load(root / "flow.yaml"), {"site": job["site"]})
         return await engine.wait(run_id)
     (row,) = rows
-    found = [line + b"\n" async for lines in engine.store.read(row.run_id) for line in lines]
+    found = [line + b"\n" async for lines in engine.store.read_events(row.run_id) for line in lines]
     (root / f"found-{os.getpid()}.jsonl").write_bytes(b"".join(found))
     if row.ending is None:
         await engine.resume(row.run_id)

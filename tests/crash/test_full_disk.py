@@ -12,12 +12,12 @@ import pytest
 
 import openskelo
 from openskelo import errors
-from openskelo.engine import keeper
+from openskelo.engine.drive import supervisor
 from openskelo.kernel.json import Json
-from openskelo.stores import log
-from tests.contract import verifying
+from openskelo.stores import api
 from tests.crash import disk as disks
 from tests.engine import stage
+from tests.record import verifying
 
 NUMBER: dict[str, Json] = {"n": "integer"}
 
@@ -71,7 +71,7 @@ def flow() -> openskelo.Workflow:
 
 
 async def record(engine: openskelo.Engine, run_id: str) -> list[bytes]:
-    return [line async for lines in engine.store.read(run_id) for line in lines]
+    return [line async for lines in engine.store.read_events(run_id) for line in lines]
 
 
 async def assert_whole(engine: openskelo.Engine, run_id: str, beginning: list[bytes]) -> None:
@@ -83,8 +83,7 @@ async def assert_whole(engine: openskelo.Engine, run_id: str, beginning: list[by
     assert (verified.intact, verified.ended) == (True, True)
     assert lines[: len(beginning)] == beginning
     await engine.store.flush()
-    file = engine.project.data_dir / "runs" / run_id / "events.jsonl"
-    assert file.read_bytes() == b"".join(line + b"\n" for line in lines)
+    assert await engine.store.read_event_files(run_id) == lines
 
 
 def test_a_run_that_met_a_full_disk_goes_on_in_the_same_engine(disk: disks.Disk) -> None:
@@ -149,7 +148,7 @@ def test_nothing_begins_on_a_full_disk(disk: disks.Disk) -> None:
                     await engine.start(flow())
                 assert caught.value.code in disk.codes
             disk.free()
-            assert await engine.store.rows() == []
+            assert await engine.store.list_runs() == []
             run_id = await engine.start(flow())
             await assert_whole(engine, run_id, [])
         assert steps.calls == ["first", "second", "third"]
@@ -211,25 +210,25 @@ def test_an_effect_whose_result_found_no_room_is_asked_about(disk: disks.Disk) -
     stage.play(story)
 
 
-async def use_up(store: log.Log) -> None:
+async def use_up(store: api.Store) -> None:
     """Leave no room in what the log has made ahead, either."""
     with contextlib.suppress(errors.StoreError):
         while True:
-            await store.note("filler", {"text": "x" * 3000}, at=0)
+            await store.save_note("filler", {"text": "x" * 3000}, at=0)
 
 
 @pytest.mark.slow
 def test_a_keeper_goes_on_with_what_a_full_disk_has_stopped(disk: disks.Disk, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody asks for it: the runs of a server end well once there is room again, though no claim could be given up."""
-    monkeypatch.setattr(keeper, "LOOK_SECONDS", 0.05)
-    monkeypatch.setattr(keeper, "AGAIN_SECONDS", 0.1)
+    monkeypatch.setattr(supervisor, "CHECK_SECONDS", 0.05)
+    monkeypatch.setattr(supervisor, "RETRY_SECONDS", 0.1)
 
     async def story() -> None:
         steps = Steps(disk)
         steps.fills = False
         steps.go.clear()
         async with await steps.open() as engine:
-            keeping = keeper.Keeper(engine)
+            keeping = supervisor.Supervisor(engine)
             await keeping.start()
             started = [await engine.start(flow()) for _ in range(12)]
             disk.fill()
@@ -239,7 +238,7 @@ def test_a_keeper_goes_on_with_what_a_full_disk_has_stopped(disk: disks.Disk, mo
             stopped = [error.code for error in waited if isinstance(error, errors.StoreError)]
             assert (len(stopped), set(stopped) <= disk.codes) == (12, True)
             disk.free()
-            while await engine.store.rows(status="running"):  # noqa: ASYNC110 -- nobody is told
+            while await engine.store.list_runs(status="running"):  # noqa: ASYNC110 -- nobody is told
                 await asyncio.sleep(0.05)
             for run_id in started:
                 await assert_whole(engine, run_id, [])

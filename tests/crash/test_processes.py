@@ -14,10 +14,12 @@ from typing import cast
 import pytest
 
 import openskelo
-from openskelo.engine import local, mail, place
-from openskelo.engine.door import Answer
+from openskelo.engine import local
+from openskelo.engine.commands.input_checks import Answer
+from openskelo.engine.drive import inbox
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.stores import datadir
+from openskelo.stores.sqlite import data_dir
+from openskelo.workflows.project import project_file
 from tests.crash import witness
 from tests.crash.world import World
 from tests.engine import stage
@@ -51,12 +53,12 @@ def post(world: World) -> str:
     """Post an answer to the open question, as another process does; gives the question's id."""
 
     async def answer() -> str:
-        store = datadir.open_log(world.root / ".skelo")
+        store = data_dir.open_store(world.root / ".skelo")
         try:
-            (asked,) = await store.approvals()
-            assert not await store.claim(asked.run_id)
+            (asked,) = await store.list_approvals()
+            assert not await store.claim_run(asked.run_id)
             given = Answer(status="approved", by="bob")
-            await store.post(asked.run_id, mail.answer_body(asked.approval_id, given))
+            await store.queue_command(asked.run_id, inbox.encode_answer(asked.approval_id, given))
             return asked.approval_id
         finally:
             await store.close()
@@ -103,14 +105,14 @@ def test_whoever_posts_to_a_driver_that_dies_drives_on(new_world: NewWorld) -> N
     os.kill(pid, signal.SIGSTOP)
 
     async def story() -> str:
-        async with await local.Engine.open(place.project_at(world.root / "flow.yaml")) as engine:
-            (asked,) = await engine.store.approvals()
+        async with await local.Engine.open(project_file.project_at(world.root / "flow.yaml")) as engine:
+            (asked,) = await engine.store.list_approvals()
             posting = asyncio.create_task(engine.answer(asked.approval_id, status="approved", by="bob"))
-            while not await engine.store.posted([asked.run_id]):  # noqa: ASYNC110 -- others write there
+            while not await engine.store.list_commands([asked.run_id]):  # noqa: ASYNC110 -- others write there
                 await asyncio.sleep(0.01)
             os.kill(pid, signal.SIGKILL)
             await posting
-            assert await engine.store.driver_alive(asked.run_id)
+            assert await engine.store.is_driver_alive(asked.run_id)
             (pay,) = stage.approvals(await engine.wait(asked.run_id))
             assert pay["node"] == "pay"
             return asked.approval_id

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from openskelo import errors
-from openskelo.engine import loading
-from openskelo.stores import datadir
-from tests.contract import verifying
+from openskelo.history import loading
+from openskelo.stores.sqlite import data_dir as stores_data_dir
 from tests.crash import witness
 from tests.crash.world import World
+from tests.record import verifying
 
 NewWorld = Callable[[], World]
 
@@ -24,12 +24,12 @@ def read(data_dir: Path) -> list[bytes]:
     """The record as the engine reads it, once it is folded and verified; nothing when there is no run."""
 
     async def lines() -> list[bytes]:
-        store = datadir.open_log(data_dir)
+        store = stores_data_dir.open_store(data_dir)
         try:
-            rows = await store.rows()
+            rows = await store.list_runs()
             if not rows:
                 return []
-            found = [line async for lines in store.read(rows[0].run_id) for line in lines]
+            found = [line async for lines in store.read_events(rows[0].run_id) for line in lines]
             run = (await loading.load(store, rows[0].run_id)).run
             verified = verifying.lines(found, workflow=run.workflow)
             assert (verified.problems, verified.ended) == ((), run.ended)

@@ -1,4 +1,4 @@
-"""What must be true of a world whose run was cut and has come to its end, whatever happened in between."""
+"""What must be true of a world whose run was cut and has come to its end, however often it was cut."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import json
 from collections import Counter
 from typing import TypeAlias, cast
 
-from openskelo.engine import loading
+from openskelo.history import loading
 from openskelo.kernel.json import JsonObject
-from openskelo.stores import datadir
-from tests.contract import verifying
+from openskelo.stores.sqlite import data_dir
 from tests.crash.world import World
+from tests.record import verifying
 
 TEXT = "a text that is long enough"
 WORDS = ["one", "two", "three", "four", "five"]
@@ -54,20 +54,20 @@ def pieces(events: list[JsonObject], kind: str) -> Counter[Piece]:
 
 
 def _lines(world: World) -> list[bytes]:
-    """The whole record: it verifies, is mirrored, and nobody claims to drive the run."""
+    """The whole record: it verifies, is mirrored, and no process claims to drive the run."""
 
     async def read() -> list[bytes]:
-        store = datadir.open_log(world.root / ".skelo")
+        store = data_dir.open_store(world.root / ".skelo")
         try:
-            (row,) = await store.rows()
-            lines = [line async for chunk in store.read(row.run_id) for line in chunk]
+            (row,) = await store.list_runs()
+            lines = [line async for chunk in store.read_events(row.run_id) for line in chunk]
             workflow = (await loading.load(store, row.run_id)).run.workflow
             verified = verifying.lines(lines, workflow=workflow)
             assert (verified.problems, verified.ended, verified.folded) == ((), True, True)
-            assert not await store.driver_alive(row.run_id)
-            assert (await store.approvals(), await store.posted([row.run_id])) == ([], [])
-            mirror = world.root / ".skelo" / "runs" / row.run_id / "events.jsonl"
-            assert mirror.read_bytes() == b"".join(line + b"\n" for line in lines)
+            assert not await store.is_driver_alive(row.run_id)
+            assert (await store.list_approvals(), await store.list_commands([row.run_id])) == ([], [])
+            copy = world.root / ".skelo" / "events" / "000000000001.jsonl"
+            assert copy.read_bytes() == b"".join(line + b"\n" for line in lines)
             return lines
         finally:
             await store.close()
@@ -100,7 +100,7 @@ def _no_finished_step_is_repeated(events: list[JsonObject]) -> None:
 
 
 def _once_is_once(world: World, events: list[JsonObject]) -> None:
-    """Each happened once, and whenever one was cut somebody was asked."""
+    """Each happened once, and whenever one was cut a person was asked."""
     orders = [request for request in world.site.requests(world.name) if request.method == "POST"]
     assert (len(world.ledger("pay")), len(orders)) == (1, 1)
     cut = [piece(event) for event in events if event["type"] == "attempt.interrupted" and piece(event)[0] in ONCE]

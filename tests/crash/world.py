@@ -39,7 +39,7 @@ class Nursery:
     def ended(self, pid: int) -> int:
         """Wait for the end of a process; gives its status, minus a signal's number."""
         while (found := self._says("ended"))[0] != pid:
-            pass  # somebody did not wait for an earlier one
+            pass  # a caller did not wait for an earlier one
         return found[1]
 
     def _says(self, what: str) -> tuple[int, ...]:

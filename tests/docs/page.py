@@ -15,7 +15,7 @@ def text(name: str) -> str:
 
 
 def sections(page: str) -> dict[str, str]:
-    """The text under each heading (without backticks), up to the next heading of whatever level; code left out."""
+    """The text under each heading (without backticks), up to the next heading of any level; code left out."""
     parts = re.split(r"^#{1,6} +(.+)$", _FENCE.sub("", page), flags=re.MULTILINE)
     return {title.replace("`", "").strip(): body for title, body in zip(parts[1::2], parts[2::2], strict=True)}
 

@@ -8,10 +8,10 @@ from typing import get_args
 import pytest
 from pydantic import BaseModel
 
-from openskelo.contract import patching
-from openskelo.contract.wire import approval, artifact, edge, event, handoff, message, node, problem, run
 from openskelo.kernel.json import JsonObject
+from openskelo.wire.models import approval, events, node, run, wire_model
 from tests.docs import page
+from tests.wire import patching
 
 TABLES: dict[str, type[BaseModel]] = {
     "Run": run.Run,
@@ -27,26 +27,26 @@ TABLES: dict[str, type[BaseModel]] = {
     "Connection": node.Connection,
     "Item": node.Item,
     "NodeBody": node.NodeBody,
-    "Edge": edge.Edge,
-    "Handoff": handoff.Handoff,
-    "Payload": handoff.Payload,
-    "Message": message.Message,
-    "ChatBody": message.ChatBody,
-    "Artifact": artifact.Artifact,
+    "Edge": node.Edge,
+    "Handoff": node.Handoff,
+    "Payload": node.Payload,
+    "Message": node.Message,
+    "ChatBody": node.ChatBody,
+    "Artifact": node.Artifact,
     "Approval": approval.Approval,
     "Tool": approval.Tool,
     "Resolution": approval.Resolution,
-    "EventPage": event.EventPage,
-    "Problem": problem.ProblemDetails,
+    "EventPage": events.EventPage,
+    "Problem": wire_model.ProblemDetails,
 }
 PROSE: dict[str, type[BaseModel]] = {
     "Budget": run.Budget,
     "NodeChange": node.NodeChange,
-    "EdgeBody": edge.EdgeBody,
+    "EdgeBody": node.EdgeBody,
     "ResolveBody": approval.ResolveBody,
 }
 EVENTS: dict[str, type[BaseModel]] = {
-    get_args(one.model_fields["type"].annotation)[0]: one for one in get_args(get_args(event.AnyEvent)[0])
+    get_args(one.model_fields["type"].annotation)[0]: one for one in get_args(get_args(events.AnyEvent)[0])
 }
 ENVELOPE = ["id", "runId", "ts", "type", "nodeId", "seq", "index"]
 
@@ -91,7 +91,12 @@ def test_page_names_every_event_that_changes_a_snapshot() -> None:
     """The rule on the page is the rule of the code: what is said to change nothing does, and the rest does."""
     rows = re.findall(r"^\| (`.*?) \|", section("Snapshots and patches"), flags=re.MULTILINE)
     said = {name for row in rows for name in re.findall(r"`([^`]+)`", row)}
-    before: JsonObject = {**patching.empty("r"), "nodes": {"n": {}}, "edges": {"e": {}}, "approvals": {"a": {}}}
+    before: JsonObject = {
+        **patching.empty("r"),
+        "nodes": {"n": {}},
+        "edges": {"e": {}},
+        "approvals": {"a": {}},
+    }
     payload: JsonObject = {
         "patch": {"x": 1},
         "nodeId": "n",

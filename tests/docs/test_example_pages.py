@@ -15,6 +15,9 @@ PAGES = (
     "ticket-triage",
     "code-review",
     "data-extraction",
+    "fix-failing-test",
+    "review-this-diff",
+    "pair",
 )
 
 

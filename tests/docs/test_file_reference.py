@@ -9,11 +9,12 @@ from typing import cast
 
 import pytest
 
-from openskelo.handlers import catalog
+from openskelo import gates, ops
+from openskelo.handlers import builtin
 from openskelo.kernel import definition
-from openskelo.workflows import block, blocks, gate_aliases, gates, ports
-from openskelo.workflows.plan import ops
-from openskelo.workflows.plan import read as plan_file
+from openskelo.workflows.blocks import block, blocks_loader, ports
+from openskelo.workflows.blocks import gates as gate_reader
+from openskelo.workflows.plan import plan_loader as plan_file
 from openskelo.workflows.plan import step as plan_step
 from tests.docs import page
 from tests.repo import tracked
@@ -31,7 +32,7 @@ def _texts(node: ast.AST) -> Iterator[str]:
 
 def accepted_keys() -> set[str]:
     """The keys in every set that the loader hands to `fields`, or names as keys."""
-    found: set[str] = set(block.KEYS | blocks.KEYS)
+    found: set[str] = set(block.KEYS | blocks_loader.KEYS)
     for path in tracked.files("src/openskelo/workflows/*.py"):
         if path.parent.name == "plan":  # plans have a page of their own
             continue
@@ -58,21 +59,26 @@ def test_blocks_file_page_names_every_type_word() -> None:
     assert set(ports.TYPES) - named == set()
 
 
-@pytest.mark.parametrize("name", gates.TYPES)
+@pytest.mark.parametrize("name", gates.GATES)
 def test_gate_page_lists_the_parameters_of_a_type(name: str) -> None:
-    kind = gates.TYPES[name]
-    assert set(page.rows(page.sections(page.text("gates.md"))[name])) == {*kind.needs, *kind.takes}
+    gate = gates.GATES[name]
+    section = page.sections(page.text("gates.md"))[name]
+    assert set(page.rows(section)) == set(gate.parameters)
+    assert section.lstrip().startswith(gate.summary)
 
 
 def test_gate_page_names_every_retired_type() -> None:
     section = page.sections(page.text("gates.md"))["Names of earlier files"]
-    assert [name for name in gate_aliases.RETIRED if f"`{name}`" not in section] == []
+    assert [name for name in gate_reader.RETIRED if f"`{name}`" not in section] == []
 
 
-@pytest.mark.parametrize("name", catalog.CONFIG)
+@pytest.mark.parametrize("name", builtin.HANDLERS)
 def test_handler_page_lists_the_config_of_a_builtin(name: str) -> None:
-    properties = cast("Mapping[str, object]", catalog.CONFIG[name]["properties"])
-    assert set(page.rows(page.sections(page.text("builtin-handlers.md"))[name])) == set(properties)
+    handler = builtin.HANDLERS[name]
+    properties = cast("Mapping[str, object]", handler.config["properties"])
+    section = page.sections(page.text("builtin-handlers.md"))[name]
+    assert set(page.rows(section)) == set(properties)
+    assert section.lstrip().startswith(handler.summary)
 
 
 def test_handler_page_names_every_code_of_the_builtins() -> None:
@@ -91,5 +97,5 @@ def test_plan_page_names_every_key() -> None:
 @pytest.mark.parametrize("op", ops.OPS)
 def test_plan_page_lists_the_arguments_of_an_op(op: definition.Op) -> None:
     section = page.sections(page.text("plan.md"))[op]
-    assert page.rows(section) == list(ops.TABLE[op].args)
-    assert ops.TABLE[op].about[1:] in section
+    assert page.rows(section) == list(ops.OPS[op].args)
+    assert ops.OPS[op].summary[1:] in section

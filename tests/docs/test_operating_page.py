@@ -50,5 +50,5 @@ def test_the_line_for_cron_is_a_prune() -> None:
 
 
 def test_every_metric_is_listed() -> None:
-    source = (tracked.ROOT / "src" / "openskelo" / "server" / "metrics.py").read_text("utf-8")
+    source = (tracked.ROOT / "src" / "openskelo" / "server" / "telemetry" / "metrics.py").read_text("utf-8")
     assert set(re.findall(r'"(openskelo_\w+)"', source)) == set(re.findall(r"`(openskelo_\w+)", PAGE))

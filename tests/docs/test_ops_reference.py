@@ -6,8 +6,9 @@ import re
 from collections.abc import Mapping
 from typing import get_args
 
-from openskelo.handlers import op_catalog, registry
+from openskelo.handlers import project_registry
 from openskelo.kernel.json import JsonObject
+from openskelo.ops import functions
 from tests.docs import page
 
 
@@ -25,11 +26,11 @@ def _taken(rules: JsonObject | None) -> set[str]:
 
 def test_every_built_in_is_listed_with_its_arguments() -> None:
     sections = page.sections(page.text("ops.md"))
-    assert _arguments(sections["Tools"]) == {name: _taken(one.args) for name, one in op_catalog.TOOLS.items()}
-    assert _arguments(sections["Transforms"]) == {name: _taken(one.args) for name, one in op_catalog.TRANSFORMS.items()}
-    assert _arguments(sections["Checkers"]) == {name: _taken(one.args) for name, one in op_catalog.CHECKERS.items()}
+    assert _arguments(sections["Tools"]) == {name: _taken(one.args) for name, one in functions.TOOLS.items()}
+    assert _arguments(sections["Transforms"]) == {name: _taken(one.args) for name, one in functions.TRANSFORMS.items()}
+    assert _arguments(sections["Checkers"]) == {name: _taken(one.args) for name, one in functions.CHECKERS.items()}
 
 
 def test_every_resolver_is_listed() -> None:
     listed = page.rows(page.sections(page.text("ops.md"))["Contexts"])
-    assert listed == list(get_args(registry.ContextKind))
+    assert listed == list(get_args(project_registry.ContextKind))

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 import openskelo
-from openskelo import frozen
-from openskelo.contract import receipts
+from openskelo import structs
 from openskelo.kernel import events
 from openskelo.kernel.json import JsonObject
+from openskelo.record import receipts
 from tests.docs import page
 from tests.server import house
 
@@ -26,7 +26,7 @@ def _wire(name: str) -> str:
 
 @pytest.mark.parametrize("name", events.TYPES)
 def test_event_page_lists_the_fields_of_a_type(name: str) -> None:
-    fields = [field for field in frozen.fields(events.TYPES[name]) if field.name != "at"]
+    fields = [field for field in structs.fields(events.TYPES[name]) if field.name != "at"]
     section = page.sections(page.text("events.md"))[name]
     marked = re.findall(r"^\| `(\w+)` \| [^|]* \? \|", section, flags=re.MULTILINE)
     assert page.rows(section) == [_wire(field.name) for field in fields]
@@ -72,7 +72,7 @@ async def _recorded(folder: Path) -> Path:
             openskelo.from_document(document), {"x": [1e-7, 0.1, "ü\u2028\n", {"é": 1, "z": 2}]}
         )
         assert (await engine.wait(run_id))["ending"] == "ok"
-    return folder / "data" / "runs" / run_id / "events.jsonl"
+    return folder / "data" / "events" / "000000000001.jsonl"
 
 
 def _check(program: Path, record: Path) -> subprocess.CompletedProcess[str]:
@@ -95,7 +95,7 @@ def test_program_on_the_page_accepts_a_record_and_finds_a_changed_byte(tmp_path:
 
 def test_page_names_everything_that_a_server_leaves_in_its_data_dir(tmp_path: Path) -> None:
     with house.open_house(tmp_path, roles={"ann": "operator"}) as served, served.client() as client:
-        run_id = house.start(client, "each.yaml", words=["x" * 40_000])["id"]
+        run_id = house.start(client, "each.yaml", words=["x" * 1_100_000])["id"]
         house.until(client, run_id, lambda found: found["status"] == "completed")
         served.run(served.engine.export(run_id, tmp_path / "run.jsonl", sign=True))
         left = {path.name for path in (tmp_path / ".skelo").iterdir()}

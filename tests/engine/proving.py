@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import cast
 
 import openskelo
-from openskelo.contract import chain
-from openskelo.engine import verify
+from openskelo.history import verify
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.stores import datadir, log
+from openskelo.record import chain
+from openskelo.stores import api
+from openskelo.stores.sqlite import data_dir
 from tests.engine import stage
 
 TEXT: dict[str, Json] = {"text": "string"}
@@ -50,7 +51,7 @@ class Workshop:
         return {"text": f"about {ctx.inputs['topic']} " * self.draft_size}
 
     async def shout(self, ctx: openskelo.Context) -> dict[str, Json]:
-        """Pure work, unless somebody changes the sign."""
+        """Pure work, unless a test changes the sign."""
         self.calls.append("shout")
         return {"text": cast("str", ctx.inputs["text"])[:20].upper() + self.sign}
 
@@ -64,7 +65,7 @@ class Workshop:
         self.calls.append("post")
         return {"text": f"posted {len(cast('list[Json]', ctx.inputs['text']))}"}
 
-    def engine(self, root: Path, store: log.Log | None = None) -> AbstractAsyncContextManager[openskelo.Engine]:
+    def engine(self, root: Path, store: api.Store | None = None) -> AbstractAsyncContextManager[openskelo.Engine]:
         """An engine with these handlers."""
         return stage.open_engine(root, store, draft=self.draft, shout=self.shout, each=self.each, post=self.post)
 
@@ -83,7 +84,7 @@ def verified_later(root: Path, run_id: str) -> chain.Verification:
     """Verify in a store that is opened anew, as another process would."""
 
     async def story() -> chain.Verification:
-        store = datadir.open_log(root / ".skelo")
+        store = data_dir.open_store(root / ".skelo")
         try:
             return await verify.verify_run(store, run_id, data_dir=root / ".skelo")
         finally:

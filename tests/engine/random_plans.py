@@ -12,8 +12,8 @@ from random import Random
 from typing import Any, cast
 
 from openskelo import errors
-from openskelo.executors import attempt, job
-from openskelo.kernel import codec, definition, outcome
+from openskelo.executors.attempt import performer, running_attempt
+from openskelo.kernel import definition, outcome, workflow_codec
 from openskelo.kernel.json import JsonObject
 from openskelo.values import canonical
 from tests.engine import reference_plan
@@ -157,7 +157,7 @@ def workflow(of: dict[str, Any]) -> definition.Workflow:
             entry=of["entry"], variables=of["variables"], outputs=of["outputs"], contexts=("ctx:c", "snap:s")
         ),
     )
-    return codec.sealed(whole, canonical.digest)
+    return workflow_codec.seal(whole, canonical.digest)
 
 
 def _node(key: str, step: dict[str, Any]) -> definition.Node:
@@ -198,18 +198,18 @@ def _args(op: str, args: dict[str, Any]) -> JsonObject:
     return args
 
 
-class Scripted(attempt.Performer):
-    """Performs the ops that need nobody, and lets the world of each run answer for the others."""
+class Scripted(performer.Performer):
+    """Performs the ops that need no answer from outside; for the others the world of each run answers."""
 
     worlds: dict[str, reference_plan.World]
 
-    async def perform(self, one: job.Job) -> attempt.Attempted:
-        of = one.task
-        step = cast("definition.Step", of.node.step)
+    async def perform(self, attempt: running_attempt.RunningAttempt) -> performer.AttemptResult:
+        request = attempt.request
+        step = cast("definition.Step", request.node.step)
         if step.op not in OUTSIDE:
-            return await super().perform(one)
-        inputs_hash = canonical.digest(of.inputs)
-        said = self.worlds[of.run_id].next(of.node.key)
+            return await super().perform(attempt)
+        inputs_hash = canonical.digest(request.inputs)
+        said = self.worlds[request.run_id].next(request.node.key)
         metrics = outcome.Metrics(tokens_out=said.get("tokens", 0), tool_nanousd=said.get("tool", 0))
         if said["kind"] == "hang":
             await asyncio.Event().wait()
@@ -223,10 +223,12 @@ class Scripted(attempt.Performer):
                 denied=kind == "denied",
                 happened=_HAPPENED.get(kind, "no"),
             )
-            return attempt.Attempted(outcome=outcome.Outcome(inputs_hash=inputs_hash, failure=why, metrics=metrics))
+            return performer.AttemptResult(
+                outcome=outcome.Outcome(inputs_hash=inputs_hash, failure=why, metrics=metrics)
+            )
         outputs: JsonObject = {step.save_as or "output": said["value"]}
         holds = said["value"]["ok"] if step.op == "verify" else None
-        return attempt.Attempted(
+        return performer.AttemptResult(
             outcome=outcome.Outcome(
                 inputs_hash=inputs_hash,
                 outputs={"value": outputs},

@@ -42,7 +42,7 @@ class Failed(Exception):
     def __init__(self, code: str, kind: str = "error") -> None:
         super().__init__(code)
         self.code = code
-        self.kind = kind  # error, final, broken, denied, lost (nobody knows what it did), refused (it was done)
+        self.kind = kind  # error, final, broken, denied, lost (its effect is unknown), refused (it was done)
 
 
 def resolve(known: dict[str, Any], text: str) -> Any:
@@ -229,6 +229,8 @@ class Interpreter:
         """The value of a step, and where it goes."""
         op = step["op"]
         args = fill(self.known(), step["args"], "null" if op == "emit" else "fail")
+        if op == "emit" and step["args"]["status"] == "ok":
+            args["result_ref"] = fill(self.known(), step["args"]["result_ref"], "fail")
         if op == "branch":
             holds = self.holds(args["cond"])
             goto = step["then"] if holds else step["otherwise"]
@@ -269,7 +271,7 @@ class Interpreter:
     def ask(self, key: str, step: dict[str, Any]) -> str | None:
         """A person's answer is the value; a no ends the run."""
         try:
-            request = step["args"]["request"]  # its kind and its message are text, whatever they look like
+            request = step["args"]["request"]  # its kind and its message are text, even if they look like a ref
             fill(self.known(), [request[name] for name in request if name not in ("kind", "message")], "fail")
         except Failed as failed:
             raise Over("failed", code=failed.code, node=key) from None

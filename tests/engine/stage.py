@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TypeVar, cast
 
 import openskelo
-from openskelo.engine import verify
-from openskelo.executors import calling
+from openskelo.executors.handlers import invocation
+from openskelo.history import verify
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.stores import log
+from openskelo.stores import api
 
 T = TypeVar("T")
 Document = Mapping[str, Json]
@@ -34,22 +34,22 @@ def workflow(*blocks: Document, **top: Json) -> openskelo.Workflow:
 
 @asynccontextmanager
 async def engine(
-    root: Path, store: log.Log | None = None, **handlers: calling.Handler
+    root: Path, store: api.Store | None = None, **handlers: invocation.Handler
 ) -> AsyncGenerator[openskelo.Engine]:
     """An engine over `root` with these local handlers; every run that it leaves behind must verify."""
     async with open_engine(root, store, **handlers) as opened:
         yield opened
-        for row in await opened.store.rows():
+        for row in await opened.store.list_runs():
             proof = await verify.verify_run(opened.store, row.run_id)
             assert proof.intact, proof.problems
 
 
 @asynccontextmanager
 async def open_engine(
-    root: Path, store: log.Log | None = None, **handlers: calling.Handler
+    root: Path, store: api.Store | None = None, **handlers: invocation.Handler
 ) -> AsyncGenerator[openskelo.Engine]:
     """As `engine`, for stories that tamper with what the runs leave behind."""
-    project = openskelo.Project(root=root, data_dir=root / ".skelo", write_roots=(root,), read_roots=(root,))
+    project = openskelo.Project(root=root, data_dir=root / ".skelo", read_roots=(root,))
     async with await openskelo.Engine.open(project, store=store, handlers=handlers) as opened:
         yield opened
 

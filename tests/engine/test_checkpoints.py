@@ -8,8 +8,8 @@ from typing import Any, cast
 import pytest
 
 import openskelo
-from openskelo.engine import replay
-from openskelo.executors import attempt
+from openskelo.executors.attempt import performer as attempt_performer
+from openskelo.history import replay
 from openskelo.kernel.json import Json
 from tests.engine import stage
 
@@ -68,8 +68,8 @@ def answered(
                 asked: Any = stage.approvals(await engine.wait(run_id))[0]
                 await engine.answer(asked["id"], status="modified" if edit else "approved", values=edit, by="ann")
             document: Any = await engine.wait(run_id)
-            performer = attempt.Performer(
-                project=engine.project, blobs=replay.Nowhere(), local_handlers={"send": Sender().send}
+            performer = attempt_performer.Performer(
+                project=engine.project, blobs=replay.DiscardedBlobs(), local_handlers={"send": Sender().send}
             )
             again = await replay.replay(engine.store, run_id, performer)
             assert again.ok, again.document()

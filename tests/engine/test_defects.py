@@ -11,17 +11,16 @@ from pathlib import Path
 import pytest
 
 import openskelo
-from openskelo.engine import driver
-from openskelo.executors import calling
+from openskelo.executors.handlers import invocation
 from openskelo.kernel.json import JsonObject
 from openskelo.stores import memory
 from tests.engine import stage
 
 
-class Broken(memory.MemoryLog):
+class Broken(memory.MemoryStore):
     """A store that fails as no store may: not with a StoreError."""
 
-    async def blob(self, name: str) -> bytes:
+    async def read_blob(self, name: str) -> bytes:
         raise RuntimeError(f"cannot give {name[:6]}")
 
 
@@ -60,7 +59,7 @@ async def made_up(ctx: openskelo.Context) -> JsonObject:
     [(cancels_itself, "CancelledError: the handler cancelled its own task"), (made_up, "GeneratorExit")],
 )
 def test_a_handler_that_ends_its_own_task_has_failed(
-    tmp_path: Path, handler: calling.Handler, message: str, fields: JsonObject
+    tmp_path: Path, handler: invocation.Handler, message: str, fields: JsonObject
 ) -> None:
     async def story() -> JsonObject:
         async with stage.engine(tmp_path, work=handler) as engine:
@@ -89,7 +88,7 @@ async def says_it(ctx: openskelo.Context) -> JsonObject:
     ],
 )
 def test_no_secret_of_a_failure_reaches_the_log(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, handler: calling.Handler, error: JsonObject
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, handler: invocation.Handler, error: JsonObject
 ) -> None:
     monkeypatch.setenv("MY_KEY", "swordfish")
     project = openskelo.Project(root=tmp_path, data_dir=tmp_path / ".skelo", secrets={"K": "${env:MY_KEY}"})
@@ -140,7 +139,7 @@ def test_a_cancellation_that_comes_between_two_attempts_loses_neither(tmp_path: 
         own = asyncio.current_task()
         assert own is not None
         asyncio.get_running_loop().call_soon(own.cancel)  # when the task next lets others have their turn
-        time.sleep(driver.RELAY_SECONDS)  # noqa: ASYNC251 -- it blocks, so that it will
+        time.sleep(0.005)  # noqa: ASYNC251 -- it blocks, so that it will
         return {}
 
     async def story() -> JsonObject:
@@ -180,7 +179,7 @@ def test_ctrl_c_in_the_middle_of_a_handler_ends_the_program_and_not_the_attempt(
 
     async def story() -> list[str]:
         async with stage.open_engine(tmp_path) as engine:
-            (row,) = await engine.store.rows()
+            (row,) = await engine.store.list_runs()
             return await stage.types(engine, row.run_id)
 
     assert stage.play(story)[-1] == "attempt.started"

@@ -69,3 +69,13 @@ def test_one_who_has_seen_all_there_is_waits_for_more(tmp_path: Path) -> None:
             assert rest == same == list(range(last + 1, last + 1 + len(rest)))
 
     stage.play(story)
+
+
+def test_a_caller_that_polls_lets_the_run_go_on(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with stage.engine(tmp_path, a=lambda _: {"n": 1}) as engine:
+            run_id = await engine.start(FLOW)
+            statuses = [(await engine.show(run_id))["status"] for _ in range(2000)]  # without a pause between two calls
+            assert statuses[-1] == "completed"
+
+    stage.play(story)

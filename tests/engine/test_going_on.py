@@ -9,7 +9,9 @@ from typing import cast
 import pytest
 
 import openskelo
-from openskelo.engine import keeper, verify
+from openskelo.engine.drive import supervisor
+from openskelo.history import verify
+from openskelo.kernel import commands
 from openskelo.kernel.json import Json
 from tests.engine import stage
 
@@ -107,6 +109,30 @@ def test_suspending_lets_a_once_effect_finish(tmp_path: Path) -> None:
             document = await engine.show(run_id)
             assert stage.node(document, "slow")["outcome"] == "succeeded"
             assert (document["status"], document["outputs"]) == ("completed", {"n": 2})  # nothing is left to do
+
+    stage.play(story)
+
+
+def test_suspending_ends_if_the_last_command_changes_nothing(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with stage.engine(tmp_path) as engine:
+            run_id = await engine.start(stage.workflow({"id": "a", "mode": "approval", "approval": {"prompt": "?"}}))
+            await engine.wait(run_id)
+            driver = engine._driver  # pyright: ignore[reportPrivateUsage] -- the moment of the race
+            driven = driver.runs.get(run_id)
+            assert driven is not None
+
+            async def tick_twice() -> None:
+                await driver.submit(driven, commands.Tick(at=driver.now()))
+                await driver.submit(driven, commands.Tick(at=driver.now()))  # after the turn that also paused the run
+
+            async with asyncio.timeout(5):
+                async with driver.turn_lock:
+                    both = asyncio.gather(tick_twice(), engine.suspend(by="ann"))
+                    while len(driven.mailbox) < 2:  # noqa: ASYNC110 -- no event tells when both are there
+                        await asyncio.sleep(0)
+                await both
+            assert (await engine.show(run_id))["status"] == "paused"
 
     stage.play(story)
 
@@ -225,7 +251,7 @@ def test_a_fork_needs_the_files_that_it_will_read_and_no_others(tmp_path: Path) 
                     "INPUT_INVALID",
                     "input 'path': there is no such file",
                 )
-            assert len(await engine.store.rows()) == 1
+            assert len(await engine.store.list_runs()) == 1
             late = await engine.fork(run_id, node="second")
             assert (await engine.wait(late))["outputs"] == {"name": "old.txt"}
             mended = await engine.fork(run_id, node="first", inputs={"path": "new.txt"})
@@ -329,7 +355,7 @@ def test_a_run_that_a_person_pauses_while_it_is_suspended_stays_paused(tmp_path:
 
     async def story() -> None:
         async with stage.engine(tmp_path, work=work) as engine:
-            stopping = keeper.Keeper(engine)
+            stopping = supervisor.Supervisor(engine)
             await stopping.start()
             run_id = await engine.start(stage.workflow(stage.block("work", outputs={"n": "integer"})))
             await under_way.wait()
@@ -337,7 +363,7 @@ def test_a_run_that_a_person_pauses_while_it_is_suspended_stays_paused(tmp_path:
         async with stage.engine(tmp_path, work=work) as engine:
             await engine.pause(run_id, by="ann", reason="not before noon")
         async with stage.engine(tmp_path, work=work) as engine:
-            following = keeper.Keeper(engine)
+            following = supervisor.Supervisor(engine)
             await following.start()
             held = await engine.wait(run_id)
             assert (held["status"], stage.node(held, "work")["attempts"]) == ("paused", 1)
@@ -401,3 +427,50 @@ def test_a_run_that_nobody_drives_any_more_is_not_waited_for(tmp_path: Path) -> 
                 assert (left["status"], left["ending"]) == ("running", None)
 
     stage.play(story)
+
+
+def test_an_engine_that_recovers_takes_up_a_run_that_a_crash_left(tmp_path: Path) -> None:
+    calls: list[int] = []
+
+    async def work(ctx: openskelo.Context) -> dict[str, Json]:
+        calls.append(ctx.attempt)
+        if len(calls) == 1:
+            await asyncio.Event().wait()
+        return {}
+
+    async def story() -> None:
+        project = openskelo.Project(root=tmp_path, data_dir=tmp_path / ".skelo")
+        flow = stage.workflow(stage.block("work"))
+        async with await openskelo.Engine.open(project, handlers={"work": work}) as engine:
+            run_id = await engine.start(flow)
+            while not calls:  # noqa: ASYNC110  the handler tells nobody else
+                await asyncio.sleep(0.01)
+        async with await openskelo.Engine.open(project, handlers={"work": work}, recover=True) as engine:
+            types = [event["type"] async for event in engine.follow(run_id)]
+            assert (types[-1], (await engine.show(run_id))["ending"]) == ("run.ended", "ok")
+
+    stage.play(story)
+    assert calls == [1, 2]
+
+
+def test_an_engine_that_recovers_suspends_its_runs_for_the_next_one(tmp_path: Path) -> None:
+    calls: list[int] = []
+
+    async def work(ctx: openskelo.Context) -> dict[str, Json]:
+        calls.append(ctx.attempt)
+        if len(calls) == 1:
+            await asyncio.Event().wait()
+        return {}
+
+    async def story() -> None:
+        project = openskelo.Project(root=tmp_path, data_dir=tmp_path / ".skelo")
+        async with await openskelo.Engine.open(project, handlers={"work": work}, recover=True) as engine:
+            run_id = await engine.start(stage.workflow(stage.block("work")))
+            while not calls:  # noqa: ASYNC110  the handler tells nobody else
+                await asyncio.sleep(0.01)
+        async with await openskelo.Engine.open(project, handlers={"work": work}, recover=True) as engine:
+            types = [event["type"] async for event in engine.follow(run_id)]
+            assert ("run.paused" in types, "run.resumed" in types, types[-1]) == (True, True, "run.ended")
+
+    stage.play(story)
+    assert len(calls) == 2

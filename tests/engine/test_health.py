@@ -9,7 +9,7 @@ import openskelo
 from tests.engine import stage
 
 PARTS = ["orjson", "rfc8785", "yaml", "jsonschema_rs", "cel_expr_python", "re2", "httpx", "rich", "cryptography"]
-OTHERS = ["data dir", "disk space", "file locks", "durable write", "secrets", "runs", "events.jsonl"]
+OTHERS = ["data dir", "disk space", "file locks", "durable write", "secrets", "runs", "event files"]
 
 
 def test_every_check_has_its_finding(tmp_path: Path) -> None:
@@ -23,16 +23,15 @@ def test_every_check_has_its_finding(tmp_path: Path) -> None:
     } == {"ok"}
 
 
-def test_the_files_of_ended_runs_that_are_gone_are_written_beside_a_loop_that_runs(tmp_path: Path) -> None:
+def test_event_files_that_are_gone_are_written_beside_a_loop_that_runs(tmp_path: Path) -> None:
     async def story() -> None:
         async with stage.engine(tmp_path, work=lambda _: {}) as engine:
-            run_id = await engine.start(stage.workflow(stage.block("work")))
-            await engine.wait(run_id)
-        copy = tmp_path / ".skelo" / "runs" / run_id / "events.jsonl"
+            await engine.wait(await engine.start(stage.workflow(stage.block("work"))))
+        copy = tmp_path / ".skelo" / "events" / "000000000001.jsonl"
         before = copy.read_bytes()
         copy.unlink()
         found = await openskelo.doctor(engine.project)
-        assert (found[-1].detail, copy.read_bytes()) == ("1 were missing and have been written", before)
+        assert (found[-1].detail, copy.read_bytes()) == ("they hold what the log holds", before)
 
     stage.play(story)
 
@@ -56,8 +55,8 @@ def test_a_log_that_others_can_read_is_a_finding(tmp_path: Path) -> None:
             states.append(found.state)
         assert states == ["ok", "ok", "ok", "warn", "warn"]
         assert (found.detail, found.hint) == (
-            f"{data_dir} (version 3) can be read by others",
-            f"chmod -R go= {data_dir}, unless they are to see what went through its runs",
+            f"{data_dir} (version 1) can be read by others",
+            f"chmod -R go= {data_dir}, unless they may see the values of its runs",
         )
 
     stage.play(story)

@@ -43,7 +43,7 @@ def test_a_chain_carries_values_to_the_outputs(tmp_path: Path) -> None:
                 "attempt.succeeded",
                 "run.ended",
             ]
-            assert (await engine.store.row(run_id)).status == "completed"  # type: ignore[union-attr]
+            assert (await engine.store.find_run(run_id)).status == "completed"  # type: ignore[union-attr]
 
     stage.play(story)
 
@@ -90,7 +90,7 @@ def test_wrong_inputs_start_nothing(tmp_path: Path) -> None:
                 with pytest.raises(openskelo.InvalidInput) as caught:
                     await engine.start(flow, cast("dict[str, Json]", inputs))
                 assert caught.value.code == code
-            assert await engine.store.rows() == []
+            assert await engine.store.list_runs() == []
 
     stage.play(story)
 
@@ -134,7 +134,7 @@ def test_inputs_that_refer_to_nothing_start_nothing(tmp_path: Path) -> None:
                 with pytest.raises(openskelo.InvalidInput) as caught:
                     await engine.start(flow, cast("dict[str, Json]", inputs))
                 assert (caught.value.code, caught.value.message) == ("INPUT_INVALID", said)
-            assert await engine.store.rows() == []
+            assert await engine.store.list_runs() == []
             (project / "yes.txt").write_text("yes")
             run_id = await engine.start(flow, {"path": "yes.txt"})
             assert (await engine.wait(run_id))["outputs"] == {"n": 1}
@@ -181,7 +181,7 @@ def test_a_workflow_that_needs_a_model_is_refused_without_one(tmp_path: Path) ->
             with pytest.raises(openskelo.InvalidInput) as caught:
                 await engine.start(flow)
             assert caught.value.code == "PROVIDER_MISSING"
-            assert await engine.store.rows() == []
+            assert await engine.store.list_runs() == []
 
     stage.play(story)
 
@@ -474,7 +474,7 @@ def test_an_answer_that_was_made_earlier_is_not_logged_in_the_past(tmp_path: Pat
     async def story() -> None:
         async with stage.engine(tmp_path, None, **{f"t{i}": tick for i in range(60)}) as engine:
             run_id = await engine.start(flow)
-            asked = await engine.store.approvals(run_id)
+            asked = await engine.store.list_approvals(run_id)
             text = "x" * 5_000_000
             await engine.answer(asked[0].approval_id, status="approved", values={"text": text}, by="ann")
             await engine.wait(run_id)
@@ -499,7 +499,7 @@ def test_a_run_that_needs_a_handler_nobody_brings_is_neither_started_nor_resumed
                 with pytest.raises(openskelo.InvalidInput) as refused:
                     await trying
                 codes.append(refused.value.code)
-            codes += [str((await engine.show(run_id))["status"]), str(len(await engine.store.rows()))]
+            codes += [str((await engine.show(run_id))["status"]), str(len(await engine.store.list_runs()))]
         return codes
 
     assert stage.play(story) == ["HANDLER_UNKNOWN", "HANDLER_UNKNOWN", "paused", "1"]

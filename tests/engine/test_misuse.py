@@ -54,7 +54,7 @@ def test_a_closed_engine_says_that_it_is_closed(tmp_path: Path, call: str) -> No
 def test_one_who_follows_is_told_when_the_engine_is_closed(tmp_path: Path, kept: str) -> None:
     async def story() -> None:
         data = memory.MemoryData()
-        stores = (None, None) if kept == "on disk" else (memory.MemoryLog(data), memory.MemoryLog(data))
+        stores = (None, None) if kept == "on disk" else (memory.MemoryStore(data), memory.MemoryStore(data))
         async with stage.open_engine(tmp_path, stores[0]) as driving:
             run_id = await driving.start(FLOW)
             await driving.wait(run_id)

@@ -12,12 +12,14 @@ import pytest
 
 import openskelo
 from openskelo import errors
-from openskelo.engine import verify
-from openskelo.executors import prompt, task
-from openskelo.frozen import replace
+from openskelo.executors.ai import prompt
+from openskelo.executors.attempt import running_attempt
+from openskelo.history import verify
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.providers import config, recorded, scripted, seam
+from openskelo.providers import config, protocol, scripted
+from openskelo.providers.kinds import recorded
 from openskelo.stores import memory
+from openskelo.structs import replace
 from tests.engine import stage
 
 TEXT: dict[str, Json] = {"text": "string"}
@@ -25,14 +27,14 @@ TEXT: dict[str, Json] = {"text": "string"}
 
 @asynccontextmanager
 async def engine(
-    root: Path, provider: seam.Provider | None, store: memory.MemoryLog | None = None, **more: object
+    root: Path, provider: protocol.Provider | None, store: memory.MemoryStore | None = None, **more: object
 ) -> AsyncGenerator[openskelo.Engine]:
     """An engine over `root` that asks `provider`; every run that it leaves behind must verify."""
     project = openskelo.Project(root=root, data_dir=root / ".skelo")
     project = replace(project, **more)
     async with await openskelo.Engine.open(project, store=store, provider=provider) as opened:
         yield opened
-        for row in await opened.store.rows():
+        for row in await opened.store.list_runs():
             proof = await verify.verify_run(opened.store, row.run_id)
             assert proof.intact, proof.problems
 
@@ -48,7 +50,7 @@ async def kept(engine: openskelo.Engine, run_id: str) -> dict[tuple[str, int, st
         if event["type"] == "artifact.created":
             data = cast("JsonObject", event["data"])
             artifact = cast("JsonObject", data["artifact"])
-            text = (await engine.store.blob(cast("str", artifact["hash"]))).decode()
+            text = (await engine.store.read_blob(cast("str", artifact["hash"]))).decode()
             found[str(data["node"]), cast("int", data["attempt"]), str(artifact["name"])] = text
     return found
 
@@ -59,9 +61,9 @@ class Endless:
     def __init__(self) -> None:
         self.begun = asyncio.Event()
         self.stopped = 0
-        self.requests: list[seam.Request] = []
+        self.requests: list[protocol.Request] = []
 
-    async def complete(self, request: seam.Request, on_text: Callable[[str], None]) -> seam.Answer:
+    async def complete(self, request: protocol.Request, on_text: Callable[[str], None]) -> protocol.Answer:
         self.requests.append(request)
         on_text('{"text": "Once')
         on_text(" upon")
@@ -139,10 +141,10 @@ def test_cancelling_stops_the_answer_and_keeps_what_was_heard(tmp_path: Path) ->
 class Dear(Endless):
     """As `Endless`, at a billionth of a dollar a token."""
 
-    def plan(self, request: seam.Request) -> tuple[seam.Planned, ...]:
-        return (seam.Planned(request=request),)
+    def plan(self, request: protocol.Request) -> tuple[protocol.Route, ...]:
+        return (protocol.Route(request=request),)
 
-    def cost(self, way: seam.Planned, usage: seam.Usage) -> int:
+    def cost(self, route: protocol.Route, usage: protocol.Usage) -> int:
         return usage.tokens_in + usage.tokens_out
 
 
@@ -173,7 +175,7 @@ def test_an_answer_that_is_stopped_is_counted_without_a_budget_too(tmp_path: Pat
             else:
                 await opened.suspend(by="ann")
             request = provider.requests[0]
-            taken = seam.estimated(request, '{"text": "Once upon')
+            taken = protocol.estimate_usage(request, '{"text": "Once upon')
             tokens = taken.tokens_in + taken.tokens_out
             kind = "attempt.cancelled" if way == "cancel" else "attempt.interrupted"
             assert tokens > 10
@@ -192,10 +194,10 @@ def test_what_was_answered_before_the_stop_is_counted_as_it_was_reported(tmp_pat
         endless = Endless()
 
         class Reviewed:
-            async def complete(self, request: seam.Request, on_text: Callable[[str], None]) -> seam.Answer:
+            async def complete(self, request: protocol.Request, on_text: Callable[[str], None]) -> protocol.Answer:
                 if request.node == "ask":
-                    usage = seam.Usage(tokens_in=1000, tokens_out=500)
-                    return seam.Answer(text='{"text": "good"}', usage=usage, cost_nanousd=70)
+                    usage = protocol.Usage(tokens_in=1000, tokens_out=500)
+                    return protocol.Answer(text='{"text": "good"}', usage=usage, cost_nanousd=70)
                 return await endless.complete(request, on_text)
 
         review: dict[str, Json] = {"name": "fine", "type": "llm_review", "port": "text", "criteria": ["is fine"]}
@@ -204,7 +206,7 @@ def test_what_was_answered_before_the_stop_is_counted_as_it_was_reported(tmp_pat
             await endless.begun.wait()
             await opened.cancel(run_id, by="ann")
             await opened.wait(run_id)
-            asked = seam.estimated(endless.requests[0], "").tokens_in
+            asked = protocol.estimate_usage(endless.requests[0], "").tokens_in
             assert await used(opened, run_id) == [
                 {"type": "attempt.cancelled", "tokens": 1500 + asked, "cost": 70e-9},
                 {"type": "run", "tokens": 1500 + asked, "cost": 70e-9},
@@ -218,8 +220,8 @@ def test_a_question_that_waits_for_its_turn_has_taken_nothing(tmp_path: Path) ->
         waiting = asyncio.Event()
 
         class Crowded:
-            async def complete(self, request: seam.Request, on_text: Callable[[str], None]) -> seam.Answer:
-                cast("seam.Patient", on_text).waits()
+            async def complete(self, request: protocol.Request, on_text: Callable[[str], None]) -> protocol.Answer:
+                cast("protocol.QueueListener", on_text).on_queued()
                 waiting.set()
                 await asyncio.Event().wait()
                 raise AssertionError
@@ -239,7 +241,7 @@ def test_the_failure_of_another_block_keeps_what_was_heard_too(tmp_path: Path) -
         provider = Endless()
 
         class Both:
-            async def complete(self, request: seam.Request, on_text: Callable[[str], None]) -> seam.Answer:
+            async def complete(self, request: protocol.Request, on_text: Callable[[str], None]) -> protocol.Answer:
                 if request.node == "ask":
                     return await provider.complete(request, on_text)
                 await provider.begun.wait()
@@ -276,11 +278,11 @@ def test_listeners_hear_what_models_say(tmp_path: Path) -> None:
         heard: list[tuple[str, str]] = []
         provider = scripted.Scripted([{"text": "a"}, {"text": "b"}])
 
-        def listen(of: task.Task, text: str) -> None:
-            heard.append((of.node.key, text))
+        def listen(request: running_attempt.AttemptRequest, text: str) -> None:
+            heard.append((request.node.key, text))
 
         async with engine(tmp_path, provider) as opened:
-            stop = opened.overhear(listen)
+            stop = opened.listen(listen)
             await opened.wait(await opened.start(stage.workflow(ask())))
             stop()
             await opened.wait(await opened.start(stage.workflow(ask())))
@@ -372,11 +374,11 @@ def test_work_that_is_sent_back_and_fails_on_the_way_knows_why_and_leaves_nothin
 def test_what_a_review_takes_counts_and_its_question_is_kept(tmp_path: Path) -> None:
     async def story() -> None:
         verdicts = '{"verdicts": [{"criterion": 1, "passed": true, "reason": "yes"}]}'
-        used = seam.Usage(tokens_in=100, tokens_out=10)
+        used = protocol.Usage(tokens_in=100, tokens_out=10)
         provider = scripted.Scripted(
             {
-                "ask": [seam.Answer(text='{"text": "a"}', usage=used, cost_nanousd=5)],
-                "ask:review": [seam.Answer(text=verdicts, usage=used, cost_nanousd=7)],
+                "ask": [protocol.Answer(text='{"text": "a"}', usage=used, cost_nanousd=5)],
+                "ask:review": [protocol.Answer(text=verdicts, usage=used, cost_nanousd=7)],
             }
         )
         gate: Json = {"name": "review", "type": "llm_review", "port": "text", "criteria": ["Says something."]}
@@ -440,13 +442,13 @@ class Crowd:
         self.may_answer = asyncio.Event()
         self.asked = self.now = self.most = 0
 
-    async def complete(self, request: seam.Request, on_text: Callable[[str], None]) -> seam.Answer:
+    async def complete(self, request: protocol.Request, on_text: Callable[[str], None]) -> protocol.Answer:
         self.asked += 1
         self.now += 1
         self.most = max(self.most, self.now)
         await self.may_answer.wait()
         self.now -= 1
-        return seam.Answer(text='{"text": "good"}', usage=seam.Usage(tokens_in=self._taken))
+        return protocol.Answer(text='{"text": "good"}', usage=protocol.Usage(tokens_in=self._taken))
 
 
 @pytest.mark.parametrize(
@@ -494,11 +496,11 @@ def test_a_workflow_whose_models_are_missing_is_not_started(tmp_path: Path) -> N
             (stage.workflow(ask(expert="x")), models, "PROVIDER_MISSING"),
             (stage.workflow(code), models, "PROVIDER_MISSING"),
         ):
-            async with engine(tmp_path, None, memory.MemoryLog(), models=given) as opened:
+            async with engine(tmp_path, None, memory.MemoryStore(), models=given) as opened:
                 with pytest.raises(openskelo.InvalidInput) as refused:
                     await opened.start(flow, {"text": "a"} if flow.inputs else {})
                 assert refused.value.code == expected
-                assert await opened.store.rows() == []
+                assert await opened.store.list_runs() == []
 
     stage.play(story)
 
@@ -525,8 +527,10 @@ def test_a_run_whose_models_are_gone_is_left_as_it_was(tmp_path: Path) -> None:
 class Remembering:
     """Answers with the model that it was asked for."""
 
-    async def complete(self, request: seam.Request, on_text: Callable[[str], None]) -> seam.Answer:
-        return seam.Answer(text=f'{{"text": "{request.parameters["model"]} at {request.parameters["temperature"]}"}}')
+    async def complete(self, request: protocol.Request, on_text: Callable[[str], None]) -> protocol.Answer:
+        return protocol.Answer(
+            text=f'{{"text": "{request.parameters["model"]} at {request.parameters["temperature"]}"}}'
+        )
 
 
 def test_a_run_asks_the_expert_it_was_started_with(tmp_path: Path) -> None:
@@ -550,7 +554,7 @@ def test_a_run_asks_the_expert_it_was_started_with(tmp_path: Path) -> None:
                 run_id = await opened.start(flow)
                 failed = await opened.wait(run_id)
                 assert cast("JsonObject", failed["error"])["code"] == "RECORDING_MISSING"
-                (way,) = seam.plan(router, _request(flow))
+                (way,) = protocol.plan(router, _request(flow))
                 await recorder.complete(way.request, lambda _: None)
                 done = await opened.wait(await opened.start(flow))
                 model = "old at 0.5" if flow is old else "new at 0.7"
@@ -560,12 +564,13 @@ def test_a_run_asks_the_expert_it_was_started_with(tmp_path: Path) -> None:
     assert old.hash != new.hash
 
 
-def _request(flow: openskelo.Workflow) -> seam.Request:
+def _request(flow: openskelo.Workflow) -> protocol.Request:
     """The question of the only node of `flow`."""
-    from openskelo.executors import ai, job, ports
+    from openskelo.executors.ai import model_call
+    from openskelo.executors.attempt import port_contract, running_attempt
 
     node = flow.nodes["ask"]
-    of = task.Task(
+    of = running_attempt.AttemptRequest(
         run_id="r",
         workflow_name=flow.name,
         node=node,
@@ -574,6 +579,7 @@ def _request(flow: openskelo.Workflow) -> seam.Request:
         inputs={},
         now=0,
     )
-    schema = ports.Ports(node.outputs, "output", None).schema
-    how = ai.asking(node, scripted.Scripted([]), lambda _of, _text: None, schema)
-    return ai.request(node, how.recipe.write(job.Job(task=of, inputs={})), schema)
+    schema = port_contract.PortContract(node.outputs, "output", None).schema
+    return model_call.make_request(
+        node, prompt.PromptTemplate(node, schema).write(running_attempt.RunningAttempt(request=of, inputs={})), schema
+    )

@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 import openskelo
-from openskelo.engine import verify
+from openskelo.history import verify
 from openskelo.kernel.json import Json, JsonObject
 from tests.engine import stage
 from tests.handlers import web

@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 import openskelo
-from openskelo.engine import posting
+from openskelo.engine.commands import command_router
 from openskelo.kernel.json import Json, JsonObject
 from tests.engine import stage
 
@@ -92,7 +92,7 @@ def test_an_artifact_that_a_person_names_is_one_that_a_run_has_kept(tmp_path: Pa
                     "APPROVAL_INVALID",
                     "value 'picture': there is no such artifact",
                 )
-            lines = [line async for chunk in engine.store.read(run_id) for line in chunk]
+            lines = [line async for chunk in engine.store.read_events(run_id) for line in chunk]
             (kept,) = [line for line in lines if b'"artifact.created"' in line]
             picture = f"artifact://{orjson.loads(kept)['data']['artifact']['id']}"
             await engine.answer(asked, status="modified", values={"picture": picture}, by="ann")
@@ -203,7 +203,7 @@ def test_approvals_survive_a_restart(tmp_path: Path) -> None:
 
     async def answer(run_id: str) -> None:
         async with stage.engine(tmp_path, write=write, publish=publish) as engine:
-            rows = await engine.store.approvals()
+            rows = await engine.store.list_approvals()
             assert [row.run_id for row in rows] == [run_id]
             assert await engine.answer(rows[0].approval_id, status="approved", by="ann") == run_id
             assert (await engine.wait(run_id))["outputs"] == {"text": "published draft"}
@@ -248,8 +248,12 @@ def test_a_word_that_is_no_answer_decides_nothing(tmp_path: Path, word: object) 
                 assert caught.value.code == "APPROVAL_INVALID"
                 assert caught.value.hint == "one of approved, denied, modified"
             posted: JsonObject = {"type": "answer", "approvalId": asked, "status": cast("Json", word), "by": "ann"}
-            await posting.post(
-                elsewhere.store, run_id, posted, take=elsewhere.holding.take, elsewhere=elsewhere.elsewhere
+            await command_router.queue_and_wait(
+                elsewhere.store,
+                run_id,
+                posted,
+                take=elsewhere.ownership.take,
+                wait_for_other_process=elsewhere.wait_for_other_process,
             )
             assert await driving.show(run_id) == waiting
 

@@ -29,14 +29,14 @@ def test_equal_workflows_have_one_pin() -> None:
     assert first is not again
     assert pins.of(again) is pin
     assert pins.of(other) is not pin
-    assert pins.recalled(pin.name, pin.data)[0] is first
+    assert pins.restore(pin.name, pin.data)[0] is first
 
 
 def test_a_workflow_that_was_brought_back_is_shared_with_later_runs() -> None:
     pin = pinning.Pins().of(_workflow())
     pins = pinning.Pins()
-    recalled, shape = pins.recalled(pin.name, pin.data)
-    assert shape == pin.shape
+    recalled, shape = pins.restore(pin.name, pin.data)
+    assert shape == pin.dependencies
     assert recalled == pin.workflow
     assert pins.of(_workflow()).workflow is recalled
 
@@ -45,11 +45,16 @@ def test_only_so_many_are_remembered() -> None:
     pins = pinning.Pins()
     first = _workflow("w0")
     pin = pins.of(first)
-    for number in range(1, pinning.MOST + 1):
+    for number in range(1, pinning.MAX_PINS + 1):
         pins.of(_workflow(f"w{number}"))
     again = pins.of(first)
     assert again is not pin
-    assert (again.workflow, again.name, again.data, again.shape) == (pin.workflow, pin.name, pin.data, pin.shape)
+    assert (again.workflow, again.name, again.data, again.dependencies) == (
+        pin.workflow,
+        pin.name,
+        pin.data,
+        pin.dependencies,
+    )
     assert again.needs == pin.needs
 
 
@@ -63,7 +68,7 @@ def test_what_is_compiled_for_a_node_is_kept_once_for_all_runs(tmp_path: Path) -
             for _ in range(5):
                 run_id = await engine.start(_workflow())
                 (asked,) = stage.approvals(await engine.wait(run_id))
-                assert list(await engine.holding.put_aside()) == [run_id]
+                assert list(await engine.ownership.release_idle()) == [run_id]
                 await engine.answer(str(asked["id"]), status="approved")
                 endings.append((await engine.wait(run_id))["ending"])
             compiled = engine.performer._prepared  # pyright: ignore[reportPrivateUsage] -- what would pile up

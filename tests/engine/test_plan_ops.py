@@ -13,7 +13,7 @@ import pytest
 
 import openskelo
 from openskelo import errors
-from openskelo.engine import replay, verify
+from openskelo.history import replay, verify
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.providers import scripted
 from tests.engine import stage
@@ -126,7 +126,7 @@ def run(
             document = await engine.wait(run_id)
             assert (await verify.verify_run(engine.store, run_id)).intact
             assert (await replay.replay(engine.store, run_id, engine.performer)).ok
-            log = b"".join([b"\n".join(lines) async for lines in engine.store.read(run_id)])
+            log = b"".join([b"\n".join(lines) async for lines in engine.store.read_events(run_id)])
             assert SECRET.encode() not in log
             return document
 
@@ -202,12 +202,12 @@ def _everything_kept(project: Path) -> bytes:
     async def story() -> list[bytes]:
         found: list[bytes] = []
         async with await openskelo.Engine.open(openskelo.project_at(project)) as engine:
-            for row in await engine.store.rows():
+            for row in await engine.store.list_runs():
                 events = [event async for event in engine.follow(row.run_id, until_end=False)]
                 found.append(orjson.dumps(events))
                 made = [event for event in events if event["type"] == "artifact.created"]
                 hashes = [cast("Mapping[str, JsonObject]", event["data"])["artifact"]["hash"] for event in made]
-                found += [await engine.store.blob(str(name)) for name in hashes]
+                found += [await engine.store.read_blob(str(name)) for name in hashes]
         return found
 
     kept = stage.play(story)
@@ -293,6 +293,6 @@ def test_a_context_that_cannot_be_read_starts_nothing(project: Path) -> None:
         async with await openskelo.Engine.open(openskelo.project_at(project)) as engine:
             with pytest.raises(errors.InvalidInput) as raised:
                 await engine.start(workflow)
-            return raised.value.code, len(await engine.store.rows())
+            return raised.value.code, len(await engine.store.list_runs())
 
     assert stage.play(story) == ("CONTEXT_FAILED", 0)

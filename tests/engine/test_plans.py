@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -11,9 +12,9 @@ import pytest
 
 import openskelo
 from openskelo import errors
-from openskelo.engine import compare, difference, export, replay, verify
+from openskelo.history import compare, comparison, export, replay, verify
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.stores import datadir
+from openskelo.stores.sqlite import data_dir
 from openskelo.values import canonical
 from tests.engine import random_plans, reference_plan, stage
 
@@ -124,6 +125,122 @@ def test_a_ref_that_leads_nowhere_fails_its_step(tmp_path: Path) -> None:
     stage.play(story)
 
 
+def test_an_end_without_its_result_is_a_failure(tmp_path: Path) -> None:
+    workflow = plan(
+        step("a", "transform", "a", expr="{'n': 1}"),
+        step("end", "emit", result_ref="var:a.typo", audit_refs=["var:a.n"]),
+    )
+
+    async def story() -> None:
+        async with stage.engine(tmp_path) as engine:
+            document = await finish(engine, workflow)
+            assert (document["ending"], error(document)) == (
+                "failed",
+                {"code": "REF_UNSET", "message": "var:a.typo is read, and nothing has set it", "node": "end"},
+            )
+
+    stage.play(story)
+
+
+def test_an_end_that_is_not_ok_needs_no_result(tmp_path: Path) -> None:
+    workflow = plan(
+        step("a", "transform", "a", expr="{'n': 1}"),
+        step("end", "emit", result_ref="var:a.typo", status="failed", audit_refs=["var:a.typo"]),
+    )
+
+    async def story() -> None:
+        async with stage.engine(tmp_path) as engine:
+            document = await finish(engine, workflow)
+            assert (document["ending"], error(document)["code"]) == ("failed", "EMITTED")
+            assert document["outputs"] == {"result": None, "audit": [None]}
+
+    stage.play(story)
+
+
+def test_a_question_whose_answer_is_saved_is_not_approved_without_one(tmp_path: Path) -> None:
+    workflow = plan(
+        step("ask", "ask_human", "said", request={"message": "Which?"}),
+        step("end", "emit", result_ref="var:said.answer"),
+        outputs={},
+    )
+
+    async def story() -> None:
+        async with stage.engine(tmp_path) as engine:
+            document = await finish(engine, workflow)
+            (asked,) = stage.approvals(document)
+            with pytest.raises(errors.InvalidInput) as refused:
+                await engine.answer(cast("str", asked["id"]), status="approved", by="ada")
+            assert (refused.value.code, refused.value.message) == (
+                "APPROVAL_INVALID",
+                '/: "answer" is a required property',
+            )
+            await engine.answer(cast("str", asked["id"]), status="approved", by="ada", values={"answer": "this"})
+            assert (await engine.wait(cast("str", document["runId"])))["outputs"] == {"result": "this", "audit": []}
+
+    stage.play(story)
+
+
+def test_a_loop_of_a_plan_that_makes_no_progress_asks_a_person(tmp_path: Path) -> None:
+    workflow = plan(
+        step("v", "verify", "a", checker_id="equals", input_ref="input:n", expected=2),
+        step("b", "branch", cond="var:a.ok", then="end", **{"else": "v"}),
+        step("end", "emit"),
+    )
+
+    async def story() -> None:
+        async with stage.engine(tmp_path) as engine:
+            document = await finish(engine, workflow)
+            (asked,) = stage.approvals(document)
+            assert (document["status"], asked["kind"], asked["node"]) == ("paused", "stalled", "v")
+            assert types_of(document) == {"v": (3, "succeeded"), "b": (2, "succeeded"), "end": (0, None)}
+            await engine.answer(cast("str", asked["id"]), status="approved")
+            document = await engine.wait(cast("str", document["runId"]))
+            (asked,) = stage.approvals(document)
+            await engine.answer(cast("str", asked["id"]), status="denied", reason="enough")
+            document = await engine.wait(cast("str", document["runId"]))
+            assert (document["ending"], error(document)["code"], error(document)["node"]) == ("failed", "STALLED", "v")
+            assert types_of(document)["v"] == (6, "failed")
+
+    stage.play(story)
+
+
+@pytest.mark.parametrize(
+    ("cond", "result"),
+    [(True, "yes"), (False, "no"), ("input:deep", "yes"), ("var:v.ok", "no"), ({"ok": "input:deep"}, "yes")],
+    ids=["true", "false", "an input", "a verdict", "with its key"],
+)
+def test_a_condition_is_a_boolean_or_a_ref(tmp_path: Path, cond: Json, result: str) -> None:
+    workflow = plan(
+        step("b", "branch", cond=cond, then="yes", **{"else": "no"}),
+        step("yes", "emit", result_ref="input:yes"),
+        step("no", "emit", result_ref="input:no"),
+        inputs={"deep": True, "yes": "yes", "no": "no"},
+        variables={"v": {"ok": False}},
+        outputs={},
+    )
+
+    async def story() -> None:
+        async with stage.engine(tmp_path) as engine:
+            assert (await finish(engine, workflow))["outputs"] == {"result": result, "audit": []}
+
+    stage.play(story)
+
+
+@pytest.mark.parametrize(("args", "tries"), [({}, 2), ({"max_retries": 0}, 1), ({"max_retries": 3}, 4)])
+def test_a_retry_runs_its_step_again_after_the_first_try(tmp_path: Path, args: JsonObject, tries: int) -> None:
+    check = step("v", "verify", "v", checker_id="equals", input_ref="input:n", expected=2)
+    again = step("again", "retry", None, step_id="v", **args)
+    workflow = plan(check, again, step("end", "emit"), inputs={"n": 1}, outputs={})
+
+    async def story() -> None:
+        async with stage.engine(tmp_path) as engine:
+            document = await finish(engine, workflow)
+            assert (document["ending"], error(document)["code"]) == ("failed", "RETRY_EXHAUSTED")
+            assert stage.node(document, "v")["attempts"] == tries
+
+    stage.play(story)
+
+
 def test_a_condition_is_true_or_false_and_nothing_else(tmp_path: Path) -> None:
     workflow = plan(
         step("a", "transform", "a", expr="{'ok': 'false'}"),
@@ -192,14 +309,14 @@ def test_an_answer_survives_the_engine_and_a_no_ends_the_run(tmp_path: Path) -> 
 async def scripted(root: Path, **answers: list[dict[str, Any]]) -> AsyncGenerator[openskelo.Engine]:
     """An engine whose tools answer as told, on a real data dir."""
     project = openskelo.Project(root=root, data_dir=root / ".skelo")
-    store = datadir.open_log(project.data_dir)
+    store = data_dir.open_store(project.data_dir)
     performer = random_plans.Scripted(project=project, blobs=store)
     performer.worlds = _Everywhere(reference_plan.World(answers))
     engine = openskelo.Engine(project, store, performer)
     engine._driver.start()  # pyright: ignore[reportPrivateUsage] -- what `open` does with a performer of its own
     async with engine:
         yield engine
-        for row in await store.rows():
+        for row in await store.list_runs():
             proof = await verify.verify_run(store, row.run_id)
             assert proof.intact, proof.problems
 
@@ -323,8 +440,8 @@ def test_a_plan_whose_driver_died_goes_on_where_it_was(tmp_path: Path) -> None:
         failed: dict[str, Any] = {"kind": "error", "code": "E1"}
         async with scripted(tmp_path, do=[failed, {"kind": "hang"}]) as engine:
             run_id = await engine.start(workflow, {"i": BIG}, contexts=GIVEN)
-            while len(await stage.types(engine, run_id)) < 7:  # the second try is under way
-                await engine.show(run_id)
+            while len(await stage.types(engine, run_id)) < 7:  # noqa: ASYNC110 -- the second try is under way
+                await asyncio.sleep(0.01)
         async with scripted(tmp_path, do=[{"kind": "ok", "value": BIG}]) as engine:
             await engine.resume(run_id)
             document = await engine.wait(run_id)
@@ -364,7 +481,7 @@ def test_a_context_that_nobody_knows_starts_nothing(tmp_path: Path, given: JsonO
             with pytest.raises(errors.InvalidInput) as caught:
                 await engine.start(READING, contexts=given)
             assert caught.value.code == "CONTEXT_UNKNOWN"
-            assert await engine.store.rows() == []
+            assert await engine.store.list_runs() == []
 
     stage.play(story)
 
@@ -435,7 +552,7 @@ def test_a_variable_that_a_fork_has_set_is_shown_at_its_step(tmp_path: Path) -> 
             )
             found = await compare.compare(engine.store, first, forked)
             assert {node.node: node.inputs for node in found.nodes if not node.same} == {
-                "end": (difference.Change(path="/a/n", kind="changed", before=4, after=9),)
+                "end": (comparison.Change(path="/a/n", kind="changed", before=4, after=9),)
             }
             assert not found.same_work
 

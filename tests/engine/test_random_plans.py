@@ -16,12 +16,13 @@ from typing import Any, cast
 import pytest
 
 import openskelo
-from openskelo.contract import receipts
-from openskelo.engine import arguments, loading, verify
+from openskelo.executors.inputs import node_inputs
+from openskelo.history import loading, verify
 from openskelo.kernel.flows import plan as scheduler
 from openskelo.kernel.json import JsonObject
 from openskelo.kernel.run import Run
 from openskelo.providers import scripted
+from openskelo.record import receipts
 from openskelo.stores import memory
 from tests.engine import random_plans, reference_plan
 
@@ -47,7 +48,7 @@ def play(seeds: Iterable[int]) -> None:
 async def _play(root: Path, seeds: Iterable[int]) -> tuple[Counter[str], int]:
     """How the runs ended, and of how many effects somebody was asked whether they happened."""
     project = openskelo.Project(root=root, data_dir=root / ".skelo")
-    store = memory.MemoryLog(memory.MemoryData())
+    store = memory.MemoryStore(memory.MemoryData())
     performer = random_plans.Scripted(project=project, blobs=store, provider=scripted.Scripted({}))
     performer.worlds = {}
     engine = openskelo.Engine(project, store, performer)
@@ -98,9 +99,9 @@ def _said(plan: dict[str, Any], world: reference_plan.World, asked: JsonObject) 
 
 
 async def _seen(engine: openskelo.Engine, run: Run, document: JsonObject) -> dict[str, Any]:
-    lines = [line async for chunk in engine.store.read(run.id) for line in chunk]
+    lines = [line async for chunk in engine.store.read_events(run.id) for line in chunk]
     done: list[Any] = receipts.collect(lines)
-    course = run.course
+    course = run.plan_state
     assert course is not None
     variables = {name: scheduler.value(stored["value"]) for name, stored in course.variables.items()}
     error: Any = run.error
@@ -108,7 +109,7 @@ async def _seen(engine: openskelo.Engine, run: Run, document: JsonObject) -> dic
         error = {key: error[key] for key in ("code", "node", "cause") if key in error}
         if "cause" in error:
             error["cause"] = error["cause"]["code"]
-    outputs = await arguments.outputs(engine.store, run)
+    outputs = await node_inputs.plan_outputs(engine.store, run)
     assert outputs == document["outputs"]
     spent = run.spent
     return {

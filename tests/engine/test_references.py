@@ -11,7 +11,7 @@ import pytest
 import openskelo
 from openskelo import testing
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.values import schema
+from openskelo.values.schema import validator
 from tests.engine import stage
 
 _OWN: JsonObject = {"type": "object", "required": ["email"], "properties": {"email": {"type": "string"}}}
@@ -76,7 +76,7 @@ def test_a_model_is_asked_with_a_schema_whose_references_lead_somewhere(tmp_path
         assert done["ending"] == "ok"
         first, second = model.asked
         assert first.schema is not None
-        held = schema.compile(first.schema).holds
+        held = validator.compile(first.schema).is_valid
         assert [held({"n": 1, "person": ANN}), held({"n": 1, "person": NOBODY})] == [True, False]
         assert """output 'person' at /boss: "email" is a required property""" in second.messages[-1].text
 

@@ -18,11 +18,11 @@ import pytest
 
 import openskelo
 from openskelo import errors
-from openskelo.executors import calling
+from openskelo.executors.handlers import invocation
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.stores import log, memory
-from tests.contract import verifying
+from openskelo.stores import api, memory
 from tests.engine import stage
+from tests.record import verifying
 
 TEXT: dict[str, Json] = {"text": "string"}
 ITEMS = 4
@@ -32,7 +32,7 @@ CUTS = 6
 REFUSALS = 3
 
 
-class MoodyLog(memory.MemoryLog):
+class MoodyStore(memory.MemoryStore):
     """Takes its time before and after a commit, and refuses one now and then."""
 
     def __init__(self, world: World, *, is_moody: bool) -> None:
@@ -41,7 +41,7 @@ class MoodyLog(memory.MemoryLog):
         self._chance = world.chance
         self._is_moody = is_moody
 
-    async def append(self, batch: Sequence[log.Append]) -> None:
+    async def append(self, batch: Sequence[api.Append]) -> None:
         await _dawdle(self._chance, 2)
         if self._is_moody and self._world.refusals and self._chance.random() < 0.1:
             self._world.refusals -= 1
@@ -121,7 +121,7 @@ async def drive(world: World, engine: openskelo.Engine) -> JsonObject:
     """Start or resume the run and answer what is asked, until it has ended; a refusing store is tried again."""
     while True:
         try:
-            rows = await engine.store.rows()
+            rows = await engine.store.list_runs()
             if not rows:
                 await engine.start(world.flow())
                 continue
@@ -149,8 +149,8 @@ async def answer(world: World, engine: openskelo.Engine, asked: JsonObject) -> N
 
 async def live(world: World, root: Path, turns: int | None) -> JsonObject | None:
     """One life of an engine, cut after so many turns of the event loop; gives the run's document if it has ended."""
-    store = MoodyLog(world, is_moody=turns is not None)
-    handlers: dict[str, calling.Handler] = dict.fromkeys(["start", "each", "send", "pay"], world.work)
+    store = MoodyStore(world, is_moody=turns is not None)
+    handlers: dict[str, invocation.Handler] = dict.fromkeys(["start", "each", "send", "pay"], world.work)
     project = openskelo.Project(root=root, data_dir=root / ".skelo")
     engine = await openskelo.Engine.open(project, store=store, handlers=handlers)
     driving = asyncio.create_task(drive(world, engine))

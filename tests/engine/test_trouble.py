@@ -12,7 +12,7 @@ import pytest
 
 import openskelo
 from openskelo.kernel.json import JsonObject
-from openskelo.stores import patience
+from openskelo.stores.sqlite import connection as sqlite_connection
 from tests.engine import stage
 
 FLOW = stage.workflow(stage.block("first"), stage.block("second", after=["first"]))
@@ -81,7 +81,7 @@ def test_the_other_work_of_a_run_that_stops_is_stopped(tmp_path: Path) -> None:
 def test_many_runs_wait_no_longer_than_one_for_a_log_that_somebody_else_holds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(patience, "BUSY_SECONDS", 1.0)
+    monkeypatch.setattr(sqlite_connection, "BUSY_SECONDS", 1.0)
 
     async def story(many: int) -> float:
         async with stage.open_engine(tmp_path, first=work, second=work) as engine:

@@ -13,12 +13,12 @@ import pytest
 
 import openskelo
 from openskelo import errors
-from openskelo.engine import verify
-from openskelo.executors import calling
+from openskelo.executors.handlers import invocation
 from openskelo.handlers import context
+from openskelo.history import verify
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.providers import config, scripted
-from openskelo.workflows import live
+from openskelo.workflows import live_graph
 from tests.engine import stage, test_models
 from tests.providers.servers import loopback, openai_chat
 
@@ -41,7 +41,7 @@ def reviewed(*acts: loopback.Act) -> loopback.Loopback:
 
 @asynccontextmanager
 async def engine(
-    root: Path, base_url: str, monkeypatch: pytest.MonkeyPatch, **handlers: calling.Handler
+    root: Path, base_url: str, monkeypatch: pytest.MonkeyPatch, **handlers: invocation.Handler
 ) -> AsyncGenerator[openskelo.Engine]:
     """An engine whose one model is at `base_url`; every run that it leaves behind must verify."""
     monkeypatch.setenv("REVIEWER_KEY", loopback.KEY)
@@ -56,7 +56,7 @@ async def engine(
     project = openskelo.Project(root=root, data_dir=root / ".skelo", models=models)
     async with await openskelo.Engine.open(project, handlers=handlers) as opened:
         yield opened
-        for row in await opened.store.rows():
+        for row in await opened.store.list_runs():
             proof = await verify.verify_run(opened.store, row.run_id)
             assert proof.intact, proof.problems
 
@@ -437,7 +437,7 @@ def test_a_turn_of_a_live_graph_is_taken_again(tmp_path: Path) -> None:
 
     async def story() -> None:
         async with test_models.engine(tmp_path, provider) as opened:
-            run_id = await opened.start(live.empty("talk"))
+            run_id = await opened.start(live_graph.empty("talk"))
             graph = opened.graph(run_id)
             key = await graph.add_node("Ann", config={"post_gates": [review], "retry": TRIED})
             await graph.say(key, "hello")

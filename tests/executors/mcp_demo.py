@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import time
 from pathlib import Path
 
 from mcp.server.mcpserver import MCPServer
+from mcp.types import Tool
 
-app = MCPServer("demo")
+
+class Demo(MCPServer):
+    """Lists its tools with the schema in DEMO_ARGS or DEMO_RETURNS, if there is one, instead of their own."""
+
+    async def list_tools(self) -> list[Tool]:
+        changes = {"input_schema": os.environ.get("DEMO_ARGS"), "output_schema": os.environ.get("DEMO_RETURNS")}
+        schemas = {field: json.loads(text) for field, text in changes.items() if text}
+        return [tool.model_copy(update=schemas) for tool in await super().list_tools()]
+
+
+app = Demo("demo")
 
 
 @app.tool()

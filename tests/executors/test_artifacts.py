@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 import orjson
 
 from openskelo.executors import artifacts
-from openskelo.stores import log
+from openskelo.stores import api
 
 
 class Shelf:
@@ -18,10 +18,10 @@ class Shelf:
         self.kept = kept
         self.looked: list[str] = []
 
-    async def rows(self, *, limit: int = 100) -> Sequence[log.RunRow]:
+    async def list_runs(self, *, limit: int = 100) -> Sequence[api.RunRow]:
         return ()
 
-    async def read(self, run_id: str) -> AsyncIterator[Sequence[bytes]]:
+    async def read_events(self, run_id: str) -> AsyncIterator[Sequence[bytes]]:
         self.looked.append(run_id)
         yield [
             orjson.dumps(
@@ -36,7 +36,7 @@ class Shelf:
 
 def test_a_run_refers_to_its_own_artifacts_however_old_it_is() -> None:
     shelf = Shelf({"old": ["x"]})
-    known = artifacts.Known(shelf)
+    known = artifacts.ArtifactIndex(shelf)
 
     async def story() -> list[bool]:
         return [

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from openskelo.executors import attempt
+from openskelo.executors.attempt import performer as attempt_performer
 from openskelo.handlers import context
 from openskelo.kernel import definition, outcome
 from openskelo.values import canonical
@@ -62,7 +62,7 @@ def node(handler: str) -> definition.Node:
     )
 
 
-def judged(found: attempt.Attempted) -> None:
+def judged(found: attempt_performer.AttemptResult) -> None:
     """An outcome is whole: JSON that can be written down, and exactly one of outputs and failure."""
     result = found.outcome
     assert workshop.code_of(result) in CODES
@@ -146,10 +146,10 @@ def handler(ctx):
 def test_any_value_from_a_worker(tmp_path: Path) -> None:
     (tmp_path / "odd.py").write_text(SOURCE)
 
-    async def scenario() -> list[attempt.Attempted]:
-        performer = attempt.Performer(project=workshop.project(tmp_path), blobs=workshop.MemoryBlobs())
+    async def scenario() -> list[attempt_performer.AttemptResult]:
+        performer = attempt_performer.Performer(project=workshop.project(tmp_path), blobs=workshop.MemoryBlobs())
         try:
-            found: list[attempt.Attempted] = []
+            found: list[attempt_performer.AttemptResult] = []
             for case in range(28):
                 one = definition.Node(
                     key="it",

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from openskelo.executors import attempt
-from openskelo.handlers import secret
+from openskelo.executors.attempt import performer
+from openskelo.handlers import secrets
 from openskelo.kernel import definition
 from tests.executors import workshop
 
@@ -15,7 +15,7 @@ SYNC = "def handler(ctx):\n    "
 ASYNC = "async def handler(ctx):\n    "
 
 
-def perform(root: Path, source: str) -> attempt.Attempted:
+def perform(root: Path, source: str) -> performer.AttemptResult:
     (root / "it.py").write_text(source)
     where = workshop.project(root, secrets={"K": "${env:MY_KEY}"})
     one = definition.Node(key="it", mode="deterministic", handler="it.py", outputs=(workshop.port("y"),))
@@ -116,4 +116,4 @@ def test_the_frame_of_a_key_is_no_secret(tmp_path: Path, monkeypatch: pytest.Mon
 def test_plain_secrets_have_one_spelling(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_KEY", "sk-very-secret")
     monkeypatch.setenv("MY_WORD", "dev")
-    assert secret.values({"K": "${env:MY_KEY}", "W": "${env:MY_WORD}"}) == ("sk-very-secret",)
+    assert secrets.values({"K": "${env:MY_KEY}", "W": "${env:MY_WORD}"}) == ("sk-very-secret",)

@@ -8,11 +8,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from openskelo.executors import attempt, calling, job, task
-from openskelo.frozen import replace
+from openskelo.executors.attempt import performer as attempt_performer
+from openskelo.executors.attempt import running_attempt
+from openskelo.executors.handlers import invocation
 from openskelo.kernel import definition, ids, outcome
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.providers import seam
+from openskelo.project import Project
+from openskelo.providers import protocol
+from openskelo.structs import replace
 from openskelo.values import canonical
 
 RUN_ID = "3f0e8f0a-0000-4000-8000-000000000001"
@@ -25,8 +28,8 @@ class MemoryBlobs:
 
     kept: dict[str, bytes] = field(default_factory=dict[str, bytes])
 
-    async def put_blob(self, data: bytes) -> str:
-        name = canonical.digest_bytes(data)
+    async def put_blob(self, data: bytes, name: str | None = None) -> str:
+        name = name or canonical.digest_bytes(data)
         self.kept[name] = data
         return name
 
@@ -42,13 +45,13 @@ def port(name: str, kind: str = "", **more: Json) -> definition.Port:
     return definition.Port(name=name, schema=schema, required=required)
 
 
-def project(root: Path, **changes: Any) -> task.Project:
+def project(root: Path, **changes: Any) -> Project:
     real = root.resolve()
-    return replace(task.Project(root=real, data_dir=real / ".skelo"), **changes)
+    return replace(Project(root=real, data_dir=real / ".skelo"), **changes)
 
 
-def task_of(node: definition.Node, inputs: JsonObject, **changes: Any) -> task.Task:
-    plain = task.Task(
+def task_of(node: definition.Node, inputs: JsonObject, **changes: Any) -> running_attempt.AttemptRequest:
+    plain = running_attempt.AttemptRequest(
         run_id=RUN_ID,
         workflow_name="demo",
         node=node,
@@ -60,8 +63,8 @@ def task_of(node: definition.Node, inputs: JsonObject, **changes: Any) -> task.T
     return replace(plain, **changes)
 
 
-def job_of(node: definition.Node, inputs: JsonObject) -> job.Job:
-    return job.Job(task_of(node, inputs), inputs)
+def job_of(node: definition.Node, inputs: JsonObject) -> running_attempt.RunningAttempt:
+    return running_attempt.RunningAttempt(task_of(node, inputs), inputs)
 
 
 def key(node: str) -> str:
@@ -70,30 +73,27 @@ def key(node: str) -> str:
 
 
 def perform(
-    where: task.Project,
-    *tasks: task.Task,
-    local: Mapping[str, calling.Handler] | None = None,
-    provider: seam.Provider | None = None,
+    where: Project,
+    *tasks: running_attempt.AttemptRequest,
+    local: Mapping[str, invocation.Handler] | None = None,
+    provider: protocol.Provider | None = None,
     blobs: MemoryBlobs | None = None,
-    ahead: bool = False,
-) -> list[attempt.Attempted]:
-    """Every task in turn, by one performer that is closed afterwards; with `ahead` it knows of them before."""
+) -> list[attempt_performer.AttemptResult]:
+    """Every task in turn, by one performer that is closed afterwards."""
 
-    async def all_of_them() -> list[attempt.Attempted]:
-        performer = attempt.Performer(
+    async def all_of_them() -> list[attempt_performer.AttemptResult]:
+        performer = attempt_performer.Performer(
             project=where, blobs=blobs or MemoryBlobs(), local_handlers=local or {}, provider=provider
         )
-        if ahead:
-            performer.prepare(one.node for one in tasks)
         try:
-            return [await performer.perform(job.Job(one, one.inputs)) for one in tasks]
+            return [await performer.perform(running_attempt.RunningAttempt(one, one.inputs)) for one in tasks]
         finally:
             await performer.close()
 
     return asyncio.run(all_of_them())
 
 
-def outcome_of(where: task.Project, one: task.Task, **more: Any) -> outcome.Outcome:
+def outcome_of(where: Project, one: running_attempt.AttemptRequest, **more: Any) -> outcome.Outcome:
     return perform(where, one, **more)[0].outcome
 
 
@@ -101,7 +101,7 @@ def code_of(found: outcome.Outcome) -> str | None:
     return found.failure.code if found.failure else None
 
 
-def log_of(found: attempt.Attempted) -> str:
+def log_of(found: attempt_performer.AttemptResult) -> str:
     """The text of the attempt's log artifact."""
     (note,) = found.outcome.artifacts
     return found.blobs[note.hash].decode()

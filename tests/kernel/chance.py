@@ -5,8 +5,8 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from openskelo.frozen import replace
 from openskelo.kernel import definition
+from openskelo.structs import replace
 from tests.kernel.stage import flow, work
 
 GATES = ("good", "fresh")
@@ -46,7 +46,9 @@ def node(chance: Random, key: str, needed: list[str], welcome: list[str], after:
     if "approval" in more and chance.random() < 0.5:
         return work(key, *needed, optional=tuple(welcome), mode="approval", **more)
     if chance.random() < 0.25:
-        more["foreach"] = definition.Foreach(items="x", concurrency=chance.randint(1, 3))
+        more["foreach"] = definition.Foreach(
+            items="x", concurrency=chance.randint(1, 3), on_fail=chance.choice(["stop", "keep"])
+        )
     more["retry"] = definition.Retry(
         max_attempts=chance.randint(2, 6),
         delay_ms=chance.choice([0, 0, 20]),

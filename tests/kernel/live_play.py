@@ -37,8 +37,8 @@ class LivePlay(Play):
         """Something that a person wants of the graph; much of it is refused."""
         chance, at = self.chance, self.later()
         keys = [*self.run.nodes, "nobody"]
-        live = self.run.live
-        edges = [*(() if live is None else live.channels), "no edge"]
+        live = self.run.graph_state
+        edges = [*(() if live is None else live.edges), "no edge"]
         key = chance.choice(keys)
         source, target = chance.choice(keys), chance.choice(keys)
         roll = chance.random()
@@ -51,7 +51,12 @@ class LivePlay(Play):
                 message_id=ids.derive(RUN, number),
                 content={"value": number},
                 interrupt=chance.random() < 0.4,
+                steer=chance.random() < 0.3,
             )
+        if roll < 0.54:
+            return commands.ResetSession(at=at, by="nora", node=key)
+        if roll < 0.58:
+            return commands.RetryTurn(at=at, by="nora", node=key)
         if roll < 0.65 or len(keys) < 3:
             return commands.AddNode(at=at, by="nora", node=node(chance, f"n{chance.randint(0, 7)}"))
         if roll < 0.85:
@@ -75,7 +80,7 @@ class LivePlay(Play):
             at=at, by="nora", global_mode="PLANNING" if chance.random() < 0.3 else "IMPLEMENTATION"
         )
 
-    def _report(self, flight: runs.InFlight) -> commands.ReportAttempt:
+    def _report(self, flight: runs.Attempt) -> commands.ReportAttempt:
         chance = self.chance
         report = super()._report(flight)
         if report.outcome.outputs is None:
@@ -94,17 +99,17 @@ class LivePlay(Play):
 
     def _check_standing(self) -> None:
         super()._check_standing()
-        live = self.run.live
+        live = self.run.graph_state
         assert live is not None
         for key, state in self.run.nodes.items():
             box = live.inboxes[key]
-            assert box.taken <= len(box.letters)
+            assert box.taken <= len(box.messages)
             if state.status in ("waiting", "done") and not self.run.ended:
-                assert not box.letters, f"{key} is idle and has something to read"
-            assert {edge for edge, tie in live.channels.items() if key in (tie.source, tie.target)} == set(
-                live.touching[key]
+                assert not box.messages, f"{key} is idle and has something to read"
+            assert {edge for edge, tie in live.edges.items() if key in (tie.source, tie.target)} == set(
+                live.edges_of[key]
             )
-        assert set(live.inboxes) == set(live.touching) == set(self.run.nodes) == set(self.run.workflow.nodes)
+        assert set(live.inboxes) == set(live.edges_of) == set(self.run.nodes) == set(self.run.workflow.nodes)
 
 
 def node(chance: Random, key: str) -> definition.Node:
@@ -129,7 +134,7 @@ def node(chance: Random, key: str) -> definition.Node:
 
 
 def play(seed: int, kind: type[LivePlay] = LivePlay, trouble: float = 0.12) -> LivePlay:
-    """A whole live graph: built, talked to, and ended by whoever has had enough."""
+    """Play a whole live graph: built, sent messages, and ended."""
     chance = Random(seed)
     found = kind(chance, empty(chance.choice([None, 20, 120])))
     found.create()

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from openskelo.contract import envelope
 from openskelo.errors import Refused
-from openskelo.frozen import replace
-from openskelo.kernel import budget, commands, definition, events, follow, outcome, pending, record
+from openskelo.kernel import budget, commands, decide, definition, events, follow, outcome, receipts
 from openskelo.kernel import run as runs
-from openskelo.kernel.apply import apply, asks
+from openskelo.kernel.apply import apply
 from openskelo.kernel.decide import step
+from openskelo.kernel.flows import visits
+from openskelo.record import envelope
+from openskelo.structs import replace
 from tests.kernel import chance as chances
 from tests.kernel import scan
 from tests.kernel.stage import RUN, START, fold
@@ -55,7 +56,7 @@ class Play:
         except Refused:
             assert self.run == self.shadow
             return False
-        assert follow.follow(self.run, command.at, record.UNMETERED) is None
+        assert follow.follow(self.run, command.at, receipts.UNMETERED) is None
         if isinstance(command, commands.ReportAttempt):
             self._remember(command)
         if facts and not isinstance(command, commands.Recover):
@@ -73,7 +74,7 @@ class Play:
         return True
 
     def _pass_time(self, command: commands.Command) -> None:
-        """Time counts while the run can move without a person, and not while nobody drove it."""
+        """Time counts while the run can move without a person, and not while no process drove it."""
         if busy(self.run):
             self.since_fact += command.at - self.at
         if isinstance(command, commands.Recover):
@@ -85,7 +86,7 @@ class Play:
         if isinstance(fact, events.AttemptStarted):
             node, shape = self.shadow.nodes[fact.node], self.shadow.workflow.nodes[fact.node]
             assert shape.mode != "approval"
-            assert not asks(self.shadow, shape) or node.granted, "started without having been allowed"
+            assert not visits.asks_person(self.shadow, shape) or node.granted, "started without having been allowed"
             assert not any(
                 asked.node == fact.node and asked.item == fact.item for asked in self.shadow.approvals.values()
             )
@@ -115,14 +116,19 @@ class Play:
 
     def _check_standing(self) -> None:
         run, limits = self.run, self.workflow.limits
-        owes = run.in_flight or pending.resolutions(run) or pending.wake_at(run) is not None
+        owes = run.in_flight or decide.resolutions(run) or decide.wake_at(run) is not None
         match runs.status(run):
             case "running":
                 assert owes, "running with nothing owed"
+            case "queued":
+                assert owes, "queued with nothing owed"
+                assert (run.in_flight, run.receipts) == ({}, 0), "queued although it has begun"
             case "paused":
-                assert run.paused is not None or run.approvals or run.live is not None, "waiting for nobody"
+                assert run.paused is not None or run.approvals or run.graph_state is not None, (
+                    "waiting, although no person can move it"
+                )
             case _:
-                assert run.ended or not run.created
+                assert run.ended
         assert (run.lost, run.uncertain, run.bouncing) == ({}, {}, None)
         assert run.ended or (run.failed, run.ending) == (None, None)
         if run.ended:
@@ -175,8 +181,8 @@ class Play:
     def _may_begin(self, key: str, kept: Mapping[str, commands.Kept]) -> bool:
         """Whether a fork may begin with what this node gave."""
         shape = self.workflow.nodes[key]
-        begins = key not in kept and all(source in kept for source in self.run.graph.sources[key])
-        return self.run.is_dag and begins and shape.foreach is None and shape.mode != "approval"
+        begins = key not in kept and all(source in kept for source in self.run.dependencies.sources[key])
+        return self.run.workflow.kind == "blocks" and begins and shape.foreach is None and shape.mode != "approval"
 
     def later(self) -> int:
         return self.at + self.chance.choice([0, 0, 0, 1, 7, 30])
@@ -185,9 +191,9 @@ class Play:
         """Something that the run waits for and that leads it on, or None when it waits for nothing."""
         run, chance = self.run, self.chance
         moves: list[commands.Command] = [self._report(flight) for flight in run.in_flight.values()]
-        moves += [self._resolution(key) for key in pending.resolutions(run)]
+        moves += [self._resolution(key) for key in decide.resolutions(run)]
         moves += [self._answer(asked) for asked in run.approvals.values()]
-        if (wake_at := pending.wake_at(run)) is not None:
+        if (wake_at := decide.wake_at(run)) is not None:
             moves.append(commands.Tick(at=max(self.at, wake_at)))
         if run.paused is not None:
             moves.append(commands.ResumeRun(at=self.at, by="nora"))
@@ -215,7 +221,7 @@ class Play:
             )
         )
 
-    def _report(self, flight: runs.InFlight) -> commands.ReportAttempt:
+    def _report(self, flight: runs.Attempt) -> commands.ReportAttempt:
         chance = self.chance
         metrics = outcome.Metrics(
             tokens_in=chance.randint(0, flight.reserve.tokens + chance.choice([0, 0, 5])),
@@ -238,7 +244,7 @@ class Play:
                 happened=chance.choice(["no", "no", "unknown", "unknown", "unknown", "yes"]),
             )
             output = chance.choice([None, "sha256:1", "sha256:1", "sha256:2"])
-            unjudged = step is None and failure.happened == "yes" and failure.gate is None  # nobody could be asked
+            unjudged = step is None and failure.happened == "yes" and failure.gate is None  # no gate could be evaluated
             result = outcome.Outcome(
                 inputs_hash="i",
                 outputs={"value": 1} if unjudged else None,
@@ -265,13 +271,13 @@ class Play:
         if shape.foreach is not None:
             count = chance.randint(0, MOST_ITEMS) if node.items is None else len(node.slots)
             more |= {"items": {"value": list(range(count))}, "count": count}
-            earlier = self.run.earlier.get(key, ())
+            earlier = self.run.kept_items.get(key, ())
             if earlier and node.visit == 1:
                 more["taken"] = tuple(chance.randint(-1, len(earlier) - 1) for _ in range(count))
         elif shape.cache and shape.mode != "approval" and chance.random() < 0.5:
             cached = commands.Cached(outputs={"value": 1}, inputs_hash="i", output_hash="o", source={"runId": "r"})
             return commands.ResolveNode(cached=cached, **more)
-        if asks(self.run, shape):
+        if visits.asks_person(self.run, shape):
             expires_at = chance.choice([None, None, None, self.at + 40])
             more["ask"] = commands.Ask(prompt="?", args={}, form={}, digest="d", expires_at=expires_at)
         return commands.ResolveNode(**more)

@@ -1,7 +1,7 @@
 """Recorded runs: complete logs that must fold to the same snapshot for ever.
 
 `python -m tests.kernel.recordings VERSION` plays the stories below with today's kernel and writes those recordings that
-are not there yet. An old recording is never changed: a log that somebody has stored cannot be either.
+are not there yet. An old recording is never changed: a log that a user has stored cannot be either.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import cast
 
-from openskelo.kernel import codec, commands, definition, outcome
+from openskelo.kernel import commands, definition, outcome, workflow_codec
 from openskelo.kernel import run as runs
 from openskelo.kernel.json import Json, JsonObject
 from tests.kernel.stage import Stage, failure, flow, sealed, work
@@ -207,7 +207,7 @@ def record(version: str) -> None:
             continue
         stage = story()
         log.write_bytes(b"".join(line + b"\n" for line in sealed(stage.log)))
-        beside: JsonObject = {"workflow": codec.encode(stage.workflow), "snapshot": snapshot(stage.run)}
+        beside: JsonObject = {"workflow": workflow_codec.encode(stage.workflow), "snapshot": snapshot(stage.run)}
         log.with_suffix(".json").write_text(json.dumps(beside, indent=1, ensure_ascii=False) + "\n")
 
 

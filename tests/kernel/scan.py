@@ -59,10 +59,10 @@ def scanned(run: Run) -> dict[str, object]:
 
 
 def _unfinished(run: Run) -> int:
-    if run.live is not None:
+    if run.graph_state is not None:
         return 1
-    if run.course is not None:
-        return 1 if run.course.ended is None else 0
+    if run.plan_state is not None:
+        return 1 if run.plan_state.ended is None else 0
     return sum(node.status != "done" or node.outcome == "failed" for node in run.nodes.values())
 
 
@@ -79,4 +79,4 @@ def _is_ready(run: Run, node: NodeState) -> bool:
 def _is_finishing(run: Run, node: NodeState) -> bool:
     if run.workflow.nodes[node.key].foreach is None or node.status not in ("ready", "active"):
         return False
-    return all(slot.state == "done" and slot.outputs is not None for slot in node.slots)
+    return all(slot.state == "done" and (slot.outputs is not None or slot.error is not None) for slot in node.slots)

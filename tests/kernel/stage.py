@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from openskelo.contract import envelope
-from openskelo.kernel import commands, definition, events, outcome, pending, record
+from openskelo.kernel import commands, decide, definition, events, outcome, receipts
 from openskelo.kernel import run as runs
 from openskelo.kernel.apply import apply
 from openskelo.kernel.decide import step
 from openskelo.kernel.json import Json, JsonObject
+from openskelo.record import envelope
 from openskelo.values import canonical
 from tests.kernel import scan
 
@@ -75,7 +75,7 @@ class Stage:
     workflow: definition.Workflow
     at: int = START
     checked: bool = True
-    meter: record.Meter = record.UNMETERED
+    meter: receipts.Meter = receipts.UNMETERED
     run: runs.Run = field(init=False)
     log: list[events.Event] = field(default_factory=list[events.Event])
 
@@ -170,12 +170,12 @@ class Stage:
         assert read == self.log
         assert fold(self.workflow, read) == self.run
         assert scan.kept(self.run) == scan.scanned(self.run)
-        owes = self.run.in_flight or pending.resolutions(self.run) or pending.wake_at(self.run) is not None
+        owes = self.run.in_flight or decide.resolutions(self.run) or decide.wake_at(self.run) is not None
         if runs.status(self.run) == "running":
             assert owes, "running with nothing owed"
         if runs.status(self.run) == "paused":
-            live = self.run.live is not None  # somebody may say something
-            assert self.run.paused is not None or self.run.approvals or live, "waiting for nobody"
+            live = self.run.graph_state is not None  # a person may send a message
+            assert self.run.paused is not None or self.run.approvals or live, "waiting, although no person can move it"
 
     def outcomes(self) -> Mapping[str, str | None]:
         """How each node ended."""
@@ -210,6 +210,8 @@ def _particulars(event: events.Event) -> tuple[str, ...]:
             return (event.reason,)
         case events.NodeResolved():
             return () if event.count is None else (f"x{event.count}",)
+        case events.ItemFailed():
+            return (str(event.error["code"]),)
         case events.NodeFailed():
             return (event.ending, str(event.error["code"]))
         case events.NodeBounced():

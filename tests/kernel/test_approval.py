@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from openskelo.errors import Refused
-from openskelo.kernel import commands, definition, event_data, events, ids, pending
+from openskelo.kernel import commands, decide, definition, events, ids
 from openskelo.kernel import run as runs
 from openskelo.kernel.json import JsonObject
 from tests.kernel.stage import RUN, START, Stage, failure, flow, work
@@ -74,7 +74,7 @@ def test_an_approval_node_asks_exactly_this() -> None:
             digest="sha256:p",
             approvers=("nora", "kim"),
             expires_at=START + 1_000,
-            document=event_data.encode(asked),
+            document=events.encode(asked),
         )
     }
     assert (runs.status(stage.run), stage.run.nodes["p"].status) == ("paused", "asking")
@@ -242,16 +242,16 @@ def test_no_without_a_way_back_ends_the_run() -> None:
 
 def test_the_clock_answers_when_the_time_is_up_and_not_before() -> None:
     stage = block()
-    assert pending.wake_at(stage.run) == START + 1_000
-    assert pending.expired(stage.run, START + 999) == ()
+    assert decide.wake_at(stage.run) == START + 1_000
+    assert decide.expired(stage.run, START + 999) == ()
     assert refused(stage, "p", "denied", by="timer") == "APPROVAL_EARLY"
     stage.at += 1_000
     assert stage.tick() == []
-    assert pending.expired(stage.run, stage.at) == (stage.asked("p"),)
+    assert decide.expired(stage.run, stage.at) == (stage.asked("p"),)
     assert refused(stage, "p", **YES) == "APPROVAL_EXPIRED"
     assert stage.answer("p", "denied", by="timer")[0] == "approval.resolved p denied by timer"
     assert stage.run.error == {"code": "APPROVAL_DENIED", "message": "expired", "by": "timer", "node": "p"}
-    assert (pending.wake_at(stage.run), pending.expired(stage.run, stage.at)) == (None, ())
+    assert (decide.wake_at(stage.run), decide.expired(stage.run, stage.at)) == (None, ())
 
 
 def test_time_can_be_stated_to_mean_yes() -> None:
@@ -287,13 +287,13 @@ def test_a_thousand_parked_questions_are_looked_through_by_time_not_one_by_one()
     stage.create()
     for index, key in enumerate(keys):
         stage.ask(key, expires_at=START + 10 * (300 - index))
-    assert pending.wake_at(stage.run) == START + 10
-    expired = pending.expired(stage.run, START + 45)
+    assert decide.wake_at(stage.run) == START + 10
+    expired = decide.expired(stage.run, START + 45)
     assert [asked.node for asked in expired] == ["p299", "p298", "p297", "p296"]
     stage.answer("p298", **YES)
-    assert [asked.node for asked in pending.expired(stage.run, START + 45)] == ["p299", "p297", "p296"]
+    assert [asked.node for asked in decide.expired(stage.run, START + 45)] == ["p299", "p297", "p296"]
     stage.answer("p299", **YES)
-    assert pending.wake_at(stage.run) == START + 30
+    assert decide.wake_at(stage.run) == START + 30
     stage.check()
 
 
@@ -469,7 +469,7 @@ def test_one_question_covers_all_items_that_are_to_be_tried_again_and_nothing_st
     assert stage.tick(5) == ["attempt.due a[0]"]
     assert stage.ask("a", count=4) == ["node.resolved a x4", "approval.requested a approval"]
     assert stage.tick(5) == ["attempt.due a[1]"]
-    assert pending.resolutions(stage.run) == ()
+    assert decide.resolutions(stage.run) == ()
     assert stage.succeed("a", 2) == ["attempt.succeeded a[2] 1.1"]
     assert stage.answer("a") == ["approval.resolved a approved by nora", "attempt.started a[0] 1.2"]
     assert stage.succeed("a", 3) == ["attempt.succeeded a[3] 1.1", "attempt.started a[1] 1.2"]
@@ -551,6 +551,11 @@ def test_a_planning_run_refuses_effects(effect: definition.Effect) -> None:
     ]
 
 
+def test_a_planning_run_starts_an_agent_whose_executor_keeps_it_from_effects() -> None:
+    stage = Stage(flow(work("a", mode="agent", effect="idempotent")))
+    assert stage.create(global_mode="PLANNING") == ["run.created", "attempt.started a 1.1"]
+
+
 def test_a_planning_run_does_not_even_ask_about_effects() -> None:
     stage = Stage(flow(work("a", effect="once", approval=definition.Approval(prompt="?"))))
     stage.create(global_mode="PLANNING")
@@ -571,7 +576,7 @@ def test_an_answer_in_a_paused_run_counts_but_starts_nothing() -> None:
 def test_a_question_expires_in_a_paused_run_too() -> None:
     stage = block()
     stage.step(commands.PauseRun(at=stage.at, by="kim"))
-    assert pending.wake_at(stage.run) == START + 1_000
+    assert decide.wake_at(stage.run) == START + 1_000
     stage.at += 1_000
     assert stage.answer("p", "denied", by="timer")[-1] == "run.ended denied APPROVAL_DENIED"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from openskelo.errors import Refused
-from openskelo.kernel import commands, definition, outcome, pending
+from openskelo.kernel import commands, decide, definition, outcome
 from openskelo.kernel import run as runs
 from openskelo.kernel.json import Json
 from tests.kernel.stage import Stage, failure, flow, work
@@ -174,7 +174,7 @@ def test_everything_after_the_target_is_stopped_withdrawn_and_reset() -> None:
         "beside": "active",
         "asks_beside": "asking",
     }
-    assert (stage.run.backing_off, pending.wake_at(stage.run)) == (0, None)
+    assert (stage.run.backing_off, decide.wake_at(stage.run)) == (0, None)
     assert stage.succeed("a") == [
         "attempt.succeeded a 2.1",
         "attempt.started gate 2.1",
@@ -225,7 +225,7 @@ def test_a_retry_overtaken_by_a_bounce_does_not_hide_one_that_stands() -> None:
     stage.succeed("a")
     stage.fail("late")
     stage.fail("gate", BAD)
-    assert pending.wake_at(stage.run) == stage.at + 50
+    assert decide.wake_at(stage.run) == stage.at + 50
     assert stage.tick(50) == ["attempt.due other", "attempt.started other 1.2"]
 
 
@@ -244,7 +244,7 @@ def test_a_wait_in_the_middle_of_the_heap_is_forgotten_when_it_gets_to_the_top()
     stage.fail("late")
     stage.fail("gate", BAD)
     assert stage.tick(50) == ["attempt.due other", "attempt.started other 1.2"]
-    assert (stage.run.timers, pending.wake_at(stage.run)) == ([], None)
+    assert (stage.run.timers, decide.wake_at(stage.run)) == ([], None)
 
 
 def test_a_skipped_node_gets_another_chance() -> None:

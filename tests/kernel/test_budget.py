@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from openskelo.kernel import budget, commands, definition, events, outcome, pending
+from openskelo.kernel import budget, commands, decide, definition, events, outcome
 from openskelo.kernel import run as runs
 from tests.kernel.stage import START, Stage, failure, flow, tell, work
 
@@ -126,7 +126,7 @@ def test_zero_allows_none(limits: definition.Limits) -> None:
 def test_wall_time_that_is_up_ends_the_run_at_the_tick() -> None:
     stage = Stage(flow(work("a"), limits=LIMITS(max_wall_ms=1_000)))
     stage.create()
-    assert pending.wake_at(stage.run) == START + 1_001
+    assert decide.wake_at(stage.run) == START + 1_001
     assert stage.tick(1_000) == []
     assert stage.tick(1) == [
         "run.ending budget_exceeded BUDGET_EXCEEDED",
@@ -135,7 +135,7 @@ def test_wall_time_that_is_up_ends_the_run_at_the_tick() -> None:
     ]
     assert stage.run.error is not None
     assert stage.run.error["message"] == "max_wall_ms is 1000 ms; 1001 used"
-    assert pending.wake_at(stage.run) is None
+    assert decide.wake_at(stage.run) is None
 
 
 def test_waiting_for_a_person_takes_no_wall_time() -> None:
@@ -149,7 +149,7 @@ def test_waiting_for_a_person_takes_no_wall_time() -> None:
     assert stage.tick() == []
     assert stage.answer("p", outputs={"value": {}})[-1] == "attempt.started a 1.1"
     assert budget.wall_ms(stage.run, stage.at + 70) == 100
-    assert pending.wake_at(stage.run) == stage.at + 71
+    assert decide.wake_at(stage.run) == stage.at + 71
 
 
 def test_an_operators_pause_takes_no_wall_time_once_nothing_is_in_flight() -> None:
@@ -325,9 +325,12 @@ class Watch:
         self._used = used
         self.asked: list[str] = []
 
-    def used(self, flight: runs.InFlight) -> outcome.Metrics:
+    def used(self, flight: runs.Attempt) -> outcome.Metrics:
         self.asked.append(flight.node)
         return self._used
+
+    def said(self, _flight: runs.Attempt) -> str | None:
+        return None
 
 
 USED = outcome.Metrics(tokens_in=30, tokens_out=12, wall_ms=999, cost_nanousd=7, tool_nanousd=3)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from openskelo.errors import Refused
-from openskelo.kernel import commands, definition, events, outcome, pending
+from openskelo.kernel import commands, definition, events, outcome
 from openskelo.kernel import run as runs
-from openskelo.kernel.decide import decide
+from openskelo.kernel.decide import decide, resolutions, wake_at
 from tests.kernel.stage import RUN, START, Stage, flow, fold, work
 
 DONE = outcome.Outcome(inputs_hash="", outputs={"value": {}})
@@ -33,9 +33,9 @@ def test_a_paused_run_starts_nothing_new_and_lets_what_is_in_flight_land() -> No
     assert stage.step(commands.PauseRun(at=stage.at, by="nora")) == ["run.paused"]
     assert (stage.run.paused, runs.status(stage.run)) == ("operator", "running")
     assert stage.succeed("a") == ["attempt.succeeded a 1.1"]
-    assert (runs.status(stage.run), pending.resolutions(stage.run)) == ("paused", ())
+    assert (runs.status(stage.run), resolutions(stage.run)) == ("paused", ())
     assert stage.step(commands.ResumeRun(at=stage.at, by="nora")) == ["run.resumed"]
-    assert pending.resolutions(stage.run) == ("b",)
+    assert resolutions(stage.run) == ("b",)
 
 
 def test_a_paused_run_whose_last_work_lands_is_over() -> None:
@@ -66,7 +66,7 @@ def test_retries_do_not_come_due_while_paused() -> None:
     stage.create()
     stage.fail("a")
     stage.step(commands.PauseRun(at=stage.at, by="nora"))
-    assert (pending.wake_at(stage.run), stage.tick(100)) == (None, [])
+    assert (wake_at(stage.run), stage.tick(100)) == (None, [])
     assert stage.step(commands.ResumeRun(at=stage.at, by="nora")) == [
         "run.resumed",
         "attempt.due a",
@@ -86,9 +86,9 @@ def test_modes_are_changed_one_by_one_and_only_when_they_change() -> None:
 def test_a_run_that_becomes_interactive_asks_before_what_happens_once() -> None:
     stage = Stage(flow(work("a"), work("b", after=("a",), effect="once")))
     stage.create()
-    assert "b" not in stage.run.resolves
+    assert "b" not in stage.run.needs_resolution
     stage.step(commands.ChangeMode(at=stage.at, by="nora", mode="INTERACTIVE"))
-    assert "b" in stage.run.resolves
+    assert "b" in stage.run.needs_resolution
 
 
 def test_pausing_and_resuming_twice_is_the_same_as_once() -> None:

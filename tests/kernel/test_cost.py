@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from openskelo.kernel import commands, definition, outcome, pending
+from openskelo.kernel import commands, decide, definition, outcome
 from openskelo.kernel import run as runs
 from openskelo.kernel.decide import step
 from tests.kernel.stage import RUN, START, Stage, flow, work
@@ -51,7 +51,7 @@ def begun(workflow: definition.Workflow) -> runs.Run:
     return run
 
 
-def report(flight: runs.InFlight, failure: outcome.Failure | None = None) -> commands.ReportAttempt:
+def report(flight: runs.Attempt, failure: outcome.Failure | None = None) -> commands.ReportAttempt:
     return commands.ReportAttempt(
         at=START,
         node=flight.node,
@@ -121,10 +121,10 @@ def parked(size: int) -> runs.Run:
 
 def test_parked_questions_cost_the_others_nothing() -> None:
     def look(run: runs.Run) -> Callable[[], object]:
-        return lambda: (land(run), pending.wake_at(run), pending.expired(run, START + 12), pending.expired(run, START))
+        return lambda: (land(run), decide.wake_at(run), decide.expired(run, START + 12), decide.expired(run, START))
 
     few, many = parked(20), parked(1_000)
-    assert len(pending.expired(many, START + 12)) == 3
+    assert len(decide.expired(many, START + 12)) == 3
     assert operations(look(few)) == operations(look(many))
 
 

@@ -6,8 +6,8 @@ import typing
 
 import pytest
 
-from openskelo.frozen import replace
-from openskelo.kernel import event_data, events
+from openskelo.kernel import events
+from openskelo.structs import replace
 
 
 def test_every_kind_of_event_has_one_stored_name() -> None:
@@ -17,9 +17,9 @@ def test_every_kind_of_event_has_one_stored_name() -> None:
 
 def test_what_is_not_there_is_not_stored() -> None:
     started = events.AttemptStarted(at=1, node="a", visit=1, attempt=1)
-    assert event_data.encode(started) == {"node": "a", "visit": 1, "attempt": 1}
+    assert events.encode(started) == {"node": "a", "visit": 1, "attempt": 1}
     item = replace(started, item=0)
-    assert event_data.encode(item) == {"node": "a", "visit": 1, "attempt": 1, "item": 0}
+    assert events.encode(item) == {"node": "a", "visit": 1, "attempt": 1, "item": 0}
 
 
 def test_names_of_two_words_are_written_in_camel_case_and_read_back() -> None:
@@ -35,16 +35,16 @@ def test_names_of_two_words_are_written_in_camel_case_and_read_back() -> None:
         approvers=("nora",),
         expires_at=9,
     )
-    data = event_data.encode(asked)
+    data = events.encode(asked)
     assert (data["approvalId"], data["expiresAt"]) == ("x", 9)
-    assert event_data.decode("approval.requested", data, 5) == asked
-    assert event_data.decode("approval.requested", {**data, "approvers": ["nora"]}, 5) == asked
+    assert events.decode("approval.requested", data, 5) == asked
+    assert events.decode("approval.requested", {**data, "approvers": ["nora"]}, 5) == asked
 
 
 def test_an_unknown_type_is_a_key_error_and_wrong_fields_are_a_type_error() -> None:
     with pytest.raises(KeyError):
-        event_data.decode("run.exploded", {}, 1)
+        events.decode("run.exploded", {}, 1)
     with pytest.raises(TypeError):
-        event_data.decode("attempt.due", {"node": "a"}, 1)
+        events.decode("attempt.due", {"node": "a"}, 1)
     with pytest.raises(TypeError):
-        event_data.decode("run.recovered", {"why": "x"}, 1)
+        events.decode("run.recovered", {"why": "x"}, 1)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from openskelo.errors import Refused
-from openskelo.frozen import replace
 from openskelo.kernel import commands, definition, events, outcome, receipts
 from openskelo.kernel import run as runs
+from openskelo.structs import replace
 from openskelo.values import canonical
 from tests.kernel.stage import RUN, START, Stage, flow, work
 

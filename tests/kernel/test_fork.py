@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from openskelo.errors import Refused
-from openskelo.kernel import commands, definition, event_data, events
+from openskelo.kernel import commands, definition, events
 from tests.kernel.stage import START, Stage, failure, flow, work
 
 KEPT = {
@@ -189,10 +189,10 @@ def test_the_cache_cannot_stand_in_for_items_for_people_or_unasked(more: dict[st
 def test_a_run_without_the_cache_refuses_what_it_knows_and_says_so_in_its_first_fact() -> None:
     stage = Stage(flow(work("a", cache=True)))
     stage.create(no_cache=True)
-    assert (event_data.encode(stage.log[0])["noCache"], stage.run.no_cache) == (True, True)
+    assert (events.encode(stage.log[0])["noCache"], stage.run.no_cache) == (True, True)
     with pytest.raises(Refused) as refusal:
         stage.resolve("a", cached=CACHED)
     assert refusal.value.code == "RESOLUTION_INVALID"
     usual = Stage(flow(work("a", cache=True)))
     usual.create()
-    assert ("noCache" in event_data.encode(usual.log[0]), usual.run.no_cache) == (False, False)
+    assert ("noCache" in events.encode(usual.log[0]), usual.run.no_cache) == (False, False)

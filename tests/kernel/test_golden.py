@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from openskelo.contract import envelope
-from openskelo.kernel import codec
+from openskelo.kernel import workflow_codec
+from openskelo.record import envelope
 from tests.kernel import recordings
 from tests.kernel.stage import fold, sealed
 
@@ -24,6 +24,6 @@ def test_a_recorded_log_folds_to_its_snapshot(path: Path) -> None:
     beside = json.loads(path.with_suffix(".json").read_text())
     lines = path.read_bytes().splitlines()
     log = [envelope.open_line(line)[1] for line in lines]
-    run = fold(codec.decode(beside["workflow"]), log)
+    run = fold(workflow_codec.decode(beside["workflow"]), log)
     assert json.loads(json.dumps(recordings.snapshot(run))) == beside["snapshot"]
     assert sealed(log) == lines

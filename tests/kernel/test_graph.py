@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from openskelo.errors import Refused
-from openskelo.kernel import codec, commands, definition, outcome
+from openskelo.kernel import commands, definition, events, outcome, workflow_codec
 from openskelo.kernel import run as runs
 from openskelo.kernel.flows import graph
 from tests.kernel import live_play
@@ -57,8 +57,8 @@ class Room(Stage):
         return [letter.source or str(letter.content["value"]) for letter in self.box(key).turn()]
 
     def box(self, key: str) -> Any:
-        assert self.run.live is not None
-        return self.run.live.inboxes[key]
+        assert self.run.graph_state is not None
+        return self.run.graph_state.inboxes[key]
 
 
 def room(*keys: str, **more: Any) -> Room:
@@ -93,7 +93,7 @@ def test_a_message_begins_a_turn_that_reads_the_whole_inbox() -> None:
     assert live.succeed("a") == ["attempt.succeeded a 1.1", "attempt.started a 2.1"]
     assert live.read("a") == ["two", "three"]
     live.succeed("a")
-    assert (runs.status(live.run), live.read("a"), len(live.box("a").session)) == ("paused", [], 2)
+    assert (runs.status(live.run), live.read("a"), len(live.box("a").past_turns)) == ("paused", [], 2)
 
 
 def test_a_paused_graph_reads_all_that_came_before_its_turn() -> None:
@@ -330,8 +330,11 @@ def test_an_effect_in_doubt_is_asked_about_and_handed_on_when_it_happened() -> N
 class Watch:
     """Knows what every turn has used."""
 
-    def used(self, flight: runs.InFlight) -> outcome.Metrics:
+    def used(self, flight: runs.Attempt) -> outcome.Metrics:
         return outcome.Metrics(tokens_in=flight.visit, cost_nanousd=2)
+
+    def said(self, flight: runs.Attempt) -> str | None:
+        return f"word {flight.visit}"
 
 
 def test_turns_that_are_interrupted_or_removed_are_charged_what_they_have_used() -> None:
@@ -341,6 +344,7 @@ def test_turns_that_are_interrupted_or_removed_are_charged_what_they_have_used()
     live.say("a", "one")
     live.say("a", "two", interrupt=True)
     assert (live.run.spent.tokens, live.run.spent.cost_nanousd) == (1, 2)
+    assert [event.said for event in live.log if isinstance(event, events.AttemptCancelled)] == ["word 1"]
     live.step(commands.RemoveNode(at=live.at, by="nora", node="a"))
     assert (live.run.spent.tokens, live.run.spent.cost_nanousd) == (3, 4)
 
@@ -438,7 +442,7 @@ def test_a_node_that_has_no_meaning_in_a_live_graph_is_refused(more: dict[str, A
 
 
 def test_a_graph_and_an_inbox_have_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("MOST_NODES", "MOST_EDGES", "MOST_LETTERS"):
+    for name in ("MAX_NODES", "MAX_EDGES", "MAX_UNREAD"):
         monkeypatch.setattr(graph, name, 2)
     live = room("a", "b")
     refused("GRAPH_FULL", live, commands.AddNode(at=live.at, by="nora", node=worker("c")))
@@ -466,7 +470,7 @@ def test_a_run_of_blocks_takes_no_orders_of_a_graph() -> None:
 
 def test_a_node_is_read_back_as_it_was_written() -> None:
     node = worker("a", turn=definition.Turn(role="writer", capabilities={"writeCode": False}, max_turns=7))
-    assert codec.decode_node(codec.encode_node(node)) == node
+    assert workflow_codec.decode_node(workflow_codec.encode_node(node)) == node
 
 
 @settings(max_examples=60, deadline=None)
@@ -474,3 +478,122 @@ def test_a_node_is_read_back_as_it_was_written() -> None:
 def test_every_live_graph_keeps_what_it_promises(seed: int) -> None:
     """`LivePlay.send` checks after every command: no idle node has unread letters, the sets are what a scan finds."""
     assert live_play.play(seed).run.ended
+
+
+# -- conversations ----------------------------------------------------------------------------------------------------
+
+
+def opened(live: Room, **session: Any) -> None:
+    """Let the agent of the turn under way have a session."""
+    node = live.run.nodes["a"]
+    live.step(
+        commands.ReportProgress(
+            at=live.at,
+            node="a",
+            visit=node.visit,
+            attempt=node.slots[0].attempt,
+            session={"sessionId": "s", "visit": node.visit, **session},
+        )
+    )
+
+
+def steer(live: Room, text: str) -> bool:
+    """Give a word to the turn under way; return whether that turn reads it."""
+    live.step(
+        commands.SendMessage(at=live.at, by="nora", node="a", message_id=text, content={"value": text}, steer=True)
+    )
+    last = [event for event in live.log if isinstance(event, events.MessageReceived)][-1]
+    return last.steers is True
+
+
+def test_a_word_during_a_turn_is_read_by_it_if_its_agent_can_be_steered() -> None:
+    live = room("a")
+    assert not steer(live, "one")  # no turn is under way
+    assert not steer(live, "two")  # nothing is known of its agent
+    opened(live, steering=False)
+    assert not steer(live, "three")
+    opened(live, steering=True)
+    assert steer(live, "four")
+    assert live.read("a") == ["one", "four"]
+    live.succeed("a")
+    assert live.read("a") == ["two", "three"]
+    assert not steer(live, "five")  # the session is not that of this turn yet
+
+
+def test_a_steered_word_is_read_again_after_an_interrupt() -> None:
+    live = room("a")
+    live.say("a", "one")
+    opened(live, steering=True)
+    steer(live, "two")
+    live.say("a", "three", interrupt=True)
+    assert live.read("a") == ["one", "two", "three"]
+
+
+def reset(live: Room) -> list[str]:
+    return live.step(commands.ResetSession(at=live.at, by="nora", node="a"))
+
+
+def test_a_reset_forgets_the_conversation_at_once_or_when_the_turn_is_over() -> None:
+    live = room("a")
+    live.say("a", "one")
+    opened(live)
+    live.succeed("a")
+    assert reset(live) == ["session.reset a"]
+    assert (live.run.nodes["a"].session, len(live.box("a").past_turns)) == (None, 0)
+    live.say("a", "two")
+    opened(live)
+    reset(live)
+    assert live.run.nodes["a"].session is not None  # the turn under way keeps it
+    live.say("a", "three")
+    live.succeed("a")
+    assert (live.run.nodes["a"].session, len(live.box("a").past_turns)) == (None, 0)
+    assert live.read("a") == ["three"]
+
+
+def test_a_reset_before_a_turn_has_begun_holds_for_that_turn() -> None:
+    live = room("a")
+    live.say("a", "one")
+    live.succeed("a")
+    live.step(commands.PauseRun(at=live.at, by="nora"))
+    live.say("a", "two")
+    reset(live)
+    assert (len(live.box("a").past_turns), live.box("a").reset_due) == (0, False)
+    refused("NODE_UNKNOWN", live, commands.ResetSession(at=live.at, by="nora", node="nobody"))
+
+
+def retry(live: Room) -> list[str]:
+    return live.step(commands.RetryTurn(at=live.at, by="nora", node="a"))
+
+
+def test_a_failed_turn_and_one_under_way_are_taken_again() -> None:
+    live = room("a")
+    refused("NODE_IDLE", live, commands.RetryTurn(at=live.at, by="nora", node="a"))
+    live.say("a", "one")
+    live.fail("a")
+    assert retry(live) == ["turn.retried a", "attempt.started a 2.1"]
+    live.say("a", "two")
+    assert live.read("a") == ["one"]
+    assert retry(live) == ["attempt.cancelled a 2.1 interrupt", "attempt.started a 3.1"]
+    assert live.read("a") == ["one", "two"]
+    live.succeed("a")
+    refused("NODE_IDLE", live, commands.RetryTurn(at=live.at, by="nora", node="a"))
+
+
+def test_a_turn_whose_effect_happens_once_is_not_taken_again_while_it_goes_on() -> None:
+    live = Room(live_play.empty())
+    live.create()
+    live.add("a", effect="once")
+    live.say("a", "one")
+    refused("NODE_BUSY", live, commands.RetryTurn(at=live.at, by="nora", node="a"))
+
+
+def test_what_is_asked_in_a_turn_is_withdrawn_when_it_is_taken_again() -> None:
+    live = room("a")
+    live.say("a", "one")
+    live.step(
+        commands.AskAboutCall(
+            at=live.at, node="a", visit=1, attempt=1, call_id="c", args={"tool": "x"}, prompt="?", digest="sha256:d"
+        )
+    )
+    assert retry(live)[:2] == ["attempt.cancelled a 1.1 interrupt", "approval.withdrawn a over"]
+    assert not live.run.approvals

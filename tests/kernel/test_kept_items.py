@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from openskelo.errors import Refused
-from openskelo.kernel import commands, definition, event_data, events
+from openskelo.kernel import commands, definition, events
 from tests.kernel.stage import Stage, failure, flow, work
 
 DONE = (
@@ -30,13 +30,13 @@ def test_only_the_others_are_done_and_all_results_are_in_order() -> None:
     node = stage.run.nodes["a"]
     assert node.item_outputs == tuple({"value": {"out": word}} for word in ("zero", "one", "two"))
     assert (node.done_slots, node.kept_slots, node.attempts, stage.run.spent.steps) == (3, 2, 1, 1)
-    assert (stage.run.receipts, stage.run.earlier) == (1, {})
+    assert (stage.run.receipts, stage.run.kept_items) == (1, {})
 
 
 def test_the_log_says_what_was_taken_over_and_as_what() -> None:
     stage = forked()
     stage.resolve("a", count=3, taken=(-1, 1, 0), code="sha256:c")
-    kept, resolved = (event_data.encode(fact) for fact in stage.log[1:3])
+    kept, resolved = (events.encode(fact) for fact in stage.log[1:3])
     assert kept == {
         "node": "a",
         "items": (
@@ -52,7 +52,7 @@ def test_a_run_that_takes_nothing_over_does_not_speak_of_it() -> None:
     stage = Stage(flow(work("a", foreach=definition.Foreach(items="x"))))
     stage.create()
     stage.resolve("a", count=1)
-    assert {"taken", "code"}.isdisjoint(event_data.encode(stage.log[1]))
+    assert {"taken", "code"}.isdisjoint(events.encode(stage.log[1]))
 
 
 def test_a_node_whose_items_are_all_there_is_finished_at_once() -> None:

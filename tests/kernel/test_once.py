@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from openskelo import errors
-from openskelo.frozen import replace
 from openskelo.kernel import commands, definition, events
 from openskelo.kernel import run as runs
 from openskelo.kernel.apply import apply
 from openskelo.kernel.json import JsonObject
+from openskelo.structs import replace
 from tests.kernel.stage import Stage, failure, flow, work
 
 THREE = definition.Retry(max_attempts=3)

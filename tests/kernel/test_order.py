@@ -12,7 +12,7 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from openskelo.kernel import commands, definition, outcome, pending
+from openskelo.kernel import commands, decide, definition, outcome
 from openskelo.kernel import run as runs
 from openskelo.kernel.decide import step
 from openskelo.kernel.json import Json
@@ -83,7 +83,7 @@ def value(node: runs.NodeState) -> Json:
     if node.outcome == "skipped":
         return SKIPPED
     if node.item_outputs is not None:
-        return [outputs["value"] for outputs in node.item_outputs]
+        return [None if outputs is None else outputs["value"] for outputs in node.item_outputs]
     assert node.outputs is not None
     return node.outputs["value"]
 
@@ -97,13 +97,13 @@ def played(of: World, chance: Random) -> dict[str, Json]:
         if chance.random() < 0.05 and crashes < 5:
             crashes += 1
             step(run, commands.Recover(at=START))
-        owed: list[str | runs.InFlight] = [*pending.resolutions(run), *run.in_flight.values()]
+        owed: list[str | runs.Attempt] = [*decide.resolutions(run), *run.in_flight.values()]
         step(run, move(of, run, chance.choice(owed)))
     assert run.ending == "ok"
     return {key: value(node) for key, node in run.nodes.items()}
 
 
-def move(of: World, run: runs.Run, what: str | runs.InFlight) -> commands.Command:
+def move(of: World, run: runs.Run, what: str | runs.Attempt) -> commands.Command:
     """The values of a node's expressions, or the result of its work on what the run holds for it."""
     if isinstance(what, str):
         visit = run.nodes[what].visit

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from openskelo.errors import Refused
-from openskelo.frozen import replace
 from openskelo.kernel import commands, definition, events, outcome, receipts
 from openskelo.kernel.flows import plan
 from openskelo.kernel.json import JsonObject
+from openskelo.structs import replace
 from openskelo.values import canonical
 from tests.kernel.stage import Stage, failure, flow, tell, work
 
@@ -44,7 +44,7 @@ def begun(*nodes: definition.Node, **more: Any) -> Stage:
 
 
 def saved(stage: Stage) -> dict[str, object]:
-    course = stage.run.course
+    course = stage.run.plan_state
     assert course is not None
     return {name: stored["value"] for name, stored in course.variables.items()}
 
@@ -391,8 +391,8 @@ def test_an_emit_ends_the_run_as_it_says(ending: events.Ending) -> None:
 def test_an_emit_that_says_nothing_else_ends_the_run_well() -> None:
     stage = begun(step("a", "emit", next="a"))
     assert stage.succeed("a", value=1) == ["attempt.succeeded a 1.1", "run.ended ok"]
-    assert stage.run.course is not None
-    assert stage.run.course.emitted == {"value": {"out": 1}}
+    assert stage.run.plan_state is not None
+    assert stage.run.plan_state.emitted == {"value": {"out": 1}}
 
 
 def test_receipts_name_the_op_and_the_variable() -> None:
@@ -424,8 +424,8 @@ def test_a_fork_begins_with_its_step_and_the_variables_it_is_given() -> None:
     )
     assert told == ["run.created", "node.kept a", "attempt.started b 1.1"]
     assert saved(stage) == {"x": {"output": 2}}
-    assert stage.run.course is not None
-    assert stage.run.course.contexts == {"value": {"ctx:c": 1}}
+    assert stage.run.plan_state is not None
+    assert stage.run.plan_state.contexts == {"value": {"ctx:c": 1}}
     assert stage.succeed("b", holds=True) == ["attempt.succeeded b 1.1", "attempt.started a 1.1"]
     stage.succeed("a")
     stage.succeed("b", holds=False)
@@ -445,3 +445,107 @@ def test_a_plan_does_not_begin_where_it_cannot(wrong: dict[str, Any]) -> None:
     with pytest.raises(Refused) as caught:
         stage.create(**wrong)
     assert (caught.value.code, stage.log) == ("KEPT_INVALID", [])
+
+
+# -- loops that make no progress ---------------------------------------------------------------------------------------
+
+
+def looping(op: str = "verify", stall_after: int = 2) -> Stage:
+    """A step whose verdict sends the plan back to it."""
+    policy = {"retry": definition.Retry(stall_after=stall_after)}
+    return begun(
+        step("v", op, save_as="v", next="b", node=policy),
+        step("b", "branch", then="end", otherwise="v"),
+        step("end", "emit", ending="ok"),
+    )
+
+
+def refuse(stage: Stage, inputs: str = "sha256:i", output: str = "sha256:o", **more: Any) -> list[str]:
+    """Give a failing verdict, and go back if the plan is not held."""
+    verdict: JsonObject = {"v": {"ok": False, "why": "short"}}
+    result = outcome.Outcome(inputs_hash=inputs, output_hash=output, outputs={"value": verdict}, holds=False)
+    told = stage.report("v", replace(result, **more))
+    return told if stage.run.approvals else [*told, *stage.succeed("b", holds=False)]
+
+
+def test_the_same_failing_verdict_in_a_loop_stalls_with_its_evidence() -> None:
+    stage = looping()
+    refuse(stage)
+    assert refuse(stage) == ["run.stalled v output", "attempt.succeeded v 2.1", "approval.requested v stalled"]
+    evidence = {
+        "repeats": 2,
+        "code": "SAME_VERDICT",
+        "message": '{"ok":false,"why":"short"}',
+        "outputHash": "sha256:o",
+        "inputsHash": "sha256:i",
+    }
+    assert last(stage, events.RunStalled) == events.RunStalled(
+        at=stage.at, node="v", visit=2, kind="output", evidence=evidence
+    )
+    assert last(stage, events.ApprovalRequested).prompt == (
+        'v has failed the same way 2 times: SAME_VERDICT {"ok":false,"why":"short"}\n'
+        "Approve to go on trying, deny to end the run."
+    )
+    stage.check()
+
+
+def test_the_same_verdict_on_other_inputs_stalls_by_verdict() -> None:
+    stage = looping()
+    refuse(stage)
+    large = {"blob": "sha256:o"}
+    assert refuse(stage, inputs="sha256:other", outputs=large)[0] == "run.stalled v verdict"
+    assert last(stage, events.RunStalled).evidence["message"] == "its verdict does not hold"
+
+
+def test_a_plan_that_a_person_lets_go_on_counts_anew() -> None:
+    stage = looping()
+    refuse(stage)
+    refuse(stage)
+    assert stage.answer("v") == ["approval.resolved v approved by nora", "attempt.started b 2.1"]
+    stage.check()
+    stage.succeed("b", holds=False)
+    assert "run.stalled v output" not in refuse(stage)
+    assert refuse(stage)[0] == "run.stalled v output"
+
+
+def test_a_plan_that_a_person_stops_fails() -> None:
+    stage = looping()
+    refuse(stage)
+    refuse(stage)
+    stage.answer("v", "denied")
+    assert stage.ends() == ("failed", "STALLED")
+
+
+@pytest.mark.parametrize("between", [{"output": "sha256:p"}, {"holds": True}], ids=["another verdict", "a success"])
+def test_another_verdict_in_between_begins_a_new_streak(between: dict[str, Any]) -> None:
+    stage = looping()
+    refuse(stage)
+    refuse(stage, **between)
+    assert "run.stalled v output" not in refuse(stage)
+
+
+def test_a_loop_with_stall_after_0_never_stalls() -> None:
+    stage = looping(stall_after=0)
+    for _ in range(5):
+        assert "run.stalled v output" not in refuse(stage)
+
+
+def test_a_step_that_judges_nothing_else_stalls_only_on_the_same_inputs() -> None:
+    stage = looping("transform")
+    refuse(stage, inputs="sha256:1")
+    refuse(stage, inputs="sha256:2")
+    assert refuse(stage, inputs="sha256:2")[0] == "run.stalled v output"
+
+
+def test_a_stalled_retry_of_a_plan_holds_itself() -> None:
+    how = definition.Retry(max_attempts=9, stall_after=2)
+    stage = begun(
+        step("r", "retry", target="v", next="end", node={"retry": how}),
+        step("v", "verify"),
+        step("end", "emit", ending="ok"),
+    )
+    stage.succeed("r")
+    for _ in range(2):
+        stage.fail("v", failure("no"), output="sha256:x")
+    assert stage.answer("v") == ["approval.resolved v approved by nora", "attempt.started v 1.3"]
+    stage.check()

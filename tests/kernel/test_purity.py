@@ -39,7 +39,7 @@ def test_the_kernel_imports_pure_modules_only() -> None:
     assert {name for name in ours if not name.startswith("openskelo.kernel")} <= {
         "openskelo",
         "openskelo.errors",
-        "openskelo.frozen",
+        "openskelo.structs",
     }
 
 

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from openskelo.errors import Refused
-from openskelo.kernel import commands, definition, events, follow
+from openskelo.kernel import commands, definition, events, follow, outcome
 from openskelo.kernel import run as runs
+from openskelo.kernel.json import JsonObject
 from tests.kernel.stage import Stage, flow, work
 
 
@@ -23,6 +24,66 @@ def test_a_cut_attempt_that_may_be_repeated_is(effect: definition.Effect) -> Non
     stage = started(effect)
     assert stage.crash() == ["run.recovered", "attempt.interrupted a 1.1 crash", "attempt.started a 1.2"]
     assert stage.succeed("a") == ["attempt.succeeded a 1.2", "attempt.started b 1.1"]
+
+
+PROMPT = outcome.ArtifactNote(id="p", kind="prompt", name="prompt.full.txt", hash="sha256:p", size=3)
+
+
+def keep(stage: Stage, attempt: int = 1) -> list[str]:
+    return stage.step(commands.KeepArtifacts(at=stage.at, node="a", visit=1, attempt=attempt, artifacts=(PROMPT,)))
+
+
+def test_a_file_that_an_attempt_keeps_before_its_outcome_survives_a_crash() -> None:
+    stage = started("pure")
+    assert keep(stage) == ["artifact.created a 1.1"]
+    stage.crash()
+    (created,) = [fact for fact in stage.log if isinstance(fact, events.ArtifactCreated)]
+    assert (created.attempt, created.artifact["name"]) == (1, "prompt.full.txt")
+
+
+SESSION: JsonObject = {"sessionId": "s1", "agent": "fixer"}
+
+
+def report(stage: Stage, **progress: Any) -> list[str]:
+    return stage.step(commands.ReportProgress(at=stage.at, node="a", visit=1, attempt=1, **progress))
+
+
+def test_an_attempt_in_flight_records_its_agents_session_and_calls() -> None:
+    stage = started("idempotent")
+    started_call = commands.StartedCall(info={"id": "c1", "tool": "edit"}, args={"value": {"path": "x"}})
+    ended_call = commands.EndedCall(call_id="c1", status="completed", duration_ms=5, result={"value": "ok"})
+    assert report(stage, session=SESSION, calls=(started_call, ended_call)) == [
+        "session.opened a 1.1",
+        "call.started a 1.1",
+        "call.completed a 1.1",
+    ]
+    assert report(stage, calls=(started_call,)) == ["call.started a 1.1"]
+    assert stage.run.nodes["a"].session == SESSION
+    stage.crash()
+    assert stage.run.nodes["a"].session == SESSION
+
+
+def test_an_attempt_that_is_over_reports_no_progress() -> None:
+    stage = started("pure")
+    stage.succeed("a")
+    with pytest.raises(Refused, match="attempt 1 of a is not under way"):
+        report(stage, session=SESSION)
+
+
+def test_what_is_known_of_a_diff_is_in_the_record() -> None:
+    stage = started("pure")
+    note = outcome.ArtifactNote(id="d", kind="diff", name="diff.patch", hash="h", size=1, metadata={"insertions": 2})
+    stage.step(commands.KeepArtifacts(at=stage.at, node="a", visit=1, attempt=1, artifacts=(note, PROMPT)))
+    created = [fact.artifact for fact in stage.log if isinstance(fact, events.ArtifactCreated)]
+    assert [artifact.get("metadata") for artifact in created] == [{"insertions": 2}, None]
+
+
+def test_an_attempt_that_is_not_in_flight_keeps_nothing() -> None:
+    stage = started("pure")
+    stage.succeed("a")
+    with pytest.raises(Refused, match="attempt 1 of a is not under way") as refused:
+        keep(stage)
+    assert refused.value.code == "STALE_REPORT"
 
 
 def test_a_cut_attempt_spends_no_retry() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from openskelo.kernel import definition, pending
+from openskelo.kernel import decide, definition
 from tests.kernel.stage import START, Stage, failure, flow, work
 
 
@@ -22,7 +22,7 @@ def test_each_backoff_waits_its_own_way_up_to_the_cap(backoff: definition.Backof
     stage = retrying(max_attempts=5, backoff=backoff, delay_ms=100, max_delay_ms=350)
     for attempt, delay in enumerate(delays, 1):
         assert stage.fail("a") == [f"attempt.failed a 1.{attempt} retry +{delay}"]
-        assert pending.wake_at(stage.run) == stage.at + delay
+        assert decide.wake_at(stage.run) == stage.at + delay
         assert stage.tick(delay - 1) == []
         assert stage.tick(1) == ["attempt.due a", f"attempt.started a 1.{attempt + 1}"]
     assert stage.fail("a") == ["attempt.failed a 1.5 fail", "run.ending failed BAD", "run.ended failed BAD"]
@@ -81,6 +81,6 @@ def test_several_retries_come_due_in_the_order_of_their_times() -> None:
     stage.create()
     stage.fail("a")
     stage.fail("b")
-    assert pending.wake_at(stage.run) == START + 20
+    assert decide.wake_at(stage.run) == START + 20
     assert stage.tick(60) == ["attempt.due b", "attempt.due a", "attempt.started b 1.2", "attempt.started a 1.2"]
-    assert pending.wake_at(stage.run) is None
+    assert decide.wake_at(stage.run) is None

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from openskelo.errors import Refused
-from openskelo.kernel import definition, events, stall
+from openskelo.kernel import definition, events
 from openskelo.kernel import run as runs
 from tests.kernel.stage import Stage, failure, flow, work
 
@@ -204,7 +204,7 @@ def test_other_items_that_fail_alike_are_progress() -> None:
     stage.succeed("a")
     stage.resolve("b", count=2)
     stage.succeed("b", 0)
-    assert stage.run.nodes["b"].loop == stall.Streak()
+    assert stage.run.nodes["b"].loop == runs.Streak()
     assert stage.fail("b", BAD, 1, output="sha256:x")[-1] == "attempt.started a 3.1"
 
 
@@ -218,17 +218,17 @@ def test_success_ends_the_streak_of_a_node_that_others_send_back_over() -> None:
     for visit in range(1, 4):
         stage.fail("a", failure("typo"), output="sha256:t")
         stage.succeed("a")
-        assert stage.run.nodes["a"].loop == stall.Streak()
+        assert stage.run.nodes["a"].loop == runs.Streak()
         message = f"round {visit}"
         stage.fail("b", failure(message, gate="good"), output="sha256:x")
         assert stage.run.nodes["a"].visit == visit + 1
 
 
 def test_a_streak_knows_whether_the_output_changed() -> None:
-    first = stall.Streak().extended(("A", "m"), "x")
+    first = runs.Streak().extended(("A", "m"), "x")
     second = first.extended(("A", "m"), "x")
     third = second.extended(("A", "m"), "y")
-    assert [stall.kind(streak, 2) for streak in (first, second, third)] == [None, "output", "verdict"]
+    assert [runs.stall_kind(streak, 2) for streak in (first, second, third)] == [None, "output", "verdict"]
     assert third.extended(("A", "m"), "y").same_output is False
-    assert third.extended(("B", "m"), "y") == stall.Streak(verdict=("B", "m"), output="y", length=1)
-    assert third.extended(("A", "m"), "") == stall.Streak()
+    assert third.extended(("B", "m"), "y") == runs.Streak(verdict=("B", "m"), output="y", length=1)
+    assert third.extended(("A", "m"), "") == runs.Streak()

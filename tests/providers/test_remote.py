@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import threading
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
+from typing import Protocol, cast
 
 import pytest
 
 from openskelo import errors
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.providers import config, remote, seam
-from openskelo.values import composition
-from tests.providers.servers import anthropic_messages, gemini_content, loopback, openai_chat
+from openskelo.providers import config, kinds, protocol
+from openskelo.values.schema import composition
+from tests.providers.servers import anthropic_messages, gemini_content, loopback, ollama_chat, openai_chat
 
 MODELS = {"openai": "gpt-4o-mini", "ollama": "llama3", "anthropic": "claude-sonnet-5", "gemini": "gemini-2.5-flash"}
-SPEECHES = (openai_chat.OpenAI, openai_chat.Ollama, anthropic_messages.Anthropic, gemini_content.Gemini)
+SPEECHES = (openai_chat.OpenAI, ollama_chat.Ollama, anthropic_messages.Anthropic, gemini_content.Gemini)
+REFUSING = (openai_chat.OpenAI, anthropic_messages.Anthropic, gemini_content.Gemini)
 SCHEMA: JsonObject = {
     "type": "object",
     "properties": {"title": {"type": "string"}},
@@ -29,14 +33,24 @@ TEXT = '{"title": "How bees find their way"}'
 every_api = pytest.mark.parametrize("speech", SPEECHES, ids=[one.kind for one in SPEECHES])
 
 
-def request(schema: JsonObject | None = None, **parameters: Json) -> seam.Request:
-    return seam.Request(
+class Provider(protocol.Provider, protocol.Closable, Protocol):
+    """A provider with connections."""
+
+
+def make(settings: config.ProviderConfig, environment: Mapping[str, str]) -> Provider:
+    """The provider of a kind, before it is priced."""
+    kind = kinds.KINDS[settings.kind]
+    return cast("Provider", kind.make(settings, kinds.Setup(root=Path(), environment=environment)))
+
+
+def request(schema: JsonObject | None = None, **parameters: Json) -> protocol.Request:
+    return protocol.Request(
         node="draft",
         messages=(
-            seam.Message(role="system", text="You write."),
-            seam.Message(role="user", text="About bees."),
-            seam.Message(role="assistant", text="{}"),
-            seam.Message(role="user", text="Again."),
+            protocol.Message(role="system", text="You write."),
+            protocol.Message(role="user", text="About bees."),
+            protocol.Message(role="assistant", text="{}"),
+            protocol.Message(role="user", text="Again."),
         ),
         schema=schema,
         parameters=parameters,
@@ -50,7 +64,7 @@ def serving(speech: Callable[[], loopback.Speech], *script: loopback.Act) -> Gen
         yield server
 
 
-def provider(server: loopback.Loopback, *, key: str = loopback.KEY, timeout_ms: int = 20_000) -> remote.Remote:
+def provider(server: loopback.Loopback, *, key: str = loopback.KEY, timeout_ms: int = 20_000) -> Provider:
     settings = config.ProviderConfig(
         name="main",
         kind=server.speech.kind,
@@ -59,11 +73,11 @@ def provider(server: loopback.Loopback, *, key: str = loopback.KEY, timeout_ms: 
         model=MODELS[server.speech.kind],
         timeout_ms=timeout_ms,
     )
-    return remote.Remote(settings, {"SOME_KEY": key})
+    return make(settings, {"SOME_KEY": key})
 
 
-def run(one: remote.Remote, work: Callable[[], Awaitable[seam.Answer]]) -> seam.Answer:
-    async def and_close() -> seam.Answer:
+def run(one: Provider, work: Callable[[], Awaitable[protocol.Answer]]) -> protocol.Answer:
+    async def and_close() -> protocol.Answer:
         try:
             return await work()
         finally:
@@ -74,7 +88,7 @@ def run(one: remote.Remote, work: Callable[[], Awaitable[seam.Answer]]) -> seam.
 
 def ask(
     server: loopback.Loopback, *, schema: JsonObject | None = None, key: str = loopback.KEY, timeout_ms: int = 20_000
-) -> seam.Answer:
+) -> protocol.Answer:
     one = provider(server, key=key, timeout_ms=timeout_ms)
     return run(one, lambda: one.complete(request(schema), lambda _: None))
 
@@ -91,7 +105,11 @@ def test_an_answer_streams_in_and_is_counted(speech: Callable[[], loopback.Speec
     with serving(speech, loopback.Say(text=TEXT)) as server:
         one = provider(server)
         answer = run(one, lambda: one.complete(request(SCHEMA, seed=3), heard.append))
-    assert (answer.text, answer.usage, answer.finish_reason) == (TEXT, seam.Usage(tokens_in=11, tokens_out=5), "stop")
+    assert (answer.text, answer.usage, answer.finish_reason) == (
+        TEXT,
+        protocol.Usage(tokens_in=11, tokens_out=5),
+        "stop",
+    )
     assert answer.model
     assert "".join(heard) == TEXT
     assert len(heard) > 2
@@ -105,7 +123,7 @@ def test_the_schema_goes_out_as_the_apis_own_structured_output(speech: Callable[
         (body,) = server.asked
     wanted = {
         "openai": lambda: body["response_format"]["json_schema"]["schema"],
-        "ollama": lambda: body["response_format"]["json_schema"]["schema"],
+        "ollama": lambda: body["format"],
         "anthropic": lambda: body["output_config"]["format"]["schema"],
         "gemini": lambda: body["generationConfig"]["responseJsonSchema"],
     }[server.speech.kind]()
@@ -125,7 +143,7 @@ def test_a_port_with_definitions_of_its_own_goes_out_as_strict_servers_take_it()
             }
         },
     }
-    asked = composition.composed({"tree": tree}, {"required": ["tree"], "additionalProperties": False})
+    asked = composition.object_of({"tree": tree}, {"required": ["tree"], "additionalProperties": False})
     with serving(openai_chat.OpenAI, loopback.Say(text='{"tree": {"kids": []}}')) as server:
         ask(server, schema=asked)
     (body,) = server.asked
@@ -153,11 +171,27 @@ def test_the_conversation_and_its_limit_arrive(speech: Callable[[], loopback.Spe
     assert "You write." in sent
     limit = {
         "openai": lambda: body["max_completion_tokens"],
-        "ollama": lambda: body.get("max_completion_tokens", body.get("max_tokens")),
+        "ollama": lambda: body["options"]["num_predict"],
         "anthropic": lambda: body["max_tokens"],
         "gemini": lambda: body["generationConfig"]["maxOutputTokens"],
     }[server.speech.kind]()
     assert limit == 64
+
+
+@every_api
+@pytest.mark.parametrize("media_type", ["image/png", "application/pdf"])
+def test_attachments_arrive_where_the_kind_takes_them(speech: Callable[[], loopback.Speech], media_type: str) -> None:
+    data = b"%PDF-1.7 or an image"
+    attachment = protocol.Attachment(name="file", media_type=media_type, data=data)
+    question = protocol.Message(role="user", text="What is it?", attachments=(attachment,))
+    with serving(speech, loopback.Say(text=TEXT)) as server:
+        if media_type not in kinds.KINDS[server.speech.kind].media_types:
+            return  # the executor refuses such a file before it is sent
+        one = provider(server)
+        run(one, lambda: one.complete(protocol.Request(node="draft", messages=(question,)), lambda _: None))
+        (body,) = server.asked
+    sent = json.dumps(body).replace("-", "+").replace("_", "/")  # one API writes base64 as in addresses
+    assert (base64.b64encode(data).decode().rstrip("=") in sent, "What is it?" in json.dumps(body)) == (True, True)
 
 
 @every_api
@@ -228,13 +262,13 @@ def test_a_stream_that_is_not_json_is_transient(speech: Callable[[], loopback.Sp
     assert (error.code, error.retryable) == ("PROVIDER_UNAVAILABLE", True)
 
 
-@every_api
+@pytest.mark.parametrize("speech", REFUSING, ids=[one.kind for one in REFUSING])
 def test_a_refusal_is_final_and_was_paid_for(speech: Callable[[], loopback.Speech]) -> None:
     with serving(speech, loopback.Refuse()) as server:
         error = failing(server)
-    assert isinstance(error, seam.Unusable)
+    assert isinstance(error, protocol.UnusableAnswer)
     assert (error.code, error.retryable) == ("PROVIDER_REFUSED", False)
-    assert error.answer.usage == seam.Usage(tokens_in=11, tokens_out=5)
+    assert error.answer.usage == protocol.Usage(tokens_in=11, tokens_out=5)
 
 
 @every_api
@@ -243,7 +277,7 @@ def test_an_answer_cut_at_its_limit_is_unusable_with_a_schema_only(speech: Calla
     with serving(speech, cut, cut) as server:
         error = failing(server)
         answer = ask(server)
-    assert isinstance(error, seam.Unusable)
+    assert isinstance(error, protocol.UnusableAnswer)
     assert (error.code, error.retryable, error.answer) == ("PROVIDER_TRUNCATED", False, answer)
     assert answer.finish_reason == "length"
 
@@ -269,7 +303,7 @@ def test_a_server_that_is_not_there_is_transient(speech: Callable[[], loopback.S
 def test_cancelling_hangs_up() -> None:
     may_go_on = threading.Event()
 
-    async def cancelled(one: remote.Remote) -> None:
+    async def cancelled(one: Provider) -> None:
         heard = asyncio.Event()
         task = asyncio.create_task(one.complete(request(SCHEMA), lambda _: heard.set()))
         await heard.wait()
@@ -287,7 +321,7 @@ def test_cancelling_hangs_up() -> None:
 
 def test_a_key_that_is_not_set_is_named() -> None:
     settings = config.ProviderConfig(name="main", kind="openai", model="m")
-    one = remote.Remote(settings, {})
+    one = make(settings, {})
     with pytest.raises(errors.AttemptFailed) as caught:
         run(one, lambda: one.complete(request(), lambda _: None))
     assert (caught.value.code, caught.value.retryable) == ("PROVIDER_AUTH", False)
@@ -297,7 +331,7 @@ def test_a_key_that_is_not_set_is_named() -> None:
 def test_the_usual_key_is_not_sent_to_another_server() -> None:
     with serving(openai_chat.OpenAI, loopback.Say(text=TEXT)) as server:
         settings = config.ProviderConfig(name="main", kind="openai", base_url=server.base_url, model="m")
-        one = remote.Remote(settings, {"OPENAI_API_KEY": loopback.KEY})
+        one = make(settings, {"OPENAI_API_KEY": loopback.KEY})
         with pytest.raises(errors.AttemptFailed) as caught:
             run(one, lambda: one.complete(request(), lambda _: None))
     assert caught.value.code == "PROVIDER_AUTH"
@@ -322,7 +356,7 @@ def test_gemini_refuses_a_parameter_it_cannot_send() -> None:
 
 
 def test_a_provider_without_a_model_says_so() -> None:
-    one = remote.Remote(config.ProviderConfig(name="main", kind="ollama"), {})
+    one = make(config.ProviderConfig(name="main", kind="ollama"), {})
     with pytest.raises(errors.AttemptFailed) as caught:
         run(one, lambda: one.complete(request(), lambda _: None))
     assert (caught.value.code, caught.value.retryable) == ("PROVIDER_BAD_REQUEST", False)

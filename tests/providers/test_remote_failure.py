@@ -11,14 +11,14 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from openskelo import errors
-from openskelo.providers import config, remote, seam
+from openskelo.providers import config, protocol
 from tests.providers.servers import anthropic_messages, gemini_content, loopback, openai_chat
-from tests.providers.test_remote import MODELS, SCHEMA, SPEECHES, TEXT, every_api, request
+from tests.providers.test_remote import MODELS, SCHEMA, SPEECHES, TEXT, every_api, make, request
 
 Speech = Callable[[], loopback.Speech]
 
 
-def told(speech: loopback.Speech, address: str) -> seam.Answer | errors.AttemptFailed:
+def told(speech: loopback.Speech, address: str) -> protocol.Answer | errors.AttemptFailed:
     """What comes of one question to the server at an address: its answer, or the failure."""
     settings = config.ProviderConfig(
         name="main",
@@ -29,8 +29,8 @@ def told(speech: loopback.Speech, address: str) -> seam.Answer | errors.AttemptF
         timeout_ms=20_000,
     )
 
-    async def ask() -> seam.Answer | errors.AttemptFailed:
-        one = remote.Remote(settings, {"SOME_KEY": loopback.KEY})
+    async def ask() -> protocol.Answer | errors.AttemptFailed:
+        one = make(settings, {"SOME_KEY": loopback.KEY})
         try:
             return await one.complete(request(SCHEMA), lambda _: None)
         except errors.AttemptFailed as error:
@@ -49,11 +49,11 @@ def failed(speech: Speech, act: loopback.Act) -> errors.AttemptFailed:
     return found
 
 
-def answered(speech: Speech, events: Sequence[bytes]) -> seam.Answer:
+def answered(speech: Speech, events: Sequence[bytes]) -> protocol.Answer:
     with loopback.Loopback(speech(), [loopback.Send(events=events)]).running() as server:
         found = told(server.speech, server.base_url)
         assert len(server.asked) == 1
-    assert isinstance(found, seam.Answer)
+    assert isinstance(found, protocol.Answer)
     return found
 
 
@@ -106,7 +106,7 @@ def test_a_compressed_stream_is_read(speech: Speech) -> None:
     act = loopback.Send(events=[packed[:50], packed[50:]], headers={"content-encoding": "gzip"})
     with loopback.Loopback(speech(), [act]).running() as server:
         found = told(server.speech, server.base_url)
-    assert isinstance(found, seam.Answer)
+    assert isinstance(found, protocol.Answer)
     assert (found.text, found.finish_reason) == (TEXT, "stop")
 
 
@@ -195,7 +195,7 @@ def test_an_ending_in_a_word_of_its_own_without_an_answer_is_told() -> None:
     found = failed(openai_chat.OpenAI, loopback.Send(events=chunks(finish="abort")))
     assert (found.code, found.message, found.retryable) == (
         "PROVIDER_UNAVAILABLE",
-        "the answer of gpt-4o-mini ended without a word (abort)",
+        "the answer of gpt-4o-mini ended without any text (abort)",
         True,
     )
 
@@ -206,4 +206,4 @@ def test_an_ending_in_a_word_of_its_own_without_an_answer_is_told() -> None:
 def test_thoughts_are_no_part_of_an_answer_but_of_what_it_took(pieces: tuple[str, ...]) -> None:
     found = answered(openai_chat.OpenAI, chunks(*pieces))
     assert found.text == TEXT
-    assert found.usage.tokens_out > len(TEXT) / seam.LETTERS_A_TOKEN + 1
+    assert found.usage.tokens_out > len(TEXT) / protocol.CHARACTERS_PER_TOKEN + 1

@@ -12,17 +12,20 @@ import pytest
 
 from openskelo import errors
 from openskelo.kernel.json import Json
-from openskelo.providers import catalog, config, router, seam
+from openskelo.providers import config, protocol, router
 from tests.providers.servers import loopback, openai_chat
 
 TEXT = '{"title": "Bees"}'
 PRICES = config.Prices(input_usd_per_mtok=1.0, output_usd_per_mtok=2.0)
 
 
-def request(**parameters: Json) -> seam.Request:
-    return seam.Request(
+def request(**parameters: Json) -> protocol.Request:
+    return protocol.Request(
         node="draft",
-        messages=(seam.Message(role="system", text="Keep the schema."), seam.Message(role="user", text="Bees.")),
+        messages=(
+            protocol.Message(role="system", text="Keep the schema."),
+            protocol.Message(role="user", text="Bees."),
+        ),
         schema={"type": "object"},
         parameters=parameters,
     )
@@ -33,8 +36,8 @@ def remote(name: str, server: loopback.Loopback, **more: object) -> config.Provi
     return config.ProviderConfig(name=name, kind="openai", **{**settings, **more})  # pyright: ignore[reportArgumentType] -- built by name
 
 
-def ask(models: config.Config, *requests: seam.Request, root: Path = Path()) -> list[seam.Answer]:
-    async def all_at_once() -> list[seam.Answer]:
+def ask(models: config.Config, *requests: protocol.Request, root: Path = Path()) -> list[protocol.Answer]:
+    async def all_at_once() -> list[protocol.Answer]:
         one = router.Router(models, root=root, environment={"KEY": loopback.KEY})
         try:
             return await asyncio.gather(*(one.complete(each, lambda _: None) for each in requests))
@@ -44,7 +47,7 @@ def ask(models: config.Config, *requests: seam.Request, root: Path = Path()) -> 
     return asyncio.run(all_at_once())
 
 
-def failing(models: config.Config, asked: seam.Request, root: Path = Path()) -> errors.AttemptFailed:
+def failing(models: config.Config, asked: protocol.Request, root: Path = Path()) -> errors.AttemptFailed:
     with pytest.raises(errors.AttemptFailed) as caught:
         ask(models, asked, root=root)
     return caught.value
@@ -76,27 +79,27 @@ MODELS = config.Config(
 def test_a_plan_says_who_is_asked_and_exactly_what_is_sent() -> None:
     one = router.Router(MODELS, root=Path())
     asked = request(temperature=0.9, model_params={"top_k": 2}, model="biggest", system="Be brief.")
-    first, second = seam.plan(one, asked)
-    user = seam.Message(role="user", text="Bees.")
-    assert first == seam.Planned(
+    first, second = protocol.plan(one, asked)
+    user = protocol.Message(role="user", text="Bees.")
+    assert first == protocol.Route(
         expert="writer",
         provider="main",
         model="biggest",
-        request=seam.Request(
+        request=protocol.Request(
             node="draft",
-            messages=(seam.Message(role="system", text="You write.\n\nBe brief.\n\nKeep the schema."), user),
+            messages=(protocol.Message(role="system", text="You write.\n\nBe brief.\n\nKeep the schema."), user),
             schema={"type": "object"},
             parameters={"model": "biggest", "temperature": 0.9, "model_params": {"top_k": 2, "min_p": 0.1}},
             max_tokens=90,
         ),
     )
-    assert second == seam.Planned(
+    assert second == protocol.Route(
         expert="helper",
         provider="small",
         model="",
-        request=seam.Request(
+        request=protocol.Request(
             node="draft",
-            messages=(seam.Message(role="system", text="Be brief.\n\nKeep the schema."), user),
+            messages=(protocol.Message(role="system", text="Be brief.\n\nKeep the schema."), user),
             schema={"type": "object"},
             parameters={"temperature": 0.9},
             max_tokens=40,
@@ -145,9 +148,9 @@ def two(first: loopback.Loopback, second: loopback.Loopback) -> config.Config:
 def test_the_answer_says_who_gave_it_and_what_it_cost() -> None:
     with loopback.Loopback(openai_chat.OpenAI(), [loopback.Say(text=TEXT)]).running() as server:
         (answer,) = ask(two(server, server), request())
-    assert answer == seam.Answer(
+    assert answer == protocol.Answer(
         text=TEXT,
-        usage=seam.Usage(tokens_in=11, tokens_out=5),
+        usage=protocol.Usage(tokens_in=11, tokens_out=5),
         model="gpt-4o-mini",
         cost_nanousd=11 * 1000 + 5 * 2000,
         served_by="one",
@@ -180,16 +183,16 @@ def test_what_broke_off_is_charged_by_what_was_asked_and_heard() -> None:
             default_expert="one",
         )
 
-        async def work() -> seam.Answer:
+        async def work() -> protocol.Answer:
             one = router.Router(models, root=Path(), environment={"KEY": loopback.KEY})
             try:
                 return await one.complete(asked, heard.append)
             finally:
                 await one.close()
 
-        with pytest.raises(seam.Broken) as raised:
+        with pytest.raises(protocol.BrokenAnswer) as raised:
             asyncio.run(work())
-    took = seam.estimated(asked, "".join(heard))
+    took = protocol.estimate_usage(asked, "".join(heard))
     assert (took.tokens_in, took.tokens_out > 0) == (-(-sum(len(m.text) for m in asked.messages) // 3), True)
     error = raised.value
     assert (error.code, error.retryable, error.answer.usage) == ("PROVIDER_UNAVAILABLE", True, took)
@@ -199,7 +202,7 @@ def test_what_broke_off_is_charged_by_what_was_asked_and_heard() -> None:
 def test_what_never_began_is_free() -> None:
     with loopback.Loopback(openai_chat.OpenAI(), [loopback.Fail(status=500)] * 2).running() as server:
         error = failing(two(server, server), request())
-    assert (error.code, isinstance(error, seam.Unusable)) == ("PROVIDER_UNAVAILABLE", False)
+    assert (error.code, isinstance(error, protocol.UnusableAnswer)) == ("PROVIDER_UNAVAILABLE", False)
 
 
 @pytest.mark.parametrize("speech", [openai_chat.Silent, openai_chat.Boastful])
@@ -207,7 +210,7 @@ def test_what_a_server_does_not_say_or_cannot_mean_is_estimated(speech: type[ope
     asked = request()
     with loopback.Loopback(speech(), [loopback.Say(text=TEXT)]).running() as server:
         (answer,) = ask(two(server, server), asked)
-    took = seam.estimated(asked, TEXT)
+    took = protocol.estimate_usage(asked, TEXT)
     assert (answer.usage, took.tokens_in > 0, took.tokens_out > 0) == (took, True, True)
     assert answer.cost_nanousd == took.tokens_in * 1000 + took.tokens_out * 2000
 
@@ -222,16 +225,16 @@ def test_thoughts_that_broke_off_are_charged_though_nothing_was_said() -> None:
             default_expert="one",
         )
 
-        async def work() -> seam.Answer:
+        async def work() -> protocol.Answer:
             one = router.Router(models, root=Path(), environment={"KEY": loopback.KEY})
             try:
                 return await one.complete(asked, heard.append)
             finally:
                 await one.close()
 
-        with pytest.raises(seam.Broken) as raised:
+        with pytest.raises(protocol.BrokenAnswer) as raised:
             asyncio.run(work())
-    took = seam.estimated(asked, "Hm, bees. " * 9)
+    took = protocol.estimate_usage(asked, "Hm, bees. " * 9)
     error = raised.value
     assert (heard, error.code, error.retryable, error.answer.usage) == ([], "PROVIDER_UNAVAILABLE", True, took)
     assert error.answer.cost_nanousd == took.tokens_in * 1000 + took.tokens_out * 2000
@@ -242,7 +245,7 @@ def test_what_a_refusal_took_is_counted_with_the_answer() -> None:
     second = loopback.Loopback(openai_chat.OpenAI(), [loopback.Say(text=TEXT)])
     with first.running(), second.running():
         (answer,) = ask(two(first, second), request())
-    assert (answer.served_by, answer.usage) == ("two", seam.Usage(tokens_in=22, tokens_out=10))
+    assert (answer.served_by, answer.usage) == ("two", protocol.Usage(tokens_in=22, tokens_out=10))
     assert answer.cost_nanousd == 2 * (11 * 1000 + 5 * 2000)
 
 
@@ -259,9 +262,9 @@ def test_when_nobody_can_answer_the_last_error_counts() -> None:
     second = loopback.Loopback(openai_chat.OpenAI(), [loopback.Say(text="{", finish="length")])
     with first.running(), second.running():
         error = failing(two(first, second), request())
-    assert isinstance(error, seam.Unusable)
+    assert isinstance(error, protocol.UnusableAnswer)
     assert (error.code, error.answer.served_by) == ("PROVIDER_TRUNCATED", "two")
-    assert error.answer.usage == seam.Usage(tokens_in=22, tokens_out=10)
+    assert error.answer.usage == protocol.Usage(tokens_in=22, tokens_out=10)
 
 
 def test_a_provider_is_sent_no_more_at_once_than_its_limit() -> None:
@@ -274,7 +277,7 @@ def test_a_provider_is_sent_no_more_at_once_than_its_limit() -> None:
             default_expert="one",
         )
 
-        async def three() -> tuple[int, list[seam.Answer]]:
+        async def three() -> tuple[int, list[protocol.Answer]]:
             one = router.Router(models, root=Path(), environment={"KEY": loopback.KEY})
             heard: list[str] = []
             tasks = [asyncio.create_task(one.complete(request(), heard.append)) for _ in range(3)]
@@ -303,10 +306,10 @@ class _Told:
     def __call__(self, text: str) -> None:
         self.told.append("heard")
 
-    def waits(self) -> None:
+    def on_queued(self) -> None:
         self.told.append("waits")
 
-    def goes(self) -> None:
+    def on_sent(self) -> None:
         self.told.append("goes")
 
 
@@ -349,18 +352,21 @@ def test_what_is_missing_is_said_without_asking(tmp_path: Path) -> None:
 def test_a_provider_says_what_it_still_needs(tmp_path: Path) -> None:
     absent = config.ProviderConfig(name="l", kind="local", model_path="a.gguf")
     kept = config.ProviderConfig(name="r", kind="recorded", recordings="kept")
-    assert catalog.missing(absent, root=tmp_path, environment={}) == f"there is no model file {tmp_path / 'a.gguf'}"
+    assert (
+        router.missing_requirement(absent, root=tmp_path, environment={})
+        == f"there is no model file {tmp_path / 'a.gguf'}"
+    )
     (tmp_path / "a.gguf").write_text("version https://git-lfs.github.com/spec/v1\n")
-    assert catalog.missing(absent, root=tmp_path, environment={}) == f"{tmp_path / 'a.gguf'} is no GGUF file"
+    assert router.missing_requirement(absent, root=tmp_path, environment={}) == f"{tmp_path / 'a.gguf'} is no GGUF file"
     (tmp_path / "a.gguf").write_bytes(b"GGUF and more")
-    assert catalog.missing(absent, root=tmp_path, environment={}) is None
-    assert catalog.missing(kept, root=tmp_path, environment={}) == f"there is no folder {tmp_path / 'kept'}"
-    assert catalog.missing(config.embedded().providers["local"], root=tmp_path, environment={}) is None
+    assert router.missing_requirement(absent, root=tmp_path, environment={}) is None
+    assert router.missing_requirement(kept, root=tmp_path, environment={}) == f"there is no folder {tmp_path / 'kept'}"
+    assert router.missing_requirement(config.embedded().providers["local"], root=tmp_path, environment={}) is None
     for long in (
         config.ProviderConfig(name="l", kind="local", model_path="x" * 300),
         config.ProviderConfig(name="r", kind="recorded", recordings="x" * 300),
     ):
-        said = catalog.missing(long, root=tmp_path, environment={})
+        said = router.missing_requirement(long, root=tmp_path, environment={})
         assert said == f"{tmp_path / ('x' * 300)} cannot be used: File name too long"
 
 
@@ -368,7 +374,7 @@ def test_nothing_heavy_is_imported_before_it_is_used() -> None:
     heavy = "pydantic_ai", "pydantic", "openai", "anthropic", "google", "httpx2", "httpx", "xllamacpp", "genai_prices"
     program = (
         "import sys, pathlib\n"
-        "from openskelo.providers import catalog, config, router\n"
+        "from openskelo.providers import config, router\n"
         "router.Router(config.embedded(), root=pathlib.Path()).missing({})\n"
         f"print([name for name in {heavy!r} if name in sys.modules])"
     )

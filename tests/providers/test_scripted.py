@@ -8,14 +8,14 @@ import pytest
 
 from openskelo import errors
 from openskelo.kernel.json import Json
-from openskelo.providers import scripted, seam
+from openskelo.providers import protocol, scripted
 
-QUESTION = seam.Request(node="draft", messages=(seam.Message(role="user", text="three short words"),))
+QUESTION = protocol.Request(node="draft", messages=(protocol.Message(role="user", text="three short words"),))
 
 
-def say(provider: seam.Provider, node: str = "draft") -> seam.Answer | str:
+def say(provider: protocol.Provider, node: str = "draft") -> protocol.Answer | str:
     """The answer, or the code of the failure."""
-    request = seam.Request(node=node, messages=QUESTION.messages)
+    request = protocol.Request(node=node, messages=QUESTION.messages)
     try:
         return asyncio.run(provider.complete(request, lambda _text: None))
     except errors.AttemptFailed as error:
@@ -23,11 +23,11 @@ def say(provider: seam.Provider, node: str = "draft") -> seam.Answer | str:
 
 
 def test_answers_come_in_order_and_are_counted_in_words() -> None:
-    whole = seam.Answer(text="whole", model="other")
+    whole = protocol.Answer(text="whole", model="other")
     provider = scripted.Scripted([{"text": "a"}, "two words", whole, errors.AttemptFailed("no", code="BUSY")])
     assert [say(provider) for _ in range(5)] == [
-        seam.Answer(text='{"text":"a"}', usage=seam.Usage(tokens_in=3, tokens_out=1), model="scripted"),
-        seam.Answer(text="two words", usage=seam.Usage(tokens_in=3, tokens_out=2), model="scripted"),
+        protocol.Answer(text='{"text":"a"}', usage=protocol.Usage(tokens_in=3, tokens_out=1), model="scripted"),
+        protocol.Answer(text="two words", usage=protocol.Usage(tokens_in=3, tokens_out=2), model="scripted"),
         whole,
         "BUSY",
         "SCRIPT_EXHAUSTED",

@@ -78,17 +78,39 @@ def _commands(body: str, first_line: int) -> Iterator[Command]:
         )
 
 
+#: What differs from run to run: a page shows what one run printed, and another run prints others in their places.
+_CHANGING = (
+    r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}",
+    r"\b[0-9a-f]{64}\b",
+    r"\bsha256:[0-9a-f]+",
+    r"\b\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\b",
+    r"\b\d\d:\d\d:\d\d\b",
+    r"\b\d{8}-\d{6}\b",
+    r"\b[0-9a-f]{8}\b",
+    r"\b\d+(?:\.\d+)? (?:ms|s)\b",
+    r"by +\w+",  # the user who answers
+)
+_PART = re.compile("|".join([r"(\.\.\.)", *(f"({changing})" for changing in _CHANGING)]))
+
+
 def fits(shown: str, printed: str) -> bool:
-    """Whether what was printed is what the page shows, where `...` stands for anything within a line, and alone for
-    any lines. Space at the ends of lines and empty lines at the ends of the whole do not matter.
+    """Whether what was printed is what the page shows: ids, hashes, times and users may be others, `...` stands for
+    anything within a line, and alone for any lines. Space at the ends of lines and empty lines at the ends of the
+    whole do not matter.
     """
     pattern = ""
     for line in _trimmed(shown):
-        if line.strip() == "...":
-            pattern += r"(?:[^\n]*\n)*?"
-        else:
-            pattern += "[^\\n]*?".join(re.escape(part) for part in line.split("...")) + r"\n"
+        pattern += r"(?:[^\n]*\n)*?" if line.strip() == "..." else _line_pattern(line) + r"\n"
     return re.fullmatch(pattern, "".join(f"{line}\n" for line in _trimmed(printed))) is not None
+
+
+def _line_pattern(line: str) -> str:
+    pattern, end = "", 0
+    for part in _PART.finditer(line):
+        changing = r"[^\n]*?" if part.lastindex == 1 else _CHANGING[(part.lastindex or 0) - 2]
+        pattern += re.escape(line[end : part.start()]) + changing
+        end = part.end()
+    return pattern + re.escape(line[end:])
 
 
 def _trimmed(text: str) -> list[str]:

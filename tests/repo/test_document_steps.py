@@ -51,6 +51,10 @@ def test_a_page_is_read_as_steps_in_order() -> None:
         ("first\n...\nlast", "first\nlast\n"),
         ("first\n...\nlast", "first\nx\n\ny\nlast\n"),
         ("...", ""),
+        (
+            "run 712770eb-f983-4af7-9210-8032e21fdcef\n09:50:05 greet  done in 62 ms\nskelo approve b8b22f34",
+            "run 5d1c0ab2-0000-4af7-9210-8032e21fdcef\n10:00:00 greet  done in 1.5 s\nskelo approve 01234567\n",
+        ),
     ],
 )
 def test_what_is_shown_fits_what_is_printed(shown: str, printed: str) -> None:

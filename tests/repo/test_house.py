@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from scripts import sizes
 
@@ -53,3 +54,11 @@ def test_every_decision_says_its_context_what_was_decided_and_the_price() -> Non
     for path, number in zip(pages, numbers, strict=True):
         assert headings[path.name][0].startswith(f"# {number}: ")
         assert [line for line in headings[path.name] if line in WANTED] == WANTED, path.name
+
+
+def test_the_source_names_its_actors() -> None:
+    vague = re.compile(r"\b(whoever|whatever|nobody|somebody|anybody)\b", re.IGNORECASE)
+    modules = tracked.files("src/*.py")
+    assert modules
+    counts = {str(path.relative_to(tracked.ROOT)): len(vague.findall(path.read_text("utf-8"))) for path in modules}
+    assert sum(counts.values()) <= 10, {name: count for name, count in counts.items() if count}

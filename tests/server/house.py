@@ -16,9 +16,10 @@ import yaml
 
 import openskelo
 from openskelo.engine import local
-from openskelo.frozen import replace
 from openskelo.kernel.json import Json
-from openskelo.server import app, serving, settings, tokens
+from openskelo.server import app, serving, settings
+from openskelo.server.auth import tokens
+from openskelo.structs import replace
 
 T = TypeVar("T")
 Answer = dict[str, Any]
@@ -73,7 +74,7 @@ EACH: dict[str, Json] = {
 
 
 async def write(ctx: openskelo.Context) -> dict[str, Json]:
-    """Has the key, and tells nobody."""
+    """Log with a secret, and return nothing of it."""
     key = ctx.secret("KEY")
     ctx.log("wrote with", key=key)
     ctx.log("x" * 200_000 if ctx.inputs["topic"] == "large" else "a line")
@@ -89,7 +90,7 @@ async def shout(ctx: openskelo.Context) -> dict[str, Json]:
 
 
 async def answer(ctx: openskelo.Context) -> dict[str, Json]:
-    """Says what came for it, and once more to whoever asks for it."""
+    """Return what it has read, and a reply if a message asks for one."""
     read = [str(entry["content"]) for entry in cast("list[Answer]", ctx.inputs["messages"])]
     read += [str(entry["outputs"]["message"]) for entry in cast("list[Answer]", ctx.inputs["handoffs"])]
     if "fail" in read:
@@ -143,7 +144,7 @@ def open_house(
         token = known.add(name, role)
         if made is not None:
             made[name] = token
-    setup = change(settings.Settings(tokens=known, user="ann"))
+    setup = change(settings.Settings(tokens=known, user="ann", without_token=True))
     ready: list[House] = []
     failed: list[BaseException] = []
     up = threading.Event()
@@ -190,9 +191,9 @@ def _guarded(
 
 
 async def _live(root: Path, setup: settings.Settings, ready: list[House], up: threading.Event) -> None:
-    from openskelo.engine import place
+    from openskelo.workflows.project import project_file
 
-    project = place.project_at(root / "review.yaml")
+    project = project_file.project_at(root / "review.yaml")
     handlers = {"write": write, "publish": publish, "shout": shout, "wait": wait, "answer": answer}
     listening = serving.listen("127.0.0.1", 0)
     loop = asyncio.get_running_loop()
@@ -220,7 +221,7 @@ async def _live(root: Path, setup: settings.Settings, ready: list[House], up: th
 
 def demanding(found: settings.Settings) -> settings.Settings:
     """Everybody needs a token."""
-    return replace(found, demand_token=True)
+    return replace(found, without_token=False)
 
 
 def start(client: httpx.Client, workflow: str = "review.yaml", **inputs: Json) -> Answer:

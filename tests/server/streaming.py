@@ -18,13 +18,14 @@ from websockets import exceptions
 from websockets.asyncio import client as websockets
 
 import openskelo
-from openskelo.contract import patching
-from openskelo.executors import calling
+from openskelo.executors.handlers import invocation
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.providers import seam
-from openskelo.server import hub as hubs
-from openskelo.server import problems, stream_sse, stream_ws
-from openskelo.stores import log
+from openskelo.providers import protocol
+from openskelo.server import problems
+from openskelo.server.stream import hub as hubs
+from openskelo.server.stream import routes
+from openskelo.stores import api
+from tests.wire import patching
 
 Message = dict[str, Any]
 Told = AsyncGenerator[tuple[str | None, Message]]
@@ -55,11 +56,15 @@ def chain(steps: int, kind: str = "integer") -> openskelo.Workflow:
 
 @asynccontextmanager
 async def engine(
-    root: Path, *, store: log.Log | None = None, provider: seam.Provider | None = None, **handlers: calling.Handler
+    root: Path,
+    *,
+    store: api.Store | None = None,
+    provider: protocol.Provider | None = None,
+    **handlers: invocation.Handler,
 ) -> AsyncGenerator[openskelo.Engine]:
     """An engine over `root`."""
     project = openskelo.Project(root=root, data_dir=root / ".skelo")
-    given: Mapping[str, calling.Handler] = {"give_back": give_back, **handlers}
+    given: Mapping[str, invocation.Handler] = {"give_back": give_back, **handlers}
     async with await openskelo.Engine.open(project, store=store, handlers=given, provider=provider) as opened:
         yield opened
 
@@ -67,8 +72,8 @@ async def engine(
 @asynccontextmanager
 async def hub(over: openskelo.Engine) -> AsyncGenerator[hubs.Hub]:
     """A hub that hears what the engine's models say."""
-    made = hubs.Hub(over.store, under_way=over.is_under_way)
-    deaf = over.overhear(made.hear)
+    made = hubs.Hub(over.store, is_running=over.is_under_way)
+    deaf = over.listen(made.hear)
     try:
         yield made
     finally:
@@ -80,8 +85,8 @@ def app(of: hubs.Hub) -> fastapi.FastAPI:
     """An app with nothing but the stream."""
     made = fastapi.FastAPI()
     problems.install(made)
-    made.include_router(stream_ws.router(of))
-    made.include_router(stream_sse.router(of))
+    made.include_router(routes.websocket_router(of))
+    made.include_router(routes.sse_router(of))
     return made
 
 
@@ -189,7 +194,7 @@ def folded(told: Iterable[Message]) -> JsonObject:
 
 async def head(of: openskelo.Engine, run_id: str) -> int:
     """The seq of a run's last fact."""
-    return sum([len(lines) async for lines in of.store.read(run_id)])
+    return sum([len(lines) async for lines in of.store.read_events(run_id)])
 
 
 async def snapshot(of: hubs.Hub, run_id: str) -> JsonObject:

@@ -9,10 +9,10 @@ import httpx
 import pytest
 import yaml
 
-from openskelo.contract.wire import approval as wire
-from openskelo.engine import posting
+from openskelo.engine.commands import command_router
 from openskelo.kernel.json import Json
-from openskelo.stores import datadir
+from openskelo.stores.sqlite import data_dir
+from openskelo.wire.models import approval as wire
 from tests.server import house
 
 NOBODY = "00000000-0000-4000-8000-000000000000"
@@ -142,18 +142,18 @@ def test_an_approval_that_is_open_has_no_answer(client: httpx.Client) -> None:
 def test_an_answer_that_a_stopped_driver_has_not_taken_is_accepted_and_done_later(
     home: house.House, client: httpx.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(posting, "TAKEN_SECONDS", 0.3)
+    monkeypatch.setattr(command_router, "TAKEN_SECONDS", 0.3)
     run_id = house.start(client)["id"]
     approval = house.asked(client, run_id)
-    home.run(home.engine.holding.put_aside())
-    sleeper = datadir.open_log(home.root / ".skelo")  # lives, and does nothing
+    home.run(home.engine.ownership.release_idle())
+    sleeper = data_dir.open_store(home.root / ".skelo")  # lives, and does nothing
     try:
-        assert asyncio.run(sleeper.claim(run_id))
+        assert asyncio.run(sleeper.claim_run(run_id))
         answer = house.resolve(client, approval["id"])
         assert house.problem(answer) == (202, "COMMAND_WAITING")
         assert client.get(f"/api/approvals/{approval['id']}").status_code == 200
     finally:
         asyncio.run(sleeper.close())
-    home.run(home.engine.holding.take(run_id, going_on=True))
+    home.run(home.engine.ownership.take(run_id, check_needs=True))
     done = house.until(client, run_id, lambda found: found["ending"] is not None)
     assert done["outputs"] == {"text": "published on bees"}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import httpx
 import pytest
 
@@ -33,6 +35,18 @@ def test_an_artifact_is_described_and_its_bytes_are_given(
     assert answer.headers["x-content-type-options"] == "nosniff"
     assert answer.headers["content-disposition"].startswith("inline; filename*=UTF-8''")
     assert "sandbox" in answer.headers["content-security-policy"]
+
+
+def test_the_path_of_an_artifact_is_a_file_with_its_bytes(
+    home: house.House, client: httpx.Client, kept: tuple[str, dict[str, object]]
+) -> None:
+    run_id, artifact = kept
+    path = Path(str(artifact["path"]))
+    assert path.is_relative_to((home.root / ".skelo").absolute())
+    assert path.read_bytes() == client.get(_path(kept)).content
+    assert client.get(f"/api/runs/{run_id}").json()["artifacts"][str(artifact["id"])]["path"] == str(path)
+    events = client.get(f"/api/runs/{run_id}/events", params={"limit": 2000}).json()["events"]
+    assert [event["artifact"]["path"] for event in events if event["type"] == "artifact.created"] == [str(path)]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import sys
 
 import httpx
 
-from openskelo.engine import pruning
+from openskelo.history import prune
 from openskelo.server import models
 from tests.server import house
 
@@ -54,7 +54,7 @@ def test_a_run_that_waits_is_compared_with_one_that_is_done(client: httpx.Client
 
 def test_what_is_no_pair_of_runs_is_refused(client: httpx.Client, home: house.House) -> None:
     one, gone = _done(client, "a"), _done(client, "b")
-    home.run(pruning.prune(home.engine.store, gone, home.engine.project.data_dir))
+    home.run(prune.prune_run(home.engine.store, gone, home.engine.project.data_dir))
     asked = {
         f"{one}/diff": (422, "REQUEST_INVALID"),
         f"{one}/diff?other=": (422, "REQUEST_INVALID"),

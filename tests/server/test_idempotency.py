@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import uuid
 from pathlib import Path
 
 import httpx
 import pytest
 
-from openskelo.server import idempotency, tokens
+from openskelo.server import idempotency
+from openskelo.server.auth import tokens
+from openskelo.stores import process_locks
 from tests.server import house
 
 BODY = {"workflow": "each.yaml", "inputs": {"words": ["a"]}}
@@ -106,14 +109,29 @@ def test_a_request_that_was_cut_before_its_answer_was_kept_finds_its_run(tmp_pat
         async def forget_the_answer() -> None:
             store = home.engine.store
             key = "idempotency:" + hashlib.sha256(b"ann\ncut").hexdigest()
-            known = await store.noted(key)
+            known = await store.read_note(key)
             assert known is not None
-            await store.note(key, {**known, "answer": None, "at": 0, "owner": "dead"}, at=1)
+            await store.save_note(key, {**known, "answer": None, "owner": uuid.uuid4().hex}, at=1)
 
         home.run(forget_the_answer())
         again = _post(client, "cut")
         assert (again.status_code, again.json()["id"]) == (201, first)
         assert len(client.get("/api/runs").json()["runs"]) == 1
+
+
+def test_a_request_that_another_living_server_works_on_has_to_wait(tmp_path: Path) -> None:
+    with house.open_house(tmp_path / "own") as home, home.client() as client:
+        _post(client, "shared")
+        store = home.engine.store
+        other = process_locks.ProcessLocks(home.root / ".skelo" / "servers")
+        key = "idempotency:" + hashlib.sha256(b"ann\nshared").hexdigest()
+        known = home.run(store.read_note(key))
+        assert known is not None
+        home.run(store.save_note(key, {**known, "answer": None, "owner": other.own_id()}, at=1))
+        assert house.problem(_post(client, "shared")) == (409, "IDEMPOTENCY_RUNNING")
+        other.release()  # as the operating system does when a process is killed
+        assert _post(client, "shared").status_code == 201
+    assert list((tmp_path / "own" / ".skelo" / "servers").iterdir()) == []
 
 
 def test_answers_are_to_one_person_only(tmp_path: Path) -> None:
@@ -137,19 +155,21 @@ def test_old_answers_are_forgotten(home: house.House, client: httpx.Client) -> N
 
     async def age() -> int:
         store = home.engine.store
-        await store.note("idempotency:aged", {"fingerprint": "x"}, at=1)
-        await idempotency.Idempotency(store).forget_old()
-        return 0 if await store.noted("idempotency:aged") is None else 1
+        await store.save_note("idempotency:aged", {"fingerprint": "x"}, at=1)
+        own = idempotency.Idempotency(store, home.root / ".skelo")
+        await own.delete_old()
+        own.close()
+        return 0 if await store.read_note("idempotency:aged") is None else 1
 
     assert home.run(age()) == 0
     assert _post(client, "old").headers["idempotent-replayed"] == "true"
 
 
 def test_old_answers_are_forgotten_while_the_server_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(idempotency, "FORGET_MS", 0)
+    monkeypatch.setattr(idempotency, "CLEANUP_MS", 0)
     with house.open_house(tmp_path / "own") as home, home.client() as client:
         store = home.engine.store
-        home.run(store.note("idempotency:aged", {"fingerprint": "x"}, at=1))
+        home.run(store.save_note("idempotency:aged", {"fingerprint": "x"}, at=1))
         assert _post(client, "new").status_code == 201
-        assert home.run(store.noted("idempotency:aged")) is None
+        assert home.run(store.read_note("idempotency:aged")) is None
         assert _post(client, "new").headers["idempotent-replayed"] == "true"

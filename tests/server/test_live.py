@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from openskelo.contract.wire import edge, node
+from openskelo.wire.models import node
 from tests.server import house
 
 HANDLER: house.Answer = {"label": "One", "kind": "handler", "config": {"handler": "local:answer"}}
@@ -29,7 +29,7 @@ def add(client: httpx.Client, run_id: str, **more: Any) -> house.Answer:
 def tie(client: httpx.Client, run_id: str, source: str, target: str, **more: Any) -> house.Answer:
     made = client.post(f"/api/runs/{run_id}/edges", json={"from": source, "to": target, **more})
     assert made.status_code == 201, made.text
-    edge.Edge.model_validate(made.json())
+    node.Edge.model_validate(made.json())
     return made.json()
 
 
@@ -77,6 +77,43 @@ def test_a_message_is_read_in_a_turn_and_handed_on(client: httpx.Client) -> None
         409,
         "RUN_ENDED",
     )
+
+
+@pytest.mark.parametrize(("role", "addressee"), [("orchestrator", "two"), ("worker", "one")])
+def test_a_message_without_a_node_goes_to_the_orchestrator_else_to_the_first_node(
+    client: httpx.Client, role: str, addressee: str
+) -> None:
+    run_id = begin(client)
+    ids = {"one": add(client, run_id)["id"], "two": add(client, run_id, label="Two", roleTemplate=role)["id"]}
+    sent = client.post(f"/api/runs/{run_id}/chat", json={"content": "hello"})
+    assert (sent.status_code, sent.json()["nodeId"]) == (202, ids[addressee])
+    run = quiet(client, run_id)
+    assert run["nodes"][ids[addressee]]["summary"] == f"{addressee} read hello"
+
+
+def test_a_message_to_a_graph_without_nodes_is_refused(client: httpx.Client) -> None:
+    assert code(client.post(f"/api/runs/{begin(client)}/chat", json={"content": "x"})) == (404, "NODE_NOT_FOUND")
+
+
+def test_an_edge_to_the_orchestrator_is_a_report_unless_its_type_is_given(client: httpx.Client) -> None:
+    run_id = begin(client)
+    boss = add(client, run_id, label="Boss", roleTemplate="orchestrator")["id"]
+    deputy = add(client, run_id, label="Deputy", roleTemplate="orchestrator")["id"]
+    worker = add(client, run_id, label="Worker")["id"]
+    tied = [
+        tie(client, run_id, worker, boss),
+        tie(client, run_id, boss, worker),
+        tie(client, run_id, boss, deputy),
+        tie(client, run_id, worker, boss, type="handoff"),
+        tie(client, run_id, worker, deputy, label="done"),
+    ]
+    assert [(edge["type"], edge["label"]) for edge in tied] == [
+        ("report", "report"),
+        ("handoff", "task"),
+        ("handoff", "task"),
+        ("handoff", "task"),
+        ("report", "done"),
+    ]
 
 
 def test_an_answer_goes_back_only_when_it_says_so(client: httpx.Client) -> None:
@@ -132,6 +169,21 @@ def test_a_failed_turn_fails_its_node_and_a_message_tries_again(client: httpx.Cl
     mended = quiet(client, run_id)["nodes"][one["id"]]
     assert (mended["status"], mended["outcome"], mended["error"]) == ("idle", "succeeded", None)
     assert mended["summary"] == "one read better"
+
+
+def test_a_failed_turn_is_taken_again_and_an_idle_node_has_none(client: httpx.Client) -> None:
+    run_id = begin(client)
+    one = add(client, run_id)
+    restart = f"/api/runs/{run_id}/nodes/{one['id']}/restart"
+    assert code(client.post(restart)) == (409, "NODE_IDLE")
+    sent = say(client, run_id, one["id"], "fail", steer=True)
+    assert (sent["steered"], sent["reset"]) == (False, False)
+    quiet(client, run_id)
+    assert client.post(restart).status_code == 204
+    again = house.until(client, run_id, lambda found: found["nodes"][one["id"]]["visits"] == 2)["nodes"][one["id"]]
+    assert again["inboxCount"] == 0
+    assert client.post(f"/api/runs/{run_id}/nodes/{one['id']}/reset").status_code == 204
+    assert types(client, run_id, of=one["id"]).count("message.user") == 1
 
 
 def test_nodes_and_edges_change_and_go(client: httpx.Client) -> None:
@@ -207,7 +259,12 @@ NOBODY = "11111111-1111-4111-8111-111111111111"
     ("method", "path", "body", "wanted"),
     [
         ("POST", "/nodes", {"label": ""}, (422, "REQUEST_INVALID")),
-        ("POST", "/nodes", {"label": "x", "kind": "agent"}, (422, "REQUEST_INVALID")),
+        ("POST", "/nodes", {"label": "x", "kind": "person"}, (422, "REQUEST_INVALID")),
+        ("POST", "/nodes", {"label": "x", "kind": "agent"}, (422, "INVALID_WORKFLOW")),
+        ("POST", "/nodes", {"label": "x", "kind": "agent", "sessionMode": "yolo"}, (422, "REQUEST_INVALID")),
+        ("POST", "/nodes", {**HANDLER, "session": {"resetCommands": [""]}}, (422, "REQUEST_INVALID")),
+        ("POST", f"/nodes/{NOBODY}/reset", None, (404, "NODE_NOT_FOUND")),
+        ("POST", f"/nodes/{NOBODY}/restart", None, (404, "NODE_NOT_FOUND")),
         ("POST", "/nodes", {"label": "x", "more": 1}, (422, "REQUEST_INVALID")),
         ("POST", "/nodes", {"label": "x", "kind": "handler"}, (422, "INVALID_WORKFLOW")),
         ("POST", "/nodes", {**HANDLER, "config": {"handler": "builtin:nothing"}}, (422, "INVALID_WORKFLOW")),
@@ -230,7 +287,7 @@ NOBODY = "11111111-1111-4111-8111-111111111111"
         ("DELETE", f"/edges/{NOBODY}", None, (404, "EDGE_NOT_FOUND")),
         ("POST", "/chat", {"nodeId": NOBODY, "content": "x"}, (404, "NODE_NOT_FOUND")),
         ("POST", "/chat", {"nodeId": "ONE", "content": ""}, (422, "REQUEST_INVALID")),
-        ("POST", "/chat", {"content": "x"}, (422, "REQUEST_INVALID")),
+        ("POST", "/chat", {"text": "x"}, (422, "REQUEST_INVALID")),
         ("POST", "/fork", {"node": "one"}, (422, "FORK_INVALID")),
         ("PATCH", "", {"status": "banana"}, (422, "REQUEST_INVALID")),
     ],

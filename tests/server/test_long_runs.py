@@ -44,7 +44,7 @@ def test_others_have_their_turn_while_a_long_run_is_read(
         name: home.run(_turns(doing))
         for name, doing in (
             ("snapshot", shown.snapshot(long_run)),
-            ("whole", shown.whole(long_run)),
+            ("whole", shown.run_with_values(long_run)),
             ("node", shown.node(long_run, node)),
             ("items", shown.items(long_run, node, -1, 10)),
             ("events", shown.events(long_run, 0, 2000)),

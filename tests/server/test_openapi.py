@@ -15,8 +15,8 @@ import schemathesis.checks
 from hypothesis import errors
 from hypothesis import strategies as st
 
-from openskelo.frozen import replace
 from openskelo.server import settings
+from openskelo.structs import replace
 from tests.server import house
 
 #: Renewed by `python -m tests.server.test_openapi`.

@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 import openskelo
-from openskelo.stores import deliveries
+from openskelo.stores import delivery_queue
 from tests.engine import stage
 from tests.server import receiver
 from tests.server.test_serve import root, served, skelo, stop
@@ -69,7 +69,7 @@ def until(true: Callable[[], bool], seconds: float = 15.0) -> None:
 def until_it_listens(root: Path) -> None:
     """Wait until the server has noted where the feed ends: what comes after that is told."""
     until((root / ".skelo" / "webhooks.lock").exists)
-    owed = deliveries.Deliveries(root / ".skelo")
+    owed = delivery_queue.DeliveryQueue(root / ".skelo")
     try:
         until(lambda: owed.position("webhooks") is not None)
     finally:
@@ -95,7 +95,7 @@ def test_doctor_says_what_webhooks_are_owed(root: Path, monkeypatch: pytest.Monk
 
 def test_numbers_are_for_those_who_may_read(root: Path) -> None:
     made = json.loads(skelo(root, "token", "add", "ann", "--role", "viewer", "--json").stdout)
-    with served(root, "--require-token") as (_, client):
+    with served(root) as (_, client):
         assert client.get("/metrics").status_code == 401
         client.headers["authorization"] = f"Bearer {made['token']}"
         assert "openskelo_feed_lag" in numbers(client)
@@ -118,6 +118,40 @@ def test_the_log_on_stderr_is_json_lines(root: Path) -> None:
     (said, *_) = [line for line in lines if line["logger"] == "openskelo.server.webhooks"]
     assert "SECRET_MISSING" in said["message"]
     assert set(said) == {"ts", "level", "logger", "message"}
+
+
+def test_an_answer_is_not_taken_by_a_server_that_lacks_what_the_run_needs(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The terminal that answers has the secret. The server, which drives the run (`wait` goes on), has not."""
+    (root / "skelo.yaml").write_text("secrets: {KEY: '${env:MAIL_KEY}'}\n")
+    (root / "steps.py").write_text(
+        "import pathlib, time\n\n"
+        "def wait(ctx):\n    while not pathlib.Path('go').exists():\n        time.sleep(0.05)\n    return {}\n\n"
+        "def send(ctx):\n    return {'sent': ctx.secret('KEY') == 'letter'}\n"
+    )
+    (root / "sending.yaml").write_text(
+        "name: sending\nblocks:\n  - {id: ask, mode: approval, approval: {prompt: Send it?}}\n"
+        "  - {id: wait, mode: deterministic, deterministic: {handler: 'steps.py:wait'}}\n"
+        "  - {id: send, mode: deterministic, after: [ask], outputs: {sent: boolean},\n"
+        "     deterministic: {handler: 'steps.py:send'}}\n"
+    )
+    monkeypatch.delenv("MAIL_KEY", raising=False)
+    with served(root) as (process, client):
+        run_id = client.post("/api/runs", json={"workflow": "sending.yaml"}).json()["id"]
+        while not (asked := client.get("/api/approvals").json()["approvals"]):
+            time.sleep(0.05)
+        monkeypatch.setenv("MAIL_KEY", "letter")
+        refused = skelo(root, "approve", asked[0]["id"], "--json")
+        assert (refused.returncode, json.loads(refused.stdout)["error"]["code"]) == (2, "NEEDS_MISSING")
+        assert [one["id"] for one in client.get("/api/approvals").json()["approvals"]] == [asked[0]["id"]]
+        process.send_signal(signal.SIGTERM)
+        assert process.stderr is not None
+        assert f"an answer to run {run_id} is not taken: SECRET_MISSING" in process.stderr.read()
+        assert process.wait(20) == 0
+    (root / "go").touch()
+    done = json.loads(skelo(root, "approve", asked[0]["id"], "--json").stdout)
+    assert (done["ending"], done["outputs"]) == ("ok", {"sent": True})
 
 
 def test_runs_are_pruned_under_a_server_that_runs(root: Path) -> None:

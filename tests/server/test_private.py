@@ -44,10 +44,11 @@ def shared(folder: Path) -> set[str]:
 def test_nobody_else_may_look_into_a_data_dir(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (root / ".skelo").mkdir(mode=0o777)
     (root / "keeping.yaml").write_text(KEEPING)
+    (root / "long.txt").write_text("long " * 300_000)  # a value that becomes a file
     with receiver.receiving() as to:
         hooked(root, to.url, monkeypatch)
         for words in (
-            ("run", "keeping.yaml", "--input", f"text={'long ' * 10_000}"),
+            ("run", "keeping.yaml", "--input", "text=@long.txt"),
             ("export", "last", "--sign"),
             ("token", "add", "ana", "--role", "viewer"),
         ):

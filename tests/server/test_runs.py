@@ -12,10 +12,11 @@ import pytest
 from websockets import exceptions
 from websockets.sync import client as websockets
 
-from openskelo.contract import patching, pruned
-from openskelo.contract.wire import run as wire
-from openskelo.engine import pruning
+from openskelo.history import prune
+from openskelo.record import line_check
+from openskelo.wire.models import run as wire
 from tests.server import house
+from tests.wire import patching
 
 NOBODY = "00000000-0000-4000-8000-000000000000"
 
@@ -188,7 +189,7 @@ def test_facts_are_the_lines_of_the_log(client: httpx.Client, home: house.House)
     first = client.get(f"/api/runs/{run_id}/events", params={"facts": 1, "limit": 3}).json()
     rest = client.get(f"/api/runs/{run_id}/events", params={"facts": 1, "since": first["nextSeq"]}).json()
     home.run(home.engine.store.flush())
-    lines = (home.root / ".skelo" / "runs" / run_id / "events.jsonl").read_bytes().splitlines()
+    lines = home.run(home.engine.store.read_event_files(run_id))
     assert len(first["facts"]) == 3
     assert [fact["hash"] for fact in first["facts"] + rest["facts"]] == [
         httpx.Response(200, content=line).json()["hash"] for line in lines
@@ -250,6 +251,23 @@ EACH: dict[str, Any] = {
         }
     ],
 }
+
+
+def test_a_failed_item_that_is_kept_has_its_error(client: httpx.Client) -> None:
+    (block,) = EACH["blocks"]
+    each = {**block, "foreach": {**block["foreach"], "on_fail": "keep"}, "inputs": {"word": "string"}}
+    each["deterministic"] = {"handler": "builtin:transform", "config": {"map": {"n": "int(word)"}}}
+    started = client.post("/api/runs", json={"document": {**EACH, "blocks": [each]}, "inputs": {"words": ["1", "b"]}})
+    done = house.until(client, started.json()["id"], lambda found: found["ending"] is not None)
+    (node,) = done["nodes"].values()
+    assert (done["ending"], node["items"]) == ("ok", {"total": 2, "done": 2, "running": 0, "failed": 1})
+    items = client.get(f"/api/runs/{done['id']}/nodes/{node['id']}/items").json()["items"]
+    failed: dict[str, str] = {"code": "EXPR_FAILED", "message": "`int(word)`: cannot convert string to int"}
+    assert items == [
+        {"index": 0, "state": "done", "attempts": 1, "outputs": {"n": 1}},
+        {"index": 1, "state": "done", "attempts": 1, "error": failed},
+    ]
+    assert done["outputs"] == {"n": [1, None], "errors": [{"index": 1, **failed}]}
 
 
 def test_a_fork_does_those_items_again_that_are_named(client: httpx.Client) -> None:
@@ -331,7 +349,7 @@ def test_what_another_process_has_pruned_is_not_shown_from_memory(client: httpx.
     assert client.get(f"/api/runs/{run_id}/events").status_code == 200
     with client.stream("GET", "/api/stream", params={"runId": run_id}) as stream:
         assert stream.status_code == 200
-    home.run(home.engine.store.rewrite(run_id, pruned.shorten))
+    home.run(home.engine.store.rewrite_events(run_id, line_check.prune))
     for path in ("/nodes", "/edges", "/events", "/artifacts"):
         assert house.problem(client.get(f"/api/runs/{run_id}{path}")) == (404, "RUN_PRUNED"), path
     assert house.problem(client.get("/api/stream", params={"runId": run_id})) == (404, "RUN_PRUNED")
@@ -340,7 +358,7 @@ def test_what_another_process_has_pruned_is_not_shown_from_memory(client: httpx.
 def test_a_pruned_run_says_so_and_still_has_its_record(client: httpx.Client, home: house.House) -> None:
     run_id = house.start(client, "each.yaml", words=["a"])["id"]
     house.until(client, run_id, lambda found: found["ending"] is not None)
-    home.run(pruning.prune(home.engine.store, run_id, home.engine.project.data_dir))
+    home.run(prune.prune_run(home.engine.store, run_id, home.engine.project.data_dir))
     with house.open_house(home.root) as other, other.client() as fresh:  # nothing of it in memory
         for path in ("", "/events", "/nodes", "/artifacts"):
             assert house.problem(fresh.get(f"/api/runs/{run_id}{path}")) == (404, "RUN_PRUNED")

@@ -15,8 +15,10 @@ from websockets import exceptions
 from websockets.sync import client as websockets
 
 from openskelo import errors
-from openskelo.frozen import replace
-from openskelo.server import guard, headers, settings, tokens, welcome
+from openskelo.server import middleware, settings
+from openskelo.server.auth import guard, tokens
+from openskelo.server.stream import routes
+from openskelo.structs import replace
 from tests.server import conftest, house
 
 ROLES: dict[str, tokens.Role] = {"vera": "viewer", "abel": "approver", "olga": "operator"}
@@ -100,13 +102,16 @@ def test_beyond_this_machine_a_server_without_a_token_does_not_start(tmp_path: P
         settings.Settings(tokens=none, host="0.0.0.0"),
         settings.Settings(tokens=none, host="192.0.2.1"),
         settings.Settings(tokens=none, origins=("https://skelo.example",)),
-        settings.Settings(tokens=none, demand_token=True),
+        settings.Settings(tokens=none),
+        settings.Settings(tokens=none, without_token=True, host="0.0.0.0"),
+        settings.Settings(tokens=none, without_token=True, origins=("https://skelo.example",)),
+        settings.Settings(tokens=none, without_token=True, allowed_hosts=("skelo",)),
     ):
         with pytest.raises(errors.InvalidInput) as refused:
             settings.check(careless)
         assert refused.value.code == "TOKEN_REQUIRED"
-    settings.check(settings.Settings(tokens=none))
-    settings.check(settings.Settings(tokens=tokens.Tokens(tmp_path / "x", given="a-long-enough-token"), host="0.0.0.0"))
+    settings.check(settings.Settings(tokens=none, without_token=True))
+    settings.check(settings.Settings(tokens=tokens.Tokens(tmp_path / "x", extra="a-long-enough-token"), host="0.0.0.0"))
 
 
 def test_nobody_comes_in_without_a_token(locked: Locked) -> None:
@@ -172,7 +177,7 @@ def test_a_stream_ends_with_the_token_that_opened_it(locked: Locked) -> None:
         assert [str(socket_.recv(5))[:17] for _ in range(2)] == ['{"type":"hello","', '{"type":"snapshot']
         assert next(line for line in lines if line.startswith("event:")) == "event: hello"
         locked.home.known.remove("reader")
-        time.sleep(welcome.CHECK_SECONDS)
+        time.sleep(routes.ACCESS_CHECK_SECONDS)
         run_id = house.start(olga)["id"]
         with pytest.raises(exceptions.ConnectionClosedError) as closed:
             socket_.recv(5)
@@ -199,11 +204,11 @@ def test_wrong_tokens_are_tried_a_few_times_only(tmp_path: Path) -> None:
         wrong = {"authorization": "Bearer wrong"}
         found = [house.problem(client.get("/api/runs", headers=wrong))[0] for _ in range(5)]
         assert found == [401, 401, 401, 429, 429]
-        form = client.post("/login", data={"token": made["vera"]})
-        assert form.status_code == 429
+        assert client.post("/login", data={"token": "wrong"}).status_code == 429
 
 
-def test_wrong_tokens_of_strangers_lock_out_nobody_who_was_let_in(tmp_path: Path) -> None:
+def test_wrong_tokens_of_strangers_lock_out_no_right_one(tmp_path: Path) -> None:
+    """Behind a proxy all clients have one address."""
     made: dict[str, str] = {}
 
     def strict(found: settings.Settings) -> settings.Settings:
@@ -212,15 +217,38 @@ def test_wrong_tokens_of_strangers_lock_out_nobody_who_was_let_in(tmp_path: Path
     with (
         house.open_house(tmp_path / "own", strict, ROLES, made) as home,
         home.client(made["vera"]) as vera,
-        home.client(made["abel"]) as abel,
         home.client("wrong") as stranger,
+        home.client() as browser,
     ):
-        assert vera.get("/api/runs").status_code == 200
         assert [stranger.get("/api/runs").status_code for _ in range(4)] == [401, 401, 401, 429]
         assert vera.get("/api/runs").status_code == 200
-        assert abel.get("/api/runs").status_code == 429  # one who was not seen before waits, so that nobody can guess
+        assert browser.post("/login", data={"token": made["abel"]}).status_code == 303
         home.known.remove("vera")
         assert vera.get("/api/runs").status_code == 429
+
+
+def test_clients_behind_a_trusted_proxy_are_counted_apart(tmp_path: Path) -> None:
+    def strict(found: settings.Settings) -> settings.Settings:
+        limits = settings.Limits(wrong_tokens=2)
+        return replace(house.demanding(found), limits=limits, trusted_proxies=("127.0.0.1",))
+
+    with house.open_house(tmp_path / "own", strict, ROLES, {}) as home, home.client("wrong") as client:
+
+        def statuses(address: str, count: int) -> list[int]:
+            headers = {"x-forwarded-for": f"198.51.100.1, {address}"}  # the client has sent the first itself
+            return [client.get("/api/runs", headers=headers).status_code for _ in range(count)]
+
+        assert statuses("192.0.2.1", 3) == [401, 401, 429]
+        assert statuses("192.0.2.2", 1) == [401]
+
+
+def test_no_other_client_says_where_a_request_comes_from(tmp_path: Path) -> None:
+    def strict(found: settings.Settings) -> settings.Settings:
+        return replace(house.demanding(found), limits=settings.Limits(wrong_tokens=2))
+
+    with house.open_house(tmp_path / "own", strict, ROLES, {}) as home, home.client("wrong") as client:
+        headers = [{"x-forwarded-for": f"192.0.2.{number}"} for number in range(3)]
+        assert [client.get("/api/runs", headers=one).status_code for one in headers] == [401, 401, 429]
 
 
 # -- browsers ---------------------------------------------------------------------------------------------------------
@@ -231,9 +259,11 @@ def test_a_browser_is_led_to_the_login_page(locked: Locked) -> None:
         led = browser.get("/", headers={"accept": "text/html"})
         assert (led.status_code, led.headers["location"]) == (303, "/login")
         page = browser.get("/login")
-        assert (page.status_code, "<script" in page.text, "style=" in page.text) == (200, False, False)
-        assert page.headers["content-security-policy"] == headers.CONTENT_POLICY
+        assert re.findall("<script[^>]*>", page.text) == ['<script src="/login.js" defer>']
+        assert (page.status_code, "style=" in page.text) == (200, False)
+        assert page.headers["content-security-policy"] == middleware.CONTENT_POLICY
         assert browser.get("/login.css").headers["content-type"].startswith("text/css")
+        assert browser.get("/login.js").headers["content-type"].startswith("text/javascript")
         wrong = browser.post("/login", data={"token": "wrong"})
         assert (wrong.status_code, "set-cookie" in wrong.headers) == (401, False)
 
@@ -303,6 +333,31 @@ def test_a_session_needs_its_csrf_token_for_changes(locked: Locked) -> None:
         assert house.problem(browser.get("/api/session")) == (401, "TOKEN_REQUIRED")
 
 
+def test_a_copy_of_a_cookie_is_of_no_use_after_the_log_out(tmp_path: Path) -> None:
+    made: dict[str, str] = {}
+    with house.open_house(tmp_path / "own", house.demanding, ROLES, made) as home, home.client() as browser:
+        browser.post("/login", data={"token": made["vera"]})
+        jar = dict(browser.cookies)
+        csrf = browser.get("/api/session").json()["csrfToken"]
+        with home.client() as other:  # a session of the same person goes on
+            other.post("/login", data={"token": made["vera"]})
+            assert browser.post("/logout", headers={"x-csrf-token": csrf}).status_code == 303
+            assert other.get("/api/session").json()["name"] == "vera"
+        with home.client() as thief:
+            thief.cookies.update(jar)
+            assert house.problem(thief.get("/api/session")) == (401, "TOKEN_REQUIRED")
+    with house.open_house(tmp_path / "own", house.demanding) as home, home.client() as thief:  # and after a restart
+        thief.cookies.update(jar)
+        assert house.problem(thief.get("/api/session")) == (401, "TOKEN_REQUIRED")
+    assert (tmp_path / "own" / ".skelo" / "sessions.json").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_form_with_many_fields_is_refused(locked: Locked) -> None:
+    with locked.home.client() as browser:
+        answer = browser.post("/login", data={f"field{number}": "x" for number in range(50)})
+        assert house.problem(answer) == (422, "REQUEST_INVALID")
+
+
 @pytest.mark.parametrize("cookie", ["x", "a.b", "é", ".", "eyJ9." + "0" * 64, "=" * 10, '"'])
 def test_a_forged_cookie_is_no_session(locked: Locked, cookie: str) -> None:
     with locked.home.client() as browser:
@@ -366,7 +421,7 @@ def test_cookies_are_secure_where_the_public_address_is(tmp_path: Path) -> None:
     made: dict[str, str] = {}
 
     def public(found: settings.Settings) -> settings.Settings:
-        return replace(found, origins=("https://skelo.example",))
+        return replace(house.demanding(found), origins=("https://skelo.example",))
 
     with house.open_house(tmp_path / "own", public, ROLES, made) as home, home.client() as browser:
         proxied = {"host": "skelo.example", "origin": "https://skelo.example"}
@@ -379,7 +434,7 @@ def test_every_answer_says_what_a_browser_may_do(client: httpx.Client) -> None:
     for path in ("/", "/login", "/api/runs", "/api/nothing", "/api/health"):
         found = client.get(path).headers
         assert found["x-content-type-options"] == "nosniff"
-        assert found["content-security-policy"] == headers.CONTENT_POLICY
+        assert found["content-security-policy"] == middleware.CONTENT_POLICY
         assert (found["x-frame-options"], found["referrer-policy"]) == ("DENY", "same-origin")
 
 
@@ -486,4 +541,4 @@ def test_a_secret_is_in_no_answer(tmp_path: Path) -> None:
 
 
 def test_the_guard_names_an_address_it_does_not_know() -> None:
-    assert guard.client({}) == "unknown"
+    assert guard.client_address({}) == "unknown"

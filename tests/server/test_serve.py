@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -16,7 +17,9 @@ import httpx
 import pytest
 import yaml
 
+from openskelo.cli import project_context
 from openskelo.kernel.json import Json
+from openskelo.server.telemetry import metrics
 from tests.server import house
 
 SLOW: dict[str, Json] = {
@@ -87,9 +90,11 @@ def skelo(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @contextlib.contextmanager
-def served(root: Path, *arguments: str) -> Generator[tuple[subprocess.Popen[str], httpx.Client]]:
+def served(
+    root: Path, *arguments: str, launcher: tuple[str, ...] = ()
+) -> Generator[tuple[subprocess.Popen[str], httpx.Client]]:
     """A server process and a client of it; the process is ended if the test has not done that."""
-    command = [sys.executable, "-m", "openskelo.cli.main", "serve", "--port", "0", "--json", *arguments]
+    command = [*launcher, sys.executable, "-m", "openskelo.cli.main", "serve", "--port", "0", "--json", *arguments]
     process = subprocess.Popen(
         command, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ}
     )
@@ -101,7 +106,9 @@ def served(root: Path, *arguments: str) -> Generator[tuple[subprocess.Popen[str]
             line = process.stdout.readline()
             assert line, process.stderr.read()
             text += line
-        with httpx.Client(base_url=json.loads(text)["url"], timeout=20) as client:
+        document = json.loads(text)
+        headers = {} if document["token"] is None else {"authorization": f"Bearer {document['token']}"}
+        with httpx.Client(base_url=document["url"], headers=headers, timeout=20) as client:
             yield process, client
     finally:
         if process.poll() is None:
@@ -194,12 +201,119 @@ def test_a_question_that_expires_is_answered_by_the_clock_of_the_server(root: Pa
         assert done["ending"] == "ok"
 
 
+def lines_of(root: Path, *arguments: str) -> list[str]:
+    """What a server without `--json` writes to stderr until it is stopped, right after its start."""
+    command = [sys.executable, "-m", "openskelo.cli.main", "serve", "--port", "0", *arguments]
+    process = subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    first = process.stderr.readline()
+    second = process.stderr.readline()
+    stop(process, signal.SIGTERM)
+    out, err = process.communicate()
+    assert out == ""
+    return [line for line in (first + second + err).splitlines() if line]
+
+
+def test_a_server_makes_a_token_of_its_own(root: Path) -> None:
+    with served(root) as (_, client):
+        token = client.headers.pop("authorization").removeprefix("Bearer ")
+        assert house.problem(client.get("/api/runs")) == (401, "TOKEN_REQUIRED")
+        client.headers["authorization"] = f"Bearer {token}"
+        session = client.get("/api/session").json()
+        assert session == {"name": project_context.current_user(), "role": "operator", "csrfToken": None}
+        assert not (root / ".skelo" / "tokens.json").exists()
+    with served(root) as (_, client):
+        assert client.headers["authorization"] != f"Bearer {token}"
+
+
+def test_a_server_prints_a_link_that_logs_a_browser_in(root: Path) -> None:
+    serving, link = lines_of(root)
+    url = serving.rpartition(" at ")[2]
+    assert serving == f"serving {root / '.skelo'} at {url}"
+    assert re.fullmatch(re.escape(f"log in with this link: {url}/login#token=skelo_") + r"[\w-]{43}", link)
+
+
+def test_a_server_with_tokens_makes_none(root: Path) -> None:
+    skelo(root, "token", "add", "ann")
+    serving, how = lines_of(root)
+    url = serving.rpartition(" at ")[2]
+    assert how == f"log in at {url}/login with a token; `skelo token add NAME` creates one"
+
+
+def test_a_server_without_a_token_is_open_and_says_so(root: Path) -> None:
+    with served(root, "--no-token") as (_, client):
+        assert "authorization" not in client.headers
+        assert client.get("/api/session").json()["role"] == "operator"
+    assert lines_of(root, "--no-token")[0] == (
+        "WARNING openskelo.server every user and program of this machine can do everything here (--no-token)"
+    )
+
+
+@pytest.mark.parametrize("command", ["serve", "worker"])
+def test_a_json_log_has_no_other_lines(root: Path, command: str) -> None:
+    arguments = ("--port", "0") if command == "serve" else ()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "openskelo.cli.main", command, *arguments, "--log", "json"],
+        cwd=root,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    first = json.loads(process.stderr.readline())
+    assert set(first) == {"ts", "level", "logger", "message"}
+    stop(process, signal.SIGTERM)
+    for line in process.communicate()[1].splitlines():
+        json.loads(line)
+
+
+def test_an_error_that_ends_a_server_is_a_line_of_the_json_log(root: Path) -> None:
+    done = skelo(root, "serve", "--log", "json", "--host", "0.0.0.0")
+    (line,) = map(json.loads, done.stderr.splitlines())
+    assert (done.returncode, line["level"], line["code"]) == (2, "error", "TOKEN_REQUIRED")
+
+
+def test_log_ins_endings_and_requests_leave_lines(root: Path) -> None:
+    with served(root, "--log", "json", "--access-log") as (process, client):
+        run_id = house.start(client, "slow.yaml")["id"]
+        assert client.get("/api/runs?q=private", headers={"authorization": "Bearer wrong"}).status_code == 401
+        house.until(client, run_id, lambda found: found["ending"] is not None)
+        time.sleep(2 * metrics.POLL_SECONDS)
+        stop(process, signal.SIGTERM)
+        assert process.stderr is not None
+        lines = [json.loads(line) for line in process.stderr.read().splitlines()]
+    assert "private" not in str(lines)
+    assert [line["message"] for line in lines if line["logger"] == "openskelo.server.auth"] == [
+        "a wrong token from 127.0.0.1"
+    ]
+    (ended,) = [line for line in lines if line["logger"] == "openskelo.runs"]
+    assert (ended["runId"], ended["ending"]) == (run_id, "ok")
+    started, refused, *_ = [line for line in lines if line["logger"] == "openskelo.access"]
+    parts = ("client", "user", "method", "path", "status")
+    user = project_context.current_user()
+    assert [started[part] for part in parts] == ["127.0.0.1", user, "POST", "/api/runs", 201]
+    assert [refused[part] for part in parts] == ["127.0.0.1", None, "GET", "/api/runs", 401]
+
+
+def test_a_name_of_a_service_is_accepted_where_it_is_allowed(root: Path) -> None:
+    with served(root) as (_, client):
+        refused = client.get("/api/runs", headers={"host": "skelo:7788"})
+        assert house.problem(refused) == (403, "HOST_UNKNOWN")
+        assert "--allow-host skelo" in refused.json()["hint"]
+    with served(root, "--allow-host", "skelo", "--token", "a-token-for-this-test") as (_, client):
+        headers = {"host": "skelo:7788", "authorization": "Bearer a-token-for-this-test"}
+        assert client.get("/api/runs", headers=headers).status_code == 200
+
+
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
         (("--host", "0.0.0.0"), "TOKEN_REQUIRED"),
         (("--origin", "https://skelo.example"), "TOKEN_REQUIRED"),
-        (("--require-token",), "TOKEN_REQUIRED"),
+        (("--host", "0.0.0.0", "--no-token"), "TOKEN_REQUIRED"),
+        (("--allow-host", "skelo"), "TOKEN_REQUIRED"),
+        (("--no-token", "--token", "long-enough-for-this"), "USAGE"),
+        (("--allow-host", "skelo:7788"), "HOST_INVALID"),
+        (("--trust-proxy", "skelo"), "PROXY_INVALID"),
         (("--origin", "skelo.example"), "ORIGIN_INVALID"),
         (("--token", "short"), "TOKEN_WEAK"),
         (("--host", "192.0.2.77", "--token", "long-enough-for-this"), "ADDRESS_UNUSABLE"),
@@ -220,7 +334,7 @@ def test_tokens_are_made_listed_and_removed(root: Path) -> None:
     assert (again.returncode, json.loads(again.stdout)["error"]["code"]) == (2, "TOKEN_EXISTS")
     (listed,) = json.loads(skelo(root, "token", "list", "--json").stdout)["tokens"]
     assert (listed["name"], listed["role"], set(listed)) == ("ann", "viewer", {"name", "role", "createdAt"})
-    with served(root, "--require-token") as (_, client):
+    with served(root) as (_, client):
         assert client.get("/api/runs").status_code == 401
         assert client.get("/api/runs", headers={"authorization": f"Bearer {made['token']}"}).status_code == 200
         assert skelo(root, "token", "remove", "ann").returncode == 0

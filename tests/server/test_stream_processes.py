@@ -15,9 +15,9 @@ import httpx
 import pytest
 from websockets import exceptions
 
-from openskelo.contract import patching
 from openskelo.kernel.json import Json
 from tests.server import streaming
+from tests.wire import patching
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 HANDLER = "import asyncio\n\n\nasync def handler(ctx):\n    await asyncio.sleep(0.05)\n    return dict(ctx.inputs)\n"

@@ -12,12 +12,12 @@ import orjson
 from hypothesis import strategies
 
 import openskelo
-from openskelo.contract import naming
-from openskelo.contract.wire import event as wire
-from openskelo.executors import task
-from openskelo.providers import scripted, seam
-from openskelo.server import hub as hubs
-from openskelo.server import partials
+from openskelo.executors.attempt import running_attempt
+from openskelo.providers import protocol, scripted
+from openskelo.server.stream import hub as hubs
+from openskelo.server.stream import partial_text
+from openskelo.wire import wire_ids
+from openskelo.wire.models import events as wire
 from tests.engine.stage import play
 from tests.server import streaming
 
@@ -34,7 +34,7 @@ class Slow:
         self.turns: asyncio.Queue[int] = asyncio.Queue()
         self.said = asyncio.Queue[str]()
 
-    async def complete(self, request: seam.Request, on_text: seam.OnText) -> seam.Answer:
+    async def complete(self, request: protocol.Request, on_text: protocol.OnText) -> protocol.Answer:
         """The answer, at the pace of the test."""
         rest = ANSWER
         while rest:
@@ -42,7 +42,7 @@ class Slow:
             piece, rest = rest[:count], rest[count:]
             on_text(piece)
             await self.said.put(piece)
-        return seam.Answer(text=ANSWER, served_by="slow")
+        return protocol.Answer(text=ANSWER, served_by="slow")
 
 
 def _text(told: list[streaming.Message]) -> str:
@@ -68,7 +68,7 @@ def test_text_is_told_as_it_is_said_and_late_viewers_get_what_came_before(tmp_pa
             streaming.served(hub) as host,
         ):
             run_id = await engine.start(ASK)
-            message_id = naming.message(run_id, "ask", 1, 1, None)
+            message_id = wire_ids.message(run_id, "ask", 1, 1, None)
             got: dict[str, list[streaming.Message]] = {}
             told: dict[str, AsyncIterator[streaming.Message]] = {}
             async with contextlib.AsyncExitStack() as stack:
@@ -99,7 +99,43 @@ def test_text_is_told_as_it_is_said_and_late_viewers_get_what_came_before(tmp_pa
             (said,) = [event for event in streaming.events(found) if event["type"] == "message.assistant.final"]
             assert said["messageId"] == message_id
         progress = [event for event in streaming.events(got["early"]) if event["type"] == "node.progress"]
-        assert [(event["status"], event["summary"]) for event in progress] == [("running", "answering")]
+        assert {(event["status"], event["summary"]) for event in progress} == {("running", "answering")}
+        for name in ("early", "late", "returned"):
+            told_events = list(streaming.events(got[name]))
+            connections = [event for event in told_events if event["type"] == "node.connection"]
+            for event in connections:
+                wire.NodeConnection.model_validate(event)
+            assert {(event["connection"]["status"], event["connection"]["streaming"]) for event in connections} == {
+                ("connected", True)
+            }
+            patches = [event["patch"] for event in told_events if event["type"] == "node.patch"]
+            (last, *_) = [patch["connection"] for patch in reversed(patches) if "connection" in patch]
+            assert (last["status"], last["streaming"]) == ("idle", False)
+
+    play(story)
+
+
+def test_a_late_viewer_is_told_what_is_being_done(tmp_path: Path) -> None:
+    async def story() -> None:
+        slow = Slow()
+        requests: list[running_attempt.AttemptRequest] = []
+        async with (
+            streaming.engine(tmp_path, provider=slow) as engine,
+            streaming.hub(engine) as hub,
+            streaming.served(hub) as host,
+        ):
+            engine.listen(lambda request, _text: requests.append(request))
+            run_id = await engine.start(ASK)
+            slow.turns.put_nowait(6)
+            await slow.said.get()
+            hub.hear_status(requests[0], "runs: npm test")
+            async with streaming.opened(host, f"?runId={run_id}") as socket:
+                told = streaming.messages(socket)
+                got = await streaming.until(told, lambda one: one["type"] == "events")
+                slow.turns.put_nowait(1000)
+                got += await streaming.until(told, streaming.ended(run_id))
+        progress = [event for event in streaming.events(got) if event["type"] == "node.progress"]
+        assert [wire.NodeProgress.model_validate(event).summary for event in progress] == ["runs: npm test"]
 
     play(story)
 
@@ -141,7 +177,7 @@ def test_a_secret_is_never_told_however_it_is_cut(pieces: list[str], secret: str
     hypothesis.assume(secret not in "[secret]" and not any(secret in piece for piece in pieces))
     middle = max(1, at % len(secret))
     said = [*pieces[:at], secret[:middle], secret[middle:], *pieces[at:]]
-    partial = partials.Partial("00000000-0000-4000-8000-000000000000", ("ask", 1, 1, None))
+    partial = partial_text.Partial("00000000-0000-4000-8000-000000000000", ("ask", 1, 1, None))
     told = ""
     for piece in said:
         before = partial.end
@@ -154,10 +190,10 @@ def test_a_secret_is_never_told_however_it_is_cut(pieces: list[str], secret: str
 
 def test_only_so_much_text_is_kept(tmp_path: Path) -> None:
     node = ASK.nodes["ask"]
-    heard = partials.Partials()
+    heard = partial_text.Partials()
     runs = [f"{number:08d}-0000-4000-8000-000000000000" for number in range(100)]
     for run_id in runs:
-        of = task.Task(
+        of = running_attempt.AttemptRequest(
             run_id=run_id,
             workflow_name="ask",
             node=node,
@@ -167,14 +203,14 @@ def test_only_so_much_text_is_kept(tmp_path: Path) -> None:
             now=0,
         )
         for _ in range(5):
-            heard.hear(of, "x" * 100_000)
+            heard.add(of, "x" * 100_000)
     (last,) = heard.of_run(runs[-1])
-    assert (len(last.text), last.offset, last.end) == (partials.MAX_TEXT, 500_000 - partials.MAX_TEXT, 500_000)
+    assert (len(last.text), last.offset, last.end) == (partial_text.MAX_TEXT, 500_000 - partial_text.MAX_TEXT, 500_000)
     assert heard.of_run(runs[0]) == ()
-    assert sum(len(one.text) for run_id in runs for one in heard.of_run(run_id)) <= partials.MAX_TOTAL
-    heard.end(runs[-1], [("ask", 1, 1, None), ("gone", 1, 1, None)])
+    assert sum(len(one.text) for run_id in runs for one in heard.of_run(run_id)) <= partial_text.MAX_TOTAL
+    heard.remove(runs[-1], [("ask", 1, 1, None), ("gone", 1, 1, None)])
     assert heard.of_run(runs[-1]) == ()
-    assert all(partial.run_id != runs[-1] for partial in heard.fresh)
+    assert all(partial.run_id != runs[-1] for partial in heard.unsent)
 
 
 def test_what_was_said_while_nobody_followed_is_neither_kept_nor_told_later(tmp_path: Path) -> None:
@@ -193,5 +229,5 @@ def test_what_was_said_while_nobody_followed_is_neither_kept_nor_told_later(tmp_
             return kept, said
 
     kept, said = play(story)
-    assert kept <= hubs.TEXTS + 1
+    assert kept <= hubs.SWEEP_TEXTS + 1
     assert "".join(said) == '{"text":"Answer 100."}'

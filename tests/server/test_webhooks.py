@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 
 import openskelo
-from openskelo.contract import webhook
-from openskelo.engine import pruning
-from openskelo.executors import task
+from openskelo.history import prune
+from openskelo.project import Project
 from openskelo.server import webhooks
-from openskelo.stores import deliveries
+from openskelo.stores import delivery_queue
+from openskelo.wire import webhook
 from tests.crash import disk as disks
 from tests.engine import stage
 from tests.repo import documents
@@ -44,16 +44,16 @@ def _secret(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOOK_SECRET", SECRET)
 
 
-def hooked(root: Path, *urls: str, private: bool = True, events: tuple[str, ...] = webhook.EVENTS) -> task.Project:
+def hooked(root: Path, *urls: str, private: bool = True, events: tuple[str, ...] = webhook.EVENTS) -> Project:
     hooks = tuple(webhook.Webhook(url=url, secret=webhook_child.SECRET, events=events) for url in urls)
-    return task.Project(root=root, data_dir=root / ".skelo", allow_private_addresses=private, webhooks=hooks)
+    return Project(root=root, data_dir=root / ".skelo", allow_private_addresses=private, webhooks=hooks)
 
 
 async def asked_and_answered(engine: openskelo.Engine) -> str:
     """A run that asks, is answered, and ends."""
     run_id = await engine.start(ASKS)
     await engine.wait(run_id)
-    (asked,) = await engine.store.approvals(run_id)
+    (asked,) = await engine.store.list_approvals(run_id)
     await engine.answer(asked.approval_id, status="approved")
     assert (await engine.wait(run_id))["ending"] == "ok"
     return run_id
@@ -66,7 +66,7 @@ async def until(true: Callable[[], bool], seconds: float = 15.0) -> None:
         await asyncio.sleep(0.01)
 
 
-async def ready(teller: webhooks.Teller | None) -> webhooks.Teller:
+async def ready(teller: webhooks.Sender | None) -> webhooks.Sender:
     """The teller, once it has noted where the feed ends."""
     assert teller is not None
     await until(lambda: teller.position is not None)
@@ -77,7 +77,7 @@ def test_a_question_and_the_end_are_told_signed_and_once_each(tmp_path: Path) ->
     async def story(to: receiver.Receiver) -> str:
         async with stage.engine(tmp_path) as engine:
             await asked_and_answered(engine)  # before anybody listens: not told
-            async with webhooks.telling(hooked(tmp_path, to.url), engine.store, webhook_child.PACE) as teller:
+            async with webhooks.delivering(hooked(tmp_path, to.url), engine.store, webhook_child.PACE) as teller:
                 await ready(teller)
                 run_id = await asked_and_answered(engine)
                 await until(lambda: teller is not None and len(to.got) == 2 and teller.backlog() == {})
@@ -107,14 +107,14 @@ def test_a_question_and_the_end_are_told_signed_and_once_each(tmp_path: Path) ->
         assert not is_genuine(SECRET, header, got.body + b" ")
         assert not is_genuine("another secret", header, got.body)
         assert not is_genuine(SECRET, header, got.body, tolerance=-1)
-    assert SECRET.encode() not in (tmp_path / ".skelo" / deliveries.FILE).read_bytes()
+    assert SECRET.encode() not in (tmp_path / ".skelo" / delivery_queue.FILE).read_bytes()
 
 
 def test_a_hook_is_told_only_what_it_asked_for(tmp_path: Path) -> None:
     async def story(to: receiver.Receiver) -> None:
         async with stage.engine(tmp_path) as engine:
             project = hooked(tmp_path, to.url, events=("run.ended",))
-            async with webhooks.telling(project, engine.store, webhook_child.PACE) as teller:
+            async with webhooks.delivering(project, engine.store, webhook_child.PACE) as teller:
                 await ready(teller)
                 await asked_and_answered(engine)
                 await until(lambda: len(to.got) == 1)
@@ -129,7 +129,7 @@ def test_a_receiver_in_trouble_is_told_again_under_the_same_id(tmp_path: Path) -
     async def story(to: receiver.Receiver) -> None:
         async with stage.engine(tmp_path) as engine:
             project = hooked(tmp_path, to.url, events=("run.ended",))
-            async with webhooks.telling(project, engine.store, webhook_child.PACE) as teller:
+            async with webhooks.delivering(project, engine.store, webhook_child.PACE) as teller:
                 await ready(teller)
                 await asked_and_answered(engine)
                 await until(lambda: teller is not None and len(to.got) == 6 and teller.backlog() == {})
@@ -145,7 +145,7 @@ def test_no_run_waits_for_a_receiver_in_trouble(tmp_path: Path) -> None:
     async def story(to: receiver.Receiver) -> None:
         async with stage.engine(tmp_path) as engine:
             project = hooked(tmp_path, to.url)
-            async with webhooks.telling(project, engine.store, webhook_child.PACE) as told:
+            async with webhooks.delivering(project, engine.store, webhook_child.PACE) as told:
                 teller = await ready(told)
                 await asked_and_answered(engine)
                 await until(lambda: len(to.got) > 0)
@@ -171,7 +171,7 @@ def test_what_cannot_be_read_stays_owed_and_is_told_once_it_can(tmp_path: Path) 
     async def story(to: receiver.Receiver) -> None:
         async with stage.engine(tmp_path) as engine:
             project = hooked(tmp_path, to.url, events=("run.ended",))
-            async with webhooks.telling(project, engine.store, webhook_child.PACE) as teller:
+            async with webhooks.delivering(project, engine.store, webhook_child.PACE) as teller:
                 found = await ready(teller)
                 await asked_and_answered(engine)
                 await until(lambda: len(to.got) == 1)
@@ -189,7 +189,7 @@ def test_a_slow_receiver_does_not_hold_up_another(tmp_path: Path) -> None:
     async def story(slow: receiver.Receiver, quick: receiver.Receiver) -> None:
         async with stage.engine(tmp_path) as engine:
             project = hooked(tmp_path, slow.url, quick.url, events=("run.ended",))
-            async with webhooks.telling(project, engine.store, webhook_child.PACE) as teller:
+            async with webhooks.delivering(project, engine.store, webhook_child.PACE) as teller:
                 await ready(teller)
                 for _ in range(12):
                     await asked_and_answered(engine)
@@ -205,12 +205,12 @@ def test_a_slow_receiver_does_not_hold_up_another(tmp_path: Path) -> None:
 def test_what_is_given_up_stays_visible_and_is_tried_once_more_by_the_next_server(
     tmp_path: Path, answer: int, error: str
 ) -> None:
-    pace = webhooks.Pace(look=0.02, first=0.1, longest=0.2, give_up=0.3, timeout=1.0)
+    pace = webhooks.Pace(poll=0.02, first_retry=0.1, max_wait=0.2, give_up=0.3, timeout=1.0)
 
     async def story(to: receiver.Receiver) -> None:
         async with stage.engine(tmp_path) as engine:
             project = hooked(tmp_path, to.url, events=("run.ended",))
-            async with webhooks.telling(project, engine.store, pace) as told:
+            async with webhooks.delivering(project, engine.store, pace) as told:
                 teller = await ready(told)
                 await asked_and_answered(engine)
                 hook = project.webhooks[0].id
@@ -219,7 +219,7 @@ def test_what_is_given_up_stays_visible_and_is_tried_once_more_by_the_next_serve
                 assert (found.waiting, found.oldest) == (0, None)
                 assert error in (found.error or "")
             to.usual = 200
-            async with webhooks.telling(project, engine.store, pace) as told:
+            async with webhooks.delivering(project, engine.store, pace) as told:
                 teller = await ready(told)
                 await until(lambda: teller.backlog() == {})
 
@@ -229,10 +229,10 @@ def test_what_is_given_up_stays_visible_and_is_tried_once_more_by_the_next_serve
 
 
 def test_private_addresses_and_missing_secrets_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def story(project: task.Project, code: str) -> None:
+    async def story(project: Project, code: str) -> None:
         async with (
             stage.engine(project.root) as engine,
-            webhooks.telling(project, engine.store, webhook_child.PACE) as told,
+            webhooks.delivering(project, engine.store, webhook_child.PACE) as told,
         ):
             teller = await ready(told)
             await asked_and_answered(engine)
@@ -249,13 +249,13 @@ def test_pruned_and_deleted_runs_are_told_as_far_as_they_are_there(tmp_path: Pat
     async def story(to: receiver.Receiver) -> None:
         async with stage.engine(tmp_path) as engine:
             project = hooked(tmp_path, to.url)
-            async with webhooks.telling(project, engine.store, webhook_child.PACE) as told:
+            async with webhooks.delivering(project, engine.store, webhook_child.PACE) as told:
                 teller = await ready(told)
                 to.usual = 500
                 pruned, deleted = await asked_and_answered(engine), await asked_and_answered(engine)
                 await until(lambda: len(to.got) > 4)
-                await pruning.prune(engine.store, pruned)
-                await pruning.delete(engine.store, deleted)
+                await prune.prune_run(engine.store, pruned)
+                await prune.delete_run(engine.store, deleted)
                 before = len(to.got)
                 await until(lambda: len(to.got) > before + 4)  # none that was under way before is left
                 to.got.clear()
@@ -274,9 +274,9 @@ def test_one_process_tells_and_another_takes_over_when_it_stops(tmp_path: Path) 
     async def story(to: receiver.Receiver) -> None:
         project = hooked(tmp_path, to.url, events=("run.ended",))
         async with stage.engine(tmp_path) as engine, contextlib.AsyncExitStack() as first:
-            one = await first.enter_async_context(webhooks.telling(project, engine.store, webhook_child.PACE))
+            one = await first.enter_async_context(webhooks.delivering(project, engine.store, webhook_child.PACE))
             await ready(one)
-            async with webhooks.telling(project, engine.store, webhook_child.PACE):
+            async with webhooks.delivering(project, engine.store, webhook_child.PACE):
                 await asked_and_answered(engine)
                 # Stopped before it has noted what it told, it would leave that to be told again.
                 await until(lambda: len(to.got) == 1 and one is not None and one.backlog() == {})
@@ -312,8 +312,8 @@ def test_a_sender_that_is_killed_again_and_again_loses_nothing(tmp_path: Path) -
                 runs.append(await asked_and_answered(engine))  # noqa: PERF401 -- one after the other
 
     with receiver.receiving() as to:
-        owed = deliveries.Deliveries(_made(tmp_path))
-        owed.take("webhooks", 0, ())
+        owed = delivery_queue.DeliveryQueue(_made(tmp_path))
+        owed.add("webhooks", 0, ())
         owed.close()
         for lost in range(4):
             to.answers = [0.2, 500, 0][: lost + 1]
@@ -337,11 +337,11 @@ def _made(root: Path) -> Path:
 
 def test_a_project_without_webhooks_tells_nobody(tmp_path: Path) -> None:
     async def story() -> None:
-        async with stage.engine(tmp_path) as engine, webhooks.telling(hooked(tmp_path), engine.store) as teller:
+        async with stage.engine(tmp_path) as engine, webhooks.delivering(hooked(tmp_path), engine.store) as teller:
             assert teller is None
 
     stage.play(story)
-    assert not (tmp_path / ".skelo" / deliveries.FILE).exists()
+    assert not (tmp_path / ".skelo" / delivery_queue.FILE).exists()
 
 
 def test_waits_grow_to_a_cap(tmp_path: Path) -> None:
@@ -354,16 +354,16 @@ def test_waits_grow_to_a_cap(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_what_is_owed_goes_out_without_waiting_for_the_next_look(tmp_path: Path) -> None:
     """A few at once, the next as soon as one has arrived: else a hook is told so many a second and no more."""
-    once = webhooks.Pace(look=60.0)
+    once = webhooks.Pace(poll=60.0)
 
     async def story(to: receiver.Receiver) -> None:
         async with stage.engine(tmp_path) as engine:
             project = hooked(tmp_path, to.url)
-            async with webhooks.telling(project, engine.store, webhook_child.PACE) as teller:
+            async with webhooks.delivering(project, engine.store, webhook_child.PACE) as teller:
                 await ready(teller)
             for _ in range(10):
                 await asked_and_answered(engine)
-            async with webhooks.telling(project, engine.store, once) as teller:
+            async with webhooks.delivering(project, engine.store, once) as teller:
                 await until(lambda: teller is not None and len(to.got) == 20 and teller.backlog() == {})
 
     with receiver.receiving() as to:
@@ -378,7 +378,7 @@ def test_what_could_not_be_noted_on_a_full_disk_is_noted_when_there_is_room(tmp_
     async def story(to: receiver.Receiver, disk: disks.Disk) -> None:
         async with stage.engine(disk.folder) as engine:
             project = hooked(disk.folder, to.url, events=("run.ended",))
-            async with webhooks.telling(project, engine.store, webhook_child.PACE) as told:
+            async with webhooks.delivering(project, engine.store, webhook_child.PACE) as told:
                 teller = await ready(told)
                 await asked_and_answered(engine)
                 await until(lambda: len(to.got) == 1)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from pathlib import Path
 
 import fastapi
 import httpx
+import pytest
 
 import openskelo
-from openskelo.server import static
+from openskelo.kernel.json import Json
+from openskelo.server import pages
+from tests.handlers import web
 from tests.server import house
 
 
@@ -32,6 +36,18 @@ def test_a_workflow_is_checked(client: httpx.Client) -> None:
     bodies: tuple[house.Answer, ...] = ({}, {"workflow": "review.yaml", "document": {}})
     for body in bodies:
         assert house.problem(client.post("/api/workflows/validate", json=body)) == (422, "REQUEST_INVALID")
+
+
+@pytest.mark.parametrize("path", ["/api/workflows/validate", "/api/workflows/explain", "/api/runs"])
+@pytest.mark.parametrize("keyword", ["$schema", "$ref", "$dynamicRef"])
+def test_a_document_whose_schema_names_an_address_makes_the_server_send_no_request(
+    path: str, keyword: str, client: httpx.Client
+) -> None:
+    with web.serving() as site:
+        block = {"id": "a", "prompt": "Say it.", "outputs": {"x": {"type": "object", keyword: site.url}}}
+        answer = client.post(path, json={"document": {"name": "x", "blocks": [block]}})
+        assert "SCHEMA_INVALID" in answer.text
+        assert site.seen == []
 
 
 def test_a_workflow_is_explained(client: httpx.Client) -> None:
@@ -91,10 +107,99 @@ def test_a_build_of_the_dashboard_is_served_from_its_folder_only(tmp_path: Path)
 
 def _first_page(folder: Path, path: str) -> httpx.Response:
     app = fastapi.FastAPI()
-    static.mount(app, folder)
+    pages.mount_dashboard(app, folder)
 
     async def ask() -> httpx.Response:
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1") as client:
             return await client.get(path)
 
     return asyncio.run(ask())
+
+
+def test_a_server_whose_data_dir_is_gone_is_not_well(tmp_path: Path) -> None:
+    found: list[object] = []
+
+    def ask_and_move() -> None:
+        with house.open_house(tmp_path / "own") as home, home.client() as client:
+            found.append(client.get("/api/health").json())
+            (home.root / ".skelo").rename(tmp_path / "elsewhere")
+            time.sleep(1)  # the driver looks every 50 ms
+            found.append(house.problem(client.get("/api/health")))
+
+    with pytest.raises(openskelo.StoreError):  # its runs cannot be suspended either
+        ask_and_move()
+    assert found == [{"status": "ok"}, (503, "STORE_GONE")]
+
+
+# -- documents --------------------------------------------------------------------------------------------------------
+
+
+def _writing(template: str, **config: Json) -> dict[str, Json]:
+    return {
+        "name": "sent",
+        "blocks": [
+            {
+                "id": "save",
+                "mode": "deterministic",
+                "inputs": {"text": {"type": "string", "default": "hi"}},
+                "outputs": {"file_path": "string"},
+                "deterministic": {
+                    "handler": "builtin:write-file",
+                    "config": {"content_from": "text", "default_path_template": template, **config},
+                },
+            }
+        ],
+    }
+
+
+def _ended(client: httpx.Client, document: dict[str, Json]) -> house.Answer:
+    started = client.post("/api/runs", json={"document": document})
+    assert started.status_code == 201, started.text
+    return house.until(client, started.json()["id"], lambda found: found["ending"] is not None)
+
+
+@pytest.mark.parametrize("config", [{}, {"confined": False}])
+def test_a_document_that_is_sent_writes_inside_the_roots_only(
+    home: house.House, client: httpx.Client, tmp_path: Path, config: dict[str, Json]
+) -> None:
+    for template in (str(tmp_path / "x.txt"), "../x.txt", "x.txt", "handlers/x.py", "out/../../x.txt"):
+        ended = _ended(client, _writing(template, **config))
+        assert (ended["ending"], ended["error"]["code"]) == ("failed", "DET_PATH_INVALID")
+    assert _ended(client, _writing("out/{run_id}.txt", **config))["ending"] == "ok"
+    assert not (tmp_path / "x.txt").exists()
+    assert not (home.root / "x.txt").exists()
+
+
+def test_a_document_that_is_sent_reads_inside_the_roots_only(client: httpx.Client, tmp_path: Path) -> None:
+    (tmp_path / "private.txt").write_text("private")
+    work: dict[str, Json] = {"handler": "builtin:read-file", "config": {"path": str(tmp_path / "private.txt")}}
+    block: dict[str, Json] = {
+        "id": "read",
+        "mode": "deterministic",
+        "outputs": {"content": "string"},
+        "deterministic": work,
+    }
+    ended = _ended(client, {"name": "sent", "blocks": [block]})
+    assert (ended["ending"], ended["error"]["code"]) == ("failed", "DET_PATH_INVALID")
+
+
+def test_a_node_that_is_sent_to_a_live_graph_writes_inside_the_roots_only(client: httpx.Client, tmp_path: Path) -> None:
+    run_id = client.post("/api/runs", json={"name": "live"}).json()["id"]
+    config: dict[str, Json] = {"content_from": "messages", "default_path_template": str(tmp_path / "x.txt")}
+    body: dict[str, Json] = {
+        "label": "Save",
+        "kind": "handler",
+        "config": {"handler": "builtin:write-file", "config": config, "outputs": {"file_path": "string"}},
+    }
+    node = client.post(f"/api/runs/{run_id}/nodes", json=body).json()["id"]
+
+    def take_turn() -> None:
+        client.post(f"/api/runs/{run_id}/chat", json={"nodeId": node, "content": "go"})
+        house.until(client, run_id, lambda found: found["nodes"][node]["status"] == "failed")
+
+    take_turn()
+    change = client.patch(f"/api/runs/{run_id}/nodes/{node}", json={"config": body["config"]})
+    assert change.status_code == 200
+    take_turn()
+    assert not (tmp_path / "x.txt").exists()
+    client.post(f"/api/runs/{run_id}/cancel")

@@ -6,25 +6,25 @@ import asyncio
 import sys
 from pathlib import Path
 
-from openskelo.contract import webhook
-from openskelo.executors import task
+from openskelo.project import Project
 from openskelo.server import webhooks
-from openskelo.stores import datadir
+from openskelo.stores.sqlite import data_dir
+from openskelo.wire import webhook
 
 SECRET = "${env:HOOK_SECRET}"
-PACE = webhooks.Pace(look=0.02, first=0.05, longest=0.2, timeout=2.0)
+PACE = webhooks.Pace(poll=0.02, first_retry=0.05, max_wait=0.2, timeout=2.0)
 
 
-def project(root: Path, url: str) -> task.Project:
+def project(root: Path, url: str) -> Project:
     """A project with one webhook."""
     hook = webhook.Webhook(url=url, secret=SECRET)
-    return task.Project(root=root, data_dir=root / ".skelo", allow_private_addresses=True, webhooks=(hook,))
+    return Project(root=root, data_dir=root / ".skelo", allow_private_addresses=True, webhooks=(hook,))
 
 
 async def main(root: Path, url: str) -> None:
-    """Tell until somebody ends this process."""
-    store = datadir.open_log(root / ".skelo")
-    async with webhooks.telling(project(root, url), store, PACE):
+    """Send deliveries until this process is ended."""
+    store = data_dir.open_store(root / ".skelo")
+    async with webhooks.delivering(project(root, url), store, PACE):
         sys.stdout.write("ready\n")
         sys.stdout.flush()
         await asyncio.Event().wait()

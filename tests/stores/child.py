@@ -6,7 +6,8 @@ import asyncio
 import sys
 from pathlib import Path
 
-from openskelo.stores import datadir, log
+from openskelo.stores import api
+from openskelo.stores.sqlite import data_dir as stores_data_dir
 
 RUN = "11111111-1111-4111-8111-111111111111"
 
@@ -23,13 +24,13 @@ def batch_size(seq: int) -> int:
 
 async def append(data_dir: Path) -> None:
     """Append for ever, from where the log ends, and print each new end once it is durable."""
-    store = datadir.open_log(data_dir)
-    if not await store.claim(RUN):
-        sys.exit("somebody else drives the run")
-    seq = len([kept async for chunk in store.read(RUN) for kept in chunk])
+    store = stores_data_dir.open_store(data_dir)
+    if not await store.claim_run(RUN):
+        sys.exit("another process drives the run")
+    seq = len([kept async for chunk in store.read_events(RUN) for kept in chunk])
     while True:
         lines = tuple(line(number) for number in range(seq + 1, seq + 1 + batch_size(seq)))
-        await store.append([log.Append(run_id=RUN, expected_seq=seq, lines=lines)])
+        await store.append([api.Append(run_id=RUN, expected_seq=seq, lines=lines)])
         seq += len(lines)
         sys.stdout.write(f"{seq}\n")
         sys.stdout.flush()
@@ -37,8 +38,8 @@ async def append(data_dir: Path) -> None:
 
 async def hold(data_dir: Path) -> None:
     """Claim the run, say whether that worked, and live until the input ends."""
-    store = datadir.open_log(data_dir)
-    sys.stdout.write(f"{await store.claim(RUN)}\n")
+    store = stores_data_dir.open_store(data_dir)
+    sys.stdout.write(f"{await store.claim_run(RUN)}\n")
     sys.stdout.flush()
     sys.stdin.read()
     await store.close()
@@ -46,11 +47,11 @@ async def hold(data_dir: Path) -> None:
 
 async def race(data_dir: Path, runs: int) -> None:
     """Once the input says go, claim as many runs as possible, and print which; live until the input ends."""
-    store = datadir.open_log(data_dir)
+    store = stores_data_dir.open_store(data_dir)
     sys.stdout.write("ready\n")
     sys.stdout.flush()
     sys.stdin.readline()
-    won = [str(number) for number in range(runs) if await store.claim(f"run-{number}")]
+    won = [str(number) for number in range(runs) if await store.claim_run(f"run-{number}")]
     sys.stdout.write(f"won {' '.join(won)}\n")
     sys.stdout.flush()
     sys.stdin.read()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from openskelo import errors
-from openskelo.stores import blobs, log
+from openskelo.stores import api, blobs
 
 
 def test_the_name_is_the_sha256_of_the_bytes() -> None:
@@ -36,7 +36,7 @@ def test_what_is_there_is_not_written_again(tmp_path: Path) -> None:
 def test_a_sweep_leaves_what_is_used_and_what_was_wanted_lately(tmp_path: Path) -> None:
     files = blobs.BlobFiles(tmp_path)
     names = [files.put(data) for data in (b"used", b"unused", b"wanted again")]
-    long_ago = time.time() - blobs.YOUNG_SECONDS - 60
+    long_ago = time.time() - blobs.GRACE_SECONDS - 60
     for path in tmp_path.rglob("*"):
         os.utime(path, (long_ago, long_ago))
     files.put(b"wanted again")
@@ -44,7 +44,7 @@ def test_a_sweep_leaves_what_is_used_and_what_was_wanted_lately(tmp_path: Path) 
     left_by_a_crash = next(path for path in tmp_path.iterdir() if path.is_dir()) / "new-0"
     left_by_a_crash.write_bytes(b"half")
     os.utime(left_by_a_crash, (long_ago, long_ago))
-    assert files.sweep({blobs.digest_of(names[0])}) == log.Swept(blobs=2, bytes=len(b"unused") + len(b"half"))
+    assert files.sweep({blobs.digest_of(names[0])}) == api.SweepResult(blobs=2, bytes=len(b"unused") + len(b"half"))
     assert [files.get(names[0]), files.get(names[2])] == [b"used", b"wanted again"]
     assert not left_by_a_crash.exists()
     with pytest.raises(errors.NotFound):
@@ -52,7 +52,7 @@ def test_a_sweep_leaves_what_is_used_and_what_was_wanted_lately(tmp_path: Path) 
 
 
 def test_nothing_is_swept_where_nothing_was_kept(tmp_path: Path) -> None:
-    assert blobs.BlobFiles(tmp_path / "none").sweep(()) == log.Swept()
+    assert blobs.BlobFiles(tmp_path / "none").sweep(()) == api.SweepResult()
 
 
 @pytest.mark.parametrize("damaged", [b"", b"ab", b"abX", b"abcd"])

@@ -7,34 +7,35 @@ from pathlib import Path
 
 import pytest
 
-from openskelo.stores import conformance, datadir, log, memory
-from openskelo.stores.conformance import rig
+from openskelo.stores import api, conformance, memory
+from openskelo.stores.conformance import fixtures
+from openskelo.stores.sqlite import data_dir
 
 
-def _named(check: rig.Check) -> str:
+def _named(check: fixtures.Check) -> str:
     return getattr(check, "__name__", "check")
 
 
 @pytest.mark.parametrize("check", conformance.CHECKS, ids=_named)
-def test_sqlite_conforms(check: rig.Check, tmp_path: Path) -> None:
-    async def open_log() -> log.Log:
-        return datadir.open_log(tmp_path / "data")
+def test_sqlite_conforms(check: fixtures.Check, tmp_path: Path) -> None:
+    async def open_store() -> api.Store:
+        return data_dir.open_store(tmp_path / "data")
 
-    asyncio.run(_run(check, open_log))
+    asyncio.run(_run(check, open_store))
 
 
 @pytest.mark.parametrize("check", conformance.CHECKS, ids=_named)
-def test_memory_conforms(check: rig.Check) -> None:
+def test_memory_conforms(check: fixtures.Check) -> None:
     data = memory.MemoryData()
 
-    async def open_log() -> log.Log:
-        return memory.MemoryLog(data)
+    async def open_store() -> api.Store:
+        return memory.MemoryStore(data)
 
-    asyncio.run(_run(check, open_log))
+    asyncio.run(_run(check, open_store))
 
 
-async def _run(check: rig.Check, open_log: rig.Open) -> None:
-    await check(open_log)
+async def _run(check: fixtures.Check, open_store: fixtures.Open) -> None:
+    await check(open_store)
 
 
 def test_every_check_has_its_own_name() -> None:

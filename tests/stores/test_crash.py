@@ -8,14 +8,15 @@ import shutil
 import time
 from pathlib import Path
 
-from openskelo.stores import datadir, log
+from openskelo.stores import api
+from openskelo.stores.sqlite import data_dir as stores_data_dir
 from tests.stores import child, processes
 
 
 def _lines(data_dir: Path) -> list[bytes]:
     async def read() -> list[bytes]:
-        store = datadir.open_log(data_dir)
-        lines = [line async for chunk in store.read(child.RUN) for line in chunk]
+        store = stores_data_dir.open_store(data_dir)
+        lines = [line async for chunk in store.read_events(child.RUN) for line in chunk]
         await store.close()
         return lines
 
@@ -44,7 +45,7 @@ def test_a_killed_writer_leaves_whole_batches_and_a_file_that_is_mended(tmp_path
         assert len(lines) >= acknowledged > kept
         assert lines == [child.line(seq) for seq in range(1, len(lines) + 1)]
         assert _whole_batches(lines)
-        mirror = (data_dir / "runs" / child.RUN / "events.jsonl").read_bytes()
+        mirror = (data_dir / "events" / "000000000001.jsonl").read_bytes()
         assert mirror == b"".join(line + b"\n" for line in lines)
         assert list((data_dir / "drivers").iterdir()) == []
         kept = len(lines)
@@ -54,14 +55,14 @@ def _copy_of_a_live_log(data_dir: Path) -> tuple[bytes, bytes, list[bytes]]:
     """The database, its write-ahead log, and the lines in them, as a crash at this moment would leave them."""
 
     async def write() -> tuple[bytes, bytes, list[bytes]]:
-        store = datadir.open_log(data_dir)
+        store = stores_data_dir.open_store(data_dir)
         seq = 0
         while seq < 60:
             lines = tuple(child.line(number) for number in range(seq + 1, seq + 1 + child.batch_size(seq)))
-            await store.append([log.Append(run_id=child.RUN, expected_seq=seq, lines=lines)])
+            await store.append([api.Append(run_id=child.RUN, expected_seq=seq, lines=lines)])
             seq += len(lines)
         copied = shutil.copytree(data_dir, data_dir.with_name("copied"))
-        lines = [line async for chunk in store.read(child.RUN) for line in chunk]
+        lines = [line async for chunk in store.read_events(child.RUN) for line in chunk]
         await store.close()
         return (copied / "log.db").read_bytes(), (copied / "log.db-wal").read_bytes(), lines
 
@@ -112,13 +113,13 @@ def test_after_a_torn_end_the_log_goes_on(tmp_path: Path) -> None:
     assert 0 < len(lines) < len(written)
 
     async def go_on() -> list[bytes]:
-        store = datadir.open_log(tmp_path / "torn")
-        assert await store.claim(child.RUN)
-        await store.append([log.Append(run_id=child.RUN, expected_seq=len(lines), lines=(b"more",))])
-        found = [line async for chunk in store.read(child.RUN) for line in chunk]
+        store = stores_data_dir.open_store(tmp_path / "torn")
+        assert await store.claim_run(child.RUN)
+        await store.append([api.Append(run_id=child.RUN, expected_seq=len(lines), lines=(b"more",))])
+        found = [line async for chunk in store.read_events(child.RUN) for line in chunk]
         await store.close()
         return found
 
     assert asyncio.run(go_on()) == [*lines, b"more"]
-    mirror = (tmp_path / "torn" / "runs" / child.RUN / "events.jsonl").read_bytes()
+    mirror = (tmp_path / "torn" / "events" / "000000000001.jsonl").read_bytes()
     assert mirror == b"".join(line + b"\n" for line in [*lines, b"more"])

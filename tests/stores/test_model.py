@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from openskelo import errors
-from openskelo.stores import blobs, datadir, log, memory
-from openskelo.stores.conformance import rig
+from openskelo.stores import api, blobs, memory
+from openskelo.stores.conformance import fixtures
+from openskelo.stores.sqlite import data_dir
 
 RUNS = ("run-a", "run-b", "run-c")
 DATA = b"a small value"
@@ -69,24 +70,24 @@ actions = st.builds(
 )
 
 
-def _row(piece: Piece, seq: int) -> log.RunRow | None:
+def _row(piece: Piece, seq: int) -> api.RunRow | None:
     if piece.ends:
-        return rig.row(piece.run_id, seq, status="completed", ending="ok", updated_at=seq)
-    return None if piece.status is None else rig.row(piece.run_id, seq, status=piece.status, updated_at=seq)
+        return fixtures.row(piece.run_id, seq, status="completed", ending="ok", updated_at=seq)
+    return None if piece.status is None else fixtures.row(piece.run_id, seq, status=piece.status, updated_at=seq)
 
 
-def _batch(do: Do, heads: dict[str, int]) -> list[log.Append]:
+def _batch(do: Do, heads: dict[str, int]) -> list[api.Append]:
     """The Appends that the pieces stand for, after the heads that are known; `heads` becomes those after the batch."""
-    batch: list[log.Append] = []
+    batch: list[api.Append] = []
     for piece in do.batch:
         seq = max(0, heads.get(piece.run_id, 0) + piece.off)
         batch.append(
-            log.Append(
+            api.Append(
                 run_id=piece.run_id,
                 expected_seq=seq,
                 lines=piece.lines,
                 row=_row(piece, seq),
-                opened=() if piece.opens is None else (rig.approval(piece.opens, run_id=piece.run_id),),
+                opened=() if piece.opens is None else (fixtures.approval(piece.opens, run_id=piece.run_id),),
                 closed=() if piece.closes is None else (piece.closes,),
                 consumed=() if piece.consumes is None else (piece.consumes,),
                 blobs={blobs.name_of(DATA): DATA} if piece.keeps else {},
@@ -97,43 +98,48 @@ def _batch(do: Do, heads: dict[str, int]) -> list[log.Append]:
     return batch
 
 
-async def _act(store: log.Log, do: Do, batch: list[log.Append]) -> object:
+async def _act(store: api.Store, do: Do, batch: list[api.Append]) -> object:
     try:
         match do.what:
             case "append":
                 await store.append(batch)
                 return "appended"
             case "post":
-                return await store.post(do.run_id, {"from": do.store})
+                return await store.queue_command(do.run_id, {"from": do.store})
             case "claim":
-                return await store.claim(do.run_id)
+                return await store.claim_run(do.run_id)
             case _:
-                return await store.release(do.run_id)
+                return await store.release_run(do.run_id)
     except errors.OpenSkeloError as error:
         return error.code
 
 
-async def _look(store: log.Log) -> Answers:
-    found: Answers = [await store.rows(), await store.approvals(), await store.posted(RUNS), await store.cached("key")]
+async def _look(store: api.Store) -> Answers:
+    found: Answers = [
+        await store.list_runs(),
+        await store.list_approvals(),
+        await store.list_commands(RUNS),
+        await store.read_cached_outputs("key"),
+    ]
     for run_id in RUNS:
-        found.append(await rig.lines(store, run_id))
-        found.append(await rig.lines(store, run_id, after=2))
-        found.append(await store.driver_alive(run_id))
+        found.append(await fixtures.lines(store, run_id))
+        found.append(await fixtures.lines(store, run_id, after=2))
+        found.append(await store.is_driver_alive(run_id))
     try:
-        found.append(await store.blob(blobs.name_of(DATA)))
+        found.append(await store.read_blob(blobs.name_of(DATA)))
     except errors.NotFound as error:
         found.append(error.code)
     return found
 
 
-async def _play(open_log: rig.Open, todo: list[Do]) -> Answers:
-    stores = [await open_log(), await open_log()]
+async def _play(open_store: fixtures.Open, todo: list[Do]) -> Answers:
+    stores = [await open_store(), await open_store()]
     answers: Answers = []
     heads: dict[str, int] = {}
     for do in todo:
         if do.what == "reopen":
             await stores[do.store].close()
-            stores[do.store] = await open_log()
+            stores[do.store] = await open_store()
             continue
         guessed = dict(heads)
         answer = await _act(stores[do.store], do, _batch(do, guessed))
@@ -151,17 +157,17 @@ async def _play(open_log: rig.Open, todo: list[Do]) -> Answers:
 def test_both_stores_answer_the_same(todo: list[Do]) -> None:
     data = memory.MemoryData()
 
-    async def in_memory() -> log.Log:
-        return memory.MemoryLog(data)
+    async def in_memory() -> api.Store:
+        return memory.MemoryStore(data)
 
     with tempfile.TemporaryDirectory(dir=FOLDER) as folder:
 
-        async def on_disk() -> log.Log:
-            return datadir.open_log(Path(folder) / "data")
+        async def on_disk() -> api.Store:
+            return data_dir.open_store(Path(folder) / "data")
 
         wanted = asyncio.run(_play(in_memory, todo))
         assert asyncio.run(_play(on_disk, todo)) == wanted
-        for run_id in RUNS:
-            lines = data.lines.get(run_id, [])
-            mirror = Path(folder) / "data" / "runs" / run_id / "events.jsonl"
-            assert (mirror.read_bytes() if mirror.exists() else b"") == b"".join(line + b"\n" for line in lines)
+        copy = Path(folder) / "data" / "events" / "000000000001.jsonl"
+        assert (copy.read_bytes() if copy.exists() else b"") == b"".join(
+            line + b"\n" for run_id, before, after in data.feed for line in data.lines[run_id][before:after]
+        )

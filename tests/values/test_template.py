@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from openskelo import errors
 from openskelo.kernel.json import Json
 from openskelo.values import template
-from openskelo.values.expression import InvalidExpression, Position
-from openskelo.values.schema import JsonSchema
+from openskelo.values.cel.expression import InvalidExpression, Position
+from openskelo.values.schema.validator import JsonSchema
 
 VARIABLES: Mapping[str, JsonSchema | None] = {"inputs": None, "run": None}
 VALUES: Mapping[str, Json] = {"inputs": {"title": "Tea", "n": 2, "list": [1.5, "x"], "map": {"b": None, "a": True}}}

@@ -9,10 +9,10 @@ import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from openskelo.contract import envelope
-from openskelo.contract.projection import Projection
-from openskelo.kernel import codec, definition, events
+from openskelo.kernel import definition, events, workflow_codec
 from openskelo.kernel.json import Json
+from openskelo.record import envelope
+from openskelo.wire.projection import Projection
 from tests.kernel import recordings
 from tests.kernel.stage import RUN
 
@@ -39,7 +39,7 @@ def files() -> Iterator[tuple[str, str]]:
     for path in sorted(recordings.FOLDER.glob("*.jsonl")):
         beside = json.loads(path.with_suffix(".json").read_text())
         log = [envelope.open_line(line)[1] for line in path.read_bytes().splitlines()]
-        found = told(codec.decode(beside["workflow"]), log)
+        found = told(workflow_codec.decode(beside["workflow"]), log)
         yield f"{path.stem}.json", json.dumps(found, ensure_ascii=False, separators=(",", ":")) + "\n"
 
 

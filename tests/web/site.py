@@ -147,20 +147,25 @@ BROKEN: dict[str, Json] = {
 
 @dataclass(slots=True, kw_only=True)
 class Site:
-    """A project folder, and the server over it; it can be stopped and started again on the same port."""
+    """A project folder, and the server over it; it can be stopped and started again on the same port.
+
+    Most tests are about pages, so their browser need not log in.
+    """
 
     root: Path
     url: str = ""
     arguments: tuple[str, ...] = ()
+    needs_token: bool = False
     env: Mapping[str, str] = field(default_factory=dict[str, str])
     process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
         """Start the server and wait until it answers."""
         port = self.url.rpartition(":")[2] or "0"
+        access = () if self.needs_token else ("--no-token",)
         log = (self.root / "serve.log").open("wb")
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "openskelo.cli.main", "serve", "--port", port, *self.arguments],
+            [sys.executable, "-m", "openskelo.cli.main", "serve", "--port", port, *access, *self.arguments],
             cwd=self.root,
             env={**os.environ, **self.env},
             stdout=log,

@@ -305,7 +305,7 @@ def model() -> Generator[Model]:
                     time.sleep(made.pause)
 
         def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
-            """Nobody reads it."""
+            """Log nothing: no test reads it."""
 
     with server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as listening:
         made.url = f"http://127.0.0.1:{listening.server_port}/v1"

@@ -223,6 +223,7 @@ def test_a_stalled_loop_shows_its_evidence_and_its_choices(page: Page, site: sit
     card = page.get_by_role("region", name="print has stalled")
     expect(card).to_contain_text("GATE_FAILED")
     expect(card.get_by_text("How often")).to_be_visible()
+    expect(page.locator(".node-card[data-key='print']")).to_be_visible()
     page.screenshot(path=images / "stalled.png")
     axe.check(page)
     card.get_by_role("button", name="Stop here").click()

@@ -7,21 +7,21 @@ import re
 import subprocess
 from pathlib import Path
 
-from openskelo.server import static
+from openskelo.server import pages
 
 WEB = Path(__file__).resolve().parents[2] / "web"
 FIRST_LOAD_BYTES = 250_000
 
 
 def _index() -> str:
-    return (static.FOLDER / "index.html").read_text("utf-8")
+    return (pages.FOLDER / "index.html").read_text("utf-8")
 
 
 def test_the_first_load_is_below_250_kb_compressed() -> None:
     linked = re.findall(r'(?:src|href)="/(assets/[^"]+)"', _index())
     assert any(name.endswith(".js") for name in linked)
     assert any(name.endswith(".css") for name in linked)
-    sizes = {name: len(gzip.compress((static.FOLDER / name).read_bytes())) for name in linked}
+    sizes = {name: len(gzip.compress((pages.FOLDER / name).read_bytes())) for name in linked}
     assert sum(sizes.values()) + len(gzip.compress(_index().encode())) < FIRST_LOAD_BYTES, sizes
 
 
@@ -31,7 +31,7 @@ def test_nothing_in_the_page_is_inline_or_from_elsewhere() -> None:
 
 def test_the_layout_engine_is_not_part_of_the_first_load() -> None:
     linked = set(re.findall(r'(?:src|href)="/(assets/[^"]+\.js)"', _index()))
-    scripts = {f"assets/{path.name}": path.read_text("utf-8") for path in (static.FOLDER / "assets").glob("*.js")}
+    scripts = {f"assets/{path.name}": path.read_text("utf-8") for path in (pages.FOLDER / "assets").glob("*.js")}
     with_layout = {name for name, text in scripts.items() if "ELK" in text}
     assert (linked <= scripts.keys(), bool(linked), bool(with_layout)) == (True, True, True)
     assert linked & with_layout == set()

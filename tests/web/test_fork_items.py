@@ -80,7 +80,7 @@ def test_retrying_a_foreach_lets_one_keep_what_other_code_has_done(page: Page, s
     )
     axe.check(page)
     items.select_option("unfinished")
-    expect(dialog).to_contain_text("What is done stays, whatever has changed in the block or the code of its handler.")
+    expect(dialog).to_contain_text("Finished items are kept, even if the block or the code of its handler has changed.")
     dialog.get_by_role("button", name="Fork from shy").click()
     page.wait_for_url(lambda url: first not in url)
     done = site.ended(page.url.partition("/runs/")[2][:36])

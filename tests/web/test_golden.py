@@ -10,10 +10,9 @@ from typing import Any
 
 import pytest
 
-from openskelo.contract import patching
-from tests.contract import wired
 from tests.kernel.stage import RUN
 from tests.web import golden
+from tests.wire import patching, wired
 
 WEB = Path(__file__).resolve().parents[2] / "web"
 

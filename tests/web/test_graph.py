@@ -29,7 +29,7 @@ def test_a_run_is_drawn_and_followed_to_its_end(site: Site, page: Page, model: s
     model.held.clear()
     try:
         run_id = site.begin("article.yaml")
-        page.goto(f"{site.url}/runs/{run_id}")
+        page.goto(f"{site.url}/runs/{run_id}?tab=graph")
         expect(card(page, "outline")).to_have_attribute("data-status", "Running")
         expect(card(page, "review")).to_have_attribute("data-status", "Not started")
         expect(page.locator(".line-flowing")).not_to_have_count(0)
@@ -54,11 +54,11 @@ def test_a_run_is_drawn_and_followed_to_its_end(site: Site, page: Page, model: s
 def test_only_one_mode_is_bright_and_the_address_says_which(site: Site, page: Page) -> None:
     run_id = site.begin("out-of-ink.yaml")
     site.ended(run_id)
-    page.goto(f"{site.url}/runs/{run_id}")
+    page.goto(f"{site.url}/runs/{run_id}?tab=graph")
     modes = page.get_by_role("group", name="Show nodes of a mode")
     expect(modes.get_by_role("button", name="AI 0")).to_be_disabled()
     modes.get_by_role("button", name="Deterministic 5").click()
-    expect(page).to_have_url(re.compile(r"\?show=deterministic$"))
+    expect(page).to_have_url(re.compile(r"[?&]show=deterministic$"))
     expect(page.locator(".node-card.is-dim")).to_have_count(0)
     page.goto(f"{site.url}/runs/{run_id}?show=approval")
     expect(page.locator(".node-card.is-dim")).to_have_count(5)
@@ -67,7 +67,7 @@ def test_only_one_mode_is_bright_and_the_address_says_which(site: Site, page: Pa
 def test_the_failed_path_leads_to_its_cause(site: Site, page: Page, images: Path) -> None:
     run_id = site.begin("out-of-ink.yaml")
     site.ended(run_id)
-    page.goto(f"{site.url}/runs/{run_id}")
+    page.goto(f"{site.url}/runs/{run_id}?tab=graph")
     page.get_by_role("button", name="Failed path").click()
     expect(card(page, "print")).to_have_class(re.compile("is-cause"))
     dim = page.locator(".node-card.is-dim")
@@ -84,7 +84,7 @@ def test_the_failed_path_leads_to_its_cause(site: Site, page: Page, images: Path
 def test_sub_workflows_and_items_open_and_close(site: Site, page: Page) -> None:
     run_id = site.begin("article.yaml", count=30)
     site.asked(run_id)
-    page.goto(f"{site.url}/runs/{run_id}")
+    page.goto(f"{site.url}/runs/{run_id}?tab=graph")
     expect(card(page, "check/trim")).to_be_visible()
     card(page, "check").get_by_role("button", name="Close the steps of Check").click()
     expect(card(page, "check/trim")).to_have_count(0)
@@ -114,7 +114,7 @@ def test_plans_are_drawn_with_their_jumps(site: Site, page: Page) -> None:
 def test_zoom_fit_and_minimap(site: Site, page: Page) -> None:
     run_id = site.begin("out-of-ink.yaml")
     site.ended(run_id)
-    page.goto(f"{site.url}/runs/{run_id}")
+    page.goto(f"{site.url}/runs/{run_id}?tab=graph")
     expect(card(page, "print")).to_be_visible()
     scale = "() => new DOMMatrix(getComputedStyle(document.querySelector('.react-flow__viewport')).transform).a"
     before = page.evaluate(scale)
@@ -158,7 +158,7 @@ def test_500_nodes_pan_without_drawing_any_again(site: Site, page: Page) -> None
     run_id = site.begin("wide.yaml")
     site.asked(run_id)
     page.add_init_script("window.skeloRenders = new Map()")
-    page.goto(f"{site.url}/runs/{run_id}")
+    page.goto(f"{site.url}/runs/{run_id}?tab=graph")
     expect(page.locator(".node-card")).to_have_count(500)
     page.wait_for_timeout(300)
     page.evaluate("skeloRenders.clear()")

@@ -40,7 +40,7 @@ def choose(inspector: Locator, name: str) -> Locator:
 
 
 def test_a_card_opens_the_node_and_the_address_leads_back(site: Site, page: Page, article: str) -> None:
-    page.goto(f"{site.url}/runs/{article}")
+    page.goto(f"{site.url}/runs/{article}?tab=graph")
     page.locator('[data-key="draft"]').get_by_role("link", name="Draft").click()
     expect(page).to_have_url(f"{site.url}/runs/{article}/nodes/draft")
     inspector = page.get_by_role("complementary", name="Node draft")
@@ -51,7 +51,7 @@ def test_a_card_opens_the_node_and_the_address_leads_back(site: Site, page: Page
     page.reload()
     expect(inspector.get_by_role("heading", name="Attempt 2")).to_be_visible()
     page.keyboard.press("Escape")
-    expect(page).to_have_url(f"{site.url}/runs/{article}")
+    expect(page).to_have_url(f"{site.url}/runs/{article}?tab=graph")
     expect(inspector).to_have_count(0)
     page.go_back()
     expect(inspector).to_be_visible()
@@ -186,7 +186,7 @@ def test_panels_are_reached_by_keys_and_on_a_phone(site: Site, page: Page, artic
 def test_a_comment_on_a_line_reaches_the_node_of_a_live_graph(site: Site, page: Page) -> None:
     with site.client() as client:
         run_id = client.post("/api/runs", json={"name": "newsroom"}).json()["id"]
-        page.goto(f"{site.url}/runs/{run_id}")
+        page.goto(f"{site.url}/runs/{run_id}?tab=graph")
         expect(page.get_by_text("This run has no nodes yet")).to_be_visible()
         node = {"label": "Layout", "kind": "handler", "config": {"handler": "handlers.py:patch"}}
         added = client.post(f"/api/runs/{run_id}/nodes", json=node).json()
@@ -196,10 +196,12 @@ def test_a_comment_on_a_line_reaches_the_node_of_a_live_graph(site: Site, page: 
     panel = choose(inspector, "Changes")
     panel.get_by_role("button", name="Comment on line 6").click()
     panel.get_by_role("textbox", name="Comment on line 6").fill("Three columns, please.")
-    panel.get_by_role("button", name="Send to the node").click()
+    panel.get_by_role("button", name="Add comment").click()
+    panel.get_by_role("button", name="Send 1 comment to the node").click()
     expect(page.get_by_text("The node will read it.")).to_be_visible()
+    expect(panel.get_by_role("region", name="Comments on the changes")).to_contain_text("Sent to the node")
     messages = choose(inspector, "Messages")
     expect(messages.locator(".message-user")).to_have_count(2)
-    expect(messages.locator(".message-user").last).to_contain_text("On press/page.py, line 6:")
+    expect(messages.locator(".message-user").last).to_contain_text("press/page.py:6")
     expect(messages.locator(".message-user").last).to_contain_text("Three columns, please.")
     site.until(run_id, lambda run: all(node["visits"] == 2 for node in run["nodes"].values()))

@@ -54,7 +54,7 @@ def test_a_run_is_started_watched_approved_with_an_edit_and_compared_with_its_fo
     expect(page.get_by_text("Sent as changed.")).to_be_visible()
 
     # It is watched while it goes on, without loading anything anew.
-    page.goto(f"{site.url}/runs/{first}")
+    page.goto(f"{site.url}/runs/{first}?tab=graph")
     expect(page.locator(".run-head .status")).to_have_text("Running")
     hold.unlink()
     expect(page.locator(".run-head .status")).to_have_text("Completed")
@@ -114,7 +114,7 @@ def test_a_server_that_is_killed_and_comes_back_goes_on_with_the_run_and_the_pag
 def test_a_run_is_paused_resumed_and_cancelled_from_its_page(page: Page, site: sites.Site, hold: Path) -> None:
     run_id = site.begin("review.yaml", topic="ants")
     site.answer(run_id)
-    page.goto(f"{site.url}/runs/{run_id}")
+    page.goto(f"{site.url}/runs/{run_id}?tab=graph")
     page.get_by_role("button", name="Pause").click()
     expect(page.locator(".run-head .status")).to_have_text("Pausing")
     expect(page.locator(".run-head")).to_contain_text("Paused by a person")
@@ -134,7 +134,7 @@ def test_a_run_is_paused_resumed_and_cancelled_from_its_page(page: Page, site: s
 def test_a_failed_node_is_done_again_in_a_fork(page: Page, site: sites.Site) -> None:
     run_id = site.begin("failing.yaml")
     site.ended(run_id)
-    page.goto(f"{site.url}/runs/{run_id}")
+    page.goto(f"{site.url}/runs/{run_id}?tab=graph")
     page.get_by_role("button", name="Retry print").click()
     page.wait_for_url(lambda url: run_id not in url)
     fork = site.ended(_run_id(page))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from openskelo.server import tokens
+from openskelo.server.auth import tokens
 from tests.web import axe
 from tests.web import site as sites
 from tests.web.site import Site
@@ -105,7 +105,7 @@ def test_a_restart_of_the_server_is_seen_and_got_over(tmp_path: Path, page: Page
 
 def test_who_has_a_token_logs_in_comes_back_and_may_do_things(tmp_path: Path, page: Page, noise: list[str]) -> None:
     own = sites.make(tmp_path)
-    own.arguments = ("--require-token",)
+    own.needs_token = True
     own.env = {"SKELO_TOKEN": "a-token-for-this-test-only-0123456789"}
     own.start()
     try:
@@ -117,6 +117,7 @@ def test_who_has_a_token_logs_in_comes_back_and_may_do_things(tmp_path: Path, pa
         expect(page).to_have_url(f"{own.url}/start/each.yaml")  # where they wanted to be
         page.get_by_role("button", name="Start run").click()
         page.wait_for_url("**/runs/*")
+        expect(page.get_by_text("Completed").first).to_be_visible()  # the page has all its parts: those need the cookie
         noise.append("401|WebSocket")
         page.context.clear_cookies()
         page.get_by_role("link", name="New run").click()
@@ -130,10 +131,28 @@ def test_who_has_a_token_logs_in_comes_back_and_may_do_things(tmp_path: Path, pa
         own.stop()
 
 
+def test_the_link_that_the_server_prints_logs_a_browser_in(tmp_path: Path, page: Page) -> None:
+    own = sites.make(tmp_path)
+    own.needs_token = True
+    own.arguments = ("--access-log",)
+    own.start()
+    try:
+        (link,) = re.findall("log in with this link: (.*)", own.log())
+        page.goto(link)
+        expect(page).to_have_url(f"{own.url}/")
+        expect(page.get_by_role("heading", name="Runs", exact=True)).to_be_visible()
+        page.go_back()
+        assert "token" not in page.evaluate("location.href")  # nor does the history have it
+        token = link.rpartition("=")[2]
+        assert own.log().count(token) == 1
+    finally:
+        own.stop()
+
+
 def test_who_is_logged_in_may_follow_a_link_on_another_site(tmp_path: Path, page: Page, noise: list[str]) -> None:
     noise.append("WebSocket|net::ERR_")  # once the server has ended
     own = sites.make(tmp_path)
-    own.arguments = ("--require-token",)
+    own.needs_token = True
     own.env = {"SKELO_TOKEN": "a-token-for-this-test-only-0123456789"}
     own.start()
     try:
@@ -154,9 +173,9 @@ def test_who_may_only_look_is_told_so_and_a_session_that_is_over_leads_to_the_lo
 ) -> None:
     noise.append("WebSocket|401|net::ERR_")
     own = sites.make(tmp_path)
-    own.arguments = ("--require-token",)
     known = tokens.Tokens(tmp_path / ".skelo" / "tokens.json")
     token = known.add("vera", "viewer")
+    own.needs_token = True
     own.start()
     try:
         page.goto(own.url)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from openskelo.kernel.json import JsonObject
-from openskelo.workflows import load, problems
+from openskelo.workflows import load
+from openskelo.workflows.text import problems
 
 MARK = "‸"
 

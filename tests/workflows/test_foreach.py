@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from openskelo.kernel import definition
+from openskelo.kernel.json import JsonObject
+from openskelo.workflows import load
 from tests.workflows import marking
 
 _XS = "xs: {type: array, items: {type: string}}"
@@ -21,11 +24,26 @@ MISTAKES = {
     "an item that is called what the block sees already": ("NAME_INVALID", f"{_EACH}'[1]', as: ‸outputs}}}}]\n"),
     "an item that is called as a type of CEL": ("NAME_INVALID", f"{_EACH}'[1]', as: ‸int}}}}]\n"),
     "an item that is called as a word of CEL": ("NAME_INVALID", f"{_EACH}'[1]', as: ‸in}}}}]\n"),
+    "a word for failed items that there is not": ("CHOICE", f"{_EACH}'[1]', on_fail: ‸skip}}}}]\n"),
+    "failed items that are neither kept nor not": ("TYPE", f"{_EACH}'[1]', on_fail: ‸true}}}}]\n"),
+    "an output that is called as the list of failed items": (
+        "CONFLICT",
+        f"{_EACH}'[1]', on_fail: keep}}, outputs: {{‸errors: string}}}}]\n",
+    ),
+    "a list of failed items that no block keeps": (
+        "UNKNOWN_PORT",
+        f"{_EACH}'[1]'}}}}, {{id: b, inputs: {{x: {{type: array, from: ‸a.errors}}}}}}]\n",
+    ),
+    "a list of failed items that is taken for something else": (
+        "TYPE_MISMATCH",
+        f"{_EACH}'[1]', on_fail: keep}}}}, {{id: b, inputs: {{x: {{type: string, from: ‸a.errors}}}}}}]\n",
+    ),
     "an item that is called as a value of CEL": ("NAME_INVALID", f"{_EACH}'[1]', as: ‸'true'}}}}]\n"),
 }
 RIGHT = {
     "items of the type of their port": f"{_EACH}inputs.xs, as: x}}, inputs: {{{_XS}, x: string}}}}]\n",
     "items of which nobody knows the type": f"{_EACH}inputs.xs, as: x}}, inputs: {{xs: array, x: integer}}}}]\n",
+    "failed items that stop the block": f"{_EACH}'[1]', on_fail: stop}}, outputs: {{errors: string}}}}]\n",
     "an item that is called as a function": f"{_EACH}'[1]', as: size}}}}]\n",
 }
 
@@ -55,3 +73,38 @@ def test_a_list_that_may_have_gaps_is_warned_of_where_none_are_taken(tmp_path: P
     text, wanted = marking.expected(codes, f"blocks: [{_ODD}, {{id: b, inputs: {{x: {port}}}}}]\n")
     found = marking.check(text, tmp_path)
     assert (marking.errors(found), marking.warnings(found)) == ([], wanted)
+
+
+@pytest.mark.parametrize(
+    ("codes", "port"),
+    [
+        ("MAY_BE_MISSING", "{type: array, items: {type: string}, from: ‸a.word}"),
+        ("", "{type: array, items: {type: [string, 'null']}, from: a.word}"),
+        ("", "{type: array, items: {type: string}, from: a.word, transform: 'value.filter(v, v != null)'}"),
+        ("", "{type: array, items: {type: object}, from: a.errors}"),
+    ],
+)
+def test_failed_items_are_gaps_in_the_list(tmp_path: Path, codes: str, port: str) -> None:
+    keeps = "{id: a, foreach: {items: '[1]', on_fail: keep}, outputs: {word: string}}"
+    text, wanted = marking.expected(codes, f"blocks: [{keeps}, {{id: b, inputs: {{x: {port}}}}}]\n")
+    found = marking.check(text, tmp_path)
+    assert (marking.errors(found), marking.warnings(found)) == ([], wanted)
+
+
+def test_the_outputs_of_a_last_block_that_keeps_failed_items_list_them() -> None:
+    keeps: JsonObject = {"items": "[1]", "on_fail": "keep"}
+    workflow = load.from_document(
+        {"name": "w", "blocks": [{"id": "a", "foreach": keeps, "outputs": {"word": "string"}}]}
+    )
+    assert workflow.outputs == {
+        "word": definition.Binding(node="a", port="word"),
+        "errors": definition.Binding(node="a", port="errors"),
+    }
+    assert workflow.nodes["a"].foreach == definition.Foreach(items="[1]", on_fail="keep")
+    assert [port.name for port in workflow.nodes["a"].outputs] == ["word"]
+
+
+def test_a_foreach_that_stops_has_the_hash_of_one_that_says_nothing() -> None:
+    loops: list[JsonObject] = [{"items": "[1]"}, {"items": "[1]", "on_fail": "stop"}]
+    first, second = (load.from_document({"name": "w", "blocks": [{"id": "a", "foreach": loop}]}) for loop in loops)
+    assert first == second

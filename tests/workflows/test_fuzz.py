@@ -9,9 +9,12 @@ from typing import cast
 import hypothesis
 from hypothesis import strategies as st
 
-from openskelo.kernel import codec
+from openskelo.kernel import workflow_codec
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.workflows import editor_schema, estimate, load, source
+from openskelo.workflows import load
+from openskelo.workflows.blocks import editor_schema
+from openskelo.workflows.estimate import estimator
+from openskelo.workflows.text import source
 from tests.workflows import test_load
 
 _BLOCKS = [
@@ -115,8 +118,8 @@ def test_a_changed_document_is_a_workflow_or_problems(document: JsonObject) -> N
         assert any(one.severity == "error" for one in found)
     else:
         assert not any(one.severity == "error" for one in found)
-        assert codec.decode(codec.encode(workflow)) == workflow
-        assert estimate.estimate(workflow).total.worst.steps >= 1
+        assert workflow_codec.decode(workflow_codec.encode(workflow)) == workflow
+        assert estimator.estimate(workflow).total.worst.steps >= 1
 
 
 @hypothesis.given(_values)

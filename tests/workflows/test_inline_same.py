@@ -10,7 +10,7 @@ from typing import TypeAlias
 import pytest
 import yaml
 
-from openskelo.kernel import definition, pending
+from openskelo.kernel import decide, definition
 from openskelo.kernel.json import Json
 from openskelo.workflows import load
 from tests.kernel.stage import Stage
@@ -76,7 +76,7 @@ def outcomes(workflow: definition.Workflow, skip: set[str]) -> dict[str, str | N
     stage = Stage(workflow)
     stage.create()
     while not stage.run.ended:
-        if owed := pending.resolutions(stage.run):
+        if owed := decide.resolutions(stage.run):
             stage.resolve(owed[0], skip=owed[0].removeprefix("u/") in skip)
         else:
             stage.succeed(next(iter(stage.run.in_flight))[0])

@@ -10,6 +10,7 @@ import pytest
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.workflows import load
+from openskelo.workflows.estimate import estimator
 from tests.workflows import marking
 
 PROJECT = """
@@ -203,16 +204,32 @@ def test_a_limit_makes_every_block_reserve_what_it_may_take(tmp_path: Path) -> N
         "budgets: {max_tokens: 9000, max_cost_usd: 1}\nblocks: [{id: a, expert: writer, contract_repair_attempts: 0}]\n"
     )
     node = _load(text, tmp_path).nodes["a"]
-    # the writer: 600 letters around a prompt and 11 of its system, and an answer of 100; then the spare one
-    assert node.reserve == definition.Amount(tokens=204 + 100 + 200 + 50, cost_nanousd=(204 * 2 + 100 * 10) * 1000)
+    # the writer: 207 letters around a prompt and 11 of its system, and an answer of 100; then the spare one
+    assert node.reserve == definition.Amount(tokens=73 + 100 + 69 + 50, cost_nanousd=(73 * 2 + 100 * 10) * 1000)
     told = text.replace("expert: writer,", "expert: writer, estimate: {tokens: 700, cost_usd: 0.5},")
     assert _load(told, tmp_path).nodes["a"].reserve == definition.Amount(tokens=700, cost_nanousd=500_000_000)
+
+
+SMALL = """\
+budgets: {max_tokens: ‸LIMIT}
+blocks: [{id: a, outputs: {text: string}, prompt: hi, max_tokens: 20}]
+"""
+
+
+@pytest.mark.parametrize(("limit", "warned"), [(98, True), (99, False)])
+def test_a_token_limit_that_no_attempt_fits_into_is_a_warning(tmp_path: Path, limit: int, warned: bool) -> None:
+    text, expected = marking.expected("BUDGET_TOO_SMALL", SMALL.replace("LIMIT", str(limit)))
+    (tmp_path / "skelo.yaml").write_text(PROJECT)
+    found = marking.check(text, tmp_path)
+    assert (marking.errors(found), marking.warnings(found)) == ([], expected if warned else [])
+    cases = estimator.estimate(load.load(tmp_path / "flow.yaml"))
+    assert (cases.total.minimum.tokens, cases.by_mode["ai"].minimum.tokens) == (99, 99)
 
 
 def test_what_is_recorded_from_a_paid_provider_is_reserved_at_its_price(tmp_path: Path) -> None:
     text = "budgets: {max_cost_usd: 1}\nblocks: [{id: a, expert: taped, contract_repair_attempts: 0}]\n"
     node = _load(text, tmp_path).nodes["a"]
-    assert node.reserve == definition.Amount(tokens=200 + 100, cost_nanousd=(200 * 2 + 100 * 10) * 1000)
+    assert node.reserve == definition.Amount(tokens=69 + 100, cost_nanousd=(69 * 2 + 100 * 10) * 1000)
 
 
 def test_an_input_is_as_long_as_what_it_comes_from(tmp_path: Path) -> None:
@@ -222,7 +239,7 @@ def test_an_input_is_as_long_as_what_it_comes_from(tmp_path: Path) -> None:
         "  - {id: a, outputs: {t: {type: string, maxLength: 28}}}\n"
         "  - {id: b, contract_repair_attempts: 0, inputs: {t: {type: string, from: a.t}}}\n"
     )
-    assert _load(text, tmp_path).nodes["b"].reserve.tokens == (600 + 30) // 3 + 50
+    assert _load(text, tmp_path).nodes["b"].reserve.tokens == (207 + 30 + 41 + 1) // 3 + 50
 
 
 def _folder(root: Path, **files: str) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
+from openskelo.kernel import workflow_codec
 from openskelo.kernel.definition import Amount, Binding, Gate, Port, Retry, Workflow
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.workflows import load
@@ -56,7 +58,7 @@ def test_a_port_is_read(written: Json, port: Port) -> None:
         ("Integer", "did you mean 'integer'?"),
         ("text", "did you mean 'string'?"),
         ("int[]", "did you mean 'integer[]'?"),
-        ("file[]", "a list of files is not checked; use string[]"),
+        ("file[]", "lists of files are not supported; use string[]"),
         (
             "zzz",
             "types: string, number, integer, boolean, object, array, null, json, file, artifact, each also with []",
@@ -182,10 +184,20 @@ def test_a_form_of_ports_becomes_a_schema_and_outputs() -> None:
     assert [port.name for port in node.outputs] == ["text", "stars", "by"]
 
 
-def test_a_timeout_left_empty_waits_for_ever() -> None:
-    node = _load({"id": "a", "mode": "approval", "approval": {"prompt": "ok?", "timeout_ms": None}}).nodes["a"]
+@pytest.mark.parametrize(
+    ("written", "timeout_ms"), [({}, None), ({"timeout_ms": None}, None), ({"timeout_sec": 5}, 5_000)]
+)
+def test_an_approval_waits_for_ever_unless_its_author_writes_a_limit(written: Any, timeout_ms: int | None) -> None:
+    node = _load({"id": "a", "mode": "approval", "approval": {"prompt": "ok?", **written}}).nodes["a"]
     assert node.approval is not None
-    assert node.approval.timeout_ms is None
+    assert node.approval.timeout_ms == timeout_ms
+
+
+def test_an_old_run_keeps_the_limit_that_it_has_pinned() -> None:
+    pinned = {"key": "a", "mode": "approval", "approval": {"prompt": "ok?"}}
+    approval = workflow_codec.decode_node(cast("Any", pinned)).approval
+    assert approval is not None
+    assert approval.timeout_ms == 1_800_000
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,10 @@
-/** Where the page begins. */
+/** The entry point of the dashboard. */
 import { createRoot } from "react-dom/client";
-import { App } from "./app/app";
+import { App } from "./app";
 import "./ui/tokens.css";
 import "./ui/base.css";
 
-/** A part that is not there any more: the server has a newer build, and so must this page. Once, lest it goes round. */
+/** A missing chunk means that the server has a newer build: reload, but only once in ten seconds. */
 window.addEventListener("vite:preloadError", (event) => {
   const before = Number(sessionStorage.getItem("skelo.reloaded") ?? 0);
   if (Date.now() - before < 10_000) return;

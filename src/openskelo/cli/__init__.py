@@ -1,1 +1,10 @@
-"""The command line: parse, call, print."""
+"""The command line `skelo`: parses arguments, calls the engine or the history, and prints the result.
+
+main             finds the command and imports only its module (`commands/`, one file per command)
+parsing          what all parsers share; `reference` generates docs/reference/cli.md from them
+project_context  the project, its store, the workflow file and the user of a command
+drive            follows a run that this process drives, asks for approvals, and handles Ctrl-C
+run_view, render, explanation   print runs and workflows
+output, exit_codes              print documents and tables; end with the code of a run
+inputs, scripted_tests          read inputs and answers; run `skelo test`
+"""

@@ -1,4 +1,9 @@
-"""Driving a run from a terminal or a script: show it, ask what it asks, stop when told, print what became of it."""
+"""Drives a run from a terminal or a script: shows its events, asks its approvals, and prints its document.
+
+Three things go on side by side: the view follows the run's events, the command waits for the run, and signals may
+arrive. On a terminal an open approval pauses the view and is asked here; if another process answers it first, the
+question is dropped. The first Ctrl-C (or SIGTERM) suspends the run, a second one cancels it.
+"""
 
 from __future__ import annotations
 
@@ -6,196 +11,253 @@ import argparse
 import asyncio
 import contextlib
 import os
+import signal
 import sys
+from collections import Counter
 from collections.abc import AsyncGenerator, Coroutine
+from types import TracebackType
+from typing import Literal, TypeVar
 
 from openskelo import errors
-from openskelo.cli import (
-    answering,
-    exits,
-    identity,
-    interrupts,
-    members,
-    output,
-    place,
-    render,
-    suggested,
-    terminal,
-    view,
-)
-from openskelo.engine import local
-from openskelo.executors import task
+from openskelo.cli import exit_codes, inputs, json_fields, output, project_context, render, run_view
+from openskelo.engine import api as engine_api
+from openskelo.executors.attempt import running_attempt
+from openskelo.kernel import commands, ids
 from openskelo.kernel.json import JsonObject
+from openskelo.project import Project
+from openskelo.structs import frozen
 
-#: After a suspension a second Ctrl-C is still taken for so long.
-_SECOND_CHANCE = 0.7
-#: So many lines of one attempt's log are shown.
+T = TypeVar("T")
+
+
+class Interrupted(Exception):
+    """Raised when a signal ends a wait; `hurried` if it was SIGTERM, after which no second signal is awaited."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.hurried = number == signal.SIGTERM
+
+
+class Interrupts:
+    """Handles SIGINT and SIGTERM while it is open, so that a wait ends when one arrives."""
+
+    def __init__(self) -> None:
+        self._arrived: asyncio.Queue[int] = asyncio.Queue()
+        self._loop = asyncio.get_running_loop()
+
+    def __enter__(self) -> Interrupts:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            self._loop.add_signal_handler(number, self._arrived.put_nowait, number)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            self._loop.remove_signal_handler(number)
+
+    async def until(self, work: Coroutine[object, object, T]) -> T:
+        """Return the result of `work`. Raise Interrupted if a signal arrives first, after cancelling `work`."""
+        task = asyncio.ensure_future(work)
+        signalled = asyncio.ensure_future(self._arrived.get())
+        try:
+            await asyncio.wait({task, signalled}, return_when=asyncio.FIRST_COMPLETED)
+            if task.done():
+                return await task
+            raise Interrupted(signalled.result())
+        finally:
+            for waiting in (task, signalled):
+                waiting.cancel()
+            await asyncio.gather(task, signalled, return_exceptions=True)
+
+
+#: Seconds to wait for a second Ctrl-C after a suspension.
+_SECOND_CTRL_C_SECONDS = 0.7
+#: How many lines of an attempt's log are view.
 _LOG_LINES = 20
+#: Of a foreach, the logs of this many items are shown, each with at most this many lines.
+_ITEM_LOGS = 10
+_ITEM_LOG_LINES = 3
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of every command that drives a run."""
+    """Add the options of every command that drives a run."""
     parser.add_argument("-q", "--quiet", action="store_true", help="no progress on stderr")
 
 
-def cache_argument(parser: argparse.ArgumentParser, *, begins: bool = False) -> None:
-    """The option of those that drive runs of blocks, which may be cached; who `begins` a run puts it into its log."""
-    lasting = "to the run's end" if begins else "as long as this command drives the run"
+def add_cache_argument(parser: argparse.ArgumentParser, *, starts: bool = False) -> None:
+    """Add --no-cache. A command that `starts` a run writes it into the log, so that it lasts to the end of the run."""
+    lasting = "to the run's end" if starts else "as long as this command drives the run"
     parser.add_argument(
         "--no-cache",
         dest="cache",
         action="store_false",
-        help=f"do the work of blocks with `cache: true`, too, {lasting}",
+        help=f"run blocks with `cache: true` again instead of using the cache, {lasting}",
     )
 
 
 @contextlib.asynccontextmanager
-async def engine_at(where: task.Project, *, cache: bool = True) -> AsyncGenerator[local.Engine]:
-    """An engine over a data dir that has runs already (NotFound when it has none)."""
-    engine = await local.Engine.open(where, store=place.open_log(where), cache=cache)
-    async with engine:
+async def engine_at(where: Project, *, cache: bool = True) -> AsyncGenerator[engine_api.Engine]:
+    """Open an engine over an existing data dir. Raise NotFound if it has no runs."""
+    store = project_context.open_existing_store(where)
+    async with engine_api.open_engine(where, store=store, cache=cache) as engine:
         yield engine
 
 
-async def to_end(engine: local.Engine, run_id: str, args: argparse.Namespace, *, after: int = 0) -> int:
-    """Follow a run until it ends or waits for somebody who is not here; print its document; give its exit code.
+async def follow_to_end(engine: engine_api.Engine, run_id: str, args: argparse.Namespace, *, after: int = 0) -> int:
+    """Follow a run until it ends or waits for another person; print its document; return its exit code.
 
-    Events up to seq `after` are old news and not shown.
+    Events up to seq `after` are not view.
     """
-    with interrupts.Interrupts() as stop:
-        document = await _watched(engine, run_id, args, stop, after)
+    with Interrupts() as stop:
+        document = await _watch(engine, run_id, args, stop, after)
     if args.json:
         output.document(document)
     else:
-        typed = suggested.Suggested(engine.project)
-        render.result(document, typed)
-        if document.get("ending") is None and not members.list_at(document, "approvals"):
-            output.note(f"go on with: {typed(f'skelo resume {run_id}')}")
-    return exits.of_run(document)
+        write_command = project_context.CommandHint(engine.project)
+        render.result(document, write_command)
+        if document.get("ending") is None and not json_fields.list_at(document, "approvals"):
+            output.note(f"continue with: {write_command(f'skelo resume {ids.short(run_id)}')}")
+    return exit_codes.of_run(document)
 
 
-async def head(engine: local.Engine, run_id: str) -> int:
-    """The seq of the run's last event so far."""
-    seq = 0
-    async for lines in engine.store.read(run_id):
-        seq += len(lines)
-    return seq
+async def last_seq(engine: engine_api.Engine, run_id: str) -> int:
+    """Return the seq of the run's last event so far."""
+    return await engine.history.last_seq(run_id)
 
 
-async def _watched(
-    engine: local.Engine, run_id: str, args: argparse.Namespace, stop: interrupts.Interrupts, after: int
+async def _watch(
+    engine: engine_api.Engine, run_id: str, args: argparse.Namespace, stop: Interrupts, after: int
 ) -> JsonObject:
-    async with _showing(engine, run_id, args, after) as shown:
+    async with _show_events(engine, run_id, args, after) as view:
         try:
-            return await _answered(engine, run_id, shown, stop, interactive=terminal.is_interactive(as_json=args.json))
-        except interrupts.Interrupted as interruption:
-            shown.pause()
-            return await suspended(engine, run_id, stop, patient=not interruption.hurried)
+            return await _answer_approvals(
+                engine, run_id, view, stop, interactive=inputs.is_interactive(as_json=args.json)
+            )
+        except Interrupted as interruption:
+            view.pause()
+            return await suspend(engine, run_id, stop, wait_for_second=not interruption.hurried)
 
 
-async def _answered(
-    engine: local.Engine, run_id: str, shown: view.View, stop: interrupts.Interrupts, *, interactive: bool
+async def _answer_approvals(
+    engine: engine_api.Engine, run_id: str, view: run_view.View, stop: Interrupts, *, interactive: bool
 ) -> JsonObject:
-    """Wait for the run, and put its questions to the person here until none is left, or they are left for later."""
-    lines = terminal.Lines()
+    """Wait for the run and ask its approvals on the terminal, until none is open or the user leaves one for later."""
+    lines = inputs.Lines()
     while True:
         document = await stop.until(engine.wait(run_id))
-        approvals = [asked for asked in members.objects_at(document, "approvals") if answering.may_answer(asked)]
+        approvals = list(filter(_may_answer, json_fields.objects_at(document, "approvals")))
         if not interactive or document.get("ending") is not None or not approvals:
             return document
-        shown.pause()
-        approval_id = str(approvals[0]["id"])
-        gone = _gone(engine, run_id, approval_id)
+        view.pause()
         try:
-            answer = await stop.until(_first(answering.ask(lines, approvals[0]), gone))
-        except EOFError:
-            return document
-        except interrupts.Interrupted:
-            output.note()  # the question has left its line open
+            is_answered = await stop.until(ask_one(engine, run_id, lines, approvals[0]))
+        except Interrupted:
+            output.note()  # end the line of the question
             raise
-        except _Overtaken:
-            output.note("\nthis was answered elsewhere or is no longer asked")
-        else:
-            if answer is None:
-                return document
-            await _give(engine, approval_id, answer)
-        shown.go_on()
+        if not is_answered:
+            return document
+        view.resume()
 
 
-class _Overtaken(Exception):
-    """The question was answered or withdrawn while the person here thought about it."""
+async def ask_one(engine: engine_api.Engine, run_id: str, lines: inputs.Lines, approval: JsonObject) -> bool:
+    """Ask the user about an open approval and send the answer; False if the user leaves it for later."""
+    approval_id = str(approval["id"])
+    closed = _wait_until_closed(engine, run_id, approval_id)
+    try:
+        answer = await _answer_unless_closed(_ask_approval(lines, approval), closed)
+    except EOFError:
+        return False
+    except _ApprovalClosed:
+        output.note("\nthis was answered elsewhere or is no longer asked")
+        return True
+    if answer is not None:
+        await _send_answer(engine, approval_id, answer)
+    return answer is not None
 
 
-async def _gone(engine: local.Engine, run_id: str, approval_id: str) -> None:
+class _ApprovalClosed(Exception):
+    """Raised when an approval was answered elsewhere or withdrawn while the user was asked."""
+
+
+async def _wait_until_closed(engine: engine_api.Engine, run_id: str, approval_id: str) -> None:
     """Wait until the approval is no longer open."""
-    async for envelope in engine.follow(run_id, after=await head(engine, run_id)):
+    async for envelope in engine.follow(run_id, after=await last_seq(engine, run_id)):
         closing = envelope["type"] in ("approval.resolved", "approval.withdrawn")
-        if closing and members.object_at(envelope, "data").get("approvalId") == approval_id:
+        if closing and json_fields.object_at(envelope, "data").get("approvalId") == approval_id:
             return
 
 
-async def _first(
-    asking: Coroutine[object, object, answering.Answer | None], gone: Coroutine[object, object, None]
-) -> answering.Answer | None:
-    """The answer; _Overtaken when the question goes away first."""
-    tasks = (asyncio.ensure_future(asking), asyncio.ensure_future(gone))
+async def _answer_unless_closed(
+    asking: Coroutine[object, object, _Answer | None], closed: Coroutine[object, object, None]
+) -> _Answer | None:
+    """Return the answer. Raise _ApprovalClosed if the approval is closed first."""
+    tasks = (asyncio.ensure_future(asking), asyncio.ensure_future(closed))
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         if tasks[0].done():
             return tasks[0].result()
-        raise _Overtaken
+        raise _ApprovalClosed
     finally:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _give(engine: local.Engine, approval_id: str, answer: answering.Answer) -> None:
-    """Hand the answer in; what is wrong with it is said, and the question stands."""
+async def _send_answer(engine: engine_api.Engine, approval_id: str, answer: _Answer) -> None:
+    """Send the answer; if it is refused, print why and leave the approval open."""
     try:
         await engine.answer(
-            approval_id, status=answer.status, values=answer.values, reason=answer.reason, by=identity.user()
+            approval_id,
+            status=answer.status,
+            values=answer.values,
+            reason=answer.reason,
+            remember=answer.remember,
+            by=project_context.current_user(),
         )
     except (errors.Refused, errors.InvalidInput, errors.NotFound) as error:
         output.report(error, as_json=False)
 
 
-async def suspended(engine: local.Engine, run_id: str, stop: interrupts.Interrupts, *, patient: bool) -> JsonObject:
-    """The document of a run that is put down after a Ctrl-C, or, after a second one, cancelled."""
+async def suspend(engine: engine_api.Engine, run_id: str, stop: Interrupts, *, wait_for_second: bool) -> JsonObject:
+    """Suspend the run, or cancel it if a second signal arrives; return its document."""
     output.note("suspending the run; Ctrl-C again cancels it")
     try:
-        await stop.until(engine.suspend(by=identity.user()))
-        if patient and (await engine.show(run_id)).get("ending") is None:
-            await stop.until(asyncio.sleep(_SECOND_CHANCE))
-    except interrupts.Interrupted:
+        await stop.until(engine.suspend(by=project_context.current_user()))
+        if wait_for_second and (await engine.show(run_id)).get("ending") is None:
+            await stop.until(asyncio.sleep(_SECOND_CTRL_C_SECONDS))
+    except Interrupted:
         output.note("cancelling the run")
-        with contextlib.suppress(errors.Refused):  # its last step has ended it meanwhile
-            await engine.cancel(run_id, by=identity.user(), reason="interrupted")
+        with contextlib.suppress(errors.Refused):  # the run has ended meanwhile
+            await engine.cancel(run_id, by=project_context.current_user(), reason="interrupted")
         return await engine.wait(run_id)
     return await engine.show(run_id)
 
 
 @contextlib.asynccontextmanager
-async def _showing(engine: local.Engine, run_id: str, args: argparse.Namespace, seen: int) -> AsyncGenerator[view.View]:
-    """Feed the run's events to the view in the background, and at the end whatever it has not seen yet."""
-    shown = await _view(engine, run_id, args)
+async def _show_events(
+    engine: engine_api.Engine, run_id: str, args: argparse.Namespace, after: int
+) -> AsyncGenerator[run_view.View]:
+    """Feed the run's events to the view in the background, and at the end those that it has not shown yet."""
+    view = await _view(engine, run_id, args)
+    item_logs: Counter[str] = Counter()
 
-    def hear(of: task.Task, text: str) -> None:
-        if of.run_id == run_id:
-            shown.hear(of.node.key, text)
+    def show_text(request: running_attempt.AttemptRequest, text: str) -> None:
+        if request.run_id == run_id:
+            view.model_text(request.node.key, text)
 
     async def feed(*, until_end: bool) -> None:
-        nonlocal seen
-        async for envelope in engine.follow(run_id, after=seen, until_end=until_end):
-            seen = int(str(envelope["seq"]))
-            shown.show(envelope)
+        nonlocal after
+        async for envelope in engine.follow(run_id, after=after, until_end=until_end):
+            after = int(str(envelope["seq"]))
+            view.show(envelope)
             if envelope["type"] == "artifact.created":
-                await _show_log(engine, envelope, shown)
+                await _show_log(engine, envelope, view, item_logs)
 
-    stop = engine.overhear(hear)
+    stop = engine.listen(show_text)
     feeding = asyncio.ensure_future(asyncio.sleep(0) if args.quiet else feed(until_end=True))
     try:
-        yield shown
+        yield view
     finally:
         stop()
         feeding.cancel()
@@ -204,25 +266,129 @@ async def _showing(engine: local.Engine, run_id: str, args: argparse.Namespace, 
             if not args.quiet:
                 await feed(until_end=False)
         finally:
-            shown.close()
+            view.close()
 
 
-async def _show_log(engine: local.Engine, envelope: JsonObject, shown: view.View) -> None:
-    """Show the last lines of a log that an attempt left."""
-    data = members.object_at(envelope, "data")
-    artifact = members.object_at(data, "artifact")
+async def _show_log(
+    engine: engine_api.Engine, envelope: JsonObject, view: run_view.View, item_logs: Counter[str]
+) -> None:
+    """Show the last lines of an attempt's log; of a foreach only those of its first items, counted by `item_logs`."""
+    data = json_fields.object_at(envelope, "data")
+    artifact = json_fields.object_at(data, "artifact")
     if artifact.get("kind") != "log":
         return
-    lines = (await engine.store.blob(str(artifact["hash"]))).decode(errors="replace").splitlines()
-    left_out = [f"({len(lines) - _LOG_LINES} lines before)"] if len(lines) > _LOG_LINES else []
-    shown.log(str(data.get("node")), [*left_out, *lines[-_LOG_LINES:]])
+    node, item, most_lines = str(data.get("node")), data.get("item"), _LOG_LINES
+    if item is not None:
+        item_logs[node] += 1
+        if item_logs[node] > _ITEM_LOGS:
+            if item_logs[node] == _ITEM_LOGS + 1:
+                command = f"skelo show {ids.short(envelope['runId'])} --logs"
+                view.log(node, [f"(logs of more items are not shown here: {command})"])
+            return
+        node, most_lines = f"{node}[{item}]", _ITEM_LOG_LINES
+    lines = (await engine.history.read_blob(str(artifact["hash"]))).decode(errors="replace").splitlines()
+    left_out = [f"({len(lines) - most_lines} lines before)"] if len(lines) > most_lines else []
+    view.log(node, [*left_out, *lines[-most_lines:]])
 
 
-async def _view(engine: local.Engine, run_id: str, args: argparse.Namespace) -> view.View:
+async def _view(engine: engine_api.Engine, run_id: str, args: argparse.Namespace) -> run_view.View:
     if args.quiet:
-        return view.Silent()
+        return run_view.Silent()
     if not sys.stderr.isatty() or args.json or os.environ.get("TERM") == "dumb":
-        return view.Plain()
-    from openskelo.cli import live  # noqa: PLC0415 - rich is slow to import and for terminals only
+        return run_view.Plain()
 
-    return live.Live(members.object_at(await engine.show(run_id), "nodes"))
+    return run_view.Live(json_fields.object_at(await engine.show(run_id), "nodes"))
+
+
+_LATER = {"later": "leave it open and stop here"}
+_CHOICES = {
+    "approval": {"approve": "say yes", "deny": "say no, with a reason"},
+    "uncertain": {
+        "again": "do it again",
+        "happened": "it did happen: give its outputs",
+        "fail": "count it as failed",
+    },
+    "stalled": {"approve": "go on trying", "deny": "end the run"},
+    "call": {
+        "approve": "allow it once",
+        "turn": "allow calls like it until this turn ends",
+        "run": "allow calls like it until the run ends",
+        "deny": "say no, with a reason that the agent is told",
+    },
+}
+
+
+@frozen
+class _Answer:
+    """The user's answer to an approval."""
+
+    status: commands.Answer
+    values: JsonObject | None = None
+    reason: str | None = None
+    remember: Literal["turn", "run"] | None = None
+
+
+def _may_answer(approval: JsonObject) -> bool:
+    """True if the current user may answer the approval."""
+    approvers = json_fields.list_at(approval, "approvers")
+    return not approvers or project_context.current_user() in approvers
+
+
+async def _ask_approval(lines: inputs.Lines, approval: JsonObject) -> _Answer | None:
+    """Show one approval and return the user's answer; None to answer later."""
+    paint = output.Painter(sys.stderr).paint
+    output.note()
+    output.note(f"{paint('?', 'yellow', 'bold')} {paint(output.one_line(str(approval.get('node'))), 'bold')} asks:")
+    output.note(f"  {render.indented(str(approval.get('prompt', '')), 2)}")
+    for line in render.approval_lines(approval, output.Painter(sys.stderr)):
+        output.note(f"  {line}")
+    form = json_fields.object_at(approval, "form")
+    choices = _choices(approval)
+    if json_fields.object_at(form, "properties"):
+        choices["edit"] = "say yes with other values"
+    match await inputs.choose(lines, "Your answer", choices | _LATER):
+        case "approve":
+            return await _ask_values(lines, form, render.proposed_values(approval))
+        case "again":
+            return _Answer(status="approved")
+        case ("turn" | "run") as length:
+            return _Answer(status="approved", remember=length)
+        case "edit":
+            values = await inputs.ask_form(lines, form, render.proposed_values(approval))
+            return _Answer(status="modified", values=values)
+        case "happened":
+            return _Answer(status="modified", values=await _ask_outputs(lines, approval))
+        case "deny" | "fail":
+            return _Answer(status="denied", reason=await _ask_reason(lines))
+        case _:
+            return None
+
+
+def _choices(approval: JsonObject) -> dict[str, str]:
+    """Return the answers that the approval takes, each with its meaning."""
+    args = json_fields.object_at(approval, "args")
+    if args.get("question"):
+        return dict(_CHOICES["approval"])
+    choices = dict(_CHOICES.get(str(approval.get("kind")), _CHOICES["approval"]))
+    if "rule" not in args:  # then an approval is for this call only
+        choices = {word: meaning for word, meaning in choices.items() if word not in ("turn", "run")}
+    return choices
+
+
+async def _ask_reason(lines: inputs.Lines) -> str:
+    """Return the reason of a denial, which the record keeps and the next attempt gets."""
+    while not (reason := (await lines.ask("  Why: ")).strip()):
+        output.note("  a denial needs a reason")
+    return reason
+
+
+async def _ask_values(lines: inputs.Lines, form: JsonObject, proposed: JsonObject) -> _Answer:
+    """Return a plain approval, or ask for the values that the form requires and `proposed` lacks."""
+    if all(name in proposed for name in json_fields.list_at(form, "required")):
+        return _Answer(status="approved")
+    return _Answer(status="modified", values=await inputs.ask_form(lines, form, proposed))
+
+
+async def _ask_outputs(lines: inputs.Lines, approval: JsonObject) -> JsonObject:
+    """Ask for the outputs of work that did happen; the engine checks them against the node's contract."""
+    return await inputs.ask_form(lines, json_fields.object_at(json_fields.object_at(approval, "work"), "outputs"), {})

@@ -1,4 +1,5 @@
-"""The door of `skelo`: which command was asked for, and what becomes of an error nobody else caught.
+"""The entry point of `skelo`: finds the command, runs it, and turns an uncaught error into a message.
+
 
 Only the module of the invoked command is imported, and `--help` imports none, so that the command line starts fast.
 """
@@ -11,14 +12,14 @@ from collections.abc import Sequence
 from typing import NamedTuple, cast
 
 from openskelo import errors
-from openskelo.cli import streams
+from openskelo.cli import output
 
-#: The exit code of a success that could not be printed, which is that of programs elsewhere (EX_IOERR).
-_UNWRITTEN = 74
+#: The exit code of a success that could not be printed: EX_IOERR of sysexits.h.
+_OUTPUT_LOST = 74
 
 
 class Command(NamedTuple):
-    """One line of the help; `module` is the file in `commands/`."""
+    """A command in the help; `module` is its file in `commands/`."""
 
     name: str
     help: str
@@ -27,45 +28,53 @@ class Command(NamedTuple):
 
 GROUPS: dict[str, tuple[Command, ...]] = {
     "Write": (
-        Command("init", "write a small project that runs at once", "init"),
+        Command("init", "write a small project that runs right away", "init"),
         Command("validate", "check workflow files, or skelo.yaml, and list their problems", "validate"),
         Command("explain", "draw a workflow: graph, contracts, gates, effects, totals", "explain"),
-        Command("plan", "have an expert write a plan, checked before anything runs", "plan"),
+        Command("plan", "have an expert write a plan, and check it before anything runs", "plan"),
         Command("convert", "turn a plan into blocks, or blocks into a plan", "convert"),
         Command("hash", "print the hash that a run of this file would pin", "hash"),
         Command("test", "run a workflow against scripted answers", "test"),
     ),
     "Run": (
         Command("run", "run a workflow", "run"),
-        Command("resume", "go on with a run that was suspended, killed or is waiting", "resume"),
+        Command("resume", "continue a run that was suspended, was killed or is waiting", "resume"),
         Command("cancel", "end a run and everything it started", "cancel"),
-        Command("fork", "run again from a node, keeping what came before it", "fork"),
+        Command("fork", "run again from a node, and keep what came before it", "fork"),
     ),
     "Answer": (
-        Command("approvals", "list what waits for a person", "approvals"),
-        Command("approve", "say yes, perhaps with changed values", "approve"),
-        Command("deny", "say no, with a reason", "deny"),
+        Command("approvals", "list what is waiting for a person", "approvals"),
+        Command("approve", "approve, if needed with changed values", "approve"),
+        Command("deny", "deny, with a reason", "deny"),
     ),
-    "Look": (
+    "Inspect": (
         Command("runs", "list runs, newest first", "runs"),
-        Command("show", "show where a run stands", "show"),
+        Command("show", "show the state of a run", "show"),
         Command("output", "print the outputs of a run", "output"),
         Command("events", "print the log of a run", "events"),
         Command("diff", "compare two runs node by node", "diff"),
     ),
+    "Agents": (
+        Command("agents", "list coding agents, check one, or install its program", "agents"),
+        Command("chat", "talk to a node of a live graph, and follow what it does", "chat"),
+        Command("changes", "print what agents have changed in their workspaces", "changes"),
+        Command("apply", "bring an agent's changes to your branch", "apply"),
+        Command("workspaces", "list the folders in which agents work, or remove them", "workspaces"),
+    ),
     "Prove": (
         Command("receipts", "list the receipts of a run", "receipts"),
-        Command("verify", "prove that a record is whole and unaltered, offline", "verify"),
-        Command("replay", "do the pure steps again and compare hashes", "replay"),
-        Command("export", "write one file that verifies anywhere", "export"),
+        Command("verify", "prove offline that a record is complete and unaltered", "verify"),
+        Command("replay", "execute the pure steps again and compare hashes", "replay"),
+        Command("export", "write one file that can be verified anywhere", "export"),
     ),
     "Serve": (
-        Command("serve", "serve the dashboard and the HTTP interface, and keep runs going", "serve"),
-        Command("token", "say who may come in beyond this machine", "token"),
+        Command("serve", "serve the dashboard and the HTTP API, and drive runs", "serve"),
+        Command("worker", "drive runs that no other process drives, without HTTP", "worker"),
+        Command("token", "manage the tokens of browsers and programs", "token"),
     ),
     "Set-up": (
-        Command("model", "show the embedded model, or install it", "model"),
-        Command("prune", "take what went through old runs out of the data dir", "prune"),
+        Command("model", "show or install the embedded model, or use another", "model"),
+        Command("prune", "remove the data of old runs from the data dir", "prune"),
         Command("doctor", "check this machine and project", "doctor"),
         Command("bench", "measure a durable step against this disk", "bench"),
     ),
@@ -91,21 +100,22 @@ exit codes: 0 completed, 1 failed, 2 invalid input (nothing was started),
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command line and give its exit code. Never raises, never prints a traceback unless SKELO_DEBUG=1."""
+    """Run one command line and return its exit code. Never raise; print a traceback only if SKELO_DEBUG=1."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    streams.harden()
+    output.protect_streams()
+    output.reserve_stdout()
     try:
-        code = _outcome(arguments)
+        code = _run_command(arguments)
         sys.stdout.flush()
     except BrokenPipeError:
-        return _reader_gone()
+        return _end_after_broken_pipe()
     except KeyboardInterrupt:
         return 130
-    lost = streams.lost()
-    return code if lost is None else _unwritten(lost, code)
+    failure = output.write_failure()
+    return code if failure is None else _report_lost_output(failure, code)
 
 
-def _outcome(arguments: list[str]) -> int:
+def _run_command(arguments: list[str]) -> int:
     try:
         return _dispatch(arguments)
     except SystemExit as stop:
@@ -114,12 +124,12 @@ def _outcome(arguments: list[str]) -> int:
         raise
     except errors.OpenSkeloError as error:
         return _report(error, arguments)
-    except Exception as error:  # the one place that turns a defect into a message
+    except Exception as error:  # the only place that turns a defect into a message
         return _report(_internal(error), arguments)
 
 
 def help_text() -> str:
-    """What `skelo --help` prints."""
+    """Return what `skelo --help` prints."""
     width = max(len(name) for name in COMMANDS)
     lines = [HEAD]
     for title, group in GROUPS.items():
@@ -143,7 +153,7 @@ def _dispatch(arguments: list[str]) -> int:
         return _version(as_json="--json" in rest)
     command = COMMANDS.get(name)
     if command is None:
-        raise _unknown(name)
+        raise _unknown_command(name)
     import importlib  # noqa: PLC0415 - not on the path of --help
 
     from openskelo.cli import parsing  # noqa: PLC0415 - not on the path of --help
@@ -153,7 +163,7 @@ def _dispatch(arguments: list[str]) -> int:
 
 
 def _split(arguments: list[str]) -> tuple[str | None, list[str]]:
-    """The command's name and everything else; --json and --data-dir may stand before the name."""
+    """Return the command's name and its arguments; --json and --data-dir may stand before the name."""
     moved: list[str] = []
     position = 0
     while position < len(arguments):
@@ -170,9 +180,7 @@ def _split(arguments: list[str]) -> tuple[str | None, list[str]]:
                 moved.append(word)
                 position += 1
             case _ if word.startswith("-"):
-                raise errors.InvalidInput(
-                    f"unknown option {word}", code="USAGE", hint="skelo --help lists what there is"
-                )
+                raise errors.InvalidInput(f"unknown option {word}", code="USAGE", hint="skelo --help lists the options")
             case _:
                 return word, [*arguments[position + 1 :], *moved]
     return None, moved
@@ -186,12 +194,12 @@ def _version(*, as_json: bool) -> int:
     return 0
 
 
-def _unknown(name: str) -> errors.InvalidInput:
-    from openskelo.values import nearest  # noqa: PLC0415 - needed for a mistake only
+def _unknown_command(name: str) -> errors.InvalidInput:
+    from openskelo.values import suggestions  # noqa: PLC0415 - needed for a mistake only
 
     if name == "version":
         return errors.InvalidInput(f"there is no command {name!r}", code="USAGE", hint="did you mean --version?")
-    near = nearest.name_like(name, COMMANDS)
+    near = suggestions.name_like(name, COMMANDS)
     hint = f"did you mean {near}?" if near else "skelo --help lists the commands"
     return errors.InvalidInput(f"there is no command {name!r}", code="USAGE", hint=hint)
 
@@ -209,26 +217,24 @@ def _internal(error: Exception) -> errors.OpenSkeloError:
 
 
 def _report(error: errors.OpenSkeloError, arguments: list[str]) -> int:
-    from openskelo.cli import output  # noqa: PLC0415 - needed for an error only
-
     return output.report(error, as_json="--json" in arguments)
 
 
-def _unwritten(why: OSError, code: int) -> int:
-    """What the command did is done, and its code says so; a success that nobody can read has a code of its own."""
+def _report_lost_output(failure: OSError, code: int) -> int:
+    """Report that standard output failed, and return the command's code; a success gets its own code, 74."""
     _report(
         errors.InvalidInput(
-            f"standard output cannot be written: {why.strerror}",
+            f"standard output cannot be written: {failure.strerror}",
             code="FILE_UNWRITABLE",
-            hint="what the command did is done all the same; `skelo show` and `skelo output` print it again",
+            hint="the command has done its work; `skelo show` and `skelo output` print the result again",
         ),
         [],
     )
-    return code or _UNWRITTEN
+    return code or _OUTPUT_LOST
 
 
-def _reader_gone() -> int:
-    """Whoever read our output has left: say nothing more, and end as a program does that SIGPIPE stopped."""
+def _end_after_broken_pipe() -> int:
+    """Print nothing more, and return the exit code of a program that SIGPIPE has stopped."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 141
 

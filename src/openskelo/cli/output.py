@@ -1,79 +1,86 @@
-"""What commands print: documents for programs, lines and tables for people, errors for both."""
+"""Prints what commands output: JSON documents for programs, lines and tables for people, errors for both.
+
+Text for people has colours on a terminal only. The standard streams are protected first, so that a closed stream, a
+full disk or an odd character does not stop a command.
+"""
 
 from __future__ import annotations
 
+import io
+import os
 import shutil
 import sys
+import unicodedata
 from collections.abc import Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING, TextIO, cast
 
 from openskelo import errors
-from openskelo.cli import exits, ink
+from openskelo.cli import exit_codes
 from openskelo.kernel.json import Json
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
+    from openskelo.workflows.text.problems import Problem
 
 
 def document(value: Json) -> None:
-    """One JSON document on stdout."""
+    """Print one JSON document on stdout."""
     _write(_encode(value, indented=True))
 
 
 def raw_line(line: bytes) -> None:
-    """Bytes that are already a line of JSON, exactly as stored."""
+    """Print a line of JSON exactly as it is stored."""
     _write(line)
 
 
 def say(text: str = "") -> None:
-    """A line for people on stdout. Clean the parts that come from data."""
+    """Print a line for people on stdout. The caller cleans the parts that come from data."""
     sys.stdout.write(text + "\n")
 
 
 def note(text: str = "") -> None:
-    """A line of progress or advice on stderr."""
+    """Print a line of progress or advice on stderr."""
     sys.stderr.write(text + "\n")
     sys.stderr.flush()
 
 
 def report(error: errors.OpenSkeloError, *, as_json: bool) -> int:
-    """Tell the user about an error and give the exit code that goes with it."""
+    """Print an error and return its exit code."""
     if isinstance(error, errors.InvalidWorkflow):
-        from openskelo.cli import problems  # noqa: PLC0415 - needed for this error only
-
-        problems.show(error.problems, as_json=as_json)
+        show_problems(error.problems, as_json=as_json)
     elif as_json:
         document({"error": {"code": error.code, "message": error.message, "hint": error.hint}})
     else:
-        paint = ink.Ink(sys.stderr).paint
-        note(f"{paint('error', 'red', 'bold')}: {error.code} {ink.clean(error.message)}")
+        paint = Painter(sys.stderr).paint
+        note(f"{paint('error', 'red', 'bold')}: {error.code} {clean(error.message)}")
         if error.hint:
-            note("  " + ink.clean(error.hint).replace("\n", "\n  "))
-    return exits.of_error(error)
+            note("  " + clean(error.hint).replace("\n", "\n  "))
+    return exit_codes.of_error(error)
 
 
 def table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, flexible: int = -1) -> None:
-    """Columns on stdout. On a terminal the `flexible` column is cut so that lines fit; in a pipe nothing is."""
-    cells = [list(map(ink.one_line, row)) for row in rows]
-    widths = [max(map(ink.width, column)) for column in zip(headers, *cells, strict=True)]
+    """Print a table on stdout. On a terminal the `flexible` column is cut so that lines fit; in a pipe nothing is."""
+    cells = [list(map(one_line, row)) for row in rows]
+    widths = [max(map(width, column)) for column in zip(headers, *cells, strict=True)]
     if sys.stdout.isatty():
         spare = shutil.get_terminal_size().columns - sum(widths) - 2 * (len(widths) - 1)
         widths[flexible] = max(8, widths[flexible] + min(0, spare))
-    painter = ink.Ink(sys.stdout)
-    say(
-        "  ".join(
-            painter.paint(ink.pad(text, size), "dim") for text, size in zip(headers, widths, strict=True)
-        ).rstrip()
-    )
+    painter = Painter(sys.stdout)
+    say("  ".join(painter.paint(pad(text, size), "dim") for text, size in zip(headers, widths, strict=True)).rstrip())
     for row in cells:
-        cut = (ink.one_line(text, size) for text, size in zip(row, widths, strict=True))
-        say("  ".join(_tinted(text, size, painter) for text, size in zip(cut, widths, strict=True)).rstrip())
+        cut = (one_line(text, size) for text, size in zip(row, widths, strict=True))
+        say("  ".join(_colour_status(text, size, painter) for text, size in zip(cut, widths, strict=True)).rstrip())
 
 
 def moment(ms: int) -> str:
-    """A recorded time, in the reader's zone."""
+    """Return a recorded time in the local time zone."""
     return datetime.fromtimestamp(ms / 1000).astimezone().strftime("%Y-%m-%d %H:%M:%S")
 
 
 def duration(seconds: float) -> str:
-    """A length of time as people say it."""
+    """Return a duration for people."""
     if seconds < 0.0005:
         return "0 s"
     if seconds < 1:
@@ -88,17 +95,17 @@ def duration(seconds: float) -> str:
 
 
 def dollars(usd: float, digits: int = 15) -> str:
-    """An amount of money with so many digits that say something, never in powers of ten: models take small amounts."""
+    """Return an amount of money with its significant digits, never in powers of ten: model calls cost little."""
     return f"{float(f'{usd:.{digits}g}'):.9f}".rstrip("0").rstrip(".")
 
 
 def count(number: int, noun: str) -> str:
-    """A number of things: `1 event`, `2 events`."""
+    """Return a number with its noun: `1 event`, `2 events`."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def size(count: int) -> str:
-    """A number of bytes as people say it."""
+    """Return a number of bytes for people."""
     left = float(count)
     for unit in ("bytes", "KiB", "MiB"):
         if left < 1024:
@@ -108,12 +115,12 @@ def size(count: int) -> str:
 
 
 def compact(value: Json, limit: int | None = None) -> str:
-    """A JSON value on one line for people, cut at `limit` columns."""
-    return ink.one_line(_encode(value, indented=False).decode(), limit)
+    """Return a JSON value on one line for people, cut at `limit` columns."""
+    return one_line(_encode(value, indented=False).decode(), limit)
 
 
-def _tinted(text: str, size: int, painter: ink.Ink) -> str:
-    return painter.ending(text) + " " * max(0, size - ink.width(text))
+def _colour_status(text: str, size: int, painter: Painter) -> str:
+    return painter.ending(text) + " " * max(0, size - width(text))
 
 
 def _encode(value: Json, *, indented: bool) -> bytes:
@@ -133,3 +140,209 @@ def _write(line: bytes) -> None:
     sys.stdout.flush()
     sys.stdout.buffer.write(line + b"\n")
     sys.stdout.buffer.flush()
+
+
+# -- Problems ---------------------------------------------------------------------------------------------------------
+#
+# The Problems of a workflow: `FILE:LINE:COL: CODE message` for people, a list for programs.
+
+
+def show_problems(problems: Sequence[errors.ProblemLike], *, as_json: bool) -> None:
+    """Print Problems that stopped a command."""
+    from openskelo.structs import replace  # noqa: PLC0415 - not on the path of --help
+    from openskelo.workflows.text.problems import Problem  # noqa: PLC0415
+
+    listed = [problem for problem in problems if isinstance(problem, Problem)]
+    if as_json:
+        document({"problems": [problem_document(problem) for problem in listed]})
+        return
+    # Problems of a document in memory all have the same line and column: print equal ones once.
+    distinct = list({replace(problem, path=""): problem for problem in listed}.values())
+    for problem in distinct:
+        print_problem(problem)
+    note(count_problems(distinct))
+
+
+def print_problem(problem: Problem, *, in_file: bool = True) -> None:
+    """Print one Problem on stderr with its hint; one that is not in a file has a path instead of a position."""
+    paint = Painter(sys.stderr).paint
+    place = f"{problem.file}:{problem.line}:{problem.column}:" if in_file else f"{problem.path or '/'}:"
+    colour = "yellow" if problem.severity == "warning" else "red"
+    word = "warning " if problem.severity == "warning" else ""
+    hint = f" ({one_line(problem.hint)})" if problem.hint else ""
+    message = one_line(problem.message)
+    note(f"{paint(clean(place), 'bold')} {word}{paint(problem.code, colour)} {message}{paint(hint, 'dim')}")
+
+
+def problem_document(problem: Problem) -> dict[str, Json]:
+    """Return a Problem as JSON."""
+    return {**problem.document(), "severity": problem.severity}
+
+
+def count_problems(problems: Sequence[Problem]) -> str:
+    """Return the number of Problems as a sentence."""
+    return f"{count(len(problems), 'problem')} found, nothing was started"
+
+
+# -- the standard streams ---------------------------------------------------------------------------------------------
+
+
+class _TolerantFile(io.FileIO):
+    """A file that drops what cannot be written, such as on a full disk, and keeps the error in `failure`.
+
+    A closed pipe still raises BrokenPipeError.
+    """
+
+    failure: OSError | None = None
+
+    def write(self, data: ReadableBuffer, /) -> int:
+        if self.failure is None:
+            try:
+                return super().write(data)
+            except BrokenPipeError:
+                raise
+            except OSError as error:
+                self.failure = error
+        return memoryview(data).nbytes
+
+
+def protect_streams() -> None:
+    """Replace closed standard streams by the null device, and make stdout and stderr tolerate write errors."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        stream: TextIO | None = getattr(sys, name)
+        if stream is None:
+            flags = os.O_RDONLY if name == "stdin" else os.O_WRONLY
+            os.dup2(os.open(os.devnull, flags), number)
+            setattr(sys, name, os.fdopen(number, "r" if name == "stdin" else "w"))
+        elif name != "stdin" and isinstance(stream, io.TextIOWrapper):
+            text = cast("io.TextIOWrapper", stream)
+            text.reconfigure(errors="backslashreplace")
+            if type(_raw(text)) is io.FileIO and text.fileno() == number:
+                setattr(sys, name, _tolerant(text, number))
+
+
+def reserve_stdout() -> None:
+    """Let only this process write to standard output; programs that it starts write to standard error instead.
+
+    The output of a command may be one JSON document. A program that an async handler starts inherits descriptor 1, and
+    would write into the document.
+    """
+    if isinstance(_raw(sys.stdout), _TolerantFile) and sys.stdout.fileno() == 1:
+        own = os.dup(1)  # not inherited by programs
+        sys.stdout = sys.__stdout__ = _tolerant(cast("io.TextIOWrapper", sys.stdout), own)
+        os.dup2(2, 1)
+
+
+def write_failure() -> OSError | None:
+    """Return the error that kept something from standard output, or None; call it after a flush."""
+    raw = _raw(sys.stdout)
+    return raw.failure if isinstance(raw, _TolerantFile) else None
+
+
+def _raw(stream: TextIO) -> object:
+    return getattr(stream.buffer, "raw", stream.buffer)  # without a buffer (python -u) they are the same
+
+
+def _tolerant(stream: io.TextIOWrapper, descriptor: int) -> io.TextIOWrapper:
+    """Return a stream with the settings of `stream` that writes to `descriptor`."""
+    raw = _TolerantFile(descriptor, "w", closefd=False)
+    return io.TextIOWrapper(
+        raw if stream.buffer is _raw(stream) else io.BufferedWriter(raw),
+        encoding=stream.encoding,
+        errors=stream.errors,
+        newline="\n",
+        line_buffering=stream.line_buffering,
+        write_through=stream.write_through,
+    )
+
+
+# -- colour and width of text on a terminal; no colour in a pipe or with NO_COLOR --------------------------------------
+
+
+_CODES = {
+    "bold": "1",
+    "dim": "2",
+    "red": "31",
+    "green": "32",
+    "yellow": "33",
+    "blue": "34",
+    "magenta": "35",
+    "cyan": "36",
+}
+
+#: The badge and colour of each mode.
+BADGES = {"ai": "AI", "agent": "AGENT", "deterministic": "DET", "approval": "HUMAN", "dag": "DAG"}
+_BADGE_COLOURS = {"ai": "magenta", "agent": "blue", "deterministic": "green", "approval": "yellow", "dag": "cyan"}
+
+
+def coloured(stream: TextIO) -> bool:
+    """True if colour may be written to this stream."""
+    return stream.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+
+
+class Painter:
+    """Colours text for one stream, if the stream shows colours."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._on = coloured(stream)
+
+    def paint(self, text: str, *styles: str) -> str:
+        """Return `text` in these styles (`bold`, `red`, …)."""
+        if not self._on or not styles:
+            return text
+        return f"\x1b[{';'.join(_CODES[style] for style in styles)}m{text}\x1b[0m"
+
+    def badge(self, mode: str) -> str:
+        """Return the badge of a mode (AI, DET, HUMAN, DAG) in its colour, five characters wide."""
+        return self.paint(f"{BADGES.get(mode, mode):<5}", _BADGE_COLOURS.get(mode, "bold"))
+
+    def ending(self, word: str) -> str:
+        """Return a status or an ending in green, red or yellow."""
+        if word in ("ok", "succeeded", "completed", "passed", "same", "approved"):
+            return self.paint(word, "green")
+        if word in ("failed", "denied", "escalated", "budget_exceeded", "cancelled", "altered", "different"):
+            return self.paint(word, "red")
+        if word in ("paused", "blocked", "waiting", "uncertain", "unfinished"):
+            return self.paint(word, "yellow")
+        return word
+
+
+def clean(text: str) -> str:
+    """Return a text that is safe on a terminal: control characters become visible, newlines and tabs stay."""
+    if text.isprintable():
+        return text
+    return "".join(
+        char if char in "\n\t" or unicodedata.category(char) not in ("Cc", "Cf", "Cs") else f"\\u{ord(char):04x}"
+        for char in text
+    )
+
+
+def one_line(text: str, limit: int | None = None) -> str:
+    """Return a clean text on one line, cut with … at `limit` columns."""
+    flat = " ".join(clean(text).split())
+    if limit is None or width(flat) <= limit:
+        return flat
+    kept = ""
+    for char in flat:
+        if width(kept) + width(char) > limit - 1:
+            break
+        kept += char
+    return kept + "…"
+
+
+def width(text: str) -> int:
+    """Return the number of columns of `text` on a terminal."""
+    if text.isascii():
+        return len(text)
+    return sum(map(_char_width, text))
+
+
+def _char_width(char: str) -> int:
+    if unicodedata.combining(char):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
+
+
+def pad(text: str, columns: int) -> str:
+    """Return `text` padded with spaces to `columns`."""
+    return text + " " * max(0, columns - width(text))

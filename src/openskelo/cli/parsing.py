@@ -1,4 +1,4 @@
-"""The parser of one command's arguments: the options that all commands share, and mistakes as InvalidInput."""
+"""Builds the argument parser of a command: shared options, help of one width, mistakes as InvalidInput."""
 
 from __future__ import annotations
 
@@ -7,43 +7,43 @@ from typing import NoReturn, Protocol
 
 from openskelo import errors
 
-#: How wide help may be.
+#: The width of help.
 WIDTH = 79
-#: The largest number that a database counts with.
-_MOST = 2**63 - 1
+#: The largest integer of SQLite.
+_MAX_INTEGER = 2**63 - 1
 
 
 class CommandModule(Protocol):
-    """What a file in `commands/` offers."""
+    """The interface of a file in `commands/`."""
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None: ...
 
     def run(self, args: argparse.Namespace) -> int:
-        """Do it, print it, give the exit code; raise OpenSkeloError for what the user should know."""
+        """Run the command, print its result and return the exit code. Raise OpenSkeloError for the user."""
         ...
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse, but a mistake is an error like any other: it has a code, a hint, and a JSON form."""
+    """An ArgumentParser whose mistakes are InvalidInput, with a code, a hint and a JSON form."""
 
     def error(self, message: str) -> NoReturn:
         raise errors.InvalidInput(message, code="USAGE", hint=self._advice(message) or self.format_usage().strip())
 
     def _advice(self, message: str) -> str | None:
-        """What somebody who mistyped an option, or left `--input` away, most likely meant."""
+        """Return a hint for a mistyped option, or for `name=value` without `--input`."""
         _, _, words = message.partition("unrecognized arguments: ")
-        given, _, value = words.partition(" ")[0].partition("=")
+        argument, _, value = words.partition(" ")[0].partition("=")
         known = self._option_string_actions
-        if given.startswith("--"):
-            from openskelo.values import nearest  # noqa: PLC0415 - needed for a mistake only
+        if argument.startswith("--"):
+            from openskelo.values import suggestions  # noqa: PLC0415 - needed for a mistake only
 
-            near = nearest.name_like(given, known)
+            near = suggestions.name_like(argument, known)
             return f"did you mean {near}?" if near else None
-        return f"did you mean --input {given}={value}?" if value and "--input" in known else None
+        return f"did you mean --input {argument}={value}?" if value and "--input" in known else None
 
 
 class _Formatter(argparse.HelpFormatter):
-    """Help of the same width everywhere, so that it fits the narrowest usual terminal; paragraphs stay apart."""
+    """Formats help in one width, so that it fits an 80-column terminal, and keeps paragraphs apart."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=26, width=WIDTH)
@@ -53,33 +53,33 @@ class _Formatter(argparse.HelpFormatter):
 
 
 def parser(name: str, summary: str, module: CommandModule) -> Parser:
-    """The parser of the command `name`, with the options every command has."""
-    made = Parser(
+    """Return the parser of the command `name`, with the options that every command has."""
+    command_parser = Parser(
         prog=f"skelo {name}",
         description=summary[0].upper() + summary[1:] + ".",
         formatter_class=_Formatter,
         allow_abbrev=False,
         add_help=False,
     )
-    module.add_arguments(made)
-    shared = made.add_argument_group("for every command")
+    module.add_arguments(command_parser)
+    shared = command_parser.add_argument_group("for every command")
     shared.add_argument("--json", action="store_true", help="print one JSON document on stdout and nothing else there")
     shared.add_argument("--data-dir", metavar="DIR", help="where runs are kept (default: $SKELO_HOME, else .skelo/)")
     shared.add_argument("-h", "--help", action="help", help="print this and stop")
-    return made
+    return command_parser
 
 
 def count(text: str) -> int:
-    """The value of an argument that counts something: a whole number that a store can hold (ArgumentTypeError)."""
+    """Return the value of an argument that is a count. Raise ArgumentTypeError if a store cannot hold it."""
     try:
-        found = int(text)
+        number = int(text)
     except ValueError:
-        found = -1
-    if not 0 <= found <= _MOST:
-        raise argparse.ArgumentTypeError(f"{text[:40]!r} is no whole number from 0 to {_MOST}")
-    return found
+        number = -1
+    if not 0 <= number <= _MAX_INTEGER:
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a whole number from 0 to {_MAX_INTEGER}")
+    return number
 
 
 def run_argument(parser: argparse.ArgumentParser, name: str = "run_id") -> None:
-    """A positional argument that names a run."""
-    parser.add_argument(name, metavar="RUN", help="a run id, at least 4 first characters of one, or `last`")
+    """Add a positional argument that names a run."""
+    parser.add_argument(name, metavar="RUN", help="a run id, its first characters (at least 4), or `last`")

@@ -1,177 +1,185 @@
-"""The document of a run as a person reads it: ending, outputs, nodes, budget, open questions."""
+"""Prints the document of a run for people: its ending, outputs, nodes, budget and open approvals."""
 
 from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import TypeAlias
 
-from openskelo.cli import evidence, ink, members, output
+from openskelo.cli import json_fields, output
+from openskelo.kernel import ids
 from openskelo.kernel.json import Json, JsonObject
 
-#: So much of an output is shown on a terminal.
+#: How much of an output is shown on a terminal.
 _CHARACTERS = 2000
 _LINES = 40
 _BUDGET = {
     "steps": "steps",
     "tokens": "tokens",
     "costUsd": "USD",
-    "wallMs": "ms of work",
+    "wallMs": "ms of wall time",
     "toolSpendUsd": "USD for tools",
 }
 _COUNTED = ("steps", "tokens")
 
-#: Makes of a command what its reader has to type (`suggested.Suggested`).
-Typed: TypeAlias = Callable[[str], str]
+#: Writes a suggested command as the user has to type it (`project_context.CommandHint`).
+WriteCommand: TypeAlias = Callable[[str], str]
 
 
-def result(document: JsonObject, typed: Typed) -> None:
-    """What `run` and its kin print at the end: how it ended, why, and what came out or who is waited for."""
-    painter = ink.Ink(sys.stdout)
+def result(document: JsonObject, write_command: WriteCommand) -> None:
+    """Print the end of `run`, `resume` and the like: the ending, the error, the outputs and the open approvals."""
+    painter = output.Painter(sys.stdout)
     output.say(f"{_ending(document, painter)}  {painter.paint(str(document['runId']), 'dim')}")
     _error(document)
-    _outputs(document, painter, typed)
-    _questions(document, typed)
-    _advise(document, typed)
+    _outputs(document, painter, write_command)
+    _questions(document, write_command)
+    _advise(document, write_command)
 
 
-def whole(document: JsonObject, typed: Typed, *, title: str) -> None:
-    """What `show` prints."""
-    painter = ink.Ink(sys.stdout)
-    output.say(f"{painter.paint(ink.one_line(title), 'bold')}  {document['runId']}")
-    times = f"started {local_time(str(document['createdAt']))}, last moved {local_time(str(document['updatedAt']))}"
+def full(document: JsonObject, write_command: WriteCommand, *, title: str) -> None:
+    """Print what `show` prints: all of the document."""
+    painter = output.Painter(sys.stdout)
+    output.say(f"{painter.paint(output.one_line(title), 'bold')}  {document['runId']}")
+    times = f"started {local_time(str(document['createdAt']))}, last changed {local_time(str(document['updatedAt']))}"
     output.say(f"{_ending(document, painter)}  {painter.paint(times, 'dim')}")
     _error(document)
-    nodes = members.object_at(document, "nodes")
+    nodes = json_fields.object_at(document, "nodes")
     if nodes:
         output.say()
         _nodes(nodes)
-    _outputs(document, painter, typed)
+    _outputs(document, painter, write_command)
     _budget(document)
-    _questions(document, typed)
-    _advise(document, typed)
+    _questions(document, write_command)
+    _advise(document, write_command)
 
 
-def logs(kept: Iterable[JsonObject]) -> None:
-    """What attempts have logged, each under its node, visit, item and attempt."""
-    painter = ink.Ink(sys.stdout)
-    for one in kept:
-        item = f" item {one['item']}" if one.get("item") is not None else ""
-        node = painter.paint(ink.one_line(str(one["node"])), "bold")
+def logs(attempt_logs: Iterable[JsonObject]) -> None:
+    """Print the logs of attempts, each under its node, visit, item and attempt."""
+    painter = output.Painter(sys.stdout)
+    for entry in attempt_logs:
+        item = f" item {entry['item']}" if entry.get("item") is not None else ""
+        node = painter.paint(output.one_line(str(entry["node"])), "bold")
         output.say()
-        output.say(f"{node} visit {one['visit']}{item} attempt {one['attempt']}:")
-        for line in str(one["text"]).splitlines():
-            output.say(f"  {ink.clean(line)}")
+        output.say(f"{node} visit {entry['visit']}{item} attempt {entry['attempt']}:")
+        for line in str(entry["text"]).splitlines():
+            output.say(f"  {output.clean(line)}")
 
 
-def _questions(document: JsonObject, typed: Typed) -> None:
-    """The open approvals, each with the commands that answer it."""
-    approvals = members.objects_at(document, "approvals")
+def _questions(document: JsonObject, write_command: WriteCommand) -> None:
+    """Print the open approvals, each with the commands that answer it."""
+    approvals = json_fields.objects_at(document, "approvals")
     if not approvals:
         return
     output.say()
     output.say(f"waiting for {'a person' if len(approvals) == 1 else f'{len(approvals)} answers'}:")
     for approval in approvals:
-        question(approval, typed)
+        question(approval, write_command)
 
 
-def _advise(document: JsonObject, typed: Typed) -> None:
-    """How to go on from a node that has failed the run. (A live graph cannot be forked, but no node fails it.)"""
-    node = members.object_at(document, "error").get("node")
+def _advise(document: JsonObject, write_command: WriteCommand) -> None:
+    """Suggest a fork from the node that has failed the run. A live graph cannot be forked, but no node can fail it."""
+    node = json_fields.object_at(document, "error").get("node")
     if document.get("ending") in ("failed", "escalated") and isinstance(node, str):
-        command = typed(f"skelo fork {document['runId']} --from {shlex.quote(ink.one_line(node))}")
-        output.note(f"once its cause is gone, try again and keep what came before: {command}")
+        command = write_command(
+            f"skelo fork {ids.short(document['runId'])} --from {shlex.quote(output.one_line(node))}"
+        )
+        output.note(f"after fixing the cause, try again and keep what came before: {command}")
 
 
-def question(approval: JsonObject, typed: Typed, *, run: str = "") -> None:
-    """One open approval with the commands that answer it; `run` says whose it is where that is not plain."""
-    painter = ink.Ink(sys.stdout)
-    whose = painter.paint(f" ({ink.one_line(run)})", "dim") if run else ""
-    node = painter.paint(ink.one_line(str(approval.get("node"))), "bold")
+def question(approval: JsonObject, write_command: WriteCommand, *, run: str = "") -> None:
+    """Print one open approval with the commands that answer it; `run` names its run if the caller lists several."""
+    painter = output.Painter(sys.stdout)
+    whose = painter.paint(f" ({output.one_line(run)})", "dim") if run else ""
+    node = painter.paint(output.one_line(str(approval.get("node"))), "bold")
     output.say(f"  {node}{whose}: {indented(str(approval.get('prompt', '')))}")
-    for line in evidence.lines(approval, painter):
+    for line in approval_lines(approval, painter):
         output.say(f"    {line}")
-    approvers = members.list_at(approval, "approvers")
+    approvers = json_fields.list_at(approval, "approvers")
     if approvers:
-        names = ink.one_line(", ".join(map(str, approvers)))
+        names = output.one_line(", ".join(map(str, approvers)))
         output.say(f"    {painter.paint(f'only for {names}', 'dim')}")
     expires = approval.get("expiresAt")
     over = isinstance(expires, str) and datetime.fromisoformat(expires) <= datetime.now(UTC)
     if expires:
         until = f"{'expired at' if over else 'open until'} {local_time(str(expires))}"
         output.say(f"    {painter.paint(until, 'dim')}")
-    late = [(f"skelo resume {approval.get('runId')}", "goes on as when nobody answers")]
+    late = [(f"skelo resume {ids.short(approval.get('runId'))}", "goes on as after a timeout")]
     for command, meaning in late if over else _answers(approval):
-        output.say(f"    {typed(command)}{painter.paint(f'   {meaning}', 'dim') if meaning else ''}")
+        output.say(f"    {write_command(command)}{painter.paint(f'   {meaning}', 'dim') if meaning else ''}")
 
 
 def _answers(approval: JsonObject) -> list[tuple[str, str]]:
-    """The commands that answer an approval, with their meaning where it is not plain."""
-    approve, deny = f"skelo approve {approval['id']}", f"skelo deny {approval['id']} --reason …"
+    """Return the commands that answer an approval, with their meaning if it is not obvious."""
+    approve = f"skelo approve {ids.short(approval['id'])}"
+    deny = f"skelo deny {ids.short(approval['id'])} --reason …"
     match approval.get("kind"):
         case "uncertain":
-            values = _settings(members.object_at(members.object_at(approval, "work"), "outputs"), {})
+            values = _settings(json_fields.object_at(json_fields.object_at(approval, "work"), "outputs"), {})
             happened = f"{approve} {values}" if values else f"echo '{{}}' | {approve} --values -"
             return [(approve, "do it again"), (happened, "it did happen"), (deny, "count it as failed")]
         case "stalled":
             return [(approve, "go on trying"), (deny, "end the run")]
+        case "call" if not json_fields.object_at(approval, "args").get("question"):
+            remember = (f"{approve} --for run", "allow calls like it until the run ends")
+            longer = [remember] if "rule" in json_fields.object_at(approval, "args") else []
+            return [(approve, "allow it once"), *longer, (deny, "the agent is told why")]
         case _:
-            values = _settings(members.object_at(approval, "form"), evidence.proposed(approval))
+            values = _settings(json_fields.object_at(approval, "form"), proposed_values(approval))
             return [(f"{approve} {values}".rstrip(), ""), (deny, "")]
 
 
 def _settings(form: JsonObject, known: JsonObject) -> str:
-    """The options that fill a form; what need not be given, for it is optional or `known`, is in brackets."""
+    """Return the options that fill in a form; values that are optional or `known` are in brackets."""
     options: list[str] = []
-    for name, part in members.object_at(form, "properties").items():
-        needed = name in members.list_at(form, "required") and name not in known
-        option = f"--set {ink.one_line(name)}=…"
-        options.append(option if needed and "default" not in members.as_object(part) else f"[{option}]")
+    for name, part in json_fields.object_at(form, "properties").items():
+        needed = name in json_fields.list_at(form, "required") and name not in known
+        option = f"--set {output.one_line(name)}=…"
+        options.append(option if needed and "default" not in json_fields.as_object(part) else f"[{option}]")
     return " ".join(options)
 
 
 def local_time(text: str) -> str:
-    """A recorded time in the reader's zone."""
+    """Return a recorded time in the local time zone."""
     return datetime.fromisoformat(text).astimezone().strftime("%Y-%m-%d %H:%M:%S")
 
 
 def indented(text: str, by: int = 4) -> str:
-    """Text of several lines, the later ones moved in."""
-    lines = ink.clean(text).strip().splitlines()
+    """Return a text whose lines after the first are indented."""
+    lines = output.clean(text).strip().splitlines()
     return "\n".join(" " * by + line if number and line else line for number, line in enumerate(lines))
 
 
-def _ending(document: JsonObject, painter: ink.Ink) -> str:
+def _ending(document: JsonObject, painter: output.Painter) -> str:
     return painter.ending(str(document.get("ending") or document.get("status")))
 
 
 def _error(document: JsonObject) -> None:
-    error = members.object_at(document, "error")
+    error = json_fields.object_at(document, "error")
     if error:
         item = f"[{error['item']}]" if isinstance(error.get("item"), int) else ""
-        at = f" in {ink.one_line(str(error['node']))}{item}" if error.get("node") else ""
+        at = f" in {output.one_line(str(error['node']))}{item}" if error.get("node") else ""
         output.say(f"  {error.get('code')}{at}: {indented(str(error.get('message', '')))}")
 
 
-def _outputs(document: JsonObject, painter: ink.Ink, typed: Typed) -> None:
-    outputs = members.object_at(document, "outputs")
+def _outputs(document: JsonObject, painter: output.Painter, write_command: WriteCommand) -> None:
+    outputs = json_fields.object_at(document, "outputs")
     if not outputs:
         return
     output.say()
     size = max(map(len, outputs))
     for name, value in outputs.items():
-        text, rest = _beginning(value if isinstance(value, str) else output.compact(value))
-        output.say(f"  {painter.paint(ink.pad(name, size), 'bold')}  {indented(text, size + 4)}")
+        text, rest = _first_part(value if isinstance(value, str) else output.compact(value))
+        output.say(f"  {painter.paint(output.pad(name, size), 'bold')}  {indented(text, size + 4)}")
         if rest:
-            command = typed(f"skelo output {document['runId']} {ink.one_line(name)}")
+            command = write_command(f"skelo output {ids.short(document['runId'])} {output.one_line(name)}")
             whole = f"… {rest} more characters; all of it: {command}"
             output.say(f"  {' ' * size}  {painter.paint(whole, 'dim')}")
 
 
-def _beginning(text: str) -> tuple[str, int]:
-    """As much of a value as a person wants on a terminal, and how many characters are left out; in a pipe none are."""
+def _first_part(text: str) -> tuple[str, int]:
+    """Return the first part of a long value, and how many characters are left out; in a pipe the whole value."""
     if not sys.stdout.isatty():
         return text, 0
     cut = "".join(text[:_CHARACTERS].splitlines(keepends=True)[:_LINES])
@@ -179,29 +187,38 @@ def _beginning(text: str) -> tuple[str, int]:
 
 
 def _nodes(nodes: JsonObject) -> None:
+    """Print the nodes as a table; the calls of agents have a column if there are any."""
+    documents = {key: json_fields.as_object(value) for key, value in nodes.items()}
+    has_calls = any("calls" in node for node in documents.values())
     rows = [
         [
             key,
-            ink.BADGES.get(str(node.get("mode", "")), str(node.get("mode", ""))),
-            _standing(node),
+            output.BADGES.get(str(node.get("mode", "")), str(node.get("mode", ""))),
+            _node_state(node),
             str(node.get("visits", "")),
             str(node.get("attempts", "")),
-            _beginning(output.compact(node["outputs"]))[0] if node.get("outputs") is not None else "",
+            *([str(node.get("calls", ""))] if has_calls else []),
+            _first_part(output.compact(node["outputs"]))[0] if node.get("outputs") is not None else "",
         ]
-        for key, node in ((key, members.as_object(value)) for key, value in nodes.items())
+        for key, node in documents.items()
     ]
-    output.table(["node", "mode", "outcome", "visits", "attempts", "outputs"], rows)
+    calls = ["calls"] if has_calls else []
+    output.table(["node", "mode", "outcome", "visits", "attempts", *calls, "outputs"], rows)
 
 
-def _standing(node: JsonObject) -> str:
-    """What became of the node, or what it does; one that was entered and is not at work waits."""
+def _node_state(node: JsonObject) -> str:
+    """Return the outcome of a node or its status; a node that was entered and is idle is waiting."""
     if node.get("outcome"):
-        kept = members.object_at(node, "items").get("kept")
-        return f"{node['outcome']} ({kept} items kept)" if kept else str(node["outcome"])
+        items = json_fields.object_at(node, "items")
+        counts = {name: items.get(name) for name in ("kept", "failed")}
+        remarks = [
+            f"{output.count(number, 'item')} {name}" for name, number in counts.items() if isinstance(number, int)
+        ]
+        return f"{node['outcome']} ({', '.join(remarks)})" if remarks else str(node["outcome"])
     if node.get("status") != "idle" or not node.get("visits"):
         return str(node.get("status"))
-    due = node.get("retryAt")
-    return f"waiting until {local_time(due)}" if isinstance(due, str) else "waiting"
+    retry_at = node.get("retryAt")
+    return f"waiting until {local_time(retry_at)}" if isinstance(retry_at, str) else "waiting"
 
 
 def _amount(value: Json) -> str:
@@ -210,14 +227,135 @@ def _amount(value: Json) -> str:
 
 def _budget(document: JsonObject) -> None:
     words: list[str] = []
-    for key, value in members.object_at(document, "budget").items():
-        amounts = members.as_object(value)
+    for key, value in json_fields.object_at(document, "budget").items():
+        amounts = json_fields.as_object(value)
         used, limit = amounts.get("used"), amounts.get("limit")
         if used or limit is not None:
             noun = _BUDGET.get(key, key)
             noun = noun.removesuffix("s") if (used if limit is None else limit) == 1 and key in _COUNTED else noun
             amount = f"{_amount(used)} of {_amount(limit)}" if limit is not None else _amount(used)
             words.append(f"{amount} {noun}")
+        if amounts.get("unknown"):
+            words.append("and USD that are not known (an agent with its own log-in)")
     if words:
         output.say()
         output.say(f"used {', '.join(words)}")
+
+
+#: How many columns of a value are shown.
+_VALUE_COLUMNS = 200
+#: How much of a text among the details is shown.
+_DETAIL_CHARACTERS = 4000
+_DETAIL_LINES = 40
+
+
+def approval_lines(approval: JsonObject, painter: output.Painter) -> list[str]:
+    """Return the lines to show under the prompt of an approval: the work that it allows, or the details of a plan."""
+    return _work_lines(approval, painter) or _call_lines(approval, painter) or _ask_human_lines(approval, painter)
+
+
+def proposed_values(approval: JsonObject) -> JsonObject:
+    """Return the values that a plain approval accepts; a question of a plan or an agent asks for new ones."""
+    args = json_fields.object_at(approval, "args")
+    if approval.get("kind") == "call":
+        return {} if args.get("question") else json_fields.object_at(args, "arguments")
+    return {} if approval.get("kind") == "ask_human" else args
+
+
+def _work_lines(approval: JsonObject, painter: output.Painter) -> list[str]:
+    """Return the work that an approval allows: its executor and its inputs; no lines for other questions."""
+    work = json_fields.object_at(approval, "work")
+    if not work:
+        return []
+    inputs = work.get("inputs", approval.get("args"))
+    values: dict[str, Json] = dict(inputs) if isinstance(inputs, Mapping) else {"": inputs}
+    if "item" in work:
+        values["item"] = work["item"]
+    size = max(map(output.width, values), default=0)
+    config = json_fields.object_at(work, "config")
+    lines = [f"{painter.paint('done by', 'dim')} {output.one_line(str(work.get('by')))}"]
+    lines += [f"{painter.paint('config ', 'dim')} {output.compact(config, _VALUE_COLUMNS)}"] if config else []
+    for number, (name, value) in enumerate(values.items()):
+        head = painter.paint("given  " if not number else "       ", "dim")
+        lines.append(
+            f"{head} {output.pad(output.one_line(name), size)}  {output.compact(value, _VALUE_COLUMNS)}".rstrip()
+        )
+    if "items" in work:
+        items = json_fields.list_at(work, "items")
+        listed = f"{output.count(len(items), 'item')}  {output.compact(items, _VALUE_COLUMNS)}"
+        lines.append(f"{painter.paint('for    ', 'dim')} {listed}")
+    return lines
+
+
+def _call_lines(approval: JsonObject, painter: output.Painter) -> list[str]:
+    """Return an agent's call: its tool, why it is asked about, and its arguments, an edit as a diff."""
+    args = json_fields.object_at(approval, "args")
+    if approval.get("kind") != "call" or args.get("question"):
+        return []
+    shown: dict[str, Json] = {"tool": args.get("tool"), "kind": args.get("kind"), "why": args.get("why")}
+    if args.get("unreadable"):
+        shown["arguments"] = "could not be read"
+    elif "diff" in args:
+        shown["diff"] = args["diff"]
+    else:
+        shown |= json_fields.object_at(args, "arguments")
+    if "rule" in args:
+        shown["like it"] = _rule_words(json_fields.object_at(args, "rule"))
+    return _value_lines(shown, approval, painter)
+
+
+def _rule_words(rule: JsonObject) -> str:
+    """Return which calls an approval for longer than once would allow."""
+    if "command" in rule:
+        return f"the same command again: {rule['command']}"
+    if "paths" in rule:
+        return f"changes of {', '.join(map(str, json_fields.list_at(rule, 'paths')))}"
+    return f"calls of {rule.get('tool')}, with any arguments"
+
+
+def _ask_human_lines(approval: JsonObject, painter: output.Painter) -> list[str]:
+    """Return the details of an ask_human, value by value; texts as they are, everything else as JSON."""
+    args = json_fields.object_at(approval, "args")
+    if approval.get("kind") != "ask_human" or "details" not in args:
+        return []
+    details = args["details"]
+    return _value_lines(details if isinstance(details, Mapping) else {"details": details}, approval, painter)
+
+
+def _value_lines(values: JsonObject, approval: JsonObject, painter: output.Painter) -> list[str]:
+    """Return values under their names, shortened; the last line says how to get all of it."""
+    names = {name: output.one_line(name, _VALUE_COLUMNS) for name in values}
+    size = max(map(output.width, names.values()), default=0)
+    lines: list[str] = []
+    complete = True
+    for name, value in values.items():
+        (first, *more), is_complete = _detail_lines(value)
+        if name == "diff":
+            first, more = _paint_diff(first, painter), [_paint_diff(line, painter) for line in more]
+        lines.append(f"{painter.paint(output.pad(names[name], size), 'dim')}  {first}".rstrip())
+        lines += [f"{' ' * size}  {line}".rstrip() for line in more]
+        complete = complete and is_complete
+    if not complete:
+        hint = f"not all of it is shown: skelo approvals {ids.short(approval.get('runId'))} --json"
+        lines.append(painter.paint(hint, "dim"))
+    return lines
+
+
+def _paint_diff(line: str, painter: output.Painter) -> str:
+    """Return a line of a diff in green if it is added, in red if it is removed."""
+    if line.startswith(("+++", "---", "@@")):
+        return painter.paint(line, "dim")
+    if line.startswith(("+", "-")):
+        return painter.paint(line, "green" if line.startswith("+") else "red")
+    return line
+
+
+def _detail_lines(value: Json) -> tuple[list[str], bool]:
+    """Return a value as one or more lines, and whether they are all of it; otherwise the last line is …"""
+    if not isinstance(value, str):
+        line = output.compact(value, _VALUE_COLUMNS)
+        return [line], line == output.compact(value)
+    text = value.rstrip("\n")
+    shown = text[:_DETAIL_CHARACTERS].split("\n")[:_DETAIL_LINES]
+    complete = len("\n".join(shown)) == len(text)
+    return [*map(output.clean, shown), *([] if complete else ["…"])], complete

@@ -1,4 +1,7 @@
-"""The checks of `skelo doctor`: what a run needs of Python, the installed parts, the disk and the project."""
+"""The checks of `skelo doctor`: what a run needs of Python, the installed packages, the disk and the project.
+
+Each check returns a `Finding` (ok, warn or fail) with a hint. No check raises, calls a model or sends anything.
+"""
 
 from __future__ import annotations
 
@@ -20,15 +23,18 @@ from pathlib import Path
 from typing import Literal
 
 from openskelo import errors
-from openskelo.contract import webhook
-from openskelo.engine import records
-from openskelo.executors import task
-from openskelo.frozen import frozen
-from openskelo.handlers import registry, secret
-from openskelo.providers import catalog, config
-from openskelo.stores import datadir, deliveries, sqlite
+from openskelo.agent_settings import AgentSettings
+from openskelo.handlers import project_registry, secrets
+from openskelo.history import reader
+from openskelo.kernel import ids
+from openskelo.project import Project
+from openskelo.providers import config, router
+from openskelo.stores import delivery_queue, factory
+from openskelo.structs import frozen
+from openskelo.wire import webhook
 
-PARTS = {
+#: The packages that OpenSkelo needs, and what for.
+PACKAGES = {
     "orjson": "JSON",
     "rfc8785": "canonical JSON",
     "yaml": "workflow files",
@@ -40,6 +46,8 @@ PARTS = {
     "cryptography": "signatures",
 }
 _MCP_EXTRA = "pip install 'openskelo[mcp]'"
+#: How many runs a finding names.
+_NAMED_RUNS = 5
 _LOW_SPACE = 200 * 1024 * 1024
 
 
@@ -53,40 +61,44 @@ class Finding:
     hint: str | None = None
 
 
-async def doctor(project: task.Project) -> tuple[Finding, ...]:
-    """Whether a run would find all that it needs here, one finding a check; none of them raises.
+async def doctor(project: Project) -> tuple[Finding, ...]:
+    """Return one finding for each check of the project; a check that fails is a finding, too.
 
-    Nobody is asked anything and nothing is sent. The `events.jsonl` of ended runs that are gone are written anew.
+    Event files that lack something are completed; nothing else is changed.
     """
-    still = await asyncio.to_thread(_still, project)
-    return (*still, await _checked("runs", _runs(project)), await _checked("events.jsonl", _copies(project)))
+    findings = await asyncio.to_thread(_checks_without_log, project)
+    runs = await _checked("runs", _check_runs(project))
+    copies = await _checked("event files", _check_event_files(project))
+    return (*findings, runs, copies)
 
 
 def machine() -> list[Finding]:
-    """What does not depend on a project: Python, and the parts that are installed."""
-    return [_python(), _sqlite(), *map(_part, PARTS)]
+    """Return the findings that do not depend on a project: Python, and the installed packages."""
+    return [_check_python(), _check_sqlite(), *map(_check_package, PACKAGES)]
 
 
-def _still(where: task.Project) -> list[Finding]:
-    """The checks for which no log is opened, in an order a reader can follow."""
-    findings = [*machine(), _project(where), *_providers(where), *_webhooks(where)]
-    findings += [_server(where, server) for server in where.registry.mcp.values()]
-    checks: dict[str, Callable[[task.Project], Finding]] = {
-        "data dir": _data_dir,
-        "disk space": _space,
-        "file locks": _locks,
-        "durable write": _sync,
-        "secrets": _secrets,
+def _checks_without_log(project: Project) -> list[Finding]:
+    """Return the findings for which no log is opened, in the order in which they are shown."""
+    findings = [*machine(), _check_project(project), *_check_providers(project), *_check_webhooks(project)]
+    findings += [_check_mcp_server(project, server) for server in project.registry.mcp.values()]
+    findings += [_check_agent(project, agent) for agent in project.agents.by_name.values()]
+    checks: dict[str, Callable[[Project], Finding]] = {
+        "data dir": _check_data_dir,
+        "disk space": _check_disk_space,
+        "file locks": _check_file_locks,
+        "durable write": _check_durable_write,
+        "secrets": _check_secrets,
     }
     for name, check in checks.items():
         try:
-            findings.append(check(where))
+            findings.append(check(project))
         except (OSError, errors.OpenSkeloError) as error:
             findings.append(_failed(name, error))
     return findings
 
 
 async def _checked(name: str, check: Awaitable[Finding]) -> Finding:
+    """Return the finding of a check, also if it raises."""
     try:
         return await check
     except (OSError, errors.OpenSkeloError) as error:
@@ -99,7 +111,7 @@ def _failed(name: str, error: OSError | errors.OpenSkeloError) -> Finding:
     return Finding(name=name, state="fail", detail=error.message, hint=error.hint)
 
 
-def _python() -> Finding:
+def _check_python() -> Finding:
     version = ".".join(map(str, sys.version_info[:3]))
     good = sys.version_info >= (3, 11)
     return Finding(
@@ -110,22 +122,24 @@ def _python() -> Finding:
     )
 
 
-def _sqlite() -> Finding:
+def _check_sqlite() -> Finding:
     return Finding(name="sqlite", state="ok", detail=sqlite3.sqlite_version)
 
 
-def _part(name: str) -> Finding:
+def _check_package(name: str) -> Finding:
     try:
         module = importlib.import_module(name)
     except ImportError as error:
-        return Finding(name=name, state="fail", detail=f"cannot be imported: {error}", hint=f"needed for {PARTS[name]}")
+        return Finding(
+            name=name, state="fail", detail=f"cannot be imported: {error}", hint=f"needed for {PACKAGES[name]}"
+        )
     if name == "yaml" and not hasattr(module, "CSafeLoader"):
         return Finding(name=name, state="fail", detail="without its C part", hint="install PyYAML with libyaml")
-    return Finding(name=name, state="ok", detail=PARTS[name])
+    return Finding(name=name, state="ok", detail=PACKAGES[name])
 
 
-def _project(where: task.Project) -> Finding:
-    marker = where.root / "skelo.yaml"
+def _check_project(project: Project) -> Finding:
+    marker = project.root / "skelo.yaml"
     if marker.exists():
         return Finding(name="project", state="ok", detail=str(marker))
     return Finding(
@@ -136,53 +150,61 @@ def _project(where: task.Project) -> Finding:
     )
 
 
-def _data_dir(where: task.Project) -> Finding:
-    if datadir.exists(where.data_dir):
-        try:
-            version = (where.data_dir / "version").read_text().strip()
-        except FileNotFoundError:
-            return Finding(
-                name="data dir",
-                state="warn",
-                detail=f"{where.data_dir} has a log.db and no version: the file is lost",
-                hint="whatever opens the log writes it anew; if this is a copy, see that the rest of it is whole",
-            )
-        detail = f"{where.data_dir} (version {version})"
-        if os.access(where.data_dir, os.W_OK | os.X_OK):
-            if not _is_open(where.data_dir):
-                return Finding(name="data dir", state="ok", detail=detail)
-            hint = f"chmod -R go= {shlex.quote(str(where.data_dir))}, unless they are to see what went through its runs"
-            return Finding(name="data dir", state="warn", detail=f"{detail} can be read by others", hint=hint)
-        hint = "what is in it can be looked at; to run something, give another --data-dir"
-        return Finding(name="data dir", state="fail", detail=f"{detail} cannot be written", hint=hint)
-    if where.data_dir.exists() and not where.data_dir.is_dir():
+def _check_data_dir(project: Project) -> Finding:
+    data_dir = project.data_dir
+    if factory.has_store(data_dir):
+        return _check_existing(data_dir)
+    if data_dir.exists() and not data_dir.is_dir():
         hint = "move it away, or give another --data-dir"
-        return Finding(name="data dir", state="fail", detail=f"{where.data_dir} is a file, not a folder", hint=hint)
-    parent = _nearest(where.data_dir)
+        return Finding(name="data dir", state="fail", detail=f"{data_dir} is a file, not a folder", hint=hint)
+    parent = _nearest(data_dir)
     if os.access(parent, os.W_OK | os.X_OK):
-        return Finding(name="data dir", state="ok", detail=f"{where.data_dir} will be made by the first run")
+        return Finding(name="data dir", state="ok", detail=f"{data_dir} will be made by the first run")
     return Finding(name="data dir", state="fail", detail=f"{parent} is not writable", hint="give another --data-dir")
 
 
-def _is_open(data_dir: Path) -> bool:
-    """Whether somebody besides the owner can read the log: the folder of an earlier version, or one that was shared."""
+def _check_existing(data_dir: Path) -> Finding:
+    """Check a data dir that has a log: its version file, and who can write and read it."""
+    try:
+        version = (data_dir / "version").read_text().strip()
+    except FileNotFoundError:
+        return Finding(
+            name="data dir",
+            state="warn",
+            detail=f"{data_dir} has a log.db and no version: the file is lost",
+            hint="the next run writes it again; if this is a copy, check that the rest of it is complete",
+        )
+    detail = f"{data_dir} (version {version})"
+    if not os.access(data_dir, os.W_OK | os.X_OK):
+        hint = "its runs can be read; to run something, give another --data-dir"
+        return Finding(name="data dir", state="fail", detail=f"{detail} cannot be written", hint=hint)
+    if _is_readable_by_others(data_dir):
+        hint = f"chmod -R go= {shlex.quote(str(data_dir))}, unless they may see the values of its runs"
+        return Finding(name="data dir", state="warn", detail=f"{detail} can be read by others", hint=hint)
+    return Finding(name="data dir", state="ok", detail=detail)
+
+
+def _is_readable_by_others(data_dir: Path) -> bool:
+    """True if other users can read the log: the folder of an earlier version, or one that was shared."""
     try:
         folder, file = data_dir.stat().st_mode, (data_dir / "log.db").stat().st_mode
     except FileNotFoundError:
-        return False  # whoever opens the log says so
-    return any(folder & who and file & who << 2 for who in (stat.S_IXGRP, stat.S_IXOTH))
+        return False  # opening the log reports it
+    return any(folder & enter and file & enter << 2 for enter in (stat.S_IXGRP, stat.S_IXOTH))
 
 
-def _space(where: task.Project) -> Finding:
-    free = shutil.disk_usage(_nearest(where.data_dir)).free
+def _check_disk_space(project: Project) -> Finding:
+    free = shutil.disk_usage(_nearest(project.data_dir)).free
     low = free < _LOW_SPACE
     detail = f"{free / 2**30:.1f} GiB free"
-    return Finding(name="disk space", state="warn" if low else "ok", detail=detail, hint="make room" if low else None)
+    return Finding(
+        name="disk space", state="warn" if low else "ok", detail=detail, hint="free some space" if low else None
+    )
 
 
-def _locks(where: task.Project) -> Finding:
-    """Whether a lock that one holder has is refused to another: what keeps two drivers from one run."""
-    with tempfile.NamedTemporaryFile(dir=_nearest(where.data_dir)) as first, Path(first.name).open("rb") as second:
+def _check_file_locks(project: Project) -> Finding:
+    """Check that a lock keeps a second holder out: it keeps two processes from driving one run."""
+    with tempfile.NamedTemporaryFile(dir=_nearest(project.data_dir)) as first, Path(first.name).open("rb") as second:
         fcntl.flock(first.fileno(), fcntl.LOCK_EX)
         try:
             fcntl.flock(second.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -196,10 +218,10 @@ def _locks(where: task.Project) -> Finding:
     )
 
 
-def _sync(where: task.Project) -> Finding:
-    """How long one durable line takes here: what every step of a run costs at least."""
+def _check_durable_write(project: Project) -> Finding:
+    """Measure one durable write: every step of a run takes at least that long."""
     times: list[float] = []
-    with tempfile.NamedTemporaryFile(dir=_nearest(where.data_dir)) as file:
+    with tempfile.NamedTemporaryFile(dir=_nearest(project.data_dir)) as file:
         for _ in range(20):
             started = time.perf_counter()
             file.write(b"x" * 400)
@@ -216,143 +238,168 @@ def _sync(where: task.Project) -> Finding:
     )
 
 
-def _secrets(where: task.Project) -> Finding:
-    """Whether every secret that the project names has a value here; the values themselves stay unseen."""
+def _check_secrets(project: Project) -> Finding:
+    """Check that every secret of the project has a value here, without showing the values."""
     unset: list[str] = []
-    for name in where.secrets or {}:
+    for name in project.secrets or {}:
         try:
-            secret.lookup(where.secrets, name)
+            secrets.lookup(project.secrets, name)
         except errors.AttemptFailed:
             unset.append(name)
     if unset:
         hint = "set the environment variables that skelo.yaml names for them"
         return Finding(name="secrets", state="warn", detail=f"without a value: {', '.join(unset)}", hint=hint)
-    return Finding(name="secrets", state="ok", detail=f"{len(where.secrets or {})} declared")
+    return Finding(name="secrets", state="ok", detail=f"{len(project.secrets or {})} declared")
 
 
-def _providers(where: task.Project) -> list[Finding]:
-    """Whether each provider has what it needs: its client, its key, its model file. None is asked anything."""
-    found: list[Finding] = []
-    models = where.models or config.Config()
+def _check_providers(project: Project) -> list[Finding]:
+    """Check that each provider has what it needs: its client, its key, its model file. None is called."""
+    findings: list[Finding] = []
+    models = project.models or config.Config()
     for name, settings in models.providers.items():
-        missing = catalog.missing(settings, root=where.root, environment=os.environ)
+        missing = router.missing_requirement(settings, root=project.root, environment=os.environ)
         serves = [expert.name for expert in models.experts.values() if expert.provider == name]
         detail = f"{settings.kind}, for {', '.join(serves)}" if serves else settings.kind
         if missing is None:
-            found.append(Finding(name=f"provider {name}", state="ok", detail=detail))
+            findings.append(Finding(name=f"provider {name}", state="ok", detail=detail))
         else:
             what, _, remedy = missing.partition(": ")
-            hint = remedy or "mend skelo.yaml"
-            found.append(Finding(name=f"provider {name}", state="warn", detail=f"{detail}: {what}", hint=hint))
-    return found
+            hint = remedy or "correct skelo.yaml"
+            findings.append(Finding(name=f"provider {name}", state="warn", detail=f"{detail}: {what}", hint=hint))
+    return findings
 
 
-def _webhooks(where: task.Project) -> list[Finding]:
-    """Whether each webhook has what it needs, and what it is owed. Nothing is sent."""
-    if not where.webhooks:
+def _check_webhooks(project: Project) -> list[Finding]:
+    """Check that each webhook has what it needs, and count the deliveries that wait. Nothing is sent."""
+    if not project.webhooks:
         return []
     try:
-        owed = _owed(where)
+        backlogs = _backlogs(project)
     except errors.OpenSkeloError as error:
         return [Finding(name="webhooks", state="fail", detail=error.message, hint=error.hint)]
-    return [_webhook(where, hook, owed.get(hook.id)) for hook in where.webhooks]
+    return [_check_webhook(project, hook, backlogs.get(hook.id)) for hook in project.webhooks]
 
 
-def _owed(where: task.Project) -> dict[str, deliveries.Backlog]:
-    if not (where.data_dir / deliveries.FILE).exists():
+def _backlogs(project: Project) -> dict[str, delivery_queue.Backlog]:
+    if not (project.data_dir / delivery_queue.FILE).exists():
         return {}
-    opened = deliveries.Deliveries(where.data_dir)
+    queue = delivery_queue.DeliveryQueue(project.data_dir)
     try:
-        return {found.hook: found for found in opened.backlog()}
+        return {backlog.hook: backlog for backlog in queue.backlog()}
     finally:
-        opened.close()
+        queue.close()
 
 
-def _webhook(where: task.Project, hook: webhook.Webhook, owed: deliveries.Backlog | None) -> Finding:
+def _check_webhook(project: Project, hook: webhook.Webhook, backlog: delivery_queue.Backlog | None) -> Finding:
     name = f"webhook {hook.label}"
     try:
         for text in (hook.url, hook.secret):
-            secret.resolve(text, where.secrets)
+            secrets.resolve(text, project.secrets)
     except errors.AttemptFailed as error:
         return Finding(name=name, state="warn", detail=error.message, hint=error.hint)
-    if owed is None:
+    if backlog is None:
         return Finding(name=name, state="ok", detail=", ".join(hook.events))
-    detail = f"{owed.waiting} wait to be delivered"
+    detail = f"{backlog.waiting} wait to be delivered"
     hint = "a server (`skelo serve`) delivers them"
-    if owed.dead:
-        detail += f", {owed.dead} were given up"
-        hint = "mend what is wrong, then start the server anew: it tries them once more"
-    if owed.error:
-        detail += f"; last: {owed.error}"
+    if backlog.dead:
+        detail += f", {backlog.dead} were given up"
+        hint = "correct the cause, then restart the server: it tries them once more"
+    if backlog.error:
+        detail += f"; last: {backlog.error}"
     return Finding(name=name, state="warn", detail=detail, hint=hint)
 
 
-def _server(where: task.Project, server: registry.McpServer) -> Finding:
-    """Whether an MCP server has what it needs: the extra, its program, its secrets. It is not started."""
+def _check_mcp_server(project: Project, server: project_registry.McpServer) -> Finding:
+    """Check that an MCP server has what it needs: the extra, its program, its secrets. It is not started."""
     name = f"mcp {server.name}"
-    uses = [tool.name for tool in where.registry.tools.values() if (tool.kind, tool.target) == ("mcp", server.name)]
+    uses = [tool.name for tool in project.registry.tools.values() if (tool.kind, tool.target) == ("mcp", server.name)]
     detail = (server.url or server.command[0]) + (f", for {', '.join(uses)}" if uses else "")
     if importlib.util.find_spec("mcp") is None:
         return Finding(name=name, state="warn", detail=f"{detail}: MCP is not installed", hint=_MCP_EXTRA)
     try:
         for text in (*server.env.values(), *server.headers.values()):
-            secret.resolve(text, where.secrets)
+            secrets.resolve(text, project.secrets)
     except errors.AttemptFailed as error:
         return Finding(name=name, state="warn", detail=f"{detail}: {error.message}", hint=error.hint)
-    if server.command and not _is_there(where, server):
-        hint = "install it, or mend `command` in skelo.yaml"
+    if server.command and not _has_program(project, server):
+        hint = "install it, or correct `command` in skelo.yaml"
         return Finding(name=name, state="warn", detail=f"{detail}: there is no such program", hint=hint)
     return Finding(name=name, state="ok", detail=detail)
 
 
-def _is_there(where: task.Project, server: registry.McpServer) -> bool:
-    """Whether its program is found as the system would: by PATH, or from the server's folder when it is a path."""
+def _check_agent(project: Project, agent: AgentSettings) -> Finding:
+    """Check that a coding agent has what it needs: the extra, its program, its secrets. It is not started."""
+    from openskelo.agents import programs, sandbox  # noqa: PLC0415 -- few projects have agents
+
+    name = f"agent {agent.name}"
+    try:
+        programs.check_extra()
+        command = programs.find(project.data_dir, agent)
+        for reference in (agent.api_key, *agent.env.values()):
+            secrets.resolve(reference or "", project.secrets)
+        box = sandbox.choose_now(agent.sandbox)
+    except errors.AttemptFailed as error:
+        return Finding(name=name, state="warn", detail=f"{agent.provider}: {error.message}", hint=error.hint)
+    if shutil.which(command[0]) is None:
+        hint = "install it, or correct `command` in skelo.yaml"
+        return Finding(name=name, state="warn", detail=f"{command[0]}: there is no such program", hint=hint)
+    detail = f"{agent.provider}, {command[0]}, {'not boxed' if box.kind == 'none' else f'boxed by {box.kind}'}"
+    if box.kind == "bubblewrap" or agent.sandbox == "none":
+        return Finding(name=name, state="ok", detail=detail)
+    missing = sandbox.probe("bubblewrap").why
+    return Finding(name=name, state="ok", detail=f"{detail} (bubblewrap: {missing})", hint=sandbox.INSTALL)
+
+
+def _has_program(project: Project, server: project_registry.McpServer) -> bool:
+    """True if the server's program exists: in PATH, or relative to the server's folder when it is a path."""
     program = server.command[0]
     if os.sep in program:
-        return shutil.which(where.root / server.folder / program) is not None
+        return shutil.which(project.root / server.folder / program) is not None
     return shutil.which(program, path=server.env.get("PATH")) is not None
 
 
-async def _runs(where: task.Project) -> Finding:
-    """Whether a run waits for a driver that has died."""
-    lost = await _undriven(where) if datadir.exists(where.data_dir) else []
-    if lost:
-        hint = f"go on with: skelo resume {lost[0]}"
-        return Finding(name="runs", state="warn", detail=f"{len(lost)} without a process that drives them", hint=hint)
+async def _check_runs(project: Project) -> Finding:
+    """Check that no running run has lost its driver."""
+    abandoned = await _abandoned_runs(project) if factory.has_store(project.data_dir) else []
+    if abandoned:
+        hint = f"go on with: skelo resume {ids.short(abandoned[0])}"
+        return Finding(
+            name="runs", state="warn", detail=f"{len(abandoned)} without a process that drives them", hint=hint
+        )
     return Finding(name="runs", state="ok", detail="none was left behind")
 
 
-async def _undriven(where: task.Project) -> list[str]:
-    async with records.reading(where) as found:
-        log = found.store
-        rows = await log.rows(status="running", limit=1000)
-        return [row.run_id for row in rows if not await log.driver_alive(row.run_id)]
+async def _abandoned_runs(project: Project) -> list[str]:
+    async with reader.reading(project) as history:
+        log = history.store
+        rows = await log.list_runs(status="running", limit=1000)
+        return [row.run_id for row in rows if not await log.is_driver_alive(row.run_id)]
 
 
-async def _copies(where: task.Project) -> Finding:
-    """Whether every run that ended has its file; those that have none (of a restored data dir) are written."""
-    written = await _written(where) if datadir.exists(where.data_dir) else 0
-    detail = f"{written} were missing and have been written" if written else "every ended run has its own"
-    return Finding(name="events.jsonl", state="ok", detail=detail)
-
-
-async def _written(where: task.Project) -> int:
-    written = 0
-    async with records.reading(where) as found:
-        log = found.store
-        rows = await log.rows(limit=1000)
-        while rows:
-            for row in rows:
-                missing = not (where.data_dir / "runs" / row.run_id / "events.jsonl").exists()
-                if row.ending is not None and missing and isinstance(log, sqlite.SqliteLog):
-                    log.repair(row.run_id)
-                    written += 1
-            rows = await log.rows(limit=1000, before=rows[-1].run_id)
-    return written
+async def _check_event_files(project: Project) -> Finding:
+    """Check that the event files hold what the log holds, and write what is missing (in a restored data dir)."""
+    name = "event files"
+    if not factory.has_store(project.data_dir):
+        return Finding(name=name, state="ok", detail="there are none yet")
+    async with reader.reading(project) as history:
+        await history.store.repair_event_files()
+        lost = await history.store.find_lost_events()
+    kept = sorted(path.name for path in (project.data_dir / "events").glob("*.differs-*.jsonl"))
+    if lost:
+        runs = ", ".join(f"{run_id} ({count} events)" for run_id, count in sorted(lost.items())[:_NAMED_RUNS])
+        more = f" and {len(lost) - _NAMED_RUNS} more" if len(lost) > _NAMED_RUNS else ""
+        detail = f"the log lacks events that these files hold: {', '.join(kept)}; of run {runs}{more}"
+        hint = f"copy them before you go on: they are in {project.data_dir / 'events'}; or restore the data dir"
+        return Finding(name=name, state="fail", detail=detail, hint=hint)
+    if kept:
+        detail = f"these held something else than the log, and were kept: {', '.join(kept)}"
+        hint = f"compare them with the log (`skelo events RUN --json`); they are in {project.data_dir / 'events'}"
+        return Finding(name=name, state="warn", detail=detail, hint=hint)
+    return Finding(name=name, state="ok", detail="they hold what the log holds")
 
 
 def _nearest(path: Path) -> Path:
-    """The path, or the nearest folder above it that exists."""
+    """Return the path, or the nearest folder above it that exists."""
     while not path.is_dir() and path != path.parent:
         path = path.parent
     return path

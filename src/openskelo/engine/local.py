@@ -1,125 +1,138 @@
-"""The local engine: start, follow, answer, resume and cancel runs, driven by this process over one data dir."""
+"""The local engine: start, follow, answer, resume and cancel runs, driven by this process over one data dir.
+
+`Engine` only joins its parts: `RunStarter` starts runs, `CommandRouter` brings commands to the driver of a run,
+`Ownership` claims and releases runs, `RunWatcher` shows and follows them, and the `Driver` does the work. Reading is
+inherited from `HistoryReader`.
+"""
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 from openskelo import errors
-from openskelo.engine import (
-    beginning,
-    door,
-    driver,
-    holding,
-    loading,
-    mail,
-    orders,
-    pinning,
-    records,
-    stopped,
-    watching,
-    words,
-)
-from openskelo.executors import attempt, calling, keeping, task
+from openskelo.engine import pinning, run_start, waiting
+from openskelo.engine.commands import command_router, input_checks
+from openskelo.engine.drive import driver, handover, ownership
+from openskelo.executors import stored_values
+from openskelo.executors.attempt import performer as attempt_performer
+from openskelo.executors.attempt import running_attempt
+from openskelo.executors.handlers import invocation
+from openskelo.history import loading, reader
 from openskelo.kernel import commands, definition
 from openskelo.kernel.json import JsonObject
-from openskelo.providers import seam
-from openskelo.stores import log
+from openskelo.project import Project
+from openskelo.providers import protocol
+from openskelo.stores import api
 
 if TYPE_CHECKING:
     from datetime import timedelta
 
-    from openskelo.engine import fork_items, graphs, retention
+    from openskelo.engine import forking
+    from openskelo.engine.commands import graph_commands
+    from openskelo.engine.drive import supervisor
+    from openskelo.history.prune import Pruned
 
-#: Hears a piece of what a model says for an attempt.
-OnText = Callable[[task.Task, str], None]
+#: Called with each piece of text that a model gives for an attempt.
+OnText = Callable[[running_attempt.AttemptRequest, str], None]
 
 
-class Engine(records.Records):
-    """Drives runs in this process. An async context manager; `open` gives one over a project's data dir."""
+class Engine(reader.HistoryReader):
+    """Drives runs in this process. An async context manager; `Engine.open` makes one for a project."""
 
     def __init__(
         self,
-        project: task.Project,
-        store: log.Log,
-        performer: attempt.Performer,
+        project: Project,
+        store: api.Store,
+        performer: attempt_performer.Performer,
         *,
         cache: bool = True,
+        share_runs: bool = False,
     ) -> None:
         super().__init__(project, store)
         self.performer = performer
         self._listeners: list[OnText] = []
+        self._status_listeners: list[OnText] = []
         self._no_cache = not cache
         self._driver = driver.Driver(store, performer, cache=cache)
         self._pins = pinning.Pins()
-        #: What this process drives, for whoever keeps runs going (`keeper`).
-        self.holding = holding.Holding(store, self._driver, performer, self._pins)
-        self._beginning = beginning.Beginning(store, self._driver, performer, self._pins)
-        self._orders = orders.Orders(store, self._driver, self.holding)
-        self._watching = watching.Watching(store, self._driver)
+        #: The runs that this process drives, for its supervisor.
+        self.ownership = ownership.Ownership(store, self._driver, performer, self._pins)
+        self._starter = run_start.RunStarter(
+            store, self._driver, performer, self._pins, self.ownership if share_runs else None
+        )
+        self._router = command_router.CommandRouter(store, self._driver, self.ownership)
+        self._watcher = waiting.RunWatcher(store, self._driver, share_runs=share_runs)
+        self._recovering: supervisor.Supervisor | None = None
 
     @classmethod
     async def open(  # noqa: PLR0913  each says what the engine works with, and has a default
         cls,
-        project: task.Project,
+        project: Project,
         *,
-        store: log.Log | None = None,
-        handlers: Mapping[str, calling.Handler] | None = None,
-        provider: seam.Provider | None = None,
+        store: api.Store | None = None,
+        handlers: Mapping[str, invocation.Handler] | None = None,
+        provider: protocol.Provider | None = None,
         on_text: OnText | None = None,
         cache: bool = True,
-        processes: int = 1,
+        share_runs: bool = False,
+        recover: bool = False,
     ) -> Self:
-        """An engine that drives: on the project's data dir, or on another store.
+        """Return an engine that drives runs of the project's data dir, or of another `store`.
 
-        Models are those of `provider`, else the project's. `on_text` hears what they say as they say it; what it hears
-        is not in the log. Without `cache` the work of nodes that say `cache: true` is done, although its result is
-        known, and what it comes to is known from then on; in the runs that begin here also when others go on with them.
-        With several `processes` others drive runs beside this one: they open the data dir and import the handlers
-        themselves (InvalidInput ENGINE_PROCESSES for another `store`, a `provider`, or a handler that cannot be
-        imported).
+        Models are those of `provider`, else the project's. `on_text` is called with their text as it arrives; the log
+        does not hold these pieces. Without `cache` nodes with `cache: true` do their work although a result is cached,
+        and the new result replaces it; runs started here keep that when another process goes on with them.
+
+        With `share_runs` (for a server that has workers) new runs are left to other processes while this one is busy
+        enough; a supervisor of this process or of another one takes them up.
+
+        With `recover` the engine also drives runs of the data dir that no process drives: those that a crash or the
+        end of another engine left, and those whose approval was answered or has expired. `close` then suspends its
+        runs, and the next engine with `recover` goes on with them.
         """
-        packed = None
-        if processes != 1:
-            from openskelo.engine.fleet import channel, mates  # noqa: PLC0415  few engines have any
-
-            mates.check(processes, project, store, provider)
-            level = logging.getLogger().level
-            packed = channel.pack(channel.Kit(project=project, handlers=handlers or {}, cache=cache, log_level=level))
         if store is None:
-            from openskelo.stores import datadir  # noqa: PLC0415  a caller with its own store needs no SQLite
+            from openskelo.stores import factory  # noqa: PLC0415  a caller with its own store needs no SQLite
 
-            store = datadir.open_log(project.data_dir)
+            store = factory.open_store(project.data_dir)
         listeners: list[OnText] = [] if on_text is None else [on_text]
 
-        def tell(of: task.Task, text: str) -> None:
+        def call_listeners(request: running_attempt.AttemptRequest, text: str) -> None:
             for listener in tuple(listeners):
-                listener(of, text)
+                listener(request, text)
 
-        performer = attempt.Performer(
-            project=project, blobs=store, local_handlers=handlers, provider=provider, on_text=tell
+        status_listeners: list[OnText] = []
+
+        def call_status_listeners(request: running_attempt.AttemptRequest, text: str) -> None:
+            for listener in tuple(status_listeners):
+                listener(request, text)
+
+        performer = attempt_performer.Performer(
+            project=project,
+            blobs=store,
+            local_handlers=handlers,
+            provider=provider,
+            on_text=call_listeners,
+            on_status=call_status_listeners,
         )
-        engine = cls(project, store, performer, cache=cache)
-        engine._listeners = listeners
+        engine = cls(project, store, performer, cache=cache, share_runs=share_runs)
+        engine._listeners, engine._status_listeners = listeners, status_listeners
         engine._driver.start()
-        if packed is not None:
-            await engine._open_fleet(packed, processes - 1, tell)
+        if recover:
+            engine._recovering = engine.supervisor()
+            try:
+                await engine._recovering.start()
+            except BaseException:
+                await engine.close()
+                raise
         return engine
 
-    async def _open_fleet(self, packed: bytes, count: int, overhear: OnText) -> None:
-        from openskelo.engine.fleet import mates  # noqa: PLC0415  few engines have any
-
-        fleet = mates.Fleet(self.store, self.holding.take_over, overhear)
-        try:
-            await fleet.open(count, packed)
-        except BaseException:
-            await self.close()
-            raise
-        self._beginning.fleet = fleet
+    @property
+    def history(self) -> reader.HistoryReader:
+        """Return the reader of the runs' logs: an engine is a reader that also drives."""
+        return self
 
     async def __aenter__(self) -> Self:
         return self
@@ -130,83 +143,85 @@ class Engine(records.Records):
         await self.close()
 
     async def close(self) -> None:
-        """Stop driving and let go of the store. Runs that were under way can be resumed."""
-        self._driver.check_home()
-        async with contextlib.AsyncExitStack() as closing:  # all of it, also for one who would not wait so long
+        """Stop driving and close the store. Runs that were under way can be resumed."""
+        self._driver.check_loop()
+        async with contextlib.AsyncExitStack() as closing:  # all of them, even if the caller is cancelled
             closing.push_async_callback(self.store.close)
             closing.push_async_callback(self.performer.close)
             closing.push_async_callback(self._driver.stop)
-            if self._beginning.fleet is not None:
-                closing.push_async_callback(self._beginning.fleet.close)
+            if self._recovering is not None:
+                closing.push_async_callback(self._recovering.stop)
 
-    # -- beginning ----------------------------------------------------------------------------------------------------
+    # -- new runs -----------------------------------------------------------------------------------------------------
 
-    async def start(  # noqa: PLR0913  each says how a run begins, and has a default
+    async def start(  # noqa: PLR0913  each says how a run starts, and has a default
         self,
         workflow: definition.Workflow,
         inputs: JsonObject | None = None,
         *,
         by: str = "python",
-        mode: words.Mode = "AUTO",
-        global_mode: words.GlobalMode = "IMPLEMENTATION",
+        mode: input_checks.Mode = "AUTO",
+        global_mode: input_checks.GlobalMode = "IMPLEMENTATION",
         run_id: str | None = None,
         contexts: JsonObject | None = None,
     ) -> str:
-        """Begin a run and give its id; it is durable when this returns (InvalidInput: nothing was started).
+        """Start a run and return its id; the run is durable then (InvalidInput: nothing was started).
 
-        `contexts` are values for names that a plan uses (`ctx:…`, `snap:…`), in place of those the project would find.
-        A caller who may have to ask twice brings the `run_id`; a run that has begun is not begun again (Refused
-        RUN_EXISTS).
+        `contexts` are values for names that a plan uses (`ctx:…`, `snap:…`), in place of the project's. A caller that
+        may have to repeat the call chooses the `run_id`: a run that exists is not started again (Refused RUN_EXISTS).
         """
         if run_id is not None:
-            await self._beginning.check_new(run_id)
-        pin = self._beginning.pin(workflow)
+            await self._starter.check_new(run_id)
+        pin = self._starter.pin(workflow)
         values = pin.inputs.complete(inputs or {}, self.project)
         if pin.inputs.referring:
-            await door.check_artifacts(pin.inputs.referring, values, self.store)
-        surroundings = None
+            await input_checks.check_artifacts(pin.inputs.referring, values, self.store)
+        if pin.file_readers:
+            await pinning.check_files(pin.file_readers, values, self.performer)
+        plan_contexts = None
         if contexts or workflow.plan is not None:
-            from openskelo.engine import contexts as known  # noqa: PLC0415  only plans have any
-
-            surroundings = await known.read(self.store, self.project, workflow, contexts or {})
+            plan_contexts = await run_start.read_contexts(self.store, self.project, workflow, contexts or {})
         command = commands.CreateRun(
             at=self._driver.now(),
             definition=pin.name,
-            inputs=await keeping.store(self.store, values),
+            inputs=await stored_values.store(self.store, values),
             by=by,
-            mode=words.mode(mode),
-            global_mode=words.global_mode(global_mode),
-            contexts=surroundings,
+            mode=input_checks.run_mode(mode),
+            global_mode=input_checks.global_mode(global_mode),
+            contexts=plan_contexts,
             no_cache=self._no_cache,
         )
-        return await self._beginning.create(pin, command, run_id)
+        return await self._starter.create(pin, command, run_id)
 
-    async def fork(  # noqa: PLR0913  each says how a run begins, and has a default
+    async def fork(  # noqa: PLR0913  each says how a run starts, and has a default
         self,
         run_id: str,
         *,
         node: str,
         inputs: JsonObject | None = None,
         workflow: definition.Workflow | None = None,
-        items: fork_items.Again | None = None,
+        items: forking.ItemsToRedo | None = None,
         by: str = "python",
         new_id: str | None = None,
     ) -> str:
-        """Begin a new run from `node` of another one; what came before it is kept, `inputs` change it.
+        """Start a new run from `node` of another run and return its id; results before the node are kept.
 
-        Of a foreach that did not come to its end, items that were done are taken over if nothing is changed for them.
-        `items` says which are done again: `all`, `unfinished`, or some indexes beside. `new_id` is `run_id` of `start`.
+        `inputs` change inputs of the node or of the run. Finished items of an unfinished foreach are kept if their work
+        has not changed. `items` says which items are done again: `all`, `unfinished`, or the unfinished ones and some
+        indexes. `new_id` is as `run_id` of `start`.
         """
-        from openskelo.engine import forking  # noqa: PLC0415  most runs begin anew
+        from openskelo.engine import forking  # noqa: PLC0415  few runs are forks
 
         if new_id is not None:
-            await self._beginning.check_new(new_id)
+            await self._starter.check_new(new_id)
         if workflow is not None:
-            pinning.check(workflow)
-        parent = (await self._read(run_id)).run
-        wish = forking.Wish(node=node, changes=inputs or {}, workflow=workflow, anew=self._no_cache, items=items)
-        plan = await forking.plan(self.store, parent, wish, self.project, self.performer)
-        pin = self._beginning.pin(plan.workflow)
+            loading.check_workflow(workflow)
+        parent = await self.load_run(run_id)
+        request = forking.ForkRequest(
+            node=node, changes=inputs or {}, workflow=workflow, no_reuse=self._no_cache, items=items
+        )
+        plan = await forking.plan_fork(self.store, parent, request, self.project, self.performer)
+        pin = self._starter.pin(plan.workflow)
         command = commands.CreateRun(
             at=self._driver.now(),
             definition=pin.name,
@@ -222,115 +237,134 @@ class Engine(records.Records):
             unjudged=plan.unjudged,
             items=plan.items,
         )
-        return await self._beginning.create(pin, command, new_id)
+        return await self._starter.create(pin, command, new_id)
 
-    # -- going on -----------------------------------------------------------------------------------------------------
+    # -- runs under way -----------------------------------------------------------------------------------------------
 
     async def resume(self, run_id: str, *, by: str = "python", only: str | None = None) -> None:
         """Drive a run again: after a crash, a suspension or a pause (Busy while another process drives it).
 
-        InvalidInput, and the run is left as it was, when a model that it still has to ask is not there. With `only` a
-        run that was paused for another reason stays paused.
+        Raises InvalidInput, and leaves the run as it was, when a model, a handler or a secret that the run still needs
+        is missing here. With `only` a run that was paused for another reason stays paused.
         """
-        try:
-            actor = await self.holding.take(run_id, going_on=True)
-        except errors.Busy:
-            if self._beginning.fleet is None or not self._beginning.fleet.drives(run_id):
-                raise
-            if (paused := (await self._read(run_id)).run.paused) is not None and only in (None, paused):
-                await self._orders.post(run_id, mail.resume_body(by))
-            actor = None
-        if actor is not None and actor.run.paused is not None and only in (None, actor.run.paused):
-            await self._driver.submit(actor, commands.ResumeRun(at=self._driver.now(), by=by))
-        await stopped.forget(self.store, run_id)
+        run = await self.ownership.take(run_id, check_needs=True)
+        if run is not None and run.state.paused is not None and only in (None, run.state.paused):
+            await self._driver.submit(run, commands.ResumeRun(at=self._driver.now(), by=by))
+        await handover.forget_stopped(self.store, run_id)
 
-    async def stand_by(self) -> None:
-        """Let the other processes of this engine, if it has any, keep the runs of the data dir going (`keeper`)."""
-        if self._beginning.fleet is not None:
-            await self._beginning.fleet.keep()
+    def supervisor(self) -> supervisor.Supervisor:
+        """Return what drives the runs of the data dir that no process drives."""
+        from openskelo.engine.drive import supervisor  # noqa: PLC0415  only servers and workers have one
 
-    async def elsewhere(self) -> None:
+        return supervisor.Supervisor(self)
+
+    def has_driven(self, run_id: str) -> bool:
+        """True if this process drives the run, or drove it to its end not long ago."""
+        return self.ownership.has_driven(run_id)
+
+    async def is_driven_elsewhere(self, run_id: str) -> bool:
+        """True if another process drives the run, or has a supervisor that would."""
+        is_driven = await self.store.is_driver_alive(run_id)
+        return is_driven or handover.has_supervisor(self.project.data_dir)
+
+    async def wait_for_other_process(self) -> None:
         """Wait until another process has changed the store, or this one has taken up another run."""
-        await self._driver.elsewhere()
+        self._driver.check_loop()
+        await self._driver.inbox.wait_for_other_process()
 
     def is_under_way(self, run_id: str, attempt: tuple[str, int, int, int | None]) -> bool:
-        """Whether this process is at an attempt of a run: of a node key, its visit, its number, and its item if any.
-
-        Of a run that another process of this engine drives it is not known which attempts are over.
-        """
-        if self._beginning.fleet is not None and self._beginning.fleet.drives(run_id):
-            return True
-        actor = self._driver.roster.get(run_id)
+        """True if this process performs the attempt: node key, visit, number, and the item of a foreach or None."""
+        run = self._driver.runs.get(run_id)
         node, visit, number, item = attempt
-        flight = None if actor is None else actor.run.in_flight.get((node, visit, item or 0))
-        return flight is not None and flight.attempt == number
+        under_way = None if run is None else run.state.in_flight.get((node, visit, item or 0))
+        return under_way is not None and under_way.attempt == number
+
+    def logs_so_far(self, run_id: str, node: str) -> list[JsonObject]:
+        """Return what attempts of the node that this process performs now have logged: `{visit, attempt, item, text}`.
+
+        The log of an attempt that has ended is an artifact.
+        """
+        run = self._driver.runs.get(run_id)
+        return [] if run is None else run.logs_so_far(node)
 
     async def wait(self, run_id: str) -> JsonObject:
-        """Wait until the run has ended or only a person can move it; gives its document (see `show`).
+        """Return the run's document (see `show`) once it has ended or only a person can move it.
 
-        It may be driven here or elsewhere. The document of a run that nobody drives is given at once, as it is:
-        `resume` takes it up. StoreError when this process had to let go of the run: the same helps.
+        The run may be driven here or elsewhere. If no process drives it, this returns at once: `resume` drives it.
+        Raises StoreError when this process had to drop the run; `resume` helps then, too.
         """
-        self._driver.check_home()
-        if self._beginning.fleet is not None:
-            told = await self._beginning.fleet.wait(run_id)
-            if told is not None:
-                return told
-        return await self._watching.settled(run_id)
+        return await self._watcher.wait(run_id)
 
     async def suspend(self, *, by: str = "python") -> None:
-        """Stop cleanly: nothing new starts, `once` effects finish, other work is cut and done again on resume."""
-        if self._beginning.fleet is not None:
-            await asyncio.gather(self._beginning.fleet.suspend(by), self.holding.suspend(by))
-        await self.holding.suspend(by)  # with what a process that was lost meanwhile drove
+        """Pause every run driven here: `once` effects finish, other attempts are cut and retried on resume."""
+        await self.ownership.suspend(by)
 
-    async def pause(self, run_id: str, *, by: str = "python", reason: str = "operator") -> None:
-        """Let nothing new start in a run, wherever it is driven; what is under way ends (Refused when it has ended)."""
+    async def pause(self, run_id: str, *, by: str = "python", reason: str = "operator", now: bool = False) -> None:
+        """Start nothing new in a run, wherever it is driven (Refused when it has ended).
+
+        Attempts under way finish; with `now` they are cut, and done again when the run is resumed, except those whose
+        effect happens once.
+        """
         command = commands.PauseRun(at=self._driver.now(), by=by, reason=reason)
-        await self._orders.give(run_id, command, mail.pause_body(by, reason))
+        await self._router.send(run_id, command)
+        if not now:
+            return
+        run = await self.load_run(run_id)
+        for attempt in tuple(run.in_flight.values()):
+            if run.workflow.nodes[attempt.node].effect == "once":
+                continue
+            cut = commands.ReportInterrupted(
+                at=self._driver.now(),
+                node=attempt.node,
+                visit=attempt.visit,
+                attempt=attempt.attempt,
+                item=attempt.item,
+            )
+            with contextlib.suppress(errors.Refused):  # it has finished meanwhile
+                await self._router.send(run_id, cut)
 
     async def change(
         self,
         run_id: str,
         *,
-        mode: words.Mode | None = None,
-        global_mode: words.GlobalMode | None = None,
+        mode: input_checks.Mode | None = None,
+        global_mode: input_checks.GlobalMode | None = None,
         by: str = "python",
     ) -> None:
         """Change a run's modes, wherever it is driven; None leaves one as it is (Refused when it has ended)."""
-        mode = None if mode is None else words.mode(mode)
-        global_mode = None if global_mode is None else words.global_mode(global_mode)
+        mode = None if mode is None else input_checks.run_mode(mode)
+        global_mode = None if global_mode is None else input_checks.global_mode(global_mode)
         command = commands.ChangeMode(at=self._driver.now(), by=by, mode=mode, global_mode=global_mode)
-        await self._orders.give(run_id, command, mail.mode_body(by, mode, global_mode))
+        await self._router.send(run_id, command)
 
     async def go_on(self, run_id: str, *, by: str = "python") -> None:
         """As `resume`, wherever the run is driven (Refused when it has ended)."""
-        row = await self.store.row(run_id)
+        row = await self.store.find_run(run_id)
         if row is not None and row.ending is not None:
             raise errors.Refused("the run has ended", code="RUN_ENDED", hint="fork it to go on from one of its nodes")
         try:
             await self.resume(run_id, by=by)
         except errors.Busy:
-            await self._orders.post(run_id, mail.resume_body(by))
+            await self._router.send_to_other_process(run_id, commands.ResumeRun(at=self._driver.now(), by=by))
 
     async def cancel(self, run_id: str, *, by: str = "python", reason: str | None = None) -> None:
-        """End a run and everything under way in it (Refused when it has ended)."""
+        """End a run and its attempts under way, wherever it is driven (Refused when it has ended)."""
         command = commands.CancelRun(at=self._driver.now(), by=by, reason=reason)
-        await self._orders.give(run_id, command, mail.cancel_body(by, reason))
+        await self._router.send(run_id, command)
 
-    def graph(self, run_id: str) -> graphs.Graph:
-        """The run as a live graph, to which nodes, edges and messages may be given."""
-        from openskelo.engine import graphs  # noqa: PLC0415  few runs are live graphs
+    def graph(self, run_id: str) -> graph_commands.Graph:
+        """Return the run as a live graph, whose nodes and edges can be changed and which takes messages."""
+        from openskelo.engine.commands import graph_commands  # noqa: PLC0415  few runs are live graphs
 
-        return graphs.Graph(self, run_id)
+        return graph_commands.Graph(self, run_id)
 
-    async def order(self, run_id: str, make: graphs.Make) -> None:
-        """Give a live graph the order that `make` makes for it as it is now (Refused, NotFound, InvalidInput)."""
-        await self._orders.give_graph(run_id, make)
+    async def send_graph_command(self, run_id: str, make: command_router.MakeGraphCommand) -> None:
+        """Carry out the command that `make` returns for the live graph (Refused, NotFound, InvalidInput)."""
+        await self._router.send_graph(run_id, make)
 
-    # -- people -------------------------------------------------------------------------------------------------------
+    # -- approvals ----------------------------------------------------------------------------------------------------
 
-    async def answer(
+    async def answer(  # noqa: PLR0913 -- by keyword, and few callers need all
         self,
         approval_id: str,
         *,
@@ -338,21 +372,29 @@ class Engine(records.Records):
         values: JsonObject | None = None,
         reason: str | None = None,
         by: str = "python",
+        remember: Literal["turn", "run"] | None = None,
         leave: bool = False,
     ) -> str:
-        """Answer an open approval; gives the id of its run, which goes on (InvalidInput, Refused, NotFound).
+        """Answer an open approval and return the id of its run, which goes on (InvalidInput, Refused, NotFound).
 
-        `status` is `approved`, `denied` or `modified` (with the `values` that take the place of what was proposed).
-        With `leave` it goes on in the process that drives it or stands by, and here only if there is none.
+        `status` is `approved`, `denied` or `modified` (with `values` that replace the proposed ones). `remember` allows
+        an agent's calls like the one that was asked about, until its turn or the run ends. With `leave` the run goes
+        on in the process that drives it or has a supervisor, and here only if there is none.
         """
-        return await self._orders.answer(approval_id, door.said(status, by, values, reason), leave=leave)
+        answer = input_checks.read_answer(status, by, values, reason, remember)
+        return await self._router.answer(approval_id, answer, leave=leave)
 
-    def overhear(self, listener: OnText) -> Callable[[], None]:
-        """Let `listener` hear what models say, from now until the returned function is called."""
+    def listen(self, listener: OnText) -> Callable[[], None]:
+        """Call `listener` with the text that models give, until the returned function is called."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
-    # -- looking after the data dir -----------------------------------------------------------------------------------
+    def listen_status(self, listener: OnText) -> Callable[[], None]:
+        """Call `listener` with what work says it is doing, until the returned function is called."""
+        self._status_listeners.append(listener)
+        return lambda: self._status_listeners.remove(listener)
+
+    # -- the data dir -------------------------------------------------------------------------------------------------
 
     async def prune(
         self,
@@ -362,39 +404,37 @@ class Engine(records.Records):
         keep: int | None = None,
         delete: bool = False,
         dry_run: bool = False,
-    ) -> retention.Pruned:
-        """Take what went through these runs out of the data dir, or through all but the newest and the last ones.
+    ) -> Pruned:
+        """Remove the values of ended runs from the data dir and return what was removed.
 
-        Their records still verify; with `delete` they go altogether. Runs that have not ended are left alone, those
-        that `older_than` or `keep` choose without a word. NotFound; InvalidInput USAGE when nothing says which runs.
+        The runs are those in `run_ids`, or all that ended longer than `older_than` ago and are not among the last
+        `keep`. Their records still verify; with `delete` the runs are removed completely. Runs that have not ended are
+        left alone. Raises NotFound for an unknown id, and InvalidInput (USAGE) if no argument says which runs.
         """
-        from openskelo.engine import retention  # noqa: PLC0415  few callers prune
+        from openskelo.history import prune as history_prune  # noqa: PLC0415  few callers prune
 
-        choice = retention.Choice(older_than=older_than, keep=keep)
-        chosen = await retention.choose(self.store, run_ids, choice)
-        pruned = await retention.prune(self.store, chosen, self.project.data_dir, delete=delete, dry_run=dry_run)
+        choice = history_prune.Choice(older_than=older_than, keep=keep)
+        chosen = await history_prune.choose(self.store, run_ids, choice)
+        pruned = await history_prune.prune_runs(
+            self.store, chosen, self.project.data_dir, delete=delete, dry_run=dry_run
+        )
         for run_id in chosen:
             self.forget(run_id)
         return pruned
 
     # -- reading ------------------------------------------------------------------------------------------------------
 
-    async def _read(self, run_id: str) -> loading.Loaded:
-        return await loading.load(self.store, run_id)
-
     async def show(self, run_id: str) -> JsonObject:
-        """The run's document, from its log (NotFound)."""
-        return await self._watching.show(run_id)
+        """Return the run's document as it is now (NotFound)."""
+        return await self._watcher.show(run_id)
 
     def forget(self, run_id: str) -> None:
         """Read an ended run from its log from now on: it was pruned or deleted."""
-        self._driver.roster.forget(run_id)
-        if self._beginning.fleet is not None:
-            self._beginning.fleet.forget(run_id)
+        self._driver.runs.forget(run_id)
 
     def follow(self, run_id: str, *, after: int = 0, until_end: bool = True) -> AsyncIterator[JsonObject]:
-        """The run's events after seq `after`, as in its events.jsonl: those there are, then live (NotFound).
+        """Yield the run's events after seq `after`, as the log has them, then live until the run ends (NotFound).
 
-        It ends with the run, at once where that has ended; without `until_end` with what there is.
+        Without `until_end` the iterator ends with the last event that the log has now.
         """
-        return self._watching.follow(run_id, after=after, until_end=until_end)
+        return self._watcher.follow(run_id, after=after, until_end=until_end)

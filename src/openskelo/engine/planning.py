@@ -1,8 +1,13 @@
-"""How a plan is asked for: an ordinary workflow in which a model drafts, the checker looks, and Problems go back.
+"""Have a model write a plan for a goal: `skelo plan` and `openskelo.plan`.
 
     planned = await openskelo.plan("Sort the mail.", openskelo.project_at("."))
 
-Every draft and every look leaves its receipt, so that it can be seen later who wrote what and why it was refused.
+This is an ordinary run of a generated workflow:
+
+    draft_1 (model) ──> check_1 (handler) ──> draft_2, if check_1 has found Problems ──> check_2 ──> …
+
+A draft after the first gets the refused draft and its Problems. Every draft and every check leaves its receipt, so the
+log shows what the model wrote and why it was refused. The plan is checked, and never run.
 """
 
 from __future__ import annotations
@@ -12,28 +17,30 @@ from pathlib import Path
 from typing import cast
 
 from openskelo import errors
-from openskelo.engine import local
-from openskelo.executors import calling, task
-from openskelo.frozen import as_dict, frozen
+from openskelo.engine import api
+from openskelo.executors.handlers import invocation
 from openskelo.handlers import context
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.providers import config, seam
-from openskelo.workflows import load, problems
-from openskelo.workflows.plan import terms
+from openskelo.project import Project
+from openskelo.providers import config, protocol
+from openskelo.structs import as_dict, frozen
+from openskelo.workflows import load
+from openskelo.workflows.plan import drafting_guide
+from openskelo.workflows.text import problems
 
-#: What the workflow is called.
+#: The name of the workflow.
 NAME = "skelo-plan"
-#: The handler that looks at a draft.
+#: The handler that checks a draft.
 CHECKER = "check-plan"
-#: So often a draft with Problems goes back, unless somebody says otherwise; and at most.
+#: How often a draft with Problems goes back to the model: by default, and at most.
 REPAIRS = 2
-_MOST_REPAIRS = 10
-#: How long a draft may be, and one by a model on this machine, which is slow and has a small window.
-_MOST_TOKENS = 8_000
-_MOST_TOKENS_HERE = 2_000
-#: So many Problems go back at once; the rest shows when these are mended.
-_MOST_PROBLEMS = 12
+_MAX_REPAIRS = 10
+#: The length limit of a draft; a model on this machine is slow and has a small window.
+_MAX_TOKENS = 8_000
+_MAX_TOKENS_LOCAL = 2_000
+#: How many Problems go back at once; the next check finds the others.
+_MAX_PROBLEMS = 12
 
 _TASK = """\
 Write a plan that reaches this goal:
@@ -50,7 +57,7 @@ Use only what this project has:
 
 {{ inputs.available }}
 """
-_AGAIN = """\
+_REPAIR = """\
 
 The last draft was refused. Write the whole plan again, without these problems:
 
@@ -64,10 +71,10 @@ The refused draft:
 
 @frozen
 class Planned:
-    """What came of a goal, and which run tells how: the last draft, and what the checker says about it now.
+    """The result of `plan`: the run that wrote it, the last draft, and its Problems.
 
-    `workflow` is None where no draft was without Problems; `plan`, too, where there was none at all (the `error` of the
-    run says why). Warnings are among the `problems` of a plan that can be run.
+    `workflow` is None if the last draft has errors. `plan` is None if there is no draft: the run's `error` says why.
+    The `problems` of a valid plan are warnings.
     """
 
     run_id: str
@@ -77,139 +84,141 @@ class Planned:
     error: JsonObject | None = None
 
     def document(self) -> dict[str, Json]:
-        """As `skelo plan --json` prints it."""
-        found: dict[str, Json] = {
+        """Return the result as `skelo plan --json` prints it."""
+        document: dict[str, Json] = {
             "runId": self.run_id,
             "valid": self.workflow is not None,
             "plan": self.plan,
-            "problems": [as_dict(one) for one in self.problems],
+            "problems": [as_dict(problem) for problem in self.problems],
         }
-        return found if self.error is None else {**found, "error": self.error}
+        if self.error is not None:
+            document["error"] = self.error
+        return document
 
 
 async def plan(
     goal: str,
-    project: task.Project,
+    project: Project,
     *,
     expert: str | None = None,
     repairs: int = REPAIRS,
-    provider: seam.Provider | None = None,
+    provider: protocol.Provider | None = None,
     by: str = "python",
 ) -> Planned:
-    """Have a model write a plan for `goal` with what the project has. The plan is checked, and never run.
+    """Have a model write a plan for `goal` with the project's tools and experts, and return it checked.
 
-    It is written by `expert`, else the project's default one; by `provider`, where that is given. A draft with Problems
-    goes back up to `repairs` times. InvalidInput, and InvalidWorkflow for an unknown expert, when nothing was asked.
+    The model is the one of `expert`, else of the project's default expert; `provider` replaces the project's providers.
+    A draft with Problems goes back up to `repairs` times. Raises InvalidInput, and InvalidWorkflow for an unknown
+    expert, before a model is called.
     """
-    async with await local.Engine.open(project, handlers=handlers(project), provider=provider) as engine:
+    async with api.open_engine(project, handlers=handlers(project), provider=provider) as engine:
         run_id = await start(engine, goal, expert=expert, repairs=repairs, by=by)
         return outcome(await engine.wait(run_id), project.root)
 
 
-def handlers(project: task.Project) -> Mapping[str, calling.Handler]:
-    """What an engine needs to look at drafts."""
-    return {CHECKER: _Looking(project.root).__call__}
+def handlers(project: Project) -> Mapping[str, invocation.Handler]:
+    """Return the handlers that an engine needs to check drafts."""
+    return {CHECKER: _DraftChecker(project.root).__call__}
 
 
-async def start(engine: local.Engine, goal: str, *, expert: str | None, repairs: int, by: str) -> str:
-    """Begin a run that writes a plan, with an engine that has the `handlers` (InvalidInput, InvalidWorkflow)."""
+async def start(engine: api.Engine, goal: str, *, expert: str | None, repairs: int, by: str) -> str:
+    """Start a run that writes a plan, in an engine with `handlers`; return its id (InvalidInput, InvalidWorkflow)."""
     if not goal.strip():
         raise errors.InvalidInput("the goal is empty", code="USAGE", hint="say in words what the plan is for")
-    if not 0 <= repairs <= _MOST_REPAIRS:
-        raise errors.InvalidInput(f"repairs is 0 to {_MOST_REPAIRS}", code="USAGE")
-    where = engine.project
-    asked = load.from_document(workflow(where, expert, repairs), root=where.root, file="<plan>")
-    given: JsonObject = {"goal": goal.strip(), "available": terms.available(where.models, where.registry)}
-    return await engine.start(asked, given, by=by)
+    if not 0 <= repairs <= _MAX_REPAIRS:
+        raise errors.InvalidInput(f"repairs is 0 to {_MAX_REPAIRS}", code="USAGE")
+    project = engine.project
+    drafting = load.from_document(workflow(project, expert, repairs), root=project.root, file="<plan>")
+    available = drafting_guide.available(project.models, project.registry)
+    return await engine.start(drafting, {"goal": goal.strip(), "available": available}, by=by)
 
 
-def workflow(where: task.Project, expert: str | None, repairs: int) -> JsonObject:
-    """The document of the workflow: drafts and looks in turn; each but the first draft only where one was refused."""
+def workflow(project: Project, expert: str | None, repairs: int) -> JsonObject:
+    """Return the document of the workflow: drafts and checks in turn."""
     blocks: list[Json] = []
-    asked: dict[str, Json] = {
-        "outputs": {"plan": terms.shape(where.registry)},
-        "max_tokens": _most_tokens(where.models, expert),
+    shared: dict[str, Json] = {
+        "outputs": {"plan": drafting_guide.short_schema(project.registry)},
+        "max_tokens": _max_tokens(project.models, expert),
     }
     if expert is not None:
-        asked["expert"] = expert
-    for number in range(repairs + 1):
-        blocks += [{**_draft(number), **asked}, _look(number)]
+        shared["expert"] = expert
+    for number in range(1, repairs + 2):
+        blocks += [{**_draft_block(number), **shared}, _check_block(number)]
     return {
         "name": NAME,
-        "description": "A model drafts a plan, the checker looks at it, and its Problems go back.",
+        "description": "A model drafts a plan, the checker checks it, and its Problems go back.",
         "inputs": {"goal": "string", "available": "object"},
         "blocks": blocks,
     }
 
 
-def _most_tokens(models: config.Config | None, expert: str | None) -> int:
-    name = expert or (None if models is None else models.default_expert)
-    found = None if models is None else models.experts.get(name or "")
-    if models is None or found is None or models.providers[found.provider].kind != "local":
-        return _MOST_TOKENS
-    return _MOST_TOKENS_HERE
+def _max_tokens(models: config.Config | None, expert: str | None) -> int:
+    """Return the length limit of a draft by this expert, else by the default one."""
+    if models is None:
+        return _MAX_TOKENS
+    chosen = models.experts.get(expert or models.default_expert or "")
+    if chosen is not None and models.providers[chosen.provider].kind == "local":
+        return _MAX_TOKENS_LOCAL
+    return _MAX_TOKENS
 
 
-def _draft(number: int) -> JsonObject:
+def _draft_block(number: int) -> JsonObject:
+    """Return the block of a draft, counted from 1; each after the first runs only if the draft before was refused."""
     inputs: dict[str, Json] = {
         "goal": {"type": "string", "from": "inputs.goal"},
         "available": {"type": "object", "from": "inputs.available"},
     }
-    found: dict[str, Json] = {
-        "id": f"draft_{number + 1}",
-        "mode": "ai",
-        "inputs": inputs,
-        "prompt": _TASK if not number else _TASK + _AGAIN,
-    }
-    if number:
-        inputs["problems"] = {"type": "array", "from": f"check_{number}.problems"}
-        inputs["draft"] = {"type": "object", "from": f"draft_{number}.plan"}
-        found["when"] = "size(inputs.problems) > 0"
-    return found
+    block: dict[str, Json] = {"id": f"draft_{number}", "mode": "ai", "inputs": inputs, "prompt": _TASK}
+    if number > 1:
+        inputs["problems"] = {"type": "array", "from": f"check_{number - 1}.problems"}
+        inputs["draft"] = {"type": "object", "from": f"draft_{number - 1}.plan"}
+        block["prompt"] = _TASK + _REPAIR
+        block["when"] = "size(inputs.problems) > 0"
+    return block
 
 
-def _look(number: int) -> JsonObject:
+def _check_block(number: int) -> JsonObject:
     return {
-        "id": f"check_{number + 1}",
+        "id": f"check_{number}",
         "mode": "deterministic",
-        "inputs": {"plan": {"type": "object", "from": f"draft_{number + 1}.plan"}},
+        "inputs": {"plan": {"type": "object", "from": f"draft_{number}.plan"}},
         "outputs": {"problems": "array"},
         "deterministic": {"handler": f"local:{CHECKER}"},
     }
 
 
-class _Looking:
-    """The handler that checks a draft in its project."""
+class _DraftChecker:
+    """The handler that checks a draft in its project, and returns its errors as texts for the model."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
 
     async def __call__(self, ctx: context.Context) -> JsonObject:
-        _, found = _check(cast("JsonObject", ctx.inputs["plan"]), self._root)
-        wrong = [one for one in found if one.severity == "error"]
-        return {"problems": [_told(one) for one in wrong[:_MOST_PROBLEMS]]}
+        _, listed = _check(cast("JsonObject", ctx.inputs["plan"]), self._root)
+        mistakes = [problem for problem in listed if problem.severity == "error"]
+        return {"problems": [_describe(problem) for problem in mistakes[:_MAX_PROBLEMS]]}
 
 
 def _check(document: JsonObject, root: Path) -> tuple[definition.Workflow | None, tuple[problems.Problem, ...]]:
-    """A draft as the checker sees it. One that is no plan at all has a Problem, whatever else it may be."""
+    """Return the workflow of a draft, None if it has errors, and its Problems; a draft without steps has one."""
     if load.kind(document) != "plan":
         missing = problems.Problem(file="plan", line=1, column=1, code="KIND_UNKNOWN", message="it has no `steps`")
         return None, (missing,)
     return load.check_document(document, root=root, file="plan")
 
 
-def _told(problem: problems.Problem) -> str:
+def _describe(problem: problems.Problem) -> str:
     hint = f" ({problem.hint})" if problem.hint else ""
     return f"{problem.path or '/'}: {problem.code} {problem.message}{hint}"
 
 
 def outcome(document: JsonObject, root: Path) -> Planned:
-    """What has come, so far, of the run with this document (`Engine.show`)."""
+    """Return the result, so far, of the run with this document (`Engine.show`)."""
     nodes = cast("Mapping[str, JsonObject]", document["nodes"])
     outputs = [cast("JsonObject", nodes[key].get("outputs") or {}) for key in sorted(nodes) if key.startswith("draft_")]
-    drafts = [cast("JsonObject", made["plan"]) for made in outputs if made.get("plan")]
+    drafts = [cast("JsonObject", draft["plan"]) for draft in outputs if draft.get("plan")]
     run_id, error = cast("str", document["runId"]), cast("JsonObject | None", document.get("error"))
     if not drafts:
         return Planned(run_id=run_id, error=error)
-    found, listed = _check(drafts[-1], root)
-    return Planned(run_id=run_id, plan=drafts[-1], workflow=found, problems=listed, error=error)
+    checked, listed = _check(drafts[-1], root)
+    return Planned(run_id=run_id, plan=drafts[-1], workflow=checked, problems=listed, error=error)

@@ -1,4 +1,7 @@
-"""Finding artifacts by what refers to them: `artifact://ID`, `artifact://RUN/ID` or `artifact://RUN/NODE:NAME`."""
+"""Find artifacts in the logs of runs by reference: `artifact://ID`, `artifact://RUN/ID` or `artifact://RUN/NODE:NAME`.
+
+The log has an `artifact.created` event for every artifact, so it is read; there is no other index.
+"""
 
 from __future__ import annotations
 
@@ -10,65 +13,66 @@ import orjson
 from openskelo.kernel.json import Json, JsonObject
 
 if TYPE_CHECKING:
-    from openskelo.stores import log as stores
+    from openskelo.stores import api
 
 SCHEME = "artifact://"
-#: How many runs, the newest first, are searched for an artifact that does not say of which it is.
-_RUNS = 200
+#: How many runs, the newest first, are searched for an artifact whose reference names no run.
+_MAX_RUNS = 200
 
 
 @runtime_checkable
-class Runs(Protocol):
-    """Where the logs of runs are (every `stores.log.Log` is one)."""
+class RunLogs(Protocol):
+    """Where the logs of runs are read (every `stores.api.Store` is one)."""
 
-    async def rows(self, *, limit: int = ...) -> Sequence[stores.RunRow]: ...
+    async def list_runs(self, *, limit: int = ...) -> Sequence[api.RunRow]: ...
 
-    def read(self, run_id: str) -> AsyncIterator[Sequence[bytes]]: ...
-
-
-class Known:
-    """Says which artifacts there are. One that was found once is not looked for again."""
-
-    def __init__(self, runs: Runs) -> None:
-        self._runs = runs
-        self._found: set[str] = set()
-
-    async def has(self, reference: str, first: str | None = None) -> bool:
-        """Whether some run of the store has kept the artifact; the run `first` is looked at before others."""
-        if reference not in self._found and await find(self._runs, reference, first) is not None:
-            self._found.add(reference)
-        return reference in self._found
+    def read_events(self, run_id: str) -> AsyncIterator[Sequence[bytes]]: ...
 
 
-async def find(runs: Runs, reference: str, first: str | None = None) -> str | None:
-    """The hash of the newest artifact that `reference` names; None when there is none. `first`: as of `Known.has`."""
+class ArtifactIndex:
+    """Answers whether an artifact exists, and remembers the ones it has found."""
+
+    def __init__(self, logs: RunLogs) -> None:
+        self._logs = logs
+        self._existing: set[str] = set()
+
+    async def has(self, reference: str, first_run: str | None = None) -> bool:
+        """True if a run of the store has kept the artifact; `first_run` is searched before the others."""
+        if reference not in self._existing and await find(self._logs, reference, first_run) is not None:
+            self._existing.add(reference)
+        return reference in self._existing
+
+
+async def find(logs: RunLogs, reference: str, first_run: str | None = None) -> str | None:
+    """Return the hash of the newest artifact that `reference` names, None if there is none."""
     run_id, slash, key = reference.removeprefix(SCHEME).partition("/")
     if slash:
-        return await _find_in(runs, run_id, key)
-    found = None if first is None else await _find_in(runs, first, run_id)
-    for row in () if found is not None else await runs.rows(limit=_RUNS):
-        found = await _find_in(runs, row.run_id, run_id)
-        if found is not None:
-            break
-    return found
+        return await _find_in(logs, run_id, key)
+    artifact_id = run_id
+    if first_run is not None and (digest := await _find_in(logs, first_run, artifact_id)) is not None:
+        return digest
+    for row in await logs.list_runs(limit=_MAX_RUNS):
+        if (digest := await _find_in(logs, row.run_id, artifact_id)) is not None:
+            return digest
+    return None
 
 
-async def _find_in(runs: Runs, run_id: str, key: str) -> str | None:
-    """The hash of a run's newest artifact that is called so: by its id, or `NODE:NAME`."""
-    found: str | None = None
-    async for node, artifact in _of_run(runs, run_id):
+async def _find_in(logs: RunLogs, run_id: str, key: str) -> str | None:
+    """Return the hash of a run's newest artifact with this id or `NODE:NAME`."""
+    digest: str | None = None
+    async for node, artifact in _artifacts_of(logs, run_id):
         if key in (artifact.get("id"), f"{node}:{artifact.get('name')}"):
-            found = str(artifact.get("hash"))
-    return found
+            digest = str(artifact.get("hash"))
+    return digest
 
 
-async def _of_run(runs: Runs, run_id: str) -> AsyncIterator[tuple[Json, JsonObject]]:
-    """The node and the note of every artifact of a run, in the order they were kept."""
-    async for lines in runs.read(run_id):
+async def _artifacts_of(logs: RunLogs, run_id: str) -> AsyncIterator[tuple[Json, JsonObject]]:
+    """Yield the node and the description of every artifact of a run, in the order of the log."""
+    async for lines in logs.read_events(run_id):
         for line in lines:
             if b'"artifact.created"' not in line:
                 continue
             event = cast("JsonObject", orjson.loads(line))
-            if event["type"] == "artifact.created" and "data" in event:  # else it was pruned, and is gone
+            if event["type"] == "artifact.created" and "data" in event:  # pruned events have no data
                 data = cast("Mapping[str, Json]", event["data"])
                 yield data["node"], cast("JsonObject", data["artifact"])

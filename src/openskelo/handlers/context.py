@@ -1,4 +1,4 @@
-"""What a deterministic handler is given: its inputs, who it is, and the few things it may ask for."""
+"""The argument of a deterministic handler: its inputs and config, its place in the run, secrets and a log."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import cast
 
 import orjson
 
-from openskelo.frozen import field, frozen
-from openskelo.handlers import secret
+from openskelo.handlers import secrets
 from openskelo.kernel import ids
 from openskelo.kernel.json import Json, JsonObject
+from openskelo.structs import field, frozen
 
 
 @frozen
 class Context:
     """The argument of every handler: `def handler(ctx) -> dict`, sync or async.
 
-    `inputs` and `config` are the handler's own copies. `feedback` is what the previous attempt, or the bounce, wants
-    this one to know.
+    `inputs` and `config` are the handler's own copies. `feedback` comes from the previous attempt, or from the gate
+    that sent the work back.
     """
 
     inputs: JsonObject
@@ -41,7 +41,7 @@ class Context:
 
     @property
     def idempotency_key(self) -> str:
-        """The same for every attempt of one visit (and item): hand it to whatever can refuse a second time."""
+        """The same key for every attempt of one visit (and item), for services that ignore repeated requests."""
         return ids.idempotency_key(self.run_id, self.block_id, self._visit, self.item_index or 0)
 
     @property
@@ -50,33 +50,33 @@ class Context:
         return datetime.fromtimestamp(self._now / 1000, UTC)
 
     def log(self, message: object, **fields: object) -> None:
-        """Keep a line; all lines of an attempt become its `log` artifact. Secrets are masked out of it."""
+        """Add a line to the `log` artifact of the attempt. Secrets are masked."""
         line = str(message)
         if fields:
-            line += " " + _shown(fields, secret.values(self._secrets))
+            line += " " + _format_fields(fields, secrets.values(self._secrets))
         self._lines.append(line)
 
     def secret(self, name: str) -> str:
-        """The value of a secret declared in `skelo.yaml`; AttemptFailed SECRET_MISSING when there is none."""
-        return secret.lookup(self._secrets, name)
+        """Return the value of a secret declared in `skelo.yaml` (AttemptFailed SECRET_MISSING)."""
+        return secrets.lookup(self._secrets, name)
 
     def expand_secrets(self, text: str) -> str:
-        """`text` with every `${env:NAME}` and `${secret:NAME}` in it resolved (SECRET_MISSING when one is not set)."""
-        return secret.resolve(text, self._secrets)
+        """Return `text` with every `${env:NAME}` and `${secret:NAME}` replaced (AttemptFailed SECRET_MISSING)."""
+        return secrets.resolve(text, self._secrets)
 
 
-def _shown(fields: Mapping[str, object], hidden: Sequence[str]) -> str:
-    """Fields as JSON where they are any, else as Python shows them: a line of log is never a reason to fail.
+def _format_fields(fields: Mapping[str, object], hidden: Sequence[str]) -> str:
+    """Return the fields as JSON, or as their `repr` when they are no JSON: logging never fails a handler.
 
-    Secrets are masked before they are quoted, as nobody would know them again afterwards.
+    Secrets are masked before quoting, because a quoted secret may be spelled differently.
     """
 
-    def other(value: object) -> str:
-        return secret.mask(repr(value), hidden)
+    def masked_repr(value: object) -> str:
+        return secrets.mask(repr(value), hidden)
 
     try:
         masked = _masked(fields, hidden) if hidden else fields
-        return orjson.dumps(masked, default=other, option=orjson.OPT_NON_STR_KEYS).decode()
+        return orjson.dumps(masked, default=masked_repr, option=orjson.OPT_NON_STR_KEYS).decode()
     except (TypeError, RecursionError):  # text that is no Unicode, values that nest too deep
         return repr(fields)
 
@@ -84,10 +84,10 @@ def _shown(fields: Mapping[str, object], hidden: Sequence[str]) -> str:
 def _masked(value: object, hidden: Sequence[str]) -> object:
     match value:
         case str():
-            return secret.mask(value, hidden)
+            return secrets.mask(value, hidden)
         case dict():
-            held = cast("dict[object, object]", value)
-            return {_masked(key, hidden): _masked(inner, hidden) for key, inner in held.items()}
+            items = cast("dict[object, object]", value).items()
+            return {_masked(key, hidden): _masked(inner, hidden) for key, inner in items}
         case list() | tuple():
             return [_masked(inner, hidden) for inner in cast("Sequence[object]", value)]
         case _:

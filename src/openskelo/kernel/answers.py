@@ -1,176 +1,191 @@
-"""Ruling on a person's answer: it must be asked, open, in time, from somebody allowed, and about what was shown."""
+"""Decide on the answer to an approval.
+
+An answer counts only if the approval is open and has not expired, the person may answer it, and its digest is that of
+what was asked. What the answer allows or forbids happens in the same append as the answer itself.
+"""
 
 from __future__ import annotations
 
-from typing import get_args
+from typing import cast, get_args
 
-from openskelo.errors import Refused
-from openskelo.kernel import commands, definition, events, receipts, record
+from openskelo.errors import Refused, approval_closed
+from openskelo.kernel import commands, definition, events, receipts
 from openskelo.kernel.flows import graph
+from openskelo.kernel.flows.scheduler import scheduler_of
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.kernel.run import OWN_QUESTIONS, OpenApproval, Run, has_begun, is_under_way
 
-#: Who answers when the time is up.
+#: The name under which the driver answers an approval that has expired.
 TIMER = "timer"
 _ANSWERS = get_args(commands.Answer)
 
 
 def decide(run: Run, answer: commands.AnswerApproval) -> tuple[events.Event, ...]:
-    """The facts an answer makes true: it is resolved, and what it allows or forbids happens in the same append."""
-    asked = run.approvals.get(answer.approval_id)
-    if asked is None:
-        raise Refused("the approval is not open (any more)", code="APPROVAL_CLOSED")
-    _admit(run, asked, answer)
-    _admit_values(run, asked, answer)
-    resolved = _resolved(asked, answer)
-    match asked.kind, answer.status:
+    """Return the events of an answer: the approval is resolved, then what the answer leads to."""
+    approval = run.approvals.get(answer.approval_id)
+    if approval is None:
+        raise approval_closed()
+    _admit(run, approval, answer)
+    _admit_values(run, approval, answer)
+    resolved = _resolved(approval, answer)
+    match approval.kind, answer.status:
         case (("approval" | "ask_human"), "denied"):
-            return (resolved, *_denied(run, asked, answer))
-        case (("approval" | "ask_human"), _) if run.workflow.nodes[asked.node].mode == "approval":
-            return (resolved, _succeeded(run, asked, answer))
+            return (resolved, *_denied(run, approval, answer))
+        case (("approval" | "ask_human"), _) if run.workflow.nodes[approval.node].work.asks_person:
+            return (resolved, *scheduler_of(run).completion(run, _succeeded(run, approval, answer), None))
         case "uncertain", "modified":
-            landed = _succeeded(run, asked, answer)
-            return (resolved, landed) if run.live is None else (resolved, landed, *graph.onward(run, landed))
+            return (resolved, *scheduler_of(run).completion(run, _succeeded(run, approval, answer), None))
         case "stalled", "modified":
             raise Refused("a stalled loop can only be approved or denied", code="APPROVAL_INVALID")
         case (("uncertain" | "stalled"), "denied"):
-            return (resolved, _node_failed(run, asked, answer))
-        case "stalled", _ if run.live is not None:
-            return (resolved, *graph.released(run, asked.node, answer.at))
+            return (resolved, _failed(run, approval, answer))
+        case "stalled", _:
+            return (resolved, *graph.held_handoffs(run, approval.node, answer.at))
         case "approval", "modified" if answer.skip:
-            return (resolved, events.NodeSkipped(at=answer.at, node=asked.node, visit=asked.visit, reason="when"))
-        case _:
+            return (resolved, events.NodeSkipped(at=answer.at, node=approval.node, visit=approval.visit, reason="when"))
+        case _:  # also a call: its agent is told, or the answer is kept for the next attempt
             return (resolved,)
 
 
-def _admit(run: Run, asked: OpenApproval, answer: commands.AnswerApproval) -> None:
-    if answer.status not in _ANSWERS:  # what is not a no is not a yes either
+def _admit(run: Run, approval: OpenApproval, answer: commands.AnswerApproval) -> None:
+    if answer.status not in _ANSWERS:
         raise Refused(f"an answer is {', '.join(_ANSWERS)}, and nothing else", code="APPROVAL_INVALID")
-    if answer.digest != asked.digest:
-        raise Refused("the answer is about something else than what is asked", code="APPROVAL_DIGEST")
-    expired = asked.expires_at is not None and answer.at >= asked.expires_at
+    if answer.digest != approval.digest:
+        raise Refused("the answer is about something else than what was asked", code="APPROVAL_DIGEST")
+    answered_at = answer.at if answer.answered_at is None else answer.answered_at
+    expired = approval.expires_at is not None and answered_at >= approval.expires_at
     if answer.by == TIMER:
         if not expired:
             raise Refused("the approval has time left", code="APPROVAL_EARLY")
-        approval = run.workflow.nodes[asked.node].approval
-        if answer.status != "denied" and (approval is None or approval.on_timeout == "deny"):
-            raise Refused("nobody said yes in time, which means no", code="APPROVAL_EXPIRED")
+        spec = run.workflow.nodes[approval.node].approval
+        if answer.status != "denied" and (spec is None or spec.on_timeout == "deny"):
+            raise Refused("the approval was not approved in time, so it is denied", code="APPROVAL_EXPIRED")
         return
     if expired:
         raise Refused("the approval has expired", code="APPROVAL_EXPIRED")
-    if asked.approvers and answer.by not in asked.approvers:
-        names = ", ".join(asked.approvers)
+    if approval.approvers and answer.by not in approval.approvers:
+        names = ", ".join(approval.approvers)
         raise Refused(f"{answer.by} may not answer this; {names} may", code="APPROVER_NOT_ALLOWED")
 
 
-def _admit_values(run: Run, asked: OpenApproval, answer: commands.AnswerApproval) -> None:
-    """Refuse new values of a node's expressions that do not belong to it, or come when part of its work is done."""
+def _admit_values(run: Run, approval: OpenApproval, answer: commands.AnswerApproval) -> None:
+    """Raise Refused APPROVAL_INVALID for values that the node's expressions cannot have, or that come too late."""
     if not answer.skip and answer.items is None and answer.count is None:
         return
-    shape = run.workflow.nodes[asked.node]
-    if asked.kind != "approval" or answer.status != "modified" or shape.mode == "approval":
+    spec = run.workflow.nodes[approval.node]
+    if approval.kind != "approval" or answer.status != "modified" or spec.work.asks_person:
         wrong = "only changed inputs change whether and on which items it works"
-    elif has_begun(run.nodes[asked.node]):
-        wrong = "part of its work is done, and what it works on can be changed no more"
+    elif has_begun(run.nodes[approval.node]):
+        wrong = "part of its work is done, and its inputs can no longer be changed"
     elif answer.skip:
-        wrong = None if shape.when is not None else "it has no condition"
-    elif answer.items is None or answer.count is None or answer.count < 0 or shape.foreach is None:
+        wrong = None if spec.when is not None else "it has no condition"
+    elif answer.items is None or answer.count is None or answer.count < 0 or spec.foreach is None:
         wrong = "a foreach needs its items and their count, and only a foreach does"
     else:
         wrong = None
     if wrong is not None:
-        raise Refused(f"{asked.node}: {wrong}", code="APPROVAL_INVALID")
+        raise Refused(f"{approval.node}: {wrong}", code="APPROVAL_INVALID")
 
 
-def _resolved(asked: OpenApproval, answer: commands.AnswerApproval) -> events.ApprovalResolved:
+def _resolved(approval: OpenApproval, answer: commands.AnswerApproval) -> events.ApprovalResolved:
     resolution: dict[str, Json] = {"status": answer.status}
     if answer.status == "modified":
-        if asked.kind in OWN_QUESTIONS and (answer.args is None or answer.new_digest is None):
+        if approval.kind in (*OWN_QUESTIONS, "call") and (answer.args is None or answer.new_digest is None):
             raise Refused("a modified answer needs its arguments and their digest", code="APPROVAL_INVALID")
         resolution["modifiedArgs"] = answer.args or {}
         if answer.stored is not None:
             resolution["stored"] = answer.stored
+    if answer.remember is not None:
+        resolution |= _remembered(approval, answer)
     return events.ApprovalResolved(
         at=answer.at,
-        approval_id=asked.id,
-        node=asked.node,
-        visit=asked.visit,
-        item=asked.item,
+        approval_id=approval.id,
+        node=approval.node,
+        visit=approval.visit,
+        item=approval.item,
         resolution=resolution,
         by=answer.by,
         reason=_reason(answer),
-        digest=answer.new_digest or asked.digest,
+        digest=answer.new_digest or approval.digest,
         items=answer.items,
         count=answer.count,
     )
 
 
-def _tried(run: Run, asked: OpenApproval) -> record.Attempt:
-    """The attempt an answer stands for: the one that was cut (uncertain), or the one that was to start next."""
-    node = run.nodes[asked.node]
-    if asked.kind == "uncertain":
-        attempt, item = node.slots[asked.slot].attempt, asked.item
+def _remembered(approval: OpenApproval, answer: commands.AnswerApproval) -> JsonObject:
+    """Return what is kept of an approval that holds for more than one call: how long, and the rule that was shown."""
+    rule = cast("JsonObject", cast("JsonObject", approval.document["tool"])["args"]).get("rule")
+    if approval.kind != "call" or answer.status != "approved" or rule is None:
+        raise Refused("only the approval of a call that shows a rule can be remembered", code="APPROVAL_INVALID")
+    return {"remember": answer.remember, "rule": rule}
+
+
+def _attempt_of(run: Run, approval: OpenApproval) -> receipts.AttemptRef:
+    """Return the attempt that an answer stands for: the stopped one (uncertain), or the one that was to start next."""
+    node = run.nodes[approval.node]
+    if approval.kind == "uncertain":
+        attempt, item = node.slots[approval.slot].attempt, approval.item
     else:
         index = node.queue[-1]
         attempt = node.slots[index].attempt + 1
-        item = index if run.workflow.nodes[asked.node].foreach is not None else None
-    return record.Attempt(node=asked.node, visit=asked.visit, attempt=attempt, item=item)
+        item = index if run.workflow.nodes[approval.node].foreach is not None else None
+    return receipts.AttemptRef(node=approval.node, visit=approval.visit, attempt=attempt, item=item)
 
 
-def _succeeded(run: Run, asked: OpenApproval, answer: commands.AnswerApproval) -> events.AttemptSucceeded:
+def _succeeded(run: Run, approval: OpenApproval, answer: commands.AnswerApproval) -> events.AttemptSucceeded:
     if answer.outputs is None:
         raise Refused("the answer lacks the node's outputs", code="APPROVAL_INVALID")
-    tried = _tried(run, asked)
-    evidence = record.Evidence(inputs_hash=answer.inputs_hash, output_hash=answer.output_hash)
+    attempt = _attempt_of(run, approval)
+    evidence = receipts.Evidence(inputs_hash=answer.inputs_hash, output_hash=answer.output_hash)
     return events.AttemptSucceeded(
         at=answer.at,
-        node=asked.node,
-        visit=asked.visit,
-        attempt=tried.attempt,
-        item=tried.item,
+        node=approval.node,
+        visit=approval.visit,
+        attempt=attempt.attempt,
+        item=attempt.item,
         outputs=answer.outputs,
-        receipt=record.receipt(run, tried, "succeeded", evidence, answer.at),
+        receipt=receipts.build(run, attempt, "succeeded", evidence, answer.at),
     )
 
 
-def _denied(run: Run, asked: OpenApproval, answer: commands.AnswerApproval) -> tuple[events.Event, ...]:
-    """A denial ends the run, goes on, or bounces with the reason, as the node says.
+def _denied(run: Run, approval: OpenApproval, answer: commands.AnswerApproval) -> tuple[events.Event, ...]:
+    """Return the events of a denial: as the node says, the run ends, goes on, or bounces with the reason.
 
-    To go on is `approved: false` from an approval node. A node that was to be let work is skipped, unless part of its
-    work was done already: then the run ends as denied, because a part must not pass for the whole.
+    To go on means that an approval node succeeds with `approved: false`. Another node is skipped, unless part of its
+    work is done already: then the run ends as denied, because a part must not count as the whole.
     """
-    shape = run.workflow.nodes[asked.node]
-    approval = shape.approval
-    if approval is not None and approval.on_deny == "continue":
-        if shape.mode == "approval":
-            return (_succeeded(run, asked, answer),)
-        if not is_under_way(run.nodes[asked.node]):
-            return (events.NodeSkipped(at=answer.at, node=asked.node, visit=asked.visit, reason="denied"),)
-    bounce = _bounce_left(run, asked, approval)
+    spec = run.workflow.nodes[approval.node]
+    if spec.approval is not None and spec.approval.on_deny == "continue":
+        if spec.work.asks_person:
+            return scheduler_of(run).completion(run, _succeeded(run, approval, answer), None)
+        if not is_under_way(run.nodes[approval.node]):
+            return (events.NodeSkipped(at=answer.at, node=approval.node, visit=approval.visit, reason="denied"),)
+    bounce_rule = _denial_bounce_rule(run, approval.node, spec.approval)
     error = _denial(answer)
-    tried = _tried(run, asked)
-    evidence = record.Evidence(inputs_hash=answer.inputs_hash, output_hash=receipts.digest(error))
+    attempt = _attempt_of(run, approval)
+    evidence = receipts.Evidence(inputs_hash=answer.inputs_hash, output_hash=receipts.digest(error))
     return (
         events.AttemptFailed(
             at=answer.at,
-            node=asked.node,
-            visit=asked.visit,
-            attempt=tried.attempt,
-            item=tried.item,
+            node=approval.node,
+            visit=approval.visit,
+            attempt=attempt.attempt,
+            item=attempt.item,
             error=error,
-            next="fail" if bounce is None else "bounce",
-            rule=bounce,
-            ending="denied" if bounce is None else None,
-            receipt=record.receipt(run, tried, "failed", evidence, answer.at),
+            next="fail" if bounce_rule is None else "bounce",
+            rule=bounce_rule,
+            ending="denied" if bounce_rule is None else None,
+            receipt=receipts.build(run, attempt, "failed", evidence, answer.at),
         ),
     )
 
 
-def _bounce_left(run: Run, asked: OpenApproval, approval: definition.Approval | None) -> int | None:
-    if approval is None or approval.on_deny != "bounce" or approval.bounce is None:
+def _denial_bounce_rule(run: Run, key: str, spec: definition.Approval | None) -> int | None:
+    """Return -1, the rule of a denial's bounce, if the node has such a bounce left; else None."""
+    if spec is None or spec.on_deny != "bounce" or spec.bounce is None:
         return None
-    used = run.nodes[asked.node].bounces.get(-1, 0)
-    return -1 if used < approval.bounce.max_bounces else None
+    used = run.nodes[key].bounces.get(-1, 0)
+    return -1 if used < spec.bounce.max_bounces else None
 
 
 def _reason(answer: commands.AnswerApproval) -> str | None:
@@ -185,11 +200,18 @@ def _denial(answer: commands.AnswerApproval) -> JsonObject:
     }
 
 
-def _node_failed(run: Run, asked: OpenApproval, answer: commands.AnswerApproval) -> events.NodeFailed:
-    """A person would not let the node go on: the run fails, with the last failure as evidence."""
-    last = run.nodes[asked.node].slots[asked.slot].feedback
-    code = "UNCERTAIN_EFFECT" if asked.kind == "uncertain" else "STALLED"
-    error: dict[str, Json] = {"code": code, "message": answer.reason or f"{asked.kind}: denied by {answer.by}"}
+def _failed(run: Run, approval: OpenApproval, answer: commands.AnswerApproval) -> events.NodeFailed | events.ItemFailed:
+    """Return the failure of a node that a person does not let go on, with its last failure as evidence.
+
+    A foreach that keeps failed items loses only the item that was asked about.
+    """
+    last = run.nodes[approval.node].slots[approval.slot].feedback
+    code = "UNCERTAIN_EFFECT" if approval.kind == "uncertain" else "STALLED"
+    error: dict[str, Json] = {"code": code, "message": answer.reason or f"{approval.kind}: denied by {answer.by}"}
     if isinstance(last, dict):
         error["last"] = last.get("error")
-    return events.NodeFailed(at=answer.at, node=asked.node, visit=asked.visit, error=error)
+    if approval.item is not None and run.workflow.nodes[approval.node].keeps_failed_items:
+        return events.ItemFailed(
+            at=answer.at, node=approval.node, visit=approval.visit, item=approval.item, error=error
+        )
+    return events.NodeFailed(at=answer.at, node=approval.node, visit=approval.visit, error=error)

@@ -1,4 +1,8 @@
-"""Budgets: reserved before an attempt starts, settled when it lands, and its own ending when one is exceeded."""
+"""Budgets: what an attempt may need is reserved before it starts, and what it has used is counted when it is over.
+
+A run that exceeds a limit ends as `budget_exceeded`, with the numbers as evidence. The functions return that evidence,
+or None if the limit holds. `apply.attempts` keeps the sums that are compared here.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ from openskelo.kernel.run import Run
 
 
 def refusal(run: Run, reserve: definition.Amount, at: int) -> JsonObject | None:
-    """Why an attempt that needs `reserve` (and a step, and a millisecond) does not fit into what is left, or None."""
+    """Return why an attempt that needs `reserve`, a step and a millisecond does not fit into what is left, or None."""
     limits, spent, held = run.workflow.limits, run.spent, run.reserved
     rows = (
         ("max_tokens", limits.max_tokens, spent.tokens + held.tokens, reserve.tokens),
@@ -23,13 +27,13 @@ def refusal(run: Run, reserve: definition.Amount, at: int) -> JsonObject | None:
 
 
 def step_refusal(run: Run) -> JsonObject | None:
-    """Why one more step does not fit, or None. A step once reserved is never given back: its attempt takes it."""
+    """Return why one more step does not fit, or None; every reserved step is used by its attempt."""
     limit, used = run.workflow.limits.max_steps, run.spent.steps + run.reserved.steps
     return _evidence("max_steps", limit, used, 1) if limit is not None and used + 1 > limit else None
 
 
 def shortage(run: Run, tokens: int, cost_nanousd: int) -> JsonObject | None:
-    """Why work that needs so much, as it has turned out, cannot be done with what is not used yet; None if it can."""
+    """Return why work that turned out to need this much does not fit into what is not used yet, or None."""
     limits, spent = run.workflow.limits, run.spent
     rows = (
         ("max_tokens", limits.max_tokens, spent.tokens, tokens),
@@ -42,7 +46,7 @@ def shortage(run: Run, tokens: int, cost_nanousd: int) -> JsonObject | None:
 
 
 def overrun(run: Run, at: int) -> JsonObject | None:
-    """The first limit that what was really used has gone beyond, or None. Steps cannot: each is reserved."""
+    """Return the first limit that the amounts used exceed, or None; steps are reserved, so they never exceed theirs."""
     limits, spent = run.workflow.limits, run.spent
     rows = (
         ("max_tokens", limits.max_tokens, spent.tokens),
@@ -57,13 +61,13 @@ def overrun(run: Run, at: int) -> JsonObject | None:
 
 
 def wall_ms(run: Run, at: int) -> int:
-    """Time the run was busy so far; waiting for a person is not counted."""
+    """Return the time that the run has been busy; waiting for a person does not count."""
     running = 0 if run.active_since is None else max(0, at - run.active_since)
     return run.spent.wall_ms + running
 
 
 def wall_deadline(run: Run) -> int | None:
-    """When the run's time is up if it stays busy, or None while nothing counts."""
+    """Return when the run exceeds its wall time if it stays busy; None if it has no such limit or is not busy."""
     limit = run.workflow.limits.max_wall_ms
     if limit is None or run.active_since is None:
         return None
@@ -71,15 +75,18 @@ def wall_deadline(run: Run) -> int | None:
 
 
 def _evidence(name: str, limit: int, used: int, wanted: int) -> JsonObject:
-    """Exact amounts for programs (money in nano-dollars), and a message in the unit that the author wrote."""
-    unit = " USD" if name.endswith("_usd") else " ms" if name.endswith("_ms") else ""
-    allowed, taken, asked = (_dollars(amount) if unit == " USD" else str(amount) for amount in (limit, used, wanted))
-    needs = f" and the next attempt needs {asked}" if wanted else ""
-    message = f"{name} is {allowed}{unit}; {taken} used{needs}"
+    """Return exact amounts for programs (money in nano-dollars), and a message in the unit that the author wrote."""
+    show, unit = str, ""
+    if name.endswith("_usd"):
+        show, unit = _dollars, " USD"
+    elif name.endswith("_ms"):
+        unit = " ms"
+    needs = f" and the next attempt needs {show(wanted)}" if wanted else ""
+    message = f"{name} is {show(limit)}{unit}; {show(used)} used{needs}"
     return {"code": "BUDGET_EXCEEDED", "message": message, "limit": name, "allowed": limit, "used": used}
 
 
 def _dollars(nano: int) -> str:
-    """All of its digits, and no more."""
+    """Return the amount in dollars, with all of its digits and no trailing zeros."""
     whole, rest = divmod(nano, 10**9)
     return f"{whole}.{rest:09d}".rstrip("0").rstrip(".") if rest else str(whole)

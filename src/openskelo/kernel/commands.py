@@ -1,46 +1,47 @@
-"""The orders a run may be given. Each carries its time; whatever had to be computed outside is inside it."""
+"""The commands that a run takes. Each carries its time, and everything that had to be computed outside the kernel."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
-from openskelo.frozen import field, plain
-from openskelo.kernel import definition, fresh
-from openskelo.kernel.json import JsonObject, Stored
-from openskelo.kernel.outcome import Failure, Outcome
+from openskelo.kernel import definition
+from openskelo.kernel.json import Json, JsonObject, Stored
+from openskelo.kernel.outcome import ArtifactNote, Failure, Outcome
+from openskelo.structs import field, frozen_data
 
 Answer = Literal["approved", "denied", "modified"]
 
-#: Why a run is paused that nobody wants to be: its driver had to stop.
+#: The pause reason of a run whose driver had to stop; the next driver resumes it.
 SUSPENDED = "suspended"
 
 
-@plain
+@frozen_data
 class Kept:
-    """A finished node that a forked run takes over."""
+    """A finished node that a fork keeps; failed items of a foreach are null in `items` and listed in `errors`."""
 
     outcome: Literal["succeeded", "skipped"]
     outputs: Stored | None = None
-    items: tuple[Stored, ...] | None = None
+    items: tuple[Stored | None, ...] | None = None
+    errors: tuple[JsonObject, ...] = ()
 
 
-@plain
+@frozen_data
 class KeptItem:
-    """An item of a foreach that was done: where it stood, the digest of what its work saw, and what came of it."""
+    """A finished item of a foreach that a fork keeps: its index, the digest of its inputs, and its outputs."""
 
     index: int
     inputs_hash: str
     outputs: Stored
 
 
-@plain
+@frozen_data
 class CreateRun:
-    """Begin. `definition` names the blob that holds the pinned workflow.
+    """Create the run. `definition` names the blob that holds the pinned workflow.
 
-    A plan's `contexts` have been read; `variables` are those that a fork of a plan goes on with. `unjudged` is what the
-    node that a fork begins with gave, where only its judgement is missing; `items` are those that were done of nodes
-    that are done again.
+    A plan's `contexts` have been read; `variables` are those that the fork of a plan starts with. `unjudged` are the
+    outputs of the node that a fork starts with, if only its gates are left to evaluate; `items` are finished items of
+    nodes that are otherwise done again.
     """
 
     at: int
@@ -50,17 +51,17 @@ class CreateRun:
     mode: Literal["AUTO", "INTERACTIVE"] = "AUTO"
     global_mode: Literal["PLANNING", "IMPLEMENTATION"] = "IMPLEMENTATION"
     parent: JsonObject | None = None
-    kept: Mapping[str, Kept] = field(default_factory=fresh.a_dict)
+    kept: Mapping[str, Kept] = field(default_factory=dict[str, Kept])
     contexts: Stored | None = None
     variables: Mapping[str, Stored] | None = None
     no_cache: bool = False
     unjudged: Stored | None = None
-    items: Mapping[str, tuple[KeptItem, ...]] = field(default_factory=fresh.a_dict)
+    items: Mapping[str, tuple[KeptItem, ...]] = field(default_factory=dict[str, tuple[KeptItem, ...]])
 
 
-@plain
+@frozen_data
 class Ask:
-    """What a person is to be asked, rendered and bound by `digest`; large `args` are `stored` instead."""
+    """A question to a person, rendered and bound by `digest`; large `args` are in `stored` instead."""
 
     prompt: str
     args: JsonObject
@@ -70,7 +71,7 @@ class Ask:
     stored: Stored | None = None
 
 
-@plain
+@frozen_data
 class Cached:
     """An earlier result of the same work on the same inputs."""
 
@@ -80,11 +81,11 @@ class Cached:
     source: JsonObject
 
 
-@plain
+@frozen_data
 class ResolveNode:
-    """The values of a visit's expressions: skip it, fail it, answer it from the cache, ask first, or let it start.
+    """Give a visit the values of its expressions: skip it, fail it, take its outputs from the cache, ask, or start it.
 
-    `taken` and `code` are as `node.resolved` has them.
+    `taken` and `code` are those of `events.NodeResolved`.
     """
 
     at: int
@@ -101,9 +102,9 @@ class ResolveNode:
     code: str | None = None
 
 
-@plain
+@frozen_data
 class ReportAttempt:
-    """An executor reports the outcome of an attempt."""
+    """Report the outcome of an attempt."""
 
     at: int
     node: str
@@ -113,9 +114,75 @@ class ReportAttempt:
     item: int | None = None
 
 
-@plain
+@frozen_data
+class KeepArtifacts:
+    """Keep files of an attempt in flight now, and not with its outcome: a prompt, before the model is asked."""
+
+    at: int
+    node: str
+    visit: int
+    attempt: int
+    artifacts: tuple[ArtifactNote, ...]
+    item: int | None = None
+
+
+@frozen_data
+class StartedCall:
+    """A call that an agent has made. `info` has its id, tool, kind and title."""
+
+    info: JsonObject
+    args: Stored
+
+
+@frozen_data
+class EndedCall:
+    """A call of an agent that is over."""
+
+    call_id: str
+    status: Literal["completed", "failed"]
+    duration_ms: int
+    result: Stored
+
+
+@frozen_data
+class ReportProgress:
+    """Report what an attempt in flight has done so far: the conversation of its agent, and the agent's calls."""
+
+    at: int
+    node: str
+    visit: int
+    attempt: int
+    item: int | None = None
+    session: JsonObject | None = None
+    calls: tuple[StartedCall | EndedCall, ...] = ()
+
+
+@frozen_data
+class AskAboutCall:
+    """Ask a person whether the agent of an attempt in flight may make a call.
+
+    `args` is exactly what is asked (large ones are in `stored` instead): the tool, its arguments, and why the policy
+    asks. `form` is the JSON Schema of the arguments if a person may change them. `digest` binds the answer to the node,
+    the tool, its arguments and the files of the workspace.
+    """
+
+    at: int
+    node: str
+    visit: int
+    attempt: int
+    call_id: str
+    args: JsonObject
+    prompt: str
+    digest: str
+    form: JsonObject = field(default_factory=dict[str, Json])
+    approvers: tuple[str, ...] = ()
+    item: int | None = None
+    stored: Stored | None = None
+
+
+@frozen_data
 class ReportInterrupted:
-    """The driver stopped an attempt because the run is suspended."""
+    """Report that the driver has stopped an attempt, because the run is suspended."""
 
     at: int
     node: str
@@ -124,14 +191,16 @@ class ReportInterrupted:
     item: int | None = None
 
 
-@plain
+@frozen_data
 class AnswerApproval:
-    """A person answers. The door has checked `args` against the form and computed what the answer yields.
+    """Answer an approval. The engine has checked `args` against the form, and computed what follows from the answer.
 
-    `by` is `timer` when the clock answers. `outputs` are those of an approval node, or of an uncertain attempt that
-    did happen; `digest` is that of what was asked, `new_digest` that of a modified answer, whose large `args` are
-    `stored` instead. Where a modified answer changes what a node is to work on, its expressions have come to new
-    values: `skip`, or for a foreach the `items` and their `count`.
+    `by` is `timer` if the approval has expired. `outputs` are those of an approval node, or of an uncertain attempt
+    that did happen. `digest` is that of the question, `new_digest` that of a modified answer, whose large `args` are in
+    `stored` instead. If a modified answer changes the inputs of a node, its expressions have new values: `skip`, or for
+    a foreach the `items` and their `count`. `answered_at` is the system's time of the answer if it differs from the
+    run's (`at`): the approval's deadline is compared with it. `remember` extends the approval of a call to calls like
+    it, until the end of the turn or of the run.
     """
 
     at: int
@@ -149,27 +218,29 @@ class AnswerApproval:
     skip: bool = False
     items: Stored | None = None
     count: int | None = None
+    answered_at: int | None = None
+    remember: Literal["turn", "run"] | None = None
 
 
-@plain
+@frozen_data
 class Tick:
-    """Time has passed."""
+    """Let the run notice that time has passed."""
 
     at: int
 
 
-@plain
+@frozen_data
 class Recover:
-    """A new driver has folded the log of a run whose driver died."""
+    """Take over a run whose driver died: a new driver has folded its log."""
 
     at: int
 
 
-@plain
+@frozen_data
 class PauseRun:
-    """Start nothing new until the run is resumed; what is under way ends.
+    """Start nothing new until the run is resumed; attempts in flight go on to their end.
 
-    A run that is `SUSPENDED` is paused all the same: then it does not go on with whoever drives it next.
+    A person may pause a run that is `SUSPENDED`: then the next driver does not resume it.
     """
 
     at: int
@@ -177,7 +248,7 @@ class PauseRun:
     reason: str = "operator"
 
 
-@plain
+@frozen_data
 class ResumeRun:
     """Go on with a paused run."""
 
@@ -185,7 +256,7 @@ class ResumeRun:
     by: str
 
 
-@plain
+@frozen_data
 class ChangeMode:
     """Change the run's modes; None leaves one as it is."""
 
@@ -195,16 +266,16 @@ class ChangeMode:
     global_mode: Literal["PLANNING", "IMPLEMENTATION"] | None = None
 
 
-@plain
+@frozen_data
 class CancelRun:
-    """End the run; what is under way is stopped."""
+    """End the run as cancelled; attempts in flight are stopped."""
 
     at: int
     by: str
     reason: str | None = None
 
 
-@plain
+@frozen_data
 class AddNode:
     """Add a node to a live graph."""
 
@@ -213,27 +284,27 @@ class AddNode:
     node: definition.Node
 
 
-@plain
+@frozen_data
 class ChangeNode:
-    """Put another definition in the place of a live graph's node; `node.key` says which."""
+    """Replace the definition of the live graph's node `node.key`."""
 
     at: int
     by: str
     node: definition.Node
 
 
-@plain
+@frozen_data
 class RemoveNode:
-    """Take a node out of a live graph, with its edges and whatever it is doing."""
+    """Remove a node from a live graph, with its edges; its turn is stopped."""
 
     at: int
     by: str
     node: str
 
 
-@plain
+@frozen_data
 class AddEdge:
-    """Tie two nodes of a live graph. `id` follows from what the edge ties."""
+    """Add an edge to a live graph. `id` is derived from its nodes and its label."""
 
     at: int
     by: str
@@ -245,18 +316,21 @@ class AddEdge:
     label: str
 
 
-@plain
+@frozen_data
 class RemoveEdge:
-    """Hand nothing on along an edge of a live graph any more."""
+    """Remove an edge from a live graph."""
 
     at: int
     by: str
     id: str
 
 
-@plain
+@frozen_data
 class SendMessage:
-    """A person says something to a node of a live graph; `interrupt`: instead of letting its turn come to an end."""
+    """Send a person's message to a node of a live graph; with `interrupt`, stop its current turn.
+
+    With `steer` the current turn reads it, if its agent can take a word during a turn; otherwise the next turn does.
+    """
 
     at: int
     by: str
@@ -265,18 +339,39 @@ class SendMessage:
     content: Stored
     role: Literal["user", "system"] = "user"
     interrupt: bool = False
+    steer: bool = False
 
 
-@plain
+@frozen_data
+class ResetSession:
+    """Let a node of a live graph begin a new conversation with its next turn."""
+
+    at: int
+    by: str
+    node: str
+
+
+@frozen_data
+class RetryTurn:
+    """Let a node of a live graph take a turn again: the one under way, which is stopped, or the last, if it failed."""
+
+    at: int
+    by: str
+    node: str
+
+
+@frozen_data
 class CompleteRun:
-    """A person is content with a live graph that has nothing left to do."""
+    """End a live graph that has nothing left to do as ok."""
 
     at: int
     by: str
 
 
-#: The orders that only a live graph may be given.
-GraphCommand: TypeAlias = AddNode | ChangeNode | RemoveNode | AddEdge | RemoveEdge | SendMessage | CompleteRun
+#: The commands that only a live graph takes.
+GraphCommand: TypeAlias = (
+    AddNode | ChangeNode | RemoveNode | AddEdge | RemoveEdge | SendMessage | ResetSession | RetryTurn | CompleteRun
+)
 
 Command: TypeAlias = (
     ReportAttempt
@@ -284,6 +379,9 @@ Command: TypeAlias = (
     | Tick
     | AnswerApproval
     | CreateRun
+    | KeepArtifacts
+    | ReportProgress
+    | AskAboutCall
     | ReportInterrupted
     | Recover
     | PauseRun

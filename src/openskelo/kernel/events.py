@@ -1,28 +1,28 @@
-"""The facts of a run. Stored events are never edited: a new meaning is a new type.
+"""The events of a run: the facts that its log holds, and how their data is written there.
 
-Every field is JSON already; `at` (milliseconds) travels in the envelope, everything else in its `data` (`event_data`).
+Stored events are never edited, and their meaning never changes: a new meaning gets a new type. Every field holds JSON;
+`at` (milliseconds) is the time of the envelope, all other fields are its `data` (`encode`, `decode`).
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
-from openskelo.frozen import plain
-from openskelo.kernel import graph_events
 from openskelo.kernel.json import Json, JsonObject, Stored
+from openskelo.structs import fields, frozen_data
 
 Ending = Literal["ok", "failed", "cancelled", "budget_exceeded", "denied", "escalated"]
-Next = Literal["retry", "repair", "bounce", "ask", "go", "fail"]
+Next = Literal["retry", "repair", "bounce", "ask", "go", "keep", "fail"]
 
 
-@plain
+@frozen_data
 class RunCreated:
-    """A run exists: it pins the workflow by hash; `parent` names the run it was forked from.
+    """A run was created. It pins the workflow by hash; `parent` names the run it was forked from.
 
-    A plan's `contexts` (an object: `{"ctx:name": value}`) were read once, before it started; `variables` (each as a
-    step has stored it) are those that a fork of a plan goes on with. With `no_cache` nothing is taken from the cache,
-    whoever drives the run.
+    A plan's `contexts` (an object: `{"ctx:name": value}`) were read before it started; `variables` (each as a step has
+    stored it) are those that the fork of a plan starts with. With `no_cache` nothing is taken from the cache.
     """
 
     at: int
@@ -39,31 +39,36 @@ class RunCreated:
     no_cache: bool | None = None
 
 
-@plain
+@frozen_data
 class NodeKept:
-    """A forked run takes over a finished node of its parent."""
+    """A fork keeps a finished node of its parent.
+
+    `items` are the outputs of each item of a foreach, null for a failed one; `errors` lists the failed items (`index`,
+    `code`, `message`), if there are any.
+    """
 
     at: int
     node: str
     outcome: Literal["succeeded", "skipped"]
     outputs: Stored | None = None
-    items: tuple[Stored, ...] | None = None
+    items: tuple[Stored | None, ...] | None = None
+    errors: tuple[JsonObject, ...] | None = None
 
 
-@plain
+@frozen_data
 class NodeUnjudged:
-    """A forked run takes over the work of the node that it begins with: it was done, and nobody could judge it."""
+    """A fork keeps the work of the node it starts with: the work is done, but its gates could not be evaluated."""
 
     at: int
     node: str
     outputs: Stored
 
 
-@plain
+@frozen_data
 class ItemsKept:
-    """A forked run takes over items of a foreach that its parent had done; `node.resolved` says which of its own.
+    """A fork keeps items of a foreach that its parent has done; `node.resolved` says which of its own items they are.
 
-    Each has the `index` that it had there, the digest of what its work saw (`inputsHash`) and its `outputs`.
+    Each has its `index` in the parent, the digest of the inputs of its work (`inputsHash`) and its `outputs`.
     """
 
     at: int
@@ -71,12 +76,12 @@ class ItemsKept:
     items: tuple[JsonObject, ...]
 
 
-@plain
+@frozen_data
 class NodeResolved:
-    """The expressions of a visit have values: transformed inputs, and the elements of a foreach.
+    """The expressions of a visit have values: transformed inputs, and the items of a foreach.
 
-    `taken` says for each element which of the items that the run has taken over it is, and -1 for none. `code` is the
-    digest of the project's code that is to work on the elements.
+    `taken` has for each item the index of the kept item that it is, or -1. `code` is the digest of the project's code
+    that works on the items.
     """
 
     at: int
@@ -89,9 +94,9 @@ class NodeResolved:
     code: str | None = None
 
 
-@plain
+@frozen_data
 class NodeSkipped:
-    """The node does not run: its `when` said no, what it needs was skipped, or a person who may said no to it."""
+    """The node is skipped: its `when` is false, nodes that it needs were skipped, or a person has denied it."""
 
     at: int
     node: str
@@ -99,7 +104,7 @@ class NodeSkipped:
     reason: Literal["when", "upstream", "denied"]
 
 
-@plain
+@frozen_data
 class NodeFinished:
     """All items of a foreach are done."""
 
@@ -108,9 +113,20 @@ class NodeFinished:
     visit: int
 
 
-@plain
+@frozen_data
+class ItemFailed:
+    """An item failed without an attempt, by a denial or too many crashes; its foreach keeps failed items."""
+
+    at: int
+    node: str
+    visit: int
+    item: int
+    error: JsonObject
+
+
+@frozen_data
 class NodeFailed:
-    """The node failed without an attempt to blame: an expression, a denial, a refusal by policy."""
+    """The node failed without an attempt: by an expression, a denial or a policy."""
 
     at: int
     node: str
@@ -119,9 +135,9 @@ class NodeFailed:
     ending: Ending = "failed"
 
 
-@plain
+@frozen_data
 class NodeBounced:
-    """A gate or a person sent the work back to `route_to`; every node of `reset` is entered anew."""
+    """A gate or a person sent the work back to `route_to`; every node of `reset` is entered again."""
 
     at: int
     node: str
@@ -133,9 +149,9 @@ class NodeBounced:
     feedback: Json = None
 
 
-@plain
+@frozen_data
 class AttemptStarted:
-    """The intent to work is durable; the work may start."""
+    """An attempt starts: its intent is durable before its work begins."""
 
     at: int
     node: str
@@ -144,9 +160,12 @@ class AttemptStarted:
     item: int | None = None
 
 
-@plain
+@frozen_data
 class AttemptSucceeded:
-    """Valid outputs, judged and kept. `goto` is where the branch of a plan goes; without one it ends the run."""
+    """The attempt has valid outputs that passed all gates. `goto` is the next step of a branch; None ends the plan.
+
+    `holds` is false if the value of a plan's step is a failing verdict; else it is left out.
+    """
 
     at: int
     node: str
@@ -159,16 +178,17 @@ class AttemptSucceeded:
     spent: JsonObject | None = None
     cached: JsonObject | None = None
     goto: str | None = None
+    holds: bool | None = None
 
 
-@plain
+@frozen_data
 class AttemptFailed:
-    """The attempt did not succeed, and what happens next.
+    """The attempt failed; `next` says what happens now.
 
-    A retry (at `retry_at`), a repair (at once, knowing `detail`), a bounce (by `rule`), a question, another step of
-    the plan (`goto`), or the end. `outputs` are what a step of a plan leaves all the same (a verdict, or a denial), or
-    those of a block that nobody could judge: its next attempt has them judged, and does not do the work again.
-    `uncertain`, where it is said: it may have had its effect all the same, and must not be repeated unasked.
+    A retry (at `retry_at`), a repair (at once, with `detail`), a bounce (by `rule`), a question to a person, another
+    step of the plan (`goto`), the other items of a foreach that keeps failed items, or the end. `outputs` are those of
+    a plan's step (a verdict, or a denial), or of a block whose gates could not be evaluated: its next attempt only
+    evaluates them. `uncertain`: the effect may have happened, and is not repeated before a person has answered.
     """
 
     at: int
@@ -190,11 +210,12 @@ class AttemptFailed:
     uncertain: bool | None = None
 
 
-@plain
+@frozen_data
 class AttemptInterrupted:
-    """The attempt was cut. `uncertain`: it may have had its effect, and must not be repeated unasked.
+    """The attempt was stopped by a crash or a suspension.
 
-    Its receipt and `spent` say what it is known to have used by then: nothing, after a crash.
+    `uncertain`: its effect may have happened, and is not repeated before a person has answered. The receipt and `spent`
+    say what it is known to have used: after a crash, nothing.
     """
 
     at: int
@@ -208,11 +229,11 @@ class AttemptInterrupted:
     spent: JsonObject | None = None
 
 
-@plain
+@frozen_data
 class AttemptCancelled:
-    """The attempt was stopped: the run ends, its place is entered anew, a person interrupts, or its node is removed.
+    """The attempt was stopped: the run ends, its node is entered again or removed, or a person interrupts it.
 
-    Its receipt and `spent` say what it is known to have used by then.
+    The receipt and `spent` say what it is known to have used, `said` what a model or an agent had said so far.
     """
 
     at: int
@@ -223,9 +244,71 @@ class AttemptCancelled:
     receipt: JsonObject
     item: int | None = None
     spent: JsonObject | None = None
+    said: str | None = None
 
 
-@plain
+@frozen_data
+class SessionOpened:
+    """The agent of an attempt has a conversation with its provider, which a later attempt of the node can continue.
+
+    `session` has its id, the agent and its provider, whether an earlier conversation is continued, and the snapshot of
+    the workspace (`tree`) before the attempt.
+    """
+
+    at: int
+    node: str
+    visit: int
+    attempt: int
+    session: JsonObject
+    item: int | None = None
+
+
+@frozen_data
+class CallStarted:
+    """The agent of an attempt has called one of its tools. `call` has id, tool, kind and title; `args` may be large."""
+
+    at: int
+    node: str
+    visit: int
+    attempt: int
+    call: JsonObject
+    args: Stored
+    item: int | None = None
+
+
+@frozen_data
+class CallCompleted:
+    """A call of an agent is over: how it ended (`status`), how long it took, and what the tool returned."""
+
+    at: int
+    node: str
+    visit: int
+    attempt: int
+    call_id: str
+    status: Literal["completed", "failed"]
+    duration_ms: int
+    result: Stored
+    item: int | None = None
+
+
+@frozen_data
+class CallGranted:
+    """A call of an agent is answered by a person's earlier answer to the same question, which is used up by this.
+
+    `grant` has the id of that approval (`approvalId`) and its `resolution`.
+    """
+
+    at: int
+    node: str
+    visit: int
+    attempt: int
+    call_id: str
+    digest: str
+    grant: JsonObject
+    item: int | None = None
+
+
+@frozen_data
 class RetryDue:
     """The wait before the next attempt is over."""
 
@@ -235,9 +318,12 @@ class RetryDue:
     item: int | None = None
 
 
-@plain
+@frozen_data
 class ApprovalRequested:
-    """A person is asked. `tool.args` is exactly what is asked for; `digest` binds the answer to it."""
+    """A person is asked. `tool.args` is exactly what is asked; `digest` binds the answer to it.
+
+    `attempt` is set if the agent of that attempt waits for the answer before it makes a call.
+    """
 
     at: int
     approval_id: str
@@ -250,13 +336,14 @@ class ApprovalRequested:
     approvers: tuple[str, ...]
     item: int | None = None
     expires_at: int | None = None
+    attempt: int | None = None
 
 
-@plain
+@frozen_data
 class ApprovalResolved:
-    """A person (or the clock, by `timer`) answered. A modified answer has a digest of its own.
+    """A person answered, or the driver did as `timer`. A modified answer has a digest of its own.
 
-    Changed inputs of a foreach come with the elements that it has then.
+    An answer that changes the inputs of a foreach has its new items.
     """
 
     at: int
@@ -272,22 +359,23 @@ class ApprovalResolved:
     count: int | None = None
 
 
-@plain
+@frozen_data
 class ApprovalWithdrawn:
-    """The question no longer stands."""
+    """The approval was closed without an answer."""
 
     at: int
     approval_id: str
     node: str
     visit: int
-    reason: Literal["ending", "bounce", "interrupt", "removed"]
+    reason: Literal["ending", "bounce", "interrupt", "removed", "over"]
 
 
-@plain
+@frozen_data
 class RunStalled:
     """A loop makes no progress; a person is asked before it goes on.
 
-    Said before the turn of a live graph lands, it holds the turn: `evidence.edges` are those it was to be handed along.
+    In a live graph it comes before the end of the turn and holds its handoffs: `evidence.edges` are their edges.
+    After a failing verdict in a plan it comes before the end of the step and holds the plan there.
     """
 
     at: int
@@ -298,9 +386,9 @@ class RunStalled:
     item: int | None = None
 
 
-@plain
+@frozen_data
 class ArtifactCreated:
-    """A file was kept."""
+    """An attempt has left a file, which is kept as an artifact."""
 
     at: int
     node: str
@@ -310,14 +398,14 @@ class ArtifactCreated:
     item: int | None = None
 
 
-@plain
+@frozen_data
 class RunRecovered:
-    """A new driver took over after the last one died; attempts in flight were lost."""
+    """A new driver took over after the last one died; the attempts in flight were lost."""
 
     at: int
 
 
-@plain
+@frozen_data
 class RunPaused:
     """Nothing new starts until the run is resumed."""
 
@@ -326,7 +414,7 @@ class RunPaused:
     by: str
 
 
-@plain
+@frozen_data
 class RunResumed:
     """The run goes on."""
 
@@ -334,9 +422,9 @@ class RunResumed:
     by: str
 
 
-@plain
+@frozen_data
 class RunModeChanged:
-    """The run's modes from now on: they hold for nodes that are entered and effects that start after it."""
+    """The run's modes changed; they hold for nodes that are entered, and effects that start, from now on."""
 
     at: int
     mode: Literal["AUTO", "INTERACTIVE"]
@@ -344,9 +432,9 @@ class RunModeChanged:
     by: str
 
 
-@plain
+@frozen_data
 class RunEnding:
-    """The end is decided; what is in flight is being stopped."""
+    """The ending is decided; attempts in flight are stopped next."""
 
     at: int
     ending: Ending
@@ -354,7 +442,7 @@ class RunEnding:
     by: str | None = None
 
 
-@plain
+@frozen_data
 class RunEnded:
     """The last event of every finished run. `receipt_head` names its last receipt, and with it all before."""
 
@@ -364,6 +452,117 @@ class RunEnded:
     spent: JsonObject | None = None
     receipt_head: str | None = None
 
+
+# -- live graphs ------------------------------------------------------------------------------------------------------
+
+
+@frozen_data
+class NodeAdded:
+    """A node was added to a live graph; `definition` is its whole definition."""
+
+    at: int
+    node: str
+    definition: JsonObject
+    by: str
+
+
+@frozen_data
+class NodeChanged:
+    """A node of a live graph has a new definition, from its next turn on."""
+
+    at: int
+    node: str
+    definition: JsonObject
+    by: str
+
+
+@frozen_data
+class NodeRemoved:
+    """A node of a live graph was removed, after its turn was stopped and its edges were removed."""
+
+    at: int
+    node: str
+    by: str
+
+
+@frozen_data
+class EdgeAdded:
+    """An edge was added to a live graph: outputs of `source` go to `target`, and back if it is bidirectional."""
+
+    at: int
+    edge: str
+    source: str
+    target: str
+    bidirectional: bool
+    type: Literal["handoff", "report"]
+    label: str
+    by: str
+
+
+@frozen_data
+class EdgeRemoved:
+    """An edge of a live graph was removed. Messages that it has carried are still read."""
+
+    at: int
+    edge: str
+    by: str
+
+
+@frozen_data
+class MessageReceived:
+    """A person has sent a message to a node, which reads it in its next turn; if it `steers`, in the current one."""
+
+    at: int
+    node: str
+    message_id: str
+    role: Literal["user", "system"]
+    content: Stored
+    interrupt: bool
+    by: str
+    steers: bool | None = None
+
+
+@frozen_data
+class SessionReset:
+    """A node of a live graph begins a new conversation with its next turn: it forgets the turns before."""
+
+    at: int
+    node: str
+    by: str
+
+
+@frozen_data
+class TurnRetried:
+    """A node of a live graph takes its last turn, which failed, again."""
+
+    at: int
+    node: str
+    by: str
+
+
+@frozen_data
+class HandoffSent:
+    """The outputs of `node` in turn `turn` went along an edge into the inbox of `to`."""
+
+    at: int
+    node: str
+    turn: int
+    handoff_id: str
+    edge: str
+    to: str
+
+
+GraphEvent: TypeAlias = (
+    NodeAdded
+    | NodeChanged
+    | NodeRemoved
+    | EdgeAdded
+    | EdgeRemoved
+    | MessageReceived
+    | SessionReset
+    | TurnRetried
+    | HandoffSent
+)
 
 Event: TypeAlias = (
     AttemptSucceeded
@@ -376,10 +575,15 @@ Event: TypeAlias = (
     | NodeResolved
     | NodeSkipped
     | NodeFinished
+    | ItemFailed
     | NodeFailed
     | NodeBounced
     | AttemptInterrupted
     | AttemptCancelled
+    | SessionOpened
+    | CallStarted
+    | CallCompleted
+    | CallGranted
     | RetryDue
     | ApprovalRequested
     | ApprovalResolved
@@ -392,7 +596,7 @@ Event: TypeAlias = (
     | RunModeChanged
     | RunEnding
     | RunEnded
-    | graph_events.GraphEvent
+    | GraphEvent
 )
 
 TYPES: Mapping[str, type[Event]] = {
@@ -410,24 +614,74 @@ TYPES: Mapping[str, type[Event]] = {
     "node.resolved": NodeResolved,
     "node.skipped": NodeSkipped,
     "node.finished": NodeFinished,
+    "item.failed": ItemFailed,
     "node.failed": NodeFailed,
     "node.bounced": NodeBounced,
-    "node.added": graph_events.NodeAdded,
-    "node.changed": graph_events.NodeChanged,
-    "node.removed": graph_events.NodeRemoved,
-    "edge.added": graph_events.EdgeAdded,
-    "edge.removed": graph_events.EdgeRemoved,
-    "message.received": graph_events.MessageReceived,
-    "handoff.sent": graph_events.HandoffSent,
+    "node.added": NodeAdded,
+    "node.changed": NodeChanged,
+    "node.removed": NodeRemoved,
+    "edge.added": EdgeAdded,
+    "edge.removed": EdgeRemoved,
+    "message.received": MessageReceived,
+    "session.reset": SessionReset,
+    "turn.retried": TurnRetried,
+    "handoff.sent": HandoffSent,
     "attempt.started": AttemptStarted,
     "attempt.succeeded": AttemptSucceeded,
     "attempt.failed": AttemptFailed,
     "attempt.interrupted": AttemptInterrupted,
     "attempt.cancelled": AttemptCancelled,
     "attempt.due": RetryDue,
+    "session.opened": SessionOpened,
+    "call.started": CallStarted,
+    "call.completed": CallCompleted,
+    "call.granted": CallGranted,
     "approval.requested": ApprovalRequested,
     "approval.resolved": ApprovalResolved,
     "approval.withdrawn": ApprovalWithdrawn,
     "artifact.created": ArtifactCreated,
 }
 NAMES: Mapping[type[Event], str] = {cls: name for name, cls in TYPES.items()}
+
+
+# -- the data of an event in the log ----------------------------------------------------------------------------------
+
+#: The fields that are lists in JSON and tuples in events.
+_TUPLES = frozenset({"verdicts", "reset", "approvers", "items", "taken", "errors"})
+
+
+def encode(event: Event) -> dict[str, Json]:
+    """Return the event's `data`: every field but `at` that is not None."""
+    data: dict[str, Json] = {}
+    for name, wire_name in _wire_names(type(event)):
+        value = getattr(event, name)
+        if value is not None:
+            data[wire_name] = value
+    return data
+
+
+def decode(event_type: str, data: Mapping[str, Json], at: int) -> Event:
+    """Return the event of an envelope; raise KeyError for an unknown type, TypeError for missing or unknown fields.
+
+    The types of the values are not checked: `record` does that for a log from another host.
+    """
+    cls: Any = TYPES[event_type]
+    arguments: dict[str, Any] = dict(data)
+    for name, wire_name in _wire_names(cls):
+        if wire_name in arguments:
+            value = arguments.pop(wire_name)
+            if name in _TUPLES and isinstance(value, list):
+                value = tuple(cast("list[Any]", value))
+            arguments[name] = value
+    return cls(at=at, **arguments)
+
+
+@functools.cache
+def _wire_names(cls: type[Event]) -> tuple[tuple[str, str], ...]:
+    """Return each field but `at` with its name in the log."""
+    return tuple((field.name, _camel_case(field.name)) for field in fields(cls) if field.name != "at")
+
+
+def _camel_case(name: str) -> str:
+    head, *rest = name.split("_")
+    return head + "".join(part.title() for part in rest)

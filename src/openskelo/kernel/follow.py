@@ -1,41 +1,44 @@
-"""What follows from the facts so far without anybody asking: the second half of `decide`.
+"""The events that follow from the state of a run by themselves: the second half of `decide`.
 
-`follow` looks at the sets that `apply` keeps and gives the next fact, or None when the run has nothing more to say by
-itself. It is called until it is quiet, so that one append carries "step done, next step started".
+After the events of a command have been applied, `follow` returns the next event that is due (a node to start, a run to
+end), or None. The caller applies it and asks again until it gets None. So one append carries "step done, next step
+started", and a chain of steps costs one sync per step.
+
+The order of the checks is a ranking: attempts that a crash has lost come first, then endings, budgets and bounces, and
+last the start of new work.
 """
 
 from __future__ import annotations
 
 from typing import Literal, cast
 
-from openskelo.kernel import budget, events, feedback, outcome, questions, record
-from openskelo.kernel.flows import dag, graph, plan
+from openskelo.kernel import budget, events, outcome, receipts, system_approvals
+from openskelo.kernel.apply import attempts
+from openskelo.kernel.flows import visits
+from openskelo.kernel.flows.scheduler import scheduler_of
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.kernel.run import InFlight, NodeState, Run, may_have_acted
+from openskelo.kernel.run import Attempt, OpenApproval, PendingBounce, Run, may_have_acted
 
-#: A piece of work that crashes cut this often (a handler that kills its driver, say) is not started again.
+#: A slot whose attempts were lost in crashes this often (its handler may kill the driver) is not started again.
 MAX_INTERRUPTIONS = 10
 
 
-def follow(run: Run, at: int, meter: record.Meter) -> events.Event | None:
-    """The next fact that follows by itself in a run that exists; `meter` knows what attempts it stops have used."""
+def follow(run: Run, at: int, meter: receipts.Meter) -> events.Event | None:
+    """Return the next event that is due, or None; `meter` knows what an attempt that has to be stopped has used."""
     if run.lost:
-        return _rule_on_lost(run, at)
+        return _interrupt_lost(run, at)
     if run.uncertain:
-        return questions.about_uncertain(run, next(iter(run.uncertain.values())), at)
+        return system_approvals.about_uncertain(run, next(iter(run.uncertain.values())), at)
     if run.ending is not None:
         return None if run.ended else _wind_down(run, at, meter)
     if run.failed is not None:
-        node, error, ending = run.failed
-        course = run.course
-        blamed = {**error, "node": node} if course is None else plan.blame(run, course, run.failed)
-        return events.RunEnding(at=at, ending=ending, error=blamed)
-    if run.limited and (over := budget.overrun(run, at)) is not None:
-        return events.RunEnding(at=at, ending="budget_exceeded", error=over)
+        return scheduler_of(run).closing(run, at)
+    if run.has_limits and (overrun := budget.overrun(run, at)) is not None:
+        return events.RunEnding(at=at, ending="budget_exceeded", error=overrun)
     if run.bouncing is not None:
-        return _bounce(run, at, meter)
+        return _bounce(run, run.bouncing, at, meter)
     if run.paused is not None and run.unfinished > len(run.finishing):
-        return None  # a pause holds back what is left to do; a run with nothing left is over
+        return None  # a pause holds back what is left to do; a run with nothing left ends
     if run.timers and run.timers[0][0] <= at:
         _, node, visit, slot = run.timers[0]
         return events.RetryDue(at=at, node=node, visit=visit, item=_item(run, node, slot))
@@ -44,11 +47,7 @@ def follow(run: Run, at: int, meter: record.Meter) -> events.Event | None:
         return events.NodeFinished(at=at, node=key, visit=run.nodes[key].visit)
     if run.ready and (started := _start(run, at)) is not None:
         return started
-    if not run.unfinished:
-        if run.course is not None and (closing := plan.close(run.course, at)) is not None:
-            return closing
-        return events.RunEnded(at=at, ending="ok", spent=_totals(run, at), receipt_head=record.head(run))
-    return None if run.in_flight else _stuck(run, at)
+    return _close(run, at)
 
 
 def _item(run: Run, node: str, slot: int) -> int | None:
@@ -56,144 +55,143 @@ def _item(run: Run, node: str, slot: int) -> int | None:
 
 
 def _start(run: Run, at: int) -> events.Event | None:
-    """Start the first node that may start: skip it, refuse it, or begin its next attempt."""
+    """Return the start of the first ready node's next attempt, or its skipping or refusal; None if it has to wait."""
     key = next(iter(run.ready))
     node = run.nodes[key]
-    shape = run.workflow.nodes[key]
-    if run.skipped and node.status == "ready" and not node.running and dag.is_dead(run.graph, shape, run.skipped):
+    spec = run.workflow.nodes[key]
+    if node.status == "ready" and not node.running and visits.is_cut_off(run, key):
         return events.NodeSkipped(at=at, node=key, visit=node.visit, reason="upstream")
-    if run.in_flight and len(run.in_flight) >= run.workflow.parallel:
+    parallel = run.workflow.parallel
+    if run.in_flight and len(run.in_flight) >= parallel and _working(run) >= parallel:
         return None
-    if not run.is_dag and (refused := _beyond(run, node, at)) is not None:
+    refused = scheduler_of(run).refuse_visit(run, node, at) or refuse_effect(run, key, at)
+    if refused is not None:
         return refused
-    if run.global_mode == "PLANNING" and (forbidden := by_mode(run, key, at)) is not None:
-        return forbidden
-    if run.limited and (refusal := budget.refusal(run, shape.reserve, at)) is not None:
+    if run.has_limits and (refusal := budget.refusal(run, spec.reserve, at)) is not None:
         if run.in_flight:
-            return None  # those in flight may give back what they reserved; people and retries hold nothing to give
+            return None  # attempts in flight may give back part of their reservation
         return events.RunEnding(at=at, ending="budget_exceeded", error={**refusal, "node": key})
     index = node.queue[-1]
     slot = node.slots[index]
     if slot.interruptions >= MAX_INTERRUPTIONS:
         error: JsonObject = {"code": "INTERRUPTED_TOO_OFTEN", "message": f"{key} was cut {slot.interruptions} times"}
+        if spec.keeps_failed_items:
+            return events.ItemFailed(at=at, node=key, visit=node.visit, item=index, error=error)
         return events.NodeFailed(at=at, node=key, visit=node.visit, error=error)
     return events.AttemptStarted(
-        at=at,
-        node=key,
-        visit=node.visit,
-        attempt=slot.attempt + 1,
-        item=index if shape.foreach is not None else None,
+        at=at, node=key, visit=node.visit, attempt=slot.attempt + 1, item=_item(run, key, index)
     )
 
 
-def _beyond(run: Run, node: NodeState, at: int) -> events.NodeFailed | None:
-    return graph.refusal(run, node, at) if run.course is None else plan.refusal(run, node, at)
+def _working(run: Run) -> int:
+    """Return the number of attempts in flight that do not wait for a person."""
+    return sum(not attempt.questions for attempt in run.in_flight.values())
 
 
-def by_mode(run: Run, key: str, at: int) -> events.NodeFailed | None:
-    """The failure of a node whose effects the run's PLANNING mode forbids, or None."""
-    effect = run.workflow.nodes[key].effect
-    if run.global_mode != "PLANNING" or effect == "pure":
+def refuse_effect(run: Run, key: str, at: int) -> events.NodeFailed | None:
+    """Return the failure of a node whose effects the run's PLANNING mode forbids; None if they are allowed."""
+    node = run.workflow.nodes[key]
+    effect = node.effect
+    if run.global_mode != "PLANNING" or effect == "pure" or node.work.can_plan:
         return None
     message = f"{key} has effects ({effect}), and the run is in PLANNING mode"
     error: JsonObject = {"code": "PLANNING_MODE", "message": message}
     return events.NodeFailed(at=at, node=key, visit=run.nodes[key].visit, error=error, ending="denied")
 
 
-def _stuck(run: Run, at: int) -> events.Event | None:
-    """Nothing is owed or under way, nobody is asked, and yet not every node is done: say so instead of waiting on."""
-    if run.resolving or run.ready or run.approvals or run.backing_off or run.live is not None:
+def _close(run: Run, at: int) -> events.Event | None:
+    """Return the ending of a run that has nothing left to do, or cannot go on; None if it is busy or waits."""
+    if run.in_flight and run.unfinished:
         return None
-    waiting: list[Json] = [key for key, node in run.nodes.items() if node.status != "done"]
-    error: JsonObject = {"code": "RUN_STUCK", "message": "no node can go on", "waiting": waiting}
-    return events.RunEnding(at=at, ending="failed", error=error)
+    closing = scheduler_of(run).closing(run, at)
+    if closing is not None or run.unfinished:
+        return closing
+    return _ended(run, at, "ok", None)
 
 
-# -- endings and bounces: what is under way is stopped first ---------------------------------------------------------
+# -- endings and bounces: attempts and approvals are stopped first ----------------------------------------------------
 
 
-def _wind_down(run: Run, at: int, meter: record.Meter) -> events.Event:
+def _wind_down(run: Run, at: int, meter: receipts.Meter) -> events.Event:
+    """Return the next event of a run that ends: stop an attempt, withdraw an approval, or end."""
     if run.in_flight:
-        flight = next(iter(run.in_flight.values()))
-        return _cancel(run, flight, at, "ending", meter.used(flight))
+        attempt = next(iter(run.in_flight.values()))
+        return _cancel(run, attempt, at, "ending", meter.used(attempt))
     if run.approvals:
-        asked = next(iter(run.approvals.values()))
-        return events.ApprovalWithdrawn(
-            at=at, approval_id=asked.id, node=asked.node, visit=asked.visit, reason="ending"
-        )
-    ending = cast("events.Ending", run.ending)
-    return events.RunEnded(at=at, ending=ending, error=run.error, spent=_totals(run, at), receipt_head=record.head(run))
+        return _withdraw(next(iter(run.approvals.values())), at, "ending")
+    return _ended(run, at, cast("events.Ending", run.ending), run.error)
 
 
-def _bounce(run: Run, at: int, meter: record.Meter) -> events.Event:
-    plan = run.bouncing
-    assert plan is not None  # noqa: S101  the caller has looked
-    for flight in run.in_flight.values():
-        if flight.node in plan.reset:
-            return _cancel(run, flight, at, "bounce", meter.used(flight))
-    for asked in run.approvals.values():
-        if asked.node in plan.reset:
-            return events.ApprovalWithdrawn(
-                at=at, approval_id=asked.id, node=asked.node, visit=asked.visit, reason="bounce"
-            )
-    count = run.nodes[plan.node].bounces.get(plan.rule, 0) + 1
-    told: Json = None
-    if plan.bounce.feedback:
-        told = {"from": plan.node, "bounce": count, **feedback.own(cast("JsonObject", plan.feedback))}
+def _ended(run: Run, at: int, ending: events.Ending, error: JsonObject | None) -> events.RunEnded:
+    spent: JsonObject = {
+        "steps": run.spent.steps,
+        "tokens": run.spent.tokens,
+        "costNanousd": run.spent.cost_nanousd,
+        "toolNanousd": run.spent.tool_nanousd,
+        "wallMs": budget.wall_ms(run, at),
+    }
+    return events.RunEnded(at=at, ending=ending, error=error, spent=spent, receipt_head=receipts.head(run))
+
+
+def _bounce(run: Run, pending: PendingBounce, at: int, meter: receipts.Meter) -> events.Event:
+    """Return the next event of a bounce: stop an attempt or an approval of a node that is reset, or bounce."""
+    for attempt in run.in_flight.values():
+        if attempt.node in pending.reset:
+            return _cancel(run, attempt, at, "bounce", meter.used(attempt))
+    for approval in run.approvals.values():
+        if approval.node in pending.reset:
+            return _withdraw(approval, at, "bounce")
+    count = run.nodes[pending.node].bounces.get(pending.rule, 0) + 1
+    bounce_feedback: Json = None
+    if pending.bounce.feedback:
+        last_failure = attempts.about_last_failure(cast("JsonObject", pending.feedback))
+        bounce_feedback = {"from": pending.node, "bounce": count, **last_failure}
     return events.NodeBounced(
         at=at,
-        node=plan.node,
-        visit=plan.visit,
-        rule=plan.rule,
-        route_to=plan.bounce.route_to,
+        node=pending.node,
+        visit=pending.visit,
+        rule=pending.rule,
+        route_to=pending.bounce.route_to,
         bounce=count,
-        reset=plan.bounce.reset,
-        feedback=told,
+        reset=pending.bounce.reset,
+        feedback=bounce_feedback,
     )
 
 
 def _cancel(
-    run: Run, flight: InFlight, at: int, reason: Literal["ending", "bounce"], used: outcome.Metrics
+    run: Run, attempt: Attempt, at: int, reason: Literal["ending", "bounce"], used: outcome.Metrics
 ) -> events.AttemptCancelled:
     return events.AttemptCancelled(
         at=at,
-        node=flight.node,
-        visit=flight.visit,
-        attempt=flight.attempt,
-        item=flight.item,
+        node=attempt.node,
+        visit=attempt.visit,
+        attempt=attempt.attempt,
+        item=attempt.item,
         reason=reason,
-        receipt=record.cut(run, flight, at, "cancelled", used),
-        spent=record.spent(used),
+        receipt=receipts.build_stopped(run, attempt, at, "cancelled", used),
+        spent=receipts.spent(used),
     )
 
 
-# -- what a crash leaves behind ---------------------------------------------------------------------------------------
+def _withdraw(approval: OpenApproval, at: int, reason: Literal["ending", "bounce"]) -> events.ApprovalWithdrawn:
+    return events.ApprovalWithdrawn(
+        at=at, approval_id=approval.id, node=approval.node, visit=approval.visit, reason=reason
+    )
 
 
-def _rule_on_lost(run: Run, at: int) -> events.AttemptInterrupted:
-    flight = next(iter(run.lost.values()))
-    used = outcome.Metrics()  # whoever knew died with the driver
+# -- after a crash ----------------------------------------------------------------------------------------------------
+
+
+def _interrupt_lost(run: Run, at: int) -> events.AttemptInterrupted:
+    """Return the interruption of an attempt that was in flight when the driver died; what it used is not known."""
+    attempt = next(iter(run.lost.values()))
     return events.AttemptInterrupted(
         at=at,
-        node=flight.node,
-        visit=flight.visit,
-        attempt=flight.attempt,
-        item=flight.item,
+        node=attempt.node,
+        visit=attempt.visit,
+        attempt=attempt.attempt,
+        item=attempt.item,
         reason="crash",
-        uncertain=may_have_acted(run, flight),
-        receipt=record.cut(run, flight, at, "interrupted", used),
+        uncertain=may_have_acted(run, attempt),
+        receipt=receipts.build_stopped(run, attempt, at, "interrupted", outcome.Metrics()),
     )
-
-
-# -- totals ------------------------------------------------------------------------------------------------------------
-
-
-def _totals(run: Run, at: int) -> JsonObject:
-    spent = run.spent
-    return {
-        "steps": spent.steps,
-        "tokens": spent.tokens,
-        "costNanousd": spent.cost_nanousd,
-        "toolNanousd": spent.tool_nanousd,
-        "wallMs": budget.wall_ms(run, at),
-    }

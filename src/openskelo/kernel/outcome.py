@@ -1,20 +1,20 @@
-"""What an executor says about one attempt: the only thing that comes back from work."""
+"""The outcome of an attempt: the only thing that an executor reports to the kernel."""
 
 from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
 from openskelo.errors import Happened
-from openskelo.frozen import field, plain
 from openskelo.kernel.json import Json, JsonObject, Stored
+from openskelo.structs import field, frozen_data
 
-#: Where a turn of a live graph is handed on: along the edges that leave its node, back along those it came by, or both.
+#: Where the outputs of a live graph's turn go: on along leaving edges, back to the senders of its messages, or both.
 Route: TypeAlias = Literal["on", "back", "both", "none"]
 
 
-@plain
+@frozen_data
 class Metrics:
-    """What the attempt really used."""
+    """What an attempt has used."""
 
     tokens_in: int = 0
     tokens_out: int = 0
@@ -23,23 +23,23 @@ class Metrics:
     tool_nanousd: int = 0
 
 
-@plain
+@frozen_data
 class Needs:
-    """What work would take of a run's budget."""
+    """What work would need of a run's budget."""
 
     tokens: int
     cost_nanousd: int = 0
 
 
-@plain
+@frozen_data
 class Failure:
     """Why an attempt did not succeed. `gate` names the first gate that failed, if one did.
 
-    `repairable`: the work produced something, and told what is wrong with it, may well mend it at once.
+    `repairable`: the work has a result, and an attempt that knows what is wrong with it may correct it at once.
     `denied`: the work was not allowed (by the plan's mode, a capability, a spend cap) and has not been done.
-    `escalated`: the work is a person's from here on; the run ends so.
-    `needs`: what the work would take in all, where that is more than the run's budget has left.
-    `happened`: whether the effect of the work has happened all the same; it counts where that happens once.
+    `escalated`: a person has to take over; the run ends as escalated.
+    `needs`: what the work needs in all, if that is more than the run's budget has left.
+    `happened`: whether the effect has happened all the same; it matters for effects that happen once.
     """
 
     code: str
@@ -54,9 +54,12 @@ class Failure:
     needs: Needs | None = None
 
 
-@plain
+@frozen_data
 class ArtifactNote:
-    """A kept file as the log mentions it; the bytes are in the blob store under `hash`."""
+    """A kept file as the log describes it; its bytes are in the blob store under `hash`.
+
+    `metadata` says more about a diff: its files, a summary, and how many lines it adds and removes.
+    """
 
     id: str
     kind: str
@@ -64,18 +67,19 @@ class ArtifactNote:
     hash: str
     size: int
     media_type: str = "text/plain"
+    metadata: JsonObject | None = None
 
 
-@plain
+@frozen_data
 class Outcome:
-    """The result of one attempt, judged: contract and gates have been checked by the executor.
+    """The result of one attempt; the executor has checked the contract and the gates.
 
-    Exactly one of `outputs` and `failure` is given, or both where the work is done and nobody could judge it: then all
-    that is left to the next attempt is to have it judged. `output_hash` is set whenever the work produced outputs, also
-    when a contract or a gate then refused them (stall detection compares it); `verdicts` are the results of all gates.
-    `feedback` is what a repair should know (the refused answer, say), bounded by the executor. `holds` is what the
-    condition of a branch or the check of a verify came to, and None for all other work. `route` is what the answer of a
-    live graph's node says about where it goes.
+    It has either `outputs` or a `failure`, or both if the work is done but its gates could not be evaluated: then the
+    next attempt only evaluates them. `output_hash` is set if the work produced outputs, even if a contract or a gate
+    refused them (stall detection compares it). `verdicts` are the results of all gates. `feedback` is for a repair (the
+    refused answer, say); the executor limits its size. `holds` is the result of a branch's condition, or the `ok` of
+    a verdict that a step of a plan gives, and None for other work. `route` says where the outputs of a live graph's
+    node are handed on.
     """
 
     inputs_hash: str

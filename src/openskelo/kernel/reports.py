@@ -1,45 +1,57 @@
-"""Ruling on the outcome of an attempt: it succeeded, is retried, bounces, is asked about, or fails."""
+"""Decide on the outcome of an attempt: it succeeded, is repaired, retried or bounced, is asked about, or fails.
+
+A failure is first checked for endings that no further attempt can change (denied, over budget, escalated, an effect
+that happens once and has happened). Then the cheapest remedy that is left is taken: a repair at once, a bounce to an
+earlier node, a retry after a wait. Work whose agent died while a person was being asked about a call waits for the
+answer first. A bounce or retry loop that makes no progress (`stall`) asks a person first. With no
+remedy left the node fails, or only the item of a foreach that keeps failed items.
+"""
 
 from __future__ import annotations
 
 from typing import assert_never, cast
 
-from openskelo.errors import Refused
-from openskelo.frozen import replace
-from openskelo.kernel import budget, commands, definition, events, outcome, questions, record, stall
-from openskelo.kernel.flows import graph, plan
+from openskelo.kernel import budget, calls, commands, definition, events, outcome, receipts, system_approvals
+from openskelo.kernel.flows import plan
+from openskelo.kernel.flows.scheduler import scheduler_of
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.kernel.run import InFlight, NodeState, Run, Slot
+from openskelo.kernel.run import Attempt, NodeState, Run, Slot, Streak, stall_kind
+from openskelo.structs import replace
 
 
 def decide(run: Run, report: commands.ReportAttempt) -> tuple[events.Event, ...]:
-    """The facts a report makes true. A late or double report is refused: nothing happens twice."""
-    in_flight(run, report)
-    failure = report.outcome.failure
-    if failure is None and run.course is not None and run.course.trying is not None:
-        failure = plan.verdict(run, report)
+    """Return the events of a report; raise Refused STALE_REPORT for a late or second one: nothing happens twice."""
+    attempt = calls.find_attempt(run, report)
+    failure = report.outcome.failure or plan.failed_check(run, report)
     if failure is not None:
-        told = _failed(run, report, failure)
+        result = _failed(run, report, failure)
     else:
-        landed = _succeeded(run, report)
-        told = (landed,) if run.live is None else graph.passed_on(run, landed, report)
-    artifacts = report.outcome.artifacts
-    return (*[artifact(report, note) for note in artifacts], *told) if artifacts else told
+        result = scheduler_of(run).completion(run, _succeeded(run, report), report.outcome)
+    created = [artifact_created(report, note) for note in report.outcome.artifacts]
+    return (*created, *_withdrawn(run, attempt, result), *result)
 
 
-def in_flight(run: Run, report: commands.ReportAttempt | commands.ReportInterrupted) -> InFlight:
-    """The attempt a report is about, or Refused when it is not under way (any more)."""
-    flight = run.in_flight.get((report.node, report.visit, report.item or 0))
-    if flight is None or flight.attempt != report.attempt or flight.item != report.item:
-        raise Refused(f"attempt {report.attempt} of {report.node} is not under way", code="STALE_REPORT")
-    return flight
+def _withdrawn(run: Run, attempt: Attempt, result: tuple[events.Event, ...]) -> tuple[events.Event, ...]:
+    """Return the withdrawal of the attempt's questions, unless the work waits for their answers before it goes on."""
+    match result:
+        case (events.AttemptFailed(next="ask", uncertain=None),):
+            return ()
+        case _:
+            return tuple(calls.withdraw_questions(run, attempt, result[0].at))
 
 
-def artifact(
-    about: commands.ReportAttempt | events.AttemptCancelled | events.AttemptInterrupted, note: outcome.ArtifactNote
+def keep_artifacts(run: Run, command: commands.KeepArtifacts) -> tuple[events.Event, ...]:
+    """Return the events of files that an attempt leaves before its outcome; raise Refused STALE_REPORT as `decide`."""
+    calls.find_attempt(run, command)
+    return tuple(artifact_created(command, note) for note in command.artifacts)
+
+
+def artifact_created(
+    source: commands.ReportAttempt | commands.KeepArtifacts | events.AttemptCancelled | events.AttemptInterrupted,
+    note: outcome.ArtifactNote,
 ) -> events.ArtifactCreated:
-    """The fact that the attempt, which has landed or is being stopped, leaves a file."""
-    kept: JsonObject = {
+    """Return the event of a file that the attempt has left."""
+    artifact: dict[str, Json] = {
         "id": note.id,
         "kind": note.kind,
         "name": note.name,
@@ -47,8 +59,15 @@ def artifact(
         "size": note.size,
         "mediaType": note.media_type,
     }
+    if note.metadata is not None:
+        artifact["metadata"] = note.metadata
     return events.ArtifactCreated(
-        at=about.at, node=about.node, visit=about.visit, attempt=about.attempt, item=about.item, artifact=kept
+        at=source.at,
+        node=source.node,
+        visit=source.visit,
+        attempt=source.attempt,
+        item=source.item,
+        artifact=artifact,
     )
 
 
@@ -61,70 +80,83 @@ def _succeeded(run: Run, report: commands.ReportAttempt) -> events.AttemptSuccee
         attempt=report.attempt,
         item=report.item,
         outputs=result.outputs or {"value": {}},
-        receipt=record.receipt(run, report, "succeeded", result, report.at),
+        receipt=receipts.build(run, report, "succeeded", result, report.at),
         verdicts=result.verdicts or None,
-        spent=record.spent(result.metrics),
-        goto=None if run.course is None or result.holds is None else plan.goto(run, report),
+        spent=receipts.spent(result.metrics),
     )
 
 
 def _failed(run: Run, report: commands.ReportAttempt, failure: outcome.Failure) -> tuple[events.Event, ...]:
     node = run.nodes[report.node]
-    shape = run.workflow.nodes[report.node]
+    spec = run.workflow.nodes[report.node]
     slot = node.slots[report.item or 0]
     if failure.denied:
         return (_denied(run, report, failure),)
     if failure.needs is not None:
-        short = budget.shortage(run, failure.needs.tokens, failure.needs.cost_nanousd) or _error(failure, None)
-        return (replace(_attempt_failed(run, report, short, way="fail"), ending="budget_exceeded"),)
+        shortage = budget.shortage(run, failure.needs.tokens, failure.needs.cost_nanousd) or _error(failure, None)
+        return (replace(_attempt_failed(run, report, shortage, next_="fail"), ending="budget_exceeded"),)
     if failure.escalated:
-        return (replace(_attempt_failed(run, report, _error(failure, None), way="fail"), ending="escalated"),)
-    unjudged = run.is_dag and report.outcome.outputs is not None
-    happened = failure.happened != "no" or slot.unjudged is not None  # by this attempt, or by one before it
-    if happened and not unjudged and definition.is_once(shape):
+        return (replace(_attempt_failed(run, report, _error(failure, None), next_="fail"), ending="escalated"),)
+    is_unjudged = spec.is_block and report.outcome.outputs is not None
+    has_happened = failure.happened != "no" or slot.unjudged is not None  # by this attempt, or by one before it
+    if has_happened and not is_unjudged and definition.is_once(spec):
         return (_not_repeated(run, report, failure),)
-    if failure.repairable and slot.repairs < shape.repairs:
+    if failure.repairable and slot.repairs < spec.repairs:
         error = _error(failure, report.outcome.output_hash)
-        return (_attempt_failed(run, report, error, way="repair"),)
-    rule = _bounce_rule(shape, node, failure, report.outcome.verdicts)
+        return (replace(_attempt_failed(run, report, error, next_="repair"), detail=report.outcome.feedback),)
+    if failure.retryable and run.in_flight[report.node, report.visit, report.item or 0].questions:
+        return (_attempt_failed(run, report, _error(failure, None), next_="ask"),)
+    verdict = (failure.code, failure.message)
+    rule = _bounce_rule(spec, node, failure, report.outcome.verdicts)
     if rule is not None:
-        verdict = (failure.code, failure.message)
         streak = node.loop.extended(verdict, report.outcome.output_hash or "", report.item)
         return _loop_or_ask(run, report, failure, streak, rule)
-    refused = None if unjudged else report.outcome.output_hash
-    if failure.retryable and slot.failures + 1 < _retry(run, report.node).max_attempts:
-        streak = slot.streak.extended((failure.code, failure.message), refused or "")
+    refused_hash = None if is_unjudged else report.outcome.output_hash
+    if _may_retry(run, report, failure):
+        streak = slot.streak.extended(verdict, refused_hash or "")
         return _loop_or_ask(run, report, failure, streak, None)
-    return (_attempt_failed(run, report, _error(failure, refused), way="fail"),)
+    return (_failed_for_good(run, report, _error(failure, refused_hash)),)
+
+
+def _failed_for_good(run: Run, report: commands.ReportAttempt, error: JsonObject) -> events.AttemptFailed:
+    """Return a failure without remedy: of the node, or only of an item if its foreach keeps failed items."""
+    keeps_item = run.workflow.nodes[report.node].keeps_failed_items
+    return _attempt_failed(run, report, error, next_="keep" if keeps_item else "fail")
 
 
 def _not_repeated(run: Run, report: commands.ReportAttempt, failure: outcome.Failure) -> events.AttemptFailed:
-    """What becomes of work whose effect happens once and has, or may have: a person is asked where nobody knows."""
+    """Return the failure of work whose effect happens once: a person is asked if it is not known to have happened."""
     if failure.happened == "unknown":
         error = _error(failure, report.outcome.output_hash)
-        return replace(_attempt_failed(run, report, error, way="ask"), uncertain=True)
-    node, shape = run.nodes[report.node], run.workflow.nodes[report.node]
-    slot = node.slots[report.item or 0]
-    tries_left = failure.retryable and slot.failures + 1 < _retry(run, report.node).max_attempts
-    mends = failure.repairable and slot.repairs < shape.repairs
-    if tries_left or mends or _bounce_rule(shape, node, failure, report.outcome.verdicts) is not None:
-        unless = "`repeatable: true`" if run.is_dag else "`effect: idempotent`"
-        why = f"{failure.message}; its effect happens once and is not repeated ({unless} would allow it)"
-        failure = replace(failure, message=why)
-    return _attempt_failed(run, report, _error(failure, report.outcome.output_hash), way="fail")
+        return replace(_attempt_failed(run, report, error, next_="ask"), uncertain=True)
+    node, spec = run.nodes[report.node], run.workflow.nodes[report.node]
+    may_repair = failure.repairable and node.slots[report.item or 0].repairs < spec.repairs
+    may_bounce = _bounce_rule(spec, node, failure, report.outcome.verdicts) is not None
+    if may_repair or may_bounce or _may_retry(run, report, failure):
+        setting = "`repeatable: true`" if spec.is_block else "`effect: idempotent`"
+        message = f"{failure.message}; its effect happens once and is not repeated ({setting} would allow it)"
+        failure = replace(failure, message=message)
+    return _failed_for_good(run, report, _error(failure, report.outcome.output_hash))
 
 
-def _retry(run: Run, key: str) -> definition.Retry:
-    return run.workflow.nodes[key].retry if run.course is None else plan.retry(run, run.course, key)
+def _retry_policy(run: Run, key: str) -> definition.Retry:
+    """Return the retry policy of the node, or that of the retry step under which it runs."""
+    return run.workflow.nodes[run.nodes[key].retried_by or key].retry
+
+
+def _may_retry(run: Run, report: commands.ReportAttempt, failure: outcome.Failure) -> bool:
+    slot = run.nodes[report.node].slots[report.item or 0]
+    return failure.retryable and slot.failures + 1 < _retry_policy(run, report.node).max_attempts
 
 
 def _denied(run: Run, report: commands.ReportAttempt, failure: outcome.Failure) -> events.AttemptFailed:
-    """Work that was not allowed ends the run as denied, unless the plan says where it goes on."""
-    told = plan.told_denial(run, report, failure)
-    if told is None:
-        return replace(_attempt_failed(run, report, _error(failure, None), way="fail"), ending="denied")
-    onward = cast("definition.Step", run.workflow.nodes[report.node].step).on_denied
-    return replace(_attempt_failed(run, told, _error(failure, None), way="go"), goto=onward)
+    """Return the failure of denied work: the run ends as denied, unless the plan goes on from it."""
+    error = _error(failure, None)
+    denial = plan.denial_report(run, report, failure)
+    if denial is None:
+        return replace(_attempt_failed(run, report, error, next_="fail"), ending="denied")
+    step = cast("definition.Step", run.workflow.nodes[report.node].step)
+    return replace(_attempt_failed(run, denial, error, next_="go"), goto=step.on_denied)
 
 
 def _error(failure: outcome.Failure, output_hash: str | None) -> JsonObject:
@@ -137,41 +169,43 @@ def _error(failure: outcome.Failure, output_hash: str | None) -> JsonObject:
 
 
 def _bounce_rule(
-    shape: definition.Node, node: NodeState, failure: outcome.Failure, verdicts: tuple[JsonObject, ...]
+    spec: definition.Node, node: NodeState, failure: outcome.Failure, verdicts: tuple[JsonObject, ...]
 ) -> int | None:
-    """The rule of the first gate that said no and has bounces left; without one the failure takes its ordinary way."""
-    for gate in _refusing(failure, verdicts) if shape.bounces else ():
-        for index, rule in enumerate(shape.bounces):
+    """Return the bounce rule of the first gate that refused and has bounces left; None if there is none."""
+    if not spec.bounces:
+        return None
+    for gate in _refusing_gates(failure, verdicts):
+        for index, rule in enumerate(spec.bounces):
             if rule.when_gate == gate and node.bounces.get(index, 0) < rule.max_bounces:
                 return index
     return None
 
 
-def _refusing(failure: outcome.Failure, verdicts: tuple[JsonObject, ...]) -> list[Json]:
-    """The gates that refused, in their order.
+def _refusing_gates(failure: outcome.Failure, verdicts: tuple[JsonObject, ...]) -> list[Json]:
+    """Return the gates that refused, in order, from the gate that the failure names on.
 
-    Whoever said no before the gate that the failure names stood before the work, and was outvoted there.
+    A gate before it that refused stands before the work and was overruled by another (composition `any`).
     """
     if failure.gate is None:
         return []
     names = [verdict.get("gate") for verdict in verdicts]
-    after = names.index(failure.gate) + 1 if failure.gate in names else len(names)
-    return [failure.gate, *(verdict.get("gate") for verdict in verdicts[after:] if verdict.get("passed") is False)]
+    start = names.index(failure.gate) + 1 if failure.gate in names else len(names)
+    return [failure.gate, *(verdict.get("gate") for verdict in verdicts[start:] if verdict.get("passed") is False)]
 
 
 def _loop_or_ask(
-    run: Run, report: commands.ReportAttempt, failure: outcome.Failure, streak: stall.Streak, rule: int | None
+    run: Run, report: commands.ReportAttempt, failure: outcome.Failure, streak: Streak, rule: int | None
 ) -> tuple[events.Event, ...]:
-    """Go round once more, unless the loop makes no progress: then a person is asked."""
-    retry = _retry(run, report.node)
+    """Bounce (by `rule`) or retry once more; ask a person first if the loop makes no progress."""
+    policy = _retry_policy(run, report.node)
     error = _error(failure, streak.output or None)
-    kind = stall.kind(streak, retry.stall_after)
+    kind = stall_kind(streak, policy.stall_after)
+    if kind is None and rule is not None:
+        return (_attempt_failed(run, report, error, next_="bounce", rule=rule),)
     if kind is None:
-        if rule is not None:
-            return (_attempt_failed(run, report, error, way="bounce", rule=rule),)
         slot = run.nodes[report.node].slots[report.item or 0]
-        retry_at = report.at + delay_ms(retry, slot, failure)
-        return (_attempt_failed(run, report, error, way="retry", retry_at=retry_at),)
+        retry_at = report.at + delay_ms(policy, slot, failure)
+        return (_attempt_failed(run, report, error, next_="retry", retry_at=retry_at),)
     evidence: JsonObject = {
         "repeats": streak.length,
         "code": streak.verdict[0],
@@ -181,20 +215,19 @@ def _loop_or_ask(
     stalled = events.RunStalled(
         at=report.at, node=report.node, visit=report.visit, item=report.item, kind=kind, evidence=evidence
     )
-    failed = _attempt_failed(run, report, error, way="ask")
-    return (failed, stalled, questions.about_stall(run, stalled, rule))
+    failed = _attempt_failed(run, report, error, next_="ask")
+    return (failed, stalled, system_approvals.about_stall(run, stalled, rule))
 
 
 def delay_ms(retry: definition.Retry, slot: Slot, failure: outcome.Failure) -> int:
-    """How long to wait before the next attempt; a server's own wish (retry-after) is respected up to the cap."""
-    tried = slot.failures
+    """Return the wait before the next attempt; a server's `retry-after` is respected up to the maximum."""
     match retry.backoff:
         case "none":
             delay = retry.delay_ms
         case "linear":
-            delay = retry.delay_ms * (tried + 1)
+            delay = retry.delay_ms * (slot.failures + 1)
         case "exponential":
-            delay = retry.delay_ms * 2 ** min(tried, 30)
+            delay = retry.delay_ms * 2 ** min(slot.failures, 30)
         case _:
             assert_never(retry.backoff)
     if failure.retry_after_ms is not None:
@@ -207,7 +240,7 @@ def _attempt_failed(
     report: commands.ReportAttempt,
     error: JsonObject,
     *,
-    way: events.Next,
+    next_: events.Next,
     retry_at: int | None = None,
     rule: int | None = None,
 ) -> events.AttemptFailed:
@@ -219,12 +252,11 @@ def _attempt_failed(
         attempt=report.attempt,
         item=report.item,
         error=error,
-        next=way,
+        next=next_,
         retry_at=retry_at,
         rule=rule,
-        detail=result.feedback if way == "repair" else None,
-        receipt=record.receipt(run, report, "failed", report.outcome, report.at),
+        receipt=receipts.build(run, report, "failed", report.outcome, report.at),
         verdicts=result.verdicts or None,
-        spent=record.spent(result.metrics),
+        spent=receipts.spent(result.metrics),
         outputs=result.outputs,
     )

@@ -1,17 +1,26 @@
-"""The state of a run: what the log so far amounts to. Only `apply` writes to it."""
+"""The state of a run in memory: the sum of its events so far.
+
+Only `apply` writes to it; everything else reads. A run has one `NodeState` per node. A visit of a node consists of
+slots: one for the whole work, or one per item of a foreach. A slot is tried in attempts, of which at most one is in
+flight.
+
+    Run -> NodeState (visit) -> Slot (item) -> Attempt
+
+What the run owes at this moment (attempts to start, nodes to resolve, approvals to answer, timers to fire) stands in
+sets that `apply` keeps up to date, so that `follow` and the driver never search. Two kinds of workflow need state of
+their own: a plan has a `PlanState`, a live graph a `GraphState`. `flows` reads and writes these.
+"""
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Mapping
 from typing import Literal
 
-from openskelo.frozen import field, lean, replace
-from openskelo.kernel import definition, fresh, inbox
+from openskelo.kernel import definition
 from openskelo.kernel.events import Ending
-from openskelo.kernel.flows import dag
 from openskelo.kernel.json import Json, JsonObject, Stored
-from openskelo.kernel.stall import NO_STREAK, Streak
+from openskelo.structs import field, frozen_data, mutable_data, replace
 
 SlotState = Literal["ready", "running", "waiting", "asking", "done"]
 NodeStatus = Literal["waiting", "ready", "resolving", "active", "asking", "done"]
@@ -19,15 +28,51 @@ NodeOutcome = Literal["succeeded", "failed", "skipped", "cancelled"]
 AttemptId = tuple[str, int, int]  # node key, visit, slot
 
 _UNLIMITED = definition.Limits()
-#: The kinds of question that a node asks by itself; others are about what became of its work.
+#: The kinds of approval that a node requests before its work, or as its work; other kinds are about work that was done.
 OWN_QUESTIONS = ("approval", "ask_human")
+#: The number of past turns of a live graph's node that are kept for its next one; the log has all of them.
+REMEMBERED_TURNS = 20
 
 
-@lean
+@frozen_data
+class Streak:
+    """The number of times in a row that the same failure came back, and whether the output was the same each time.
+
+    `verdict` is the code and the message of the failure; `item` is the item of a foreach that it is about.
+    """
+
+    verdict: tuple[str, str] = ("", "")
+    output: str = ""
+    length: int = 0
+    same_output: bool = True
+    item: int | None = None
+
+    def extended(self, verdict: tuple[str, str], output: str, item: int | None = None) -> Streak:
+        """Return the streak after one more failure; a failure without output (a crash, a timeout) ends a streak."""
+        if not output:
+            return NO_STREAK
+        if verdict != self.verdict or item != self.item or not self.length:
+            return Streak(verdict=verdict, output=output, length=1, item=item)
+        return Streak(
+            verdict=verdict,
+            output=output,
+            length=self.length + 1,
+            same_output=self.same_output and output == self.output,
+            item=item,
+        )
+
+
+#: No failure yet, or none with an output.
+NO_STREAK = Streak()
+
+
+@mutable_data
 class Slot:
     """One piece of a node's work: the whole of it, or one item of a foreach.
 
-    `unjudged` are the outputs of its last attempt where the work was done and nobody could be asked to judge it.
+    `unjudged` holds the outputs of the last attempt if the work is done but its gates could not be evaluated. `error`
+    is set if the item has failed and its foreach keeps failed items. `grants` are answers about calls of an agent that
+    came when no attempt was waiting for them, by the digest of the question; the next attempt uses each of them once.
     """
 
     state: SlotState = "ready"
@@ -39,14 +84,22 @@ class Slot:
     feedback: Json = None
     streak: Streak = NO_STREAK
     unjudged: Stored | None = None
+    error: JsonObject | None = None
+    grants: dict[str, JsonObject] = field(default_factory=dict[str, JsonObject])
 
 
-@lean
+@mutable_data
 class NodeState:
-    """One node. `slots` are empty until the node is entered; `queue` holds those that may start, the next one last.
+    """The state of one node.
 
-    `edited`: the `inputs` are those of a person's answer, and all that there are. `kept_slots` counts the items that
-    were taken over from another run; `code` is that of the work on the items, where it is known.
+    `slots` are empty until the node is entered. `queue` holds the indexes of the slots that may start, the next one
+    last. `edited` is true if a person's answer has replaced the `inputs`. `kept_slots` counts the items that were taken
+    over from another run, `failed_slots` the done ones that have failed. `item_outputs` (None for a failed item) and
+    `item_errors` (`index`, `code` and `message` of the failed ones) are there once a foreach is finished. `code` is the
+    digest of the code that works on the items, if it is known. `bounces` counts how often each bounce rule of the node
+    has sent the work back. `retried_by` is the retry step of a plan whose retry policy holds for the node instead of
+    its own. `session` is the last conversation of the node's agent; `call_rules` are the kinds of calls that a person
+    has allowed it for the rest of the run. `tokens` and `cost_nanousd` are what all attempts of the node have used.
     """
 
     key: str
@@ -55,11 +108,12 @@ class NodeState:
     outcome: NodeOutcome | None = None
     visit: int = 0
     entered_at: int = 0
-    slots: list[Slot] = fresh.NO_LIST
-    queue: list[int] = fresh.NO_LIST
+    slots: list[Slot] = field(default_factory=list[Slot])
+    queue: list[int] = field(default_factory=list[int])
     running: int = 0
     done_slots: int = 0
     kept_slots: int = 0
+    failed_slots: int = 0
     attempts: int = 0
     inputs: Stored | None = None
     items: Stored | None = None
@@ -67,21 +121,25 @@ class NodeState:
     edited: bool = False
     feedback: Json = None
     outputs: Stored | None = None
-    item_outputs: tuple[Stored, ...] | None = None
-    bounced: dict[int, int] | None = None
+    item_outputs: tuple[Stored | None, ...] | None = None
+    item_errors: tuple[JsonObject, ...] = ()
+    bounces: Mapping[int, int] = field(default_factory=dict[int, int])
     loop: Streak = NO_STREAK
     error: JsonObject | None = None
     code: str | None = None
+    retried_by: str | None = None
+    session: JsonObject | None = None
+    call_rules: tuple[JsonObject, ...] = ()
+    tokens: int = 0
+    cost_nanousd: int = 0
 
-    @property
-    def bounces(self) -> Mapping[int, int]:
-        """How often each rule of the node has sent the work back; most never do, and have no dict of their own."""
-        return self.bounced or {}
 
+@mutable_data
+class Attempt:
+    """An attempt that was started and has no outcome yet, or (with its `error`) one whose effect is uncertain.
 
-@lean
-class InFlight:
-    """An attempt that was started and has no outcome yet, or (with the `error`) one whose effect is uncertain."""
+    `questions` counts the calls of its agent about which a person is being asked.
+    """
 
     node: str
     visit: int
@@ -91,11 +149,12 @@ class InFlight:
     started_at: int
     reserve: definition.Amount
     error: JsonObject | None = None
+    questions: int = 0
 
 
-@lean
+@mutable_data
 class OpenApproval:
-    """A question that waits for a person. `kind` is its tool's name."""
+    """An approval that waits for a person's answer. `kind` is the name of its tool."""
 
     id: str
     kind: str
@@ -110,9 +169,9 @@ class OpenApproval:
     rule: int | None = None
 
 
-@lean
+@mutable_data
 class Spending:
-    """Used so far and reserved by what is in flight."""
+    """Amounts of the budget: used so far, or reserved by attempts in flight."""
 
     steps: int = 0
     tokens: int = 0
@@ -121,9 +180,9 @@ class Spending:
     wall_ms: int = 0
 
 
-@lean
+@mutable_data
 class PendingBounce:
-    """A bounce that was decided and waits for what it overtakes to be stopped."""
+    """A bounce that was decided, and waits until the attempts and approvals of the nodes it resets are stopped."""
 
     node: str
     visit: int
@@ -133,59 +192,141 @@ class PendingBounce:
     reset: frozenset[str]
 
 
-@lean
-class Course:
-    """How far the run of a plan has come: its variables, each as the step that saved it has stored it.
+@mutable_data
+class PlanState:
+    """The progress of a plan: its variables, each as the step that saved it has stored it.
 
-    `trying` is the retry under which a step is tried now; `ended` the step that ended the plan, and how.
+    `trying` is the retry step under which the current step runs. `held` is the step at which the plan waits until a
+    person has approved that its loop goes on. `ended` is the step that ended the plan, and the ending.
     """
 
-    variables: dict[str, Stored] = field(default_factory=fresh.a_dict)
+    variables: dict[str, Stored] = field(default_factory=dict[str, Stored])
     contexts: Stored | None = None
     trying: str | None = None
+    held: str | None = None
     emitted: Stored | None = None
     ended: tuple[str, Ending] | None = None
 
 
-@lean
-class Run:
-    """A run in memory. The sets (`ready`, `resolving`, `in_flight`, …) are kept by `apply`, never searched for.
+@frozen_data
+class InboxMessage:
+    """A message to a node of a live graph: from a person (`source` is empty), or handed on by another node."""
 
-    `timers` (retries) and `expiries` (approvals) are heaps whose head always still stands. `ready` is taken from the
-    front, where a plain dict would look through everything that was taken before. `course` is that of a plan; without
-    one, nodes wait for their sources, and `unfinished` counts those that are not done. `live` is that of a live graph,
-    whose nodes come and go, and which is finished when a person says so. `is_dag`: it is neither. `earlier` are items
-    that a fork has taken over, by node, until that has items of its own.
+    id: str
+    at: int
+    content: Stored
+    role: Literal["user", "system"] = "user"
+    by: str = ""
+    source: str = ""
+    edge: str = ""
+
+
+@frozen_data
+class PastTurn:
+    """An earlier turn of a node: the messages it read and its outputs, None if it failed."""
+
+    messages: tuple[InboxMessage, ...]
+    outputs: Stored | None
+
+
+@frozen_data
+class Edge:
+    """An edge of a live graph."""
+
+    id: str
+    source: str
+    target: str
+    bidirectional: bool
+    type: Literal["handoff", "report"]
+    label: str
+
+
+def _past_turns() -> deque[PastTurn]:
+    return deque(maxlen=REMEMBERED_TURNS)
+
+
+@mutable_data
+class Inbox:
+    """The unread messages of one node, in the order of arrival; the current turn reads the first `taken` of them.
+
+    `last_outputs` are the outputs of the last turn. `repeated` is the hash of the outputs of the last turns that no
+    person had asked for, and the number of turns in a row with that hash. `held_edges` are the edges along which a
+    repeated turn is to be handed on once a person has approved it. `reset_due`: the next turn forgets those before it.
+    """
+
+    messages: deque[InboxMessage] = field(default_factory=deque[InboxMessage])
+    taken: int = 0
+    past_turns: deque[PastTurn] = field(default_factory=_past_turns)
+    last_outputs: Stored | None = None
+    repeated: tuple[str, int] = ("", 0)
+    held_edges: tuple[str, ...] | None = None
+    reset_due: bool = False
+
+    def turn(self) -> tuple[InboxMessage, ...]:
+        """Return the messages of the current turn."""
+        return tuple(self.messages[index] for index in range(self.taken))
+
+    def answers_person(self) -> bool:
+        """True if the current turn reads a message from a person."""
+        return any(not message.source for message in self.turn())
+
+
+@mutable_data
+class GraphState:
+    """The state of a live graph: inboxes by node, edges by id, and the ids of the edges at each node.
+
+    A key in `removed` belonged to a removed node, and is not used again.
+    """
+
+    inboxes: dict[str, Inbox] = field(default_factory=dict[str, Inbox])
+    edges: dict[str, Edge] = field(default_factory=dict[str, Edge])
+    edges_of: dict[str, dict[str, None]] = field(default_factory=dict[str, dict[str, None]])
+    removed: set[str] = field(default_factory=set[str])
+
+
+@mutable_data
+class Run:
+    """A run in memory.
+
+    `ready` (nodes with a slot that may start), `resolving` (nodes that wait for the values of their expressions),
+    `finishing` (foreach nodes whose items are all done), `in_flight`, `lost` (in flight when the driver died) and
+    `uncertain` (attempts whose effect may have happened) are what the run owes. `ready` is an `OrderedDict` because
+    nodes are taken from its front, which a plain dict does in linear time. `timers` (retries) and `expiries`
+    (approvals) are heaps; `apply` drops obsolete entries from their heads.
+
+    `unfinished` is 0 when the run has nothing left to do: it counts the nodes that are not done, or is 1 while a plan
+    or a live graph goes on. `needs_resolution` are the nodes whose visits begin with a resolution. `kept_items` are
+    items of a foreach that a fork has taken over, by node, until the node has items of its own.
     """
 
     id: str
     workflow: definition.Workflow
-    graph: dag.Graph
+    dependencies: definition.Dependencies
     nodes: dict[str, NodeState]
     unfinished: int
-    limited: bool = False
+    has_limits: bool = False
     created: bool = False
     created_at: int = 0
     updated_at: int = 0
-    inputs: Stored = field(default_factory=fresh.a_dict)
+    inputs: Stored = field(default_factory=dict[str, Json])
     definition: str = ""
     mode: Literal["AUTO", "INTERACTIVE"] = "AUTO"
     global_mode: Literal["PLANNING", "IMPLEMENTATION"] = "IMPLEMENTATION"
     parent: JsonObject | None = None
     no_cache: bool = False
-    resolves: frozenset[str] = frozenset()
-    ready: OrderedDict[str, None] = field(default_factory=fresh.an_ordered_dict)
-    resolving: dict[str, None] = field(default_factory=fresh.a_dict)
-    finishing: dict[str, None] = field(default_factory=fresh.a_dict)
-    in_flight: dict[AttemptId, InFlight] = field(default_factory=fresh.a_dict)
-    lost: dict[AttemptId, InFlight] = field(default_factory=fresh.a_dict)
-    uncertain: dict[AttemptId, InFlight] = field(default_factory=fresh.a_dict)
-    timers: list[tuple[int, str, int, int]] = field(default_factory=fresh.a_list)
+    needs_resolution: frozenset[str] = frozenset()
+    ready: OrderedDict[str, None] = field(default_factory=OrderedDict[str, None])
+    resolving: dict[str, None] = field(default_factory=dict[str, None])
+    finishing: dict[str, None] = field(default_factory=dict[str, None])
+    in_flight: dict[AttemptId, Attempt] = field(default_factory=dict[AttemptId, Attempt])
+    lost: dict[AttemptId, Attempt] = field(default_factory=dict[AttemptId, Attempt])
+    uncertain: dict[AttemptId, Attempt] = field(default_factory=dict[AttemptId, Attempt])
+    timers: list[tuple[int, str, int, int]] = field(default_factory=list[tuple[int, str, int, int]])
     backing_off: int = 0
-    approvals: dict[str, OpenApproval] = field(default_factory=fresh.a_dict)
-    expiries: list[tuple[int, str]] = field(default_factory=fresh.a_list)
-    asked: int = 0
-    skipped: set[str] = field(default_factory=fresh.a_set)
+    approvals: dict[str, OpenApproval] = field(default_factory=dict[str, OpenApproval])
+    expiries: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
+    approvals_requested: int = 0
+    skipped: set[str] = field(default_factory=set[str])
     bouncing: PendingBounce | None = None
     paused: str | None = None
     failed: tuple[str, JsonObject, Ending] | None = None
@@ -197,57 +338,84 @@ class Run:
     active_since: int | None = None
     last_receipt: JsonObject | None = None
     receipts: int = 0
-    artifacts: list[JsonObject] = field(default_factory=fresh.a_list)
-    course: Course | None = None
-    live: inbox.Live | None = None
-    is_dag: bool = True
-    earlier: dict[str, tuple[JsonObject, ...]] = field(default_factory=fresh.a_dict)
+    artifacts: list[JsonObject] = field(default_factory=list[JsonObject])
+    plan_state: PlanState | None = None
+    graph_state: GraphState | None = None
+    kept_items: dict[str, tuple[JsonObject, ...]] = field(default_factory=dict[str, tuple[JsonObject, ...]])
 
 
-def new(run_id: str, workflow: definition.Workflow, shape: dag.Graph | None = None) -> Run:
-    """A run to which nothing has happened yet; `shape` is the workflow's graph where somebody has it already."""
-    if workflow.live:  # a copy, to which nodes are added
-        workflow, shape = replace(workflow, nodes=dict(workflow.nodes)), None
-    shape = shape or dag.graph(workflow)
-    nodes = {key: NodeState(key, len(sources)) for key, sources in shape.sources.items()}
-    limited = workflow.limits != _UNLIMITED
-    run = Run(id=run_id, workflow=workflow, graph=shape, nodes=nodes, unfinished=len(nodes), limited=limited)
-    if workflow.plan is not None:
-        run.course, run.unfinished, run.is_dag = Course(), 1, False
-    if workflow.live:
-        run.live, run.unfinished, run.is_dag = inbox.Live(), 1, False
-    return run
+def new(run_id: str, workflow: definition.Workflow, dependencies: definition.Dependencies | None = None) -> Run:
+    """Return a run without events; a caller that has the workflow's `dependencies` can pass it."""
+    if workflow.kind == "graph":  # its nodes change: the run gets a copy
+        workflow, dependencies = replace(workflow, nodes=dict(workflow.nodes)), None
+    dependencies = dependencies or definition.build_dependencies(workflow)
+    nodes = {key: NodeState(key, len(sources)) for key, sources in dependencies.sources.items()}
+    return Run(
+        id=run_id,
+        workflow=workflow,
+        dependencies=dependencies,
+        nodes=nodes,
+        unfinished=len(nodes) if workflow.kind == "blocks" else 1,
+        has_limits=workflow.limits != _UNLIMITED,
+        plan_state=PlanState() if workflow.kind == "plan" else None,
+        graph_state=GraphState() if workflow.kind == "graph" else None,
+    )
 
 
 def is_busy(run: Run) -> bool:
-    """Whether the run can move without a person: work in flight, owed, or waiting for its time."""
+    """True if the run can move without a person: attempts that work, work to start, or a timer to wait for."""
     if run.ended:
         return False
-    if run.in_flight or run.lost or run.ending:
+    if run.lost or run.ending or any(not attempt.questions for attempt in run.in_flight.values()):
         return True
     return not run.paused and bool(run.ready or run.resolving or run.finishing or run.backing_off or run.bouncing)
 
 
 def is_under_way(node: NodeState) -> bool:
-    """Whether any piece of the node's visit is running, done, or waits for its time or a person: not all may start."""
+    """True if any slot of the node's visit is running, done, or waits for a timer or a person."""
     return len(node.queue) < len(node.slots)
 
 
 def has_begun(node: NodeState) -> bool:
-    """Whether any piece of the node's visit was ever tried."""
+    """True if any slot of the node's visit has been tried."""
     return any(slot.attempt for slot in node.slots)
 
 
-def may_have_acted(run: Run, flight: InFlight) -> bool:
-    """Whether an attempt that is cut may have had an effect that happens once; one that only judges has none."""
-    once = run.workflow.nodes[flight.node].effect == "once"
-    return once and run.nodes[flight.node].slots[flight.slot].unjudged is None
+def may_have_acted(run: Run, attempt: Attempt) -> bool:
+    """True if an attempt that is stopped may have had an effect that happens once; one that only judges has none."""
+    acts_once = run.workflow.nodes[attempt.node].effect == "once"
+    return acts_once and run.nodes[attempt.node].slots[attempt.slot].unjudged is None
+
+
+def has_started(run: Run) -> bool:
+    """True if any attempt of the run was started, or any person was asked."""
+    return bool(run.receipts or run.in_flight or run.lost or run.approvals_requested)
 
 
 def status(run: Run) -> Literal["queued", "running", "paused", "completed", "failed"]:
-    """The contract's status."""
+    """Return the run's status as the wire has it.
+
+    A run is `queued` until its driver starts the first work, and `paused` while only a person can move it. Between two
+    events of one append a run may have nothing to do, and wait for no person: it is `running`, because its end or a
+    question is the next event.
+    """
     if run.ended:
         return "completed" if run.ending == "ok" else "failed"
     if not run.created:
         return "queued"
-    return "running" if is_busy(run) else "paused"
+    if is_busy(run):
+        return "running" if has_started(run) else "queued"
+    waits_for_person = run.paused is not None or run.approvals or run.graph_state is not None
+    return "paused" if waits_for_person and not _is_over(run) else "running"
+
+
+def _is_over(run: Run) -> bool:
+    """True if the run's end follows by itself: a node has failed, or nothing is left to do."""
+    return run.failed is not None or not run.unfinished
+
+
+def stall_kind(streak: Streak, stall_after: int) -> Literal["output", "verdict"] | None:
+    """Return what repeats if `stall_after` equal failures came in a row; None if the loop goes on (0 never stalls)."""
+    if not stall_after or streak.length < stall_after:
+        return None
+    return "output" if streak.same_output else "verdict"

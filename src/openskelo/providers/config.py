@@ -1,53 +1,44 @@
-"""What a project says about its models: providers, experts and prices, as plain checked values."""
+"""The models of a project as skelo.yaml describes them: providers, experts and prices, as checked values."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Literal, TypeAlias, get_args
 
-from openskelo.frozen import field, frozen
 from openskelo.kernel.json import Json
+from openskelo.structs import field, frozen
 
-Kind: TypeAlias = Literal["local", "openai", "anthropic", "gemini", "ollama", "recorded"]
 Mode: TypeAlias = Literal["normal", "degraded", "offline"]
 
-KINDS: tuple[Kind, ...] = get_args(Kind)
 MODES: tuple[Mode, ...] = get_args(Mode)
 
-#: Kinds whose answers cost nothing.
-FREE: frozenset[Kind] = frozenset({"local", "recorded", "ollama"})
-
-#: Where each kind's key is when the project does not say.
-USUAL_KEYS: Mapping[Kind, str] = {
-    "openai": "OPENAI_API_KEY",
-    "anthropic": "ANTHROPIC_API_KEY",
-    "gemini": "GEMINI_API_KEY",
-}
-
-#: How many requests a provider is sent at once when the project does not say.
+#: How many requests a provider is sent at once, unless skelo.yaml sets it.
 CONCURRENCY = 4
 TIMEOUT_MS = 120_000
-#: How many tokens a local model sees at once, when the project does not say and the model can.
+#: The context size of a local model in tokens, unless skelo.yaml sets it.
 N_CTX = 8192
 
 
 @frozen
 class Prices:
-    """What a million tokens cost, by the project's own word."""
+    """The price of a million tokens, from skelo.yaml. Without a price for the cache, its tokens cost as other input."""
 
     input_usd_per_mtok: float
     output_usd_per_mtok: float
+    cached_input_usd_per_mtok: float | None = None
+    cache_write_usd_per_mtok: float | None = None
 
 
 @frozen
 class ProviderConfig:
-    """One model API. `api_key` is a reference (`${env:NAME}`), never a key; paths are as written, from the root.
+    """One model API. `kind` is the name of a definition in `providers.kinds`.
 
-    `recordings` is the folder of a recorded provider, `record` the provider that is asked what is not recorded yet.
+    `api_key` is a reference (`${env:NAME}`), never a key. Paths are as written, relative to the project's root.
+    `recordings` is the folder of a recorded provider, `record` the provider that answers requests without a recording.
     """
 
     name: str
-    kind: Kind
+    kind: str
     base_url: str | None = None
     api_key: str | None = None
     model: str | None = None
@@ -63,7 +54,7 @@ class ProviderConfig:
 
 @frozen
 class ExpertConfig:
-    """A named way to ask a provider. Without `model` the provider's own is asked; without `modes` it serves in any."""
+    """A provider with a model and parameters, under a name. Defaults: the provider's `model`, and all `modes`."""
 
     name: str
     provider: str
@@ -80,7 +71,7 @@ class ExpertConfig:
 
 @frozen
 class Config:
-    """All models of a project. Every name in it leads somewhere: the reader of the file has checked that."""
+    """All models of a project. The reader of skelo.yaml has checked that every name in it exists."""
 
     providers: Mapping[str, ProviderConfig] = field(default_factory=dict[str, ProviderConfig])
     experts: Mapping[str, ExpertConfig] = field(default_factory=dict[str, ExpertConfig])
@@ -88,7 +79,7 @@ class Config:
 
 
 def embedded() -> Config:
-    """The models of a project that names none: the embedded one, in the expert `default`."""
+    """Return the models of a project without any in skelo.yaml: the embedded model, as the expert `default`."""
     return Config(
         providers={"local": ProviderConfig(name="local", kind="local", concurrency=1)},
         experts={"default": ExpertConfig(name="default", provider="local", max_tokens=512)},
@@ -96,15 +87,7 @@ def embedded() -> Config:
     )
 
 
-def is_local(models: Config, name: str) -> bool:
-    """Whether a provider answers without network: embedded or recorded, and recording from nobody who does not."""
-    settings = models.providers[name]
-    if settings.kind == "recorded":
-        return settings.record is None or is_local(models, settings.record)
-    return settings.kind == "local"
-
-
-def asked_in_the_end(models: Config, name: str) -> ProviderConfig:
-    """The provider that answers for `name` when nothing is kept: of a recorder, the one that it records from."""
+def answering_provider(models: Config, name: str) -> ProviderConfig:
+    """Return the provider `name`; for a recorder, the provider that it records."""
     settings = models.providers[name]
     return settings if settings.record is None else models.providers[settings.record]

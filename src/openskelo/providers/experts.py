@@ -1,43 +1,56 @@
-"""Which expert a request is for, and what that expert is sent: a pure plan."""
+"""Chooses the experts for a request: a pure function from the project's models and a request to its routes.
+
+A request names an expert (or a provider, or neither: then the project's default answers). `plan` returns a route for
+that expert and one for each of its fallbacks, with the system prompt, model and parameters filled in.
+
+Pinning fixes the experts of a workflow when it is loaded, so that later changes of skelo.yaml do not change a run:
+`pin` writes the routes into the workflow as JSON, and `plan` reads them back from a request that carries them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from openskelo import errors
-from openskelo.frozen import replace
-from openskelo.kernel.json import Json
-from openskelo.providers import config, failure, pinning, seam
-from openskelo.values import nearest
+from openskelo.kernel.json import Json, JsonObject
+from openskelo.providers import config, failure_codes, protocol
+from openskelo.structs import replace
+from openskelo.values import suggestions
 
-#: What a block may say for itself, whoever answers.
-_OWN = ("temperature", "top_p", "seed", "stop")
+#: The parameter of a request that holds its pinned routes.
+PINNED_PARAMETER = "pinned"
+#: Parameters that a block may set, whichever expert answers.
+_BLOCK_PARAMETERS = ("temperature", "top_p", "seed", "stop")
 
 
-def plan(models: config.Config, request: seam.Request) -> tuple[seam.Planned, ...]:
-    """The expert that `request` names and then its fallbacks, without those that do not serve in the run's mode.
+def plan(models: config.Config, request: protocol.Request) -> tuple[protocol.Route, ...]:
+    """Return the routes of `request`: the expert that it names, then its fallbacks, if they serve in the run's mode.
 
-    `errors.AttemptFailed`, final: EXPERT_UNKNOWN, EXPERT_MISSING, PROVIDER_UNKNOWN, MODE_NOT_ALLOWED.
+    Raise AttemptFailed, never retried: EXPERT_UNKNOWN, EXPERT_MISSING, PROVIDER_UNKNOWN, MODE_NOT_ALLOWED.
     """
-    if pinning.PARAMETER in request.parameters:
-        return pinning.plan(models, request, request.parameters[pinning.PARAMETER])
-    first = _named(models, request.parameters)
+    if PINNED_PARAMETER in request.parameters:
+        return _read_pinned(models, request, request.parameters[PINNED_PARAMETER])
+    first = _find_expert(models, request.parameters)
     others = [models.experts[name] for name in _fallbacks(models, first) if name != first.name]
     mode = request.parameters.get("run_mode")
-    serving = [one for one in (first, *others) if mode is None or not one.modes or mode in one.modes]
+    serving = [expert for expert in (first, *others) if mode is None or not expert.modes or mode in expert.modes]
     if not serving:
         message = f"the expert {first.name!r} does not serve in the mode {mode!r}"
-        raise failure.final("MODE_NOT_ALLOWED", message, hint="add the mode to its `modes`, or a fallback that serves")
-    return tuple(_planned(models, one, request, chosen=one is first) for one in serving)
+        raise failure_codes.final(
+            "MODE_NOT_ALLOWED", message, hint="add the mode to its `modes`, or a fallback that serves"
+        )
+    return tuple(_route(models, expert, request, chosen=expert is first) for expert in serving)
 
 
-def _named(models: config.Config, parameters: Mapping[str, Json]) -> config.ExpertConfig:
+def _find_expert(models: config.Config, parameters: Mapping[str, Json]) -> config.ExpertConfig:
     name, provider = parameters.get("expert"), parameters.get("provider")
     if name is None and provider is None:
         name = models.default_expert
         if name is None:
             message = "no expert is named, and the project has no default"
-            raise failure.final("EXPERT_MISSING", message, hint="name an `expert`, or set default_expert in skelo.yaml")
+            raise failure_codes.final(
+                "EXPERT_MISSING", message, hint="name an `expert`, or set default_expert in skelo.yaml"
+            )
     if name is not None and name not in models.experts:
         raise _unknown("EXPERT_UNKNOWN", "expert", name, models.experts)
     if provider is not None and provider not in models.providers:
@@ -49,48 +62,105 @@ def _named(models: config.Config, parameters: Mapping[str, Json]) -> config.Expe
 
 
 def _fallbacks(models: config.Config, first: config.ExpertConfig) -> Iterable[str]:
-    """All fallbacks, and theirs, nearest first, each once."""
-    found = dict.fromkeys(first.fallbacks)
-    queue = list(found)
-    for name in queue:  # grows while it is walked
-        more = [one for one in models.experts[name].fallbacks if one not in found]
-        found |= dict.fromkeys(more)
+    """Return the names of all fallbacks, and of their fallbacks, nearest first, each once."""
+    names = dict.fromkeys(first.fallbacks)
+    queue = list(names)
+    for name in queue:  # the list grows while it is walked
+        more = [fallback for fallback in models.experts[name].fallbacks if fallback not in names]
+        names |= dict.fromkeys(more)
         queue += more
-    return found
+    return names
 
 
-def _planned(
-    models: config.Config, expert: config.ExpertConfig, request: seam.Request, *, chosen: bool
-) -> seam.Planned:
-    given = request.parameters
-    model = (given.get("model") if chosen else None) or expert.model or models.providers[expert.provider].model
-    extras = given.get("model_params") if chosen else None
-    told: dict[str, Json] = {
+def _route(
+    models: config.Config, expert: config.ExpertConfig, request: protocol.Request, *, chosen: bool
+) -> protocol.Route:
+    parameters = request.parameters
+    model = (parameters.get("model") if chosen else None) or expert.model or models.providers[expert.provider].model
+    extras = parameters.get("model_params") if chosen else None
+    settings: dict[str, Json] = {
         "model": model,
         "temperature": expert.temperature,
         "top_p": expert.top_p,
         "seed": expert.seed,
-        **{name: given[name] for name in _OWN if given.get(name) is not None},
+        **{name: parameters[name] for name in _BLOCK_PARAMETERS if parameters.get(name) is not None},
         "model_params": {**expert.parameters, **(extras if isinstance(extras, Mapping) else {})} or None,
     }
     sent = replace(
         request,
         messages=_messages(expert, request),
-        parameters={name: value for name, value in told.items() if value is not None},
+        parameters={name: value for name, value in settings.items() if value is not None},
         max_tokens=request.max_tokens or expert.max_tokens,
     )
-    return seam.Planned(request=sent, expert=expert.name, provider=expert.provider, model=str(model or ""))
+    return protocol.Route(request=sent, expert=expert.name, provider=expert.provider, model=str(model or ""))
 
 
-def _messages(expert: config.ExpertConfig, request: seam.Request) -> tuple[seam.Message, ...]:
-    """The expert's own words and the block's go in front."""
-    own = request.parameters.get("system")
-    texts = (expert.system, own if isinstance(own, str) else "")
-    return pinning.in_front("\n\n".join(text for text in texts if text.strip()), request.messages)
+def _messages(expert: config.ExpertConfig, request: protocol.Request) -> tuple[protocol.Message, ...]:
+    """Return the messages after the system prompts of the expert and of the block."""
+    system = request.parameters.get("system")
+    texts = (expert.system, system if isinstance(system, str) else "")
+    return _prepend_system("\n\n".join(text for text in texts if text.strip()), request.messages)
 
 
-def _unknown(code: str, what: str, name: Json, known: Iterable[str]) -> errors.AttemptFailed:
-    names = sorted(known)
-    near = nearest.name_like(str(name), names)
-    hint = f"did you mean {near!r}?" if near else f"known: {', '.join(names) or 'none'}"
-    return failure.final(code, f"there is no {what} {str(name)[:80]!r}", hint=hint)
+def _unknown(code: str, what: str, name: Json, choices: Iterable[str]) -> errors.AttemptFailed:
+    names = sorted(choices)
+    similar = suggestions.name_like(str(name), names)
+    hint = f"did you mean {similar!r}?" if similar else f"known: {', '.join(names) or 'none'}"
+    return failure_codes.final(code, f"there is no {what} {str(name)[:80]!r}", hint=hint)
+
+
+def pin(routes: Sequence[protocol.Route], models: config.Config) -> list[Json]:
+    """Return the routes as JSON: all that an answer depends on, but no address, key or time limit."""
+    return [_pin_route(route, models.providers[route.provider].kind) for route in routes]
+
+
+def _pin_route(route: protocol.Route, kind: str) -> JsonObject:
+    document: dict[str, Json] = {"expert": route.expert, "provider": route.provider, "kind": kind, "model": route.model}
+    if route.request.max_tokens is not None:
+        document["max_tokens"] = route.request.max_tokens
+    if route.request.parameters:
+        document["parameters"] = route.request.parameters
+    if route.request.messages:
+        document["system"] = route.request.messages[0].text
+    return document
+
+
+def _read_pinned(models: config.Config, request: protocol.Request, pinned: Json) -> tuple[protocol.Route, ...]:
+    """Return the pinned routes with the messages and schema of `request`; raise PROVIDER_UNKNOWN if one is gone."""
+    routes = pinned if isinstance(pinned, Sequence) and not isinstance(pinned, str) else ()
+    return tuple(_read_pinned_route(models, request, route) for route in routes if isinstance(route, Mapping))
+
+
+def _read_pinned_route(models: config.Config, request: protocol.Request, route: Mapping[str, Json]) -> protocol.Route:
+    provider, kind = str(route.get("provider")), route.get("kind")
+    if provider not in models.providers or models.providers[provider].kind != kind:
+        raise failure_codes.final(
+            "PROVIDER_UNKNOWN",
+            f"the run asks the provider {provider!r} of kind {kind!r}, which the project no longer has",
+            hint="bring it back in skelo.yaml, or fork the run with the changed file",
+        )
+    system, parameters, limit = route.get("system"), route.get("parameters"), route.get("max_tokens")
+    return protocol.Route(
+        request=protocol.Request(
+            node=request.node,
+            messages=_prepend_system(system if isinstance(system, str) else "", request.messages),
+            schema=request.schema,
+            parameters=parameters if isinstance(parameters, Mapping) else {},
+            max_tokens=limit if isinstance(limit, int) else request.max_tokens,
+        ),
+        expert=str(route.get("expert")),
+        provider=provider,
+        model=str(route.get("model")),
+    )
+
+
+def _prepend_system(system: str, messages: Sequence[protocol.Message]) -> tuple[protocol.Message, ...]:
+    """Return the messages with `system` first, merged into one system message: some models take only one."""
+    texts = [system]
+    rest = list(messages)
+    while rest and rest[0].role == "system":
+        texts.append(rest.pop(0).text)
+    text = "\n\n".join(text for text in texts if text.strip())
+    if not text:
+        return tuple(rest)
+    return (protocol.Message(role="system", text=text), *rest)

@@ -1,4 +1,11 @@
-"""A model behind an HTTP API: one streamed request through its official client, no retries, no loop."""
+"""A model behind an HTTP API: one streamed request through its official client, without retries.
+
+The official clients are used through pydantic-ai's model classes. Both are extras of this package and slow to import,
+so they are imported at the first request. A `remote_api.Api` describes how one API differs from the others.
+
+All text that arrives, thoughts included, is collected in `received`: if the answer breaks off, its usage is estimated
+from that text, because the server has not sent its counts yet.
+"""
 
 from __future__ import annotations
 
@@ -8,165 +15,181 @@ from typing import TYPE_CHECKING
 
 from openskelo import errors
 from openskelo.kernel.json import Json
-from openskelo.providers import clients, config, failure, keys, seam, structured, thoughts
+from openskelo.providers import config, failure_codes, protocol, remote_api
 
 if TYPE_CHECKING:
     import httpx2
     from pydantic_ai import messages, models, settings
 
-#: What the author may say beside the parameters every model has; the rest goes to the server as it is.
-_KNOWN = frozenset({"top_k", "presence_penalty", "frequency_penalty"})
+#: Keys of `model_params` that pydantic-ai knows; the others go into the body of the request unchanged.
+_SETTINGS = frozenset({"top_k", "presence_penalty", "frequency_penalty"})
+
+
+#: How long to wait for a connection; the answer itself may take as long as the provider's timeout says.
+_CONNECT_SECONDS = 10.0
 
 
 class Remote:
     """One API with one key. Its connections are opened at the first request and closed by `close`."""
 
-    def __init__(self, settings: config.ProviderConfig, environment: Mapping[str, str]) -> None:
+    def __init__(self, settings: config.ProviderConfig, environment: Mapping[str, str], api: remote_api.Api) -> None:
         self._settings = settings
+        self._api = api
         self._environment = environment
         self._client: httpx2.AsyncClient | None = None
         self._models: dict[str, models.Model] = {}
-        self._making = asyncio.Lock()
+        self._make_lock = asyncio.Lock()
 
-    async def complete(self, request: seam.Request, on_text: seam.OnText) -> seam.Answer:
+    async def complete(self, request: protocol.Request, on_text: protocol.OnText) -> protocol.Answer:
         name = request.parameters.get("model") or self._settings.model
         if not isinstance(name, str):
             hint = "give the provider or the expert a `model` in skelo.yaml"
-            raise failure.final("PROVIDER_BAD_REQUEST", f"{self._settings.name} needs the name of a model", hint=hint)
-        key = keys.resolve(self._settings, self._environment)
+            raise failure_codes.final(
+                "PROVIDER_BAD_REQUEST", f"{self._settings.name} needs the name of a model", hint=hint
+            )
+        key = remote_api.resolve_key(self._settings, self._environment)
         model = await self._model(name, key)
         from openskelo.providers import remote_failure  # noqa: PLC0415 -- imports an extra, and heavy
 
-        heard: list[str] = []
+        received: list[str] = []
         try:
             async with asyncio.timeout(self._settings.timeout_ms / 1000):
-                answer = await self._held(model, request, on_text, heard)
+                answer = await self._ask_with_schema(model, request, on_text, received)
         except TimeoutError:
             message = f"{self._settings.name} did not answer within {self._settings.timeout_ms / 1000:g} s"
-            known = failure.transient("PROVIDER_TIMEOUT", message, hint="raise its timeout_ms")
-            raise _begun(known, request, name, heard) from None
+            failure = failure_codes.transient("PROVIDER_TIMEOUT", message, hint="raise its timeout_ms")
+            raise _with_usage(failure, request, name, received) from None
         except errors.OpenSkeloError:
             raise
-        except Exception as error:  # the clients let through what they meet in a stream that nobody has foreseen
-            known = remote_failure.failed(self._settings, error)
+        except Exception as error:  # the clients do not wrap every error that a stream can raise
+            failure = remote_failure.to_failure(self._settings, error)
             # Servers quote what they were sent; the chain of causes would too.
-            known.args = (keys.mask(known.message, key),)
-            known.message = keys.mask(known.message, key)
-            raise _begun(known, request, name, heard) from None
-        return failure.usable(answer, request.schema)
+            failure.message = remote_api.mask_key(failure.message, key)
+            failure.args = (failure.message,)
+            raise _with_usage(failure, request, name, received) from None
+        return failure_codes.require_usable(answer, request.schema)
 
-    async def _held(
-        self, model: models.Model, request: seam.Request, on_text: seam.OnText, heard: list[str]
-    ) -> seam.Answer:
-        """The answer, held to its schema by the API itself, unless the schema is too much for it."""
+    async def _ask_with_schema(
+        self, model: models.Model, request: protocol.Request, on_text: protocol.OnText, received: list[str]
+    ) -> protocol.Answer:
+        """Return the answer, with the API's structured output unless the API does not accept the schema."""
         from pydantic_ai import exceptions  # noqa: PLC0415 -- an extra, and heavy
         from pydantic_ai import models as model_classes  # noqa: PLC0415
 
-        told = self._parameters(model, request)
-        wanted = _output(self._settings.kind, model, request)
+        parameters = self._parameters(model, request)
+        output = _structured_output(self._api, model, request)
         try:
-            return await _ask(model, request, on_text, (told, wanted), heard)
+            return await _ask(model, request, on_text, (parameters, output), received)
         except exceptions.ModelRequestRejectedError as error:
-            if isinstance(error, exceptions.ModelHTTPError) or wanted.output_object is None:
+            if isinstance(error, exceptions.ModelHTTPError) or output.output_object is None:
                 raise
-        # The client knew that its API would not take the schema, and has sent nothing.
-        return await _ask(model, request, on_text, (told, model_classes.ModelRequestParameters()), heard)
+        # The client has rejected the schema itself, and has sent nothing.
+        return await _ask(model, request, on_text, (parameters, model_classes.ModelRequestParameters()), received)
 
     async def close(self) -> None:
-        """Let go of the connections."""
+        """Close the connections."""
         client, self._client = self._client, None
         self._models.clear()
         if client is not None:
             await client.aclose()
 
     async def _model(self, name: str, key: str) -> models.Model:
-        """The class for one model. Made in a thread: the first one imports its client, which takes a second or two."""
-        async with self._making:
+        """Return the object for one model. It is made in a thread: importing the client takes a second or two."""
+        async with self._make_lock:
             if name not in self._models:
                 self._models[name] = await asyncio.to_thread(self._make, name, key)
         return self._models[name]
 
     def _make(self, name: str, key: str) -> models.Model:
         if self._client is None:
-            self._client = clients.http(self._settings)
-        return clients.make(self._settings, name, key=key, client=self._client)
+            self._client = _http_client(self._settings, self._api)
+        try:
+            return self._api.make_model(self._settings, name, key, self._client)
+        except ImportError as error:
+            raise _not_installed(self._settings, self._api) from error
 
-    def _parameters(self, model: models.Model, request: seam.Request) -> settings.ModelSettings:
-        """What the model is told beside the messages; what its API does not have (a seed, mostly) is left out."""
-        given = request.parameters
-        extras = given.get("model_params")
+    def _parameters(self, model: models.Model, request: protocol.Request) -> settings.ModelSettings:
+        """Return the settings of the request, without those that the API does not have (often the seed)."""
+        parameters = request.parameters
+        extras = parameters.get("model_params")
         more: Mapping[str, Json] = extras if isinstance(extras, Mapping) else {}
-        told: dict[str, object] = {
+        values: dict[str, object] = {
             "timeout": self._settings.timeout_ms / 1000,
             "max_retries": 0,
             "max_tokens": request.max_tokens,
-            "stop_sequences": [stop] if isinstance(stop := given.get("stop"), str) else stop,
-            **{name: given.get(name) for name in ("temperature", "top_p", "seed")},
-            **{name: value for name, value in more.items() if name in _KNOWN},
+            "stop_sequences": [stop] if isinstance(stop := parameters.get("stop"), str) else stop,
+            **{name: parameters.get(name) for name in ("temperature", "top_p", "seed")},
+            **{name: value for name, value in more.items() if name in _SETTINGS},
         }
-        rest = {name: value for name, value in more.items() if name not in _KNOWN}
+        rest = {name: value for name, value in more.items() if name not in _SETTINGS}
         if rest:
             if "extra_body" in model.unsupported_settings:
                 message = f"{self._settings.kind} does not know the parameter {next(iter(rest))!r}"
-                hint = f"it knows {', '.join(sorted(_KNOWN))}"
-                raise failure.final("PROVIDER_BAD_REQUEST", message, hint=hint)
-            told["extra_body"] = rest
-        usable = {
-            name: value for name, value in told.items() if value is not None and name not in model.unsupported_settings
+                hint = f"it knows {', '.join(sorted(_SETTINGS))}"
+                raise failure_codes.final("PROVIDER_BAD_REQUEST", message, hint=hint)
+            values["extra_body"] = rest
+        supported = {
+            name: value
+            for name, value in values.items()
+            if value is not None and name not in model.unsupported_settings
         }
         from pydantic_ai import settings  # noqa: PLC0415 -- an extra, and heavy
 
-        return settings.ModelSettings(**usable)  # pyright: ignore[reportArgumentType] -- built by name
+        return settings.ModelSettings(**supported)  # pyright: ignore[reportArgumentType] -- built by name
 
 
-def _begun(failed: errors.AttemptFailed, request: seam.Request, model: str, heard: list[str]) -> errors.AttemptFailed:
-    """The failure of an answer that may have begun: its thoughts are paid for, too, though nobody is told of them."""
-    if not heard:
+def _with_usage(
+    failed: errors.AttemptFailed, request: protocol.Request, model: str, received: list[str]
+) -> errors.AttemptFailed:
+    """Return the failure; if a part of the answer has arrived, as a BrokenAnswer with its estimated usage."""
+    if not received:
         return failed
-    usage = seam.estimated(request, "".join(heard))
-    return seam.Broken(failed, seam.Answer(text="", usage=usage, model=model, finish_reason="error"))
+    usage = protocol.estimate_usage(request, "".join(received))
+    return protocol.BrokenAnswer(failed, protocol.Answer(text="", usage=usage, model=model, finish_reason="error"))
 
 
 async def _ask(
     model: models.Model,
-    request: seam.Request,
-    on_text: seam.OnText,
-    told: tuple[settings.ModelSettings, models.ModelRequestParameters],
-    heard: list[str],
-) -> seam.Answer:
-    """The answer; all that comes of it, thoughts included, is `heard` as it comes."""
+    request: protocol.Request,
+    on_text: protocol.OnText,
+    options: tuple[settings.ModelSettings, models.ModelRequestParameters],
+    received: list[str],
+) -> protocol.Answer:
+    """Return the answer; append each piece of it to `received` as it arrives, thoughts included."""
     from pydantic_ai import messages  # noqa: PLC0415 -- an extra, and heavy
 
-    async with model.request_stream(_conversation(request), *told) as stream:
+    async with model.request_stream(_conversation(request), *options) as stream:
         async for event in stream:
             match event:
                 case messages.PartStartEvent(part=messages.TextPart(content=piece)) if piece:
-                    heard.append(piece)
+                    received.append(piece)
                     on_text(piece)
                 case messages.PartDeltaEvent(delta=messages.TextPartDelta(content_delta=piece)) if piece:
-                    heard.append(piece)
+                    received.append(piece)
                     on_text(piece)
                 case messages.PartStartEvent(part=messages.ThinkingPart(content=piece)) if piece:
-                    heard.append(piece)
+                    received.append(piece)
                 case messages.PartDeltaEvent(delta=messages.ThinkingPartDelta(content_delta=str() as piece)):
-                    heard.append(piece)
+                    received.append(piece)
                 case _:
                     pass
         response = stream.get()
-        text = thoughts.without(_joined(response, messages.TextPart), _joined(response, messages.ThinkingPart))
-        ended = stream.finish_reason or _own_word(response)
-        if ended is None or (stream.finish_reason is None and not text):
-            how = "broke off" if ended is None else f"ended without a word ({ended})"
-            broke = failure.transient("PROVIDER_UNAVAILABLE", f"the answer of {model.model_name} {how}")
-            raise _begun(broke, request, model.model_name, heard)
-    return seam.Answer(
+        text = remote_api.without_thinking(
+            _joined(response, messages.TextPart), _joined(response, messages.ThinkingPart)
+        )
+        reason = stream.finish_reason or _server_finish_reason(response)
+        if reason is None or (stream.finish_reason is None and not text):
+            how = "broke off" if reason is None else f"ended without any text ({reason})"
+            failure = failure_codes.transient("PROVIDER_UNAVAILABLE", f"the answer of {model.model_name} {how}")
+            raise _with_usage(failure, request, model.model_name, received)
+    return protocol.Answer(
         text=text,
-        usage=seam.Usage(
+        usage=protocol.Usage(
             tokens_in=response.usage.input_tokens,
-            tokens_out=response.usage.output_tokens or seam.estimated(request, "".join(heard)).tokens_out,
+            tokens_out=response.usage.output_tokens or protocol.estimate_usage(request, "".join(received)).tokens_out,
         ),
         model=response.model_name or model.model_name,
-        finish_reason=ended,
+        finish_reason=reason,
     )
 
 
@@ -174,42 +197,84 @@ def _joined(response: messages.ModelResponse, kind: type[messages.TextPart | mes
     return "".join(part.content for part in response.parts if isinstance(part, kind))
 
 
-def _own_word(response: messages.ModelResponse) -> str | None:
-    """Why an answer has ended, in a word of its server that the client does not know."""
-    word = (response.provider_details or {}).get("finish_reason")
-    return word if isinstance(word, str) else None
+def _server_finish_reason(response: messages.ModelResponse) -> str | None:
+    """Return the reason that the server gave for the end of the answer, also one that the client does not know."""
+    reason = (response.provider_details or {}).get("finish_reason")
+    return reason if isinstance(reason, str) else None
 
 
-def _conversation(request: seam.Request) -> list[messages.ModelMessage]:
+def _conversation(request: protocol.Request) -> list[messages.ModelMessage]:
     from pydantic_ai import messages  # noqa: PLC0415 -- an extra, and heavy
 
-    turns: list[messages.ModelMessage] = []
+    conversation: list[messages.ModelMessage] = []
     for message in request.messages:
         match message.role:
             case "assistant":
-                turns.append(messages.ModelResponse(parts=[messages.TextPart(content=message.text)]))
+                conversation.append(messages.ModelResponse(parts=[messages.TextPart(content=message.text)]))
             case "system":
-                turns.append(messages.ModelRequest(parts=[messages.SystemPromptPart(content=message.text)]))
+                conversation.append(messages.ModelRequest(parts=[messages.SystemPromptPart(content=message.text)]))
             case "user":
-                turns.append(messages.ModelRequest(parts=[messages.UserPromptPart(content=message.text)]))
-    return turns
+                attached = [
+                    messages.BinaryContent(data=attachment.data, media_type=attachment.media_type)
+                    for attachment in message.attachments
+                ]
+                content = [message.text, *attached] if attached else message.text
+                conversation.append(messages.ModelRequest(parts=[messages.UserPromptPart(content=content)]))
+    return conversation
 
 
-def _output(kind: config.Kind, model: models.Model, request: seam.Request) -> models.ModelRequestParameters:
-    """The schema as the API's own structured output where it can hold it; the prompt has the schema in any case."""
+def _structured_output(
+    api: remote_api.Api, model: models.Model, request: protocol.Request
+) -> models.ModelRequestParameters:
+    """Return the parameters of the API's structured output; without any if the API cannot follow the schema.
+
+    The prompt holds the schema in any case.
+    """
     from pydantic_ai import models, output  # noqa: PLC0415 -- an extra, and heavy
 
-    free = models.ModelRequestParameters()
+    unconstrained = models.ModelRequestParameters()
     if request.schema is None or not model.profile.get("supports_json_schema_output", False):
-        return free
-    held = structured.held(kind, request.schema)
-    if held is None:
-        return free
-    strict = True if kind == "anthropic" else None  # it holds nothing else; the others find out by themselves
-    wanted = output.OutputObjectDefinition(json_schema=dict(held), name="answer", strict=strict)
-    asked = models.ModelRequestParameters(output_mode="native", output_object=wanted)
+        return unconstrained
+    schema = api.constrain(request.schema)
+    if schema is None:
+        return unconstrained
+    definition = output.OutputObjectDefinition(json_schema=dict(schema), name="answer", strict=api.strict)
+    parameters = models.ModelRequestParameters(output_mode="native", output_object=definition)
     try:
-        model.customize_request_parameters(asked)
-    except ValueError:  # a schema that the client cannot put into the words of its API
-        return free
-    return asked
+        model.customize_request_parameters(parameters)
+    except ValueError:  # the client cannot translate this schema for its API
+        return unconstrained
+    return parameters
+
+
+def _http_client(settings: config.ProviderConfig, api: remote_api.Api) -> httpx2.AsyncClient:
+    """Return the HTTP client of one provider; the caller closes it (AttemptFailed PROVIDER_MISSING)."""
+    try:
+        import httpx2  # noqa: PLC0415 -- comes with the extras
+    except ImportError as error:
+        raise _not_installed(settings, api) from error
+    seconds = settings.timeout_ms / 1000
+    return httpx2.AsyncClient(
+        timeout=httpx2.Timeout(seconds, connect=min(_CONNECT_SECONDS, seconds)),
+        limits=httpx2.Limits(max_connections=None, max_keepalive_connections=settings.concurrency),
+        follow_redirects=True,
+        event_hooks={"response": [_stay_on_server]},
+    )
+
+
+async def _stay_on_server(response: httpx2.Response) -> None:
+    """Raise for a redirect to another server: it must not get the key and the prompt."""
+    if not response.has_redirect_location:
+        return
+    origin = response.request.url
+    target = origin.join(response.headers["location"])
+    upgrade = (origin.scheme, target.scheme) == ("http", "https")
+    if origin.host == target.host and (upgrade or (origin.scheme, origin.port) == (target.scheme, target.port)):
+        return
+    port = "" if target.port is None else f":{target.port}"
+    raise failure_codes.redirected(origin.host, f"{target.scheme}://{target.host}{port}")
+
+
+def _not_installed(settings: config.ProviderConfig, api: remote_api.Api) -> errors.AttemptFailed:
+    message = f"the client for {settings.kind} is not installed"
+    return failure_codes.missing(message, hint=f"pip install 'openskelo[{api.extra}]'")

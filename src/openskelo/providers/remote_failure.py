@@ -1,142 +1,90 @@
-"""What went wrong with a remote model, in our words: each of the client's errors becomes a code and a verdict."""
+"""Maps the errors of pydantic-ai's clients to failure codes, which say whether a retry may help.
+
+This module imports pydantic-ai, an extra that is slow to import; `remote` imports it at the first request.
+"""
 
 from __future__ import annotations
 
 import re
-import socket
-from collections.abc import Generator, Mapping
 from typing import cast
-from urllib import parse
 
 from pydantic_ai import exceptions
 
 from openskelo import errors
 from openskelo.kernel.json import Json
-from openskelo.providers import config, failure
+from openskelo.providers import config, failure_codes
 
-#: Where servers put what they have to say, the most telling first.
-_SAID_UNDER = ("error", "message", "detail", "details", "msg")
-#: A longer way down than any server has.
-_DEEPEST = 6
-#: In seconds. A server may ask for anything, and none has asked for more in earnest.
-_LONGEST_WAIT = 86_400
+#: In seconds: a longer wait than a day in a server's response is a mistake.
+_MAX_WAIT = 86_400
 _SECONDS = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)s")
-_NO_STREAM = "what the server sent is no answer of a model"
+_NOT_AN_ANSWER = "what the server sent is no answer of a model"
 
 
-def failed(settings: config.ProviderConfig, error: Exception) -> errors.AttemptFailed:
-    """The failure of a provider that the client's `error` stands for."""
-    own = next((one for one in _causes(error) if isinstance(one, errors.AttemptFailed)), None)
-    if own is not None:
-        return own
-    said = f"{settings.name}: {_words(error)}"
+def to_failure(settings: config.ProviderConfig, error: Exception) -> errors.AttemptFailed:
+    """Return the failure for an error of the client; an AttemptFailed among its causes is returned as it is."""
+    failures = (cause for cause in failure_codes.causes(error) if isinstance(cause, errors.AttemptFailed))
+    failure = next(failures, None)
+    if failure is not None:
+        return failure
+    message = f"{settings.name}: {_message(error)}"
     match error:
         case exceptions.ModelRateLimitError():
-            return failure.transient("PROVIDER_RATE_LIMITED", said, retry_after_ms=_wait(error))
+            return failure_codes.transient("PROVIDER_RATE_LIMITED", message, retry_after_ms=_wait_ms(error))
         case exceptions.ModelQuotaExceededError():
-            return failure.final("PROVIDER_QUOTA", said, hint="the account's credit or quota is used up")
+            return failure_codes.final("PROVIDER_QUOTA", message, hint="the account's credit or quota is used up")
         case exceptions.ModelAuthenticationError():
-            return failure.final("PROVIDER_AUTH", said, hint="check the provider's key, and what it may use")
+            return failure_codes.final("PROVIDER_AUTH", message, hint="check the provider's key, and what it may use")
         case exceptions.ModelTimeoutError() | exceptions.ModelRequestTimeout():
-            return failure.transient("PROVIDER_TIMEOUT", said, hint="raise the provider's timeout_ms")
+            return failure_codes.transient("PROVIDER_TIMEOUT", message, hint="raise the provider's timeout_ms")
         case exceptions.ModelNotFoundError():
-            return failure.final("PROVIDER_BAD_REQUEST", said, hint="check the model's name and the base_url")
+            return failure_codes.final("PROVIDER_BAD_REQUEST", message, hint="check the model's name and the base_url")
         case exceptions.ModelRequestRejectedError():
-            return failure.final("PROVIDER_BAD_REQUEST", said)
+            return failure_codes.final("PROVIDER_BAD_REQUEST", message)
         case exceptions.ContentFilterError():
-            return failure.final("PROVIDER_REFUSED", said, hint="change the prompt, or give the expert a fallback")
+            return failure_codes.final(
+                "PROVIDER_REFUSED", message, hint="change the prompt, or give the expert a fallback"
+            )
         case exceptions.ModelHTTPError() if 400 <= error.status_code < 500 and error.status_code not in (408, 409, 425):
-            return failure.final("PROVIDER_BAD_REQUEST", said)
+            return failure_codes.final("PROVIDER_BAD_REQUEST", message)
         case exceptions.ModelConnectionError():
-            return _unconnected(settings, error)
+            return failure_codes.not_connected(settings, error)
         case exceptions.ModelAPIError():
-            return failure.transient("PROVIDER_UNAVAILABLE", said, retry_after_ms=_wait(error))
+            return failure_codes.transient("PROVIDER_UNAVAILABLE", message, retry_after_ms=_wait_ms(error))
         case exceptions.UserError():
-            return failure.final("PROVIDER_BAD_REQUEST", said)
+            return failure_codes.final("PROVIDER_BAD_REQUEST", message)
         case exceptions.AgentRunError():
             hint = "check the base_url: something else may answer there"
-            return failure.transient("PROVIDER_UNAVAILABLE", f"{settings.name}: {_NO_STREAM}", hint=hint)
+            return failure_codes.transient("PROVIDER_UNAVAILABLE", f"{settings.name}: {_NOT_AN_ANSWER}", hint=hint)
         case _:
-            said = f"{settings.name}: {_NO_STREAM} ({type(error).__name__}: {error})"
-            return failure.transient("PROVIDER_UNAVAILABLE", said)
+            message = f"{settings.name}: {_NOT_AN_ANSWER} ({type(error).__name__}: {error})"
+            return failure_codes.transient("PROVIDER_UNAVAILABLE", message)
 
 
-def _unconnected(settings: config.ProviderConfig, error: exceptions.ModelConnectionError) -> errors.AttemptFailed:
-    """The client says that there is no connection; why, and to whom, is in what it met."""
-    where = "" if settings.base_url is None else f" ({_server(settings.base_url)})"
-    hint = "check the network" if settings.base_url is None else "check the base_url, and that a server runs there"
-    return failure.transient("PROVIDER_UNAVAILABLE", f"{settings.name}{where}: {_reason(error)}", hint=hint)
-
-
-def _server(address: str) -> str:
-    """The server of an address, without the names and passwords that may stand in it."""
-    found = parse.urlsplit(address)
-    return f"{found.scheme}://{found.netloc.rpartition('@')[2]}"
-
-
-def _reason(error: BaseException) -> str:
-    met = list(_causes(error))
-    for one in reversed(met):
-        match one:
-            case ConnectionRefusedError():
-                return "the connection was refused"
-            case socket.gaierror():
-                return f"the host is not known: {one.strerror}"
-            case OSError() if one.strerror:
-                return one.strerror
-            case _:
-                pass
-    return next((str(one) for one in reversed(met) if str(one)), type(error).__name__)
-
-
-def _causes(error: BaseException) -> Generator[BaseException]:
-    """The error and what led to it, nearest first."""
-    seen: set[int] = set()
-    one: BaseException | None = error
-    while one is not None and id(one) not in seen:
-        seen.add(id(one))
-        yield one
-        one = one.__cause__ or one.__context__
-
-
-def _wait(error: exceptions.ModelAPIError) -> int | None:
-    """How long the server asks us to wait: in its header, or where Google says it."""
+def _wait_ms(error: exceptions.ModelAPIError) -> int | None:
+    """Return the wait that the server asks for in a header, or in the body as Google does; None without one."""
     if error.retry_after is not None:
-        return max(0, round(min(error.retry_after, _LONGEST_WAIT) * 1000))
+        return max(0, round(min(error.retry_after, _MAX_WAIT) * 1000))
     match cast("Json", error.body):
         case {"error": {"details": [*details]}} | {"details": [*details]}:
-            told = [_delay(detail) for detail in details]
-            return max((wait for wait in told if wait is not None), default=None)
+            delays = [_delay_ms(detail) for detail in details]
+            return max((delay for delay in delays if delay is not None), default=None)
         case _:
             return None
 
 
-def _delay(detail: Json) -> int | None:
+def _delay_ms(detail: Json) -> int | None:
     match detail:
-        case {"retryDelay": str() as delay} if found := _SECONDS.fullmatch(delay):
-            return round(float(found.group(1)) * 1000)
+        case {"retryDelay": str() as delay} if match := _SECONDS.fullmatch(delay):
+            return round(float(match.group(1)) * 1000)
         case _:
             return None
 
 
-def _words(error: Exception) -> str:
-    """What the server said, where it said something; the client's own words are for its developers."""
-    said = _said(cast("Json", error.body)) if isinstance(error, exceptions.ModelAPIError) else None
+def _message(error: Exception) -> str:
+    """Return the server's message if there is one, else the client's, which is for developers."""
+    message = None
+    if isinstance(error, exceptions.ModelAPIError):
+        message = failure_codes.server_message(cast("Json", error.body))
     if isinstance(error, exceptions.ModelHTTPError):
-        return f"{said} ({error.status_code})" if said else f"the server answered {error.status_code}"
-    return said or str(error) or type(error).__name__
-
-
-def _said(body: Json, depth: int = 0) -> str | None:
-    """The words for people in the body of an error; a page for browsers has none."""
-    match body:
-        case str():
-            text = body.strip()
-            return None if not text or text.startswith("<") else text
-        case Mapping() if depth < _DEEPEST:
-            places = [body[name] for name in _SAID_UNDER if name in body]
-        case [first, *_] if depth < _DEEPEST:
-            places = [first]
-        case _:
-            return None
-    return next((said for place in places if (said := _said(place, depth + 1))), None)
+        return f"{message} ({error.status_code})" if message else f"the server answered {error.status_code}"
+    return message or str(error) or type(error).__name__

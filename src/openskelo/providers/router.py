@@ -1,135 +1,177 @@
-"""All models of a project behind one seam: finds the expert, sends what it sends, and falls back when it cannot."""
+"""All models of a project behind one `protocol.Provider`.
+
+For each request the router plans the routes (`experts.plan`) and tries them in order. An expert that cannot answer
+hands over to the next; a rate limit does not, because waiting helps. Each provider has a queue: it is sent at most
+`concurrency` requests at once. Providers are made at their first request, so a key or a model file that the run does
+not need may be missing.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import functools
 import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import cast
 
 from openskelo import errors
-from openskelo.frozen import replace
 from openskelo.kernel.json import Json
-from openskelo.providers import catalog, config, experts, failure, prices, seam
+from openskelo.providers import config, experts, failure_codes, kinds, prices, protocol
+from openskelo.structs import replace
 
-#: Transient failures that another expert may not have. A rate limit is waited for instead.
+#: Failures that may pass, but for which the next expert is asked at once. A rate limit is waited for instead.
 _OUT_OF_ORDER = frozenset({"PROVIDER_UNAVAILABLE", "PROVIDER_TIMEOUT"})
 
 
 class Router:
-    """A `seam.Provider` over a project's experts. Keys are looked up, and models loaded, when they are first needed."""
+    """A `protocol.Provider` over a project's experts. Keys are read, and models loaded, when they are first needed."""
 
     def __init__(self, models: config.Config, *, root: Path, environment: Mapping[str, str] | None = None) -> None:
         self._models = models
         self._root = root
         self._environment = os.environ if environment is None else environment
-        self._providers: dict[str, seam.Provider] = {}
+        self._providers: dict[str, protocol.Provider] = {}
         self._limits: dict[str, asyncio.Semaphore] = {}
 
-    def plan(self, request: seam.Request) -> tuple[seam.Planned, ...]:
-        """The expert that is asked, then its fallbacks, each with exactly what it is sent."""
+    def plan(self, request: protocol.Request) -> tuple[protocol.Route, ...]:
+        """Return the route of the expert that is asked, then those of its fallbacks, each with exactly what is sent."""
         return experts.plan(self._models, request)
 
-    def cost(self, way: seam.Planned, usage: seam.Usage) -> int:
-        """What so many tokens cost that way, at the prices of whoever is asked in the end."""
-        payee = config.asked_in_the_end(self._models, way.provider)
-        return prices.cost(payee, way.model or payee.model or "", usage) or 0
+    def cost(self, route: protocol.Route, usage: protocol.Usage) -> int:
+        """Return the cost of `usage` on `route` in billionths of a dollar, at the answering provider's prices."""
+        provider = config.answering_provider(self._models, route.provider)
+        return prices.cost(provider, route.model or provider.model or "", usage) or 0
 
-    async def complete(self, request: seam.Request, on_text: seam.OnText) -> seam.Answer:
-        """The first answer of the plan: an expert that can give none hands over to the next; the last error counts.
+    async def complete(self, request: protocol.Request, on_text: protocol.OnText) -> protocol.Answer:
+        """Return the first answer on the planned routes; raise the error of the last route if there is none.
 
-        What experts took who answered in vain is in the answer's usage and cost.
+        Usage and cost of the answer include those of answers that could not be used.
         """
-        ways = self.plan(request)
-        lost: list[seam.Answer] = []
-        for number, way in enumerate(ways, 1):
+        routes = self.plan(request)
+        unusable: list[protocol.Answer] = []
+        for number, route in enumerate(routes, 1):
             try:
-                return _sum(await self._ask(way, on_text), lost)
+                return _add_usage(await self._ask(route, on_text), unusable)
             except errors.AttemptFailed as error:
-                if isinstance(error, seam.Unusable):
-                    error.answer = replace(error.answer, served_by=way.expert)
-                if number == len(ways) or not _hands_over(error):
-                    if isinstance(error, seam.Unusable):
-                        error.answer = _sum(error.answer, lost)
-                    elif lost:
-                        raise seam.Broken(error, _sum(seam.Answer(text=""), lost)) from error
+                if isinstance(error, protocol.UnusableAnswer):
+                    error.answer = replace(error.answer, served_by=route.expert)
+                if number == len(routes) or not _hands_over(error):
+                    if isinstance(error, protocol.UnusableAnswer):
+                        error.answer = _add_usage(error.answer, unusable)
+                    elif unusable:
+                        raise protocol.BrokenAnswer(error, _add_usage(protocol.Answer(text=""), unusable)) from error
                     raise
-                if isinstance(error, seam.Unusable):
-                    lost.append(error.answer)
-        raise failure.final("EXPERT_MISSING", "no expert is left to ask")
+                if isinstance(error, protocol.UnusableAnswer):
+                    unusable.append(error.answer)
+        raise failure_codes.final("EXPERT_MISSING", "no expert is left to ask")
 
     def missing(self, parameters: Mapping[str, Json]) -> str | None:
-        """Why nobody in the plan of such a request could answer now, for people; None when somebody could."""
+        """Return why no provider in the plan of such a request could answer now; None when one could."""
         try:
-            ways = self.plan(seam.Request(node="", messages=(), parameters=parameters))
+            routes = self.plan(protocol.Request(node="", messages=(), parameters=parameters))
         except errors.AttemptFailed as error:
             return error.message
-        found = [self._missing(way.provider) for way in ways]
-        return None if None in found else f"{ways[0].provider}: {found[0]}"
+        reasons = [self._missing(route.provider) for route in routes]
+        return None if None in reasons else f"{routes[0].provider}: {reasons[0]}"
+
+    def media_types(self, parameters: Mapping[str, Json]) -> frozenset[str]:
+        """Return the types of attachments that every provider in the plan of such a request takes."""
+        routes = self.plan(protocol.Request(node="", messages=(), parameters=parameters))
+        taken = [kinds.KINDS[self._models.providers[route.provider].kind].media_types for route in routes]
+        return functools.reduce(frozenset[str].intersection, taken)
 
     async def close(self) -> None:
-        """Let go of every connection."""
+        """Close every provider."""
         providers = list(self._providers.values())
         self._providers.clear()
         for provider in providers:
-            if isinstance(provider, seam.Closable):
+            if isinstance(provider, protocol.Closable):
                 await provider.close()
 
-    async def in_turn(self, name: str, request: seam.Request, on_text: seam.OnText) -> seam.Answer:
-        """The answer of one provider, which is sent no more at once than it takes; a `seam.Patient` is told of it."""
+    async def complete_queued(self, name: str, request: protocol.Request, on_text: protocol.OnText) -> protocol.Answer:
+        """Return the answer of one provider, after waiting in its queue; a `protocol.QueueListener` is told."""
         limit = self._limit(name)
-        listener = None if getattr(on_text, "waits", None) is None else cast("seam.Patient", on_text)
+        listener = cast("protocol.QueueListener", on_text) if hasattr(on_text, "on_queued") else None
         if listener is not None:
-            listener.waits()
+            listener.on_queued()
         async with limit:
             if listener is not None:
-                listener.goes()
+                listener.on_sent()
             return await self._provider(name).complete(request, on_text)
 
-    async def _ask(self, way: seam.Planned, on_text: seam.OnText) -> seam.Answer:
-        answer = await self.in_turn(way.provider, way.request, on_text)
-        return replace(answer, served_by=way.expert)
+    async def _ask(self, route: protocol.Route, on_text: protocol.OnText) -> protocol.Answer:
+        answer = await self.complete_queued(route.provider, route.request, on_text)
+        return replace(answer, served_by=route.expert)
 
     def _limit(self, name: str) -> asyncio.Semaphore:
         if name not in self._limits:
             self._limits[name] = asyncio.Semaphore(self._models.providers[name].concurrency)
         return self._limits[name]
 
-    def _provider(self, name: str) -> seam.Provider:
+    def _provider(self, name: str) -> protocol.Provider:
         if name not in self._providers:
             settings = self._models.providers[name]
-            source = None if settings.record is None else _InTurn(self, settings.record)
-            self._providers[name] = catalog.make(
+            source = None if settings.record is None else _QueuedProvider(self, settings.record)
+            self._providers[name] = make_provider(
                 settings, root=self._root, environment=self._environment, source=source
             )
         return self._providers[name]
 
     def _missing(self, name: str) -> str | None:
-        return catalog.missing(self._models.providers[name], root=self._root, environment=self._environment)
+        return missing_requirement(self._models.providers[name], root=self._root, environment=self._environment)
 
 
-class _InTurn:
-    """What a recorder asks: another provider of the project, within that one's own limit."""
+class _QueuedProvider:
+    """The provider that a recorder records: another provider of the project, with its queue."""
 
     def __init__(self, router: Router, name: str) -> None:
         self._router = router
         self._name = name
 
-    async def complete(self, request: seam.Request, on_text: seam.OnText) -> seam.Answer:
-        return await self._router.in_turn(self._name, request, on_text)
+    async def complete(self, request: protocol.Request, on_text: protocol.OnText) -> protocol.Answer:
+        return await self._router.complete_queued(self._name, request, on_text)
 
 
 def _hands_over(error: errors.AttemptFailed) -> bool:
     return not error.retryable or error.code in _OUT_OF_ORDER
 
 
-def _sum(answer: seam.Answer, lost: list[seam.Answer]) -> seam.Answer:
-    if not lost:
+def _add_usage(answer: protocol.Answer, others: list[protocol.Answer]) -> protocol.Answer:
+    """Return `answer` with the usage and cost of the others added to its own."""
+    if not others:
         return answer
-    usage = seam.Usage(
-        tokens_in=answer.usage.tokens_in + sum(one.usage.tokens_in for one in lost),
-        tokens_out=answer.usage.tokens_out + sum(one.usage.tokens_out for one in lost),
+    usage = protocol.Usage(
+        tokens_in=answer.usage.tokens_in + sum(other.usage.tokens_in for other in others),
+        tokens_out=answer.usage.tokens_out + sum(other.usage.tokens_out for other in others),
     )
-    cost = answer.cost_nanousd + sum(one.cost_nanousd for one in lost)
-    return replace(answer, usage=usage, cost_nanousd=cost, priced=answer.priced and all(one.priced for one in lost))
+    cost = answer.cost_nanousd + sum(other.cost_nanousd for other in others)
+    priced = answer.priced and all(other.priced for other in others)
+    return replace(answer, usage=usage, cost_nanousd=cost, priced=priced)
+
+
+def make_provider(
+    settings: config.ProviderConfig,
+    *,
+    root: Path,
+    environment: Mapping[str, str],
+    source: protocol.Provider | None = None,
+) -> protocol.Provider:
+    """Return the provider that the settings describe, without loading or connecting anything.
+
+    `source` is the provider that a recorder records.
+    """
+    kind = kinds.KINDS[settings.kind]
+    provider = kind.make(settings, kinds.Setup(root=root, environment=environment, source=source))
+    return prices.PricedProvider(provider, settings) if kind.priced else provider
+
+
+def missing_requirement(settings: config.ProviderConfig, *, root: Path, environment: Mapping[str, str]) -> str | None:
+    """Return a message about what a provider needs before it can answer; None when nothing is missing.
+
+    Nothing is imported or sent.
+    """
+    try:
+        return kinds.KINDS[settings.kind].missing(settings, kinds.Setup(root=root, environment=environment))
+    except OSError as error:  # a name that the file system does not accept
+        return f"{error.filename} cannot be used: {error.strerror}"

@@ -1,118 +1,209 @@
-"""The app: every route behind the limits and the guard, over one engine."""
+"""The app: every route behind the middleware and the guard, over one engine.
+
+`create` builds the parts, connects them, and describes the API in OpenAPI. The app's lifespan runs what a server does
+beside answering: it keeps the runs of the data dir going, feeds the streams, delivers webhooks, sends traces, counts,
+and sweeps the blobs of deleted runs.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import os
 from collections.abc import AsyncGenerator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager
+from typing import Any, cast
 
 from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
 from starlette.types import ASGIApp
 
-from openskelo.engine import keeper, local
-from openskelo.server import (
-    contents,
-    desk,
-    guard,
-    head,
-    headers,
-    hub,
-    idempotency,
-    limits,
-    metrics,
-    openapi,
-    operation,
-    pages,
-    problems,
-    query,
-    sessions,
-    static,
-    stream_sse,
-    stream_ws,
-    sweeper,
-    traces,
-    views,
-)
+from openskelo.engine import api as engine_api
+from openskelo.server import blobs, idempotency, middleware, pages, problems, rest, serving, views, webhooks
 from openskelo.server import settings as server_settings
-from openskelo.server.routes import approvals, artifacts, graph, live, orders, record, runs, service, workflows
+from openskelo.server.auth import guard, sessions
+from openskelo.server.routes import approvals, graph, record, runs, service, workflows
+from openskelo.server.stream import hub
+from openskelo.server.stream import routes as stream_routes
+from openskelo.server.telemetry import metrics, traces
 
-_ROUTERS = (service, runs, orders, record, graph, live, artifacts, approvals, workflows)
+_ROUTERS = (
+    service.router,
+    runs.router,
+    runs.commands_router,
+    record.router,
+    graph.router,
+    graph.live_router,
+    record.artifacts_router,
+    approvals.router,
+    workflows.router,
+)
 
 
-def create(engine: local.Engine, settings: server_settings.Settings) -> FastAPI:
-    """The app over an engine, which the caller closes after the app has ended. InvalidInput for a careless set-up.
+def create(
+    engine: engine_api.Engine,
+    settings: server_settings.Settings,
+    workers: serving.WorkerProcesses | None = None,
+) -> FastAPI:
+    """Return the app over an engine, which the caller closes after the app has ended.
 
-    Between its start and its end it keeps the runs of the data dir going (`keeper`).
+    The app starts and stops the `workers`, which drive runs in processes of their own.
+
+    Raise InvalidInput if the settings are unsafe, or if traces are configured without the extra `otel`.
     """
     server_settings.check(settings)
     traces.check(os.environ)
+    store = engine.history.store
     data_dir = engine.project.data_dir
-    known = sessions.Sessions(sessions.key_at(data_dir / "session.key"), settings.tokens)
-    streams = hub.Hub(engine.store, secrets=engine.project.secrets, under_way=engine.is_under_way)
-    counts = metrics.Metrics(engine.store, streams)
-    here = desk.Desk(
+    server = rest.ServerContext(
         engine=engine,
+        store=store,
         settings=settings,
-        sessions=known,
-        views=views.Views(engine.store),
-        idempotency=idempotency.Idempotency(engine.store),
-        contents=contents.Contents(engine.store, data_dir),
-        streams=streams,
-        sweeper=sweeper.Sweeper(engine.store),
+        sessions=sessions.Sessions(data_dir, settings.tokens),
+        views=views.Views(store),
+        idempotency=idempotency.Idempotency(store, data_dir),
+        artifacts=blobs.ArtifactContents(store, data_dir),
+        streams=hub.Hub(store, secrets=engine.project.secrets, is_running=engine.is_under_way),
+        sweeper=blobs.Sweeper(store),
     )
+    counters = metrics.Metrics(store, server.streams)
     app = FastAPI(
         title="OpenSkelo",
         openapi_url="/api/openapi.json",
         docs_url=None,
         redoc_url=None,
-        lifespan=_lifespan(here, streams, counts),
-        generate_unique_id_function=openapi.operation_id,
+        lifespan=_lifespan(server, counters, workers),
+        generate_unique_id_function=_operation_id,
         redirect_slashes=False,
-        dependencies=query.CHECKED,
+        dependencies=rest.QUERY_CHECK,
     )
-    app.state.desk = here
-    app.state.streams = streams
+    app.state.context = server
+    app.state.streams = server.streams
     problems.install(app)
-    for module in _ROUTERS:
-        app.include_router(module.router)
-    app.include_router(stream_ws.router(streams))
-    app.include_router(stream_sse.router(streams))
-    app.include_router(counts.router(), dependencies=desk.VIEWERS)
+    for router in _ROUTERS:
+        app.include_router(router)
+    app.include_router(stream_routes.websocket_router(server.streams))
+    app.include_router(stream_routes.sse_router(server.streams))
+    app.include_router(counters.router(), dependencies=rest.VIEWERS)
     app.include_router(pages.router)
-    static.mount(app)
-    openapi.install(app)
-    _protect(app, here, known)
+    pages.mount_dashboard(app)
+    _describe(app)
+    _add_middleware(app, server)
     return app
 
 
-def _protect(app: FastAPI, here: desk.Desk, known: sessions.Sessions) -> None:
-    """The last one added is the first one asked: headers, then limits, then what HEAD means, then the guard."""
+def _add_middleware(app: FastAPI, server: rest.ServerContext) -> None:
+    """Add the middleware. The last one added is the first one called: access log, headers, limits, HEAD, guard."""
 
-    def guarded(inner: ASGIApp) -> ASGIApp:
-        here.guard = guard.Guard(inner, settings=here.settings, known=known)
-        return here.guard
+    def make_guard(inner: ASGIApp) -> ASGIApp:
+        server.guard = guard.Guard(inner, settings=server.settings, browser_sessions=server.sessions)
+        return server.guard
 
-    app.add_middleware(guarded)  # a function that makes one is one
-    app.add_middleware(head.Head)
-    app.add_middleware(limits.Limiter, limits=here.settings.limits)
-    app.add_middleware(headers.Careful)
+    app.add_middleware(make_guard)
+    app.add_middleware(middleware.HeadRequests)
+    app.add_middleware(middleware.Limiter, limits=server.settings.limits)
+    app.add_middleware(middleware.SecurityHeaders)
+    if server.settings.access_log:
+        app.add_middleware(middleware.AccessLog)
 
 
 def _lifespan(
-    here: desk.Desk, streams: hub.Hub, counts: metrics.Metrics
+    server: rest.ServerContext,
+    counters: metrics.Metrics,
+    workers: serving.WorkerProcesses | None,
 ) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
-    @asynccontextmanager
+    engine = server.engine
+
+    @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
-        stop = here.engine.overhear(streams.hear)
-        keeping = keeper.Keeper(here.engine)
-        await here.idempotency.forget_old()
-        async with operation.operating(here.engine, counts), here.sweeper.sweeping():
-            await keeping.start()
+        stop_listening = [
+            engine.listen(server.streams.hear),
+            engine.listen_status(server.streams.hear_status),
+        ]
+        run_supervisor = engine.supervisor()
+        await server.idempotency.delete_old()
+        async with (
+            traces.tracing(engine.project, server.store, os.environ),
+            webhooks.delivering(engine.project, server.store) as webhook_sender,
+            counters.counting(),
+            server.sweeper.running(),
+        ):
+            counters.webhooks = webhook_sender
+            await run_supervisor.start()
+            if workers is not None:
+                workers.start()
             try:
                 yield
             finally:
-                await streams.close()
-                stop()
-                await keeping.stop()
+                await server.streams.close()
+                for stop in stop_listening:
+                    stop()
+                stopping = [run_supervisor.stop()] if workers is None else [run_supervisor.stop(), workers.stop()]
+                await asyncio.gather(*stopping)  # together: neither takes over runs that the other suspends
+                counters.webhooks = None
+                server.idempotency.close()
 
     return lifespan
+
+
+# -- OpenAPI ----------------------------------------------------------------------------------------------------------
+
+_DESCRIPTION = """The contract of OpenSkelo over HTTP. Errors are problem documents (RFC 9457) with a stable `code`.
+`POST` requests may carry an `Idempotency-Key`. The stream of events is `/ws` (WebSocket) or `/api/stream` (SSE)."""
+#: The schema by which a response is recognised as a problem document.
+_PROBLEM_SCHEMA = {"$ref": "#/components/schemas/ProblemDetails"}
+
+
+def _operation_id(route: APIRoute) -> str:
+    """Return the name of the route's function, in camelCase."""
+    head, *rest_of_name = route.name.split("_")
+    return head + "".join(part.title() for part in rest_of_name)
+
+
+def _describe(app: FastAPI) -> None:
+    """Replace the app's OpenAPI document: problem documents get their media type, and login methods are added."""
+
+    def openapi() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            app.openapi_schema = _openapi_document(app)
+        return app.openapi_schema
+
+    app.openapi = openapi  # the way that FastAPI documents
+
+
+def _openapi_document(app: FastAPI) -> dict[str, Any]:
+    document = get_openapi(
+        title="OpenSkelo", version="1", description=_DESCRIPTION, routes=app.routes, separate_input_output_schemas=False
+    )
+    document["components"]["securitySchemes"] = {
+        "token": {"type": "http", "scheme": "bearer"},
+        "session": {
+            "type": "apiKey",
+            "in": "cookie",
+            "name": sessions.COOKIE_PREFIX,
+            "description": "The cookie that `/login` sets; its name ends with a suffix that is unique to the data dir",
+        },
+    }
+    document["security"] = [{}, {"token": []}, {"session": []}]
+    for path in cast("dict[str, dict[str, Any]]", document["paths"]).values():
+        for method, operation in path.items():
+            _complete_operation(method, operation)
+    return document
+
+
+def _complete_operation(method: str, operation: dict[str, Any]) -> None:
+    for response in operation["responses"].values():
+        content = response.get("content", {})
+        if content.get("application/json", {}).get("schema") == _PROBLEM_SCHEMA:
+            response["content"] = {problems.MEDIA_TYPE: content["application/json"]}
+    if method == "post":
+        operation.setdefault("parameters", []).append(
+            {
+                "name": "Idempotency-Key",
+                "in": "header",
+                "required": False,
+                "description": "A request repeated with the same key within a day is carried out once",
+                "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[\\x21-\\x7e]+$"},
+            }
+        )

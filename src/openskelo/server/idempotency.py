@@ -1,145 +1,163 @@
-"""`Idempotency-Key`: the same request with the same key is done once, and answered alike however often it comes.
+"""`Idempotency-Key`: a request that is sent again with the same key is carried out once and gets the same answer.
 
-What was answered is kept in the data dir, so that this holds over restarts. A run that such a request begins has an id
-that follows from the key: a request that was cut between beginning and answering finds its own run. A request that was
-refused did nothing, and leaves its key free for the one that is put right.
+Answers are stored, so this also holds after a restart. If the request starts a run, the run's id follows from the key:
+a request that was cut off between starting the run and answering finds its own run when it is repeated. A request that
+was refused has changed nothing, and leaves its key free for the corrected one.
+
+A server that works on a request is known by a lock which the operating system drops when its process ends. So the
+request of a server that was killed can be repeated at once, and one of another living server has to wait.
 """
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
-import uuid
 import weakref
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import cast
 
 from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
 
-from openskelo import errors
-from openskelo.engine import clock
-from openskelo.frozen import frozen
+from openskelo import clock, errors
 from openskelo.kernel import ids
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.server import identity, problems
-from openskelo.stores import log
+from openskelo.server import problems
+from openskelo.server.auth import guard
+from openskelo.stores import api, process_locks
+from openskelo.structs import frozen
 
 HEADER = "idempotency-key"
-#: So long an answer is kept.
+#: An answer is kept this long.
 KEPT_MS = 24 * 3600 * 1000
-#: So often what is older is dropped, beside the start of a server.
-FORGET_MS = 3600 * 1000
-#: So long another server that began with a request may take; after that it counts as gone.
-PATIENCE_MS = 60_000
+#: Older answers are deleted this often, and when a server starts.
+CLEANUP_MS = 3600 * 1000
+#: A request that another living server works on may be taken over after this long.
+OWNER_TIMEOUT_MS = 60_000
 _PREFIX = "idempotency:"
 _NAMESPACE = "6f9d1c1e-0c0b-5c59-9a3e-3b1f6f1c2d4e"
-_LONGEST = 255
-_STATE = "openskelo.idempotency"
+_MAX_KEY_CHARACTERS = 255
+_RUN_ID_KEY = "openskelo.idempotency"
 
 
 @frozen
-class _Asked:
-    """A request: where its answer is kept, and what it was."""
+class _KeyedRequest:
+    """A request with a key: the note that holds its answer, and the fingerprint of its method, path, query and body."""
 
     note: str
     fingerprint: str
 
 
 class Idempotency:
-    """Remembers answers in a store."""
+    """Stores answers by key, until `close`."""
 
-    def __init__(self, store: log.Log) -> None:
+    def __init__(self, store: api.Store, data_dir: Path) -> None:
         self._store = store
-        self._me = uuid.uuid4().hex
-        self._forget_at = 0
-        # A lock is there for as long as anybody holds it or waits for it.
-        self._under_way: weakref.WeakValueDictionary[str, asyncio.Lock] = weakref.WeakValueDictionary()
+        self._servers = process_locks.ProcessLocks(data_dir / "servers")
+        self._owner = self._servers.own_id()
+        for server_id in self._servers.dead_ids():
+            self._servers.delete(server_id)
+        self._cleanup_at = 0
+        # A lock exists while a request holds it or waits for it.
+        self._locks: weakref.WeakValueDictionary[str, asyncio.Lock] = weakref.WeakValueDictionary()
 
-    async def forget_old(self) -> None:
-        """Drop answers that nobody has to get again."""
-        self._forget_at = clock.wall_ms() + FORGET_MS
-        await self._store.drop_notes(_PREFIX, before=clock.wall_ms() - KEPT_MS)
+    def close(self) -> None:
+        """Leave the requests that were cut off to other servers."""
+        self._servers.release()
 
-    async def once(self, request: Request, key: str, handle: Callable[[], Awaitable[Response]]) -> Response:
-        """The answer to a request with this key: the one it got before, or what `handle` gives now."""
-        asked = await _asked(request, key)
-        if clock.wall_ms() >= self._forget_at:
-            await self.forget_old()
-        lock = self._under_way.setdefault(asked.note, asyncio.Lock())
+    async def delete_old(self) -> None:
+        """Delete answers that are older than a day."""
+        self._cleanup_at = clock.wall_ms() + CLEANUP_MS
+        await self._store.delete_notes(_PREFIX, before=clock.wall_ms() - KEPT_MS)
+
+    async def answer_once(self, request: Request, key: str, handle: Callable[[], Awaitable[Response]]) -> Response:
+        """Return the stored answer to the request with this key, else the answer of `handle`, which is then stored."""
+        keyed = await _read_key(request, key)
+        if clock.wall_ms() >= self._cleanup_at:
+            await self.delete_old()
+        lock = self._locks.setdefault(keyed.note, asyncio.Lock())
         async with lock:
-            return await self._once(request, asked, handle)
+            return await self._answer(request, keyed, handle)
 
-    async def _once(self, request: Request, asked: _Asked, handle: Callable[[], Awaitable[Response]]) -> Response:
-        begun: JsonObject = {"fingerprint": asked.fingerprint, "owner": self._me, "at": clock.wall_ms()}
-        if not await self._store.note(asked.note, begun, at=clock.wall_ms(), first=True):
-            known = await self._store.noted(asked.note)
-            if known is not None:
-                if (answer := self._known(known, asked)) is not None:
-                    return answer
-                await self._store.note(asked.note, begun, at=clock.wall_ms())
-        request.scope[_STATE] = ids.derive(_NAMESPACE, f"{asked.note}/{asked.fingerprint}")
+    async def _answer(
+        self, request: Request, keyed: _KeyedRequest, handle: Callable[[], Awaitable[Response]]
+    ) -> Response:
+        started: JsonObject = {"fingerprint": keyed.fingerprint, "owner": self._owner, "at": clock.wall_ms()}
+        if not await self._store.save_note(keyed.note, started, at=clock.wall_ms(), first=True):
+            note = await self._store.read_note(keyed.note)
+            if note is not None:
+                stored_answer = self._read_stored_answer(note, keyed)
+                if stored_answer is not None:
+                    return stored_answer
+                await self._store.save_note(keyed.note, started, at=clock.wall_ms())
+        request.scope[_RUN_ID_KEY] = ids.derive(_NAMESPACE, f"{keyed.note}/{keyed.fingerprint}")
         try:
             answer = await handle()
         except (errors.OpenSkeloError, problems.Problem) as error:
             answer = problems.response(error)
         except RequestValidationError:
-            await self._free(asked)
+            await self._release(keyed)
             raise
         if 400 <= answer.status_code < 500:
-            await self._free(asked)
+            await self._release(keyed)
         elif answer.status_code < 400:
-            await self._store.note(asked.note, {**begun, "answer": _kept(answer)}, at=clock.wall_ms())
+            await self._store.save_note(keyed.note, {**started, "answer": _store_answer(answer)}, at=clock.wall_ms())
         return answer
 
-    async def _free(self, asked: _Asked) -> None:
-        """Nothing was done under this key."""
-        await self._store.drop_notes(asked.note, before=2**53)  # whatever the clock says
+    async def _release(self, keyed: _KeyedRequest) -> None:
+        """Delete the note: nothing was done under this key."""
+        await self._store.delete_notes(keyed.note, before=2**53)  # at any time
 
-    def _known(self, known: JsonObject, asked: _Asked) -> Response | None:
-        """What was answered before; None when whoever began with it is gone. Another request is a Problem."""
-        if known["fingerprint"] != asked.fingerprint:
+    def _read_stored_answer(self, note: JsonObject, keyed: _KeyedRequest) -> Response | None:
+        """Return the answer of an earlier request; None if the server that worked on it is gone.
+
+        Raise a 409 if the key was used for another request, or if another server is still working on this one.
+        """
+        if note["fingerprint"] != keyed.fingerprint:
             raise problems.Problem(
                 409, "IDEMPOTENCY_CONFLICT", "this Idempotency-Key was used for another request", hint="use a new key"
             )
-        answer = known.get("answer")
+        answer = note.get("answer")
         if answer is not None:
-            return _again(cast("dict[str, Json]", answer))
-        if known["owner"] != self._me and cast("int", known["at"]) > clock.wall_ms() - PATIENCE_MS:
+            return _repeat_answer(cast("dict[str, Json]", answer))
+        is_recent = cast("int", note["at"]) > clock.wall_ms() - OWNER_TIMEOUT_MS
+        owner = cast("str", note["owner"])
+        if is_recent and owner != self._owner and self._servers.is_alive(owner):
             raise problems.Problem(
                 409,
                 "IDEMPOTENCY_RUNNING",
                 "another server is working on this request",
                 headers={"retry-after": "1"},
-                hint="ask again in a moment",
+                hint="try again in a moment",
             )
         return None
 
 
 def run_id(request: Request) -> str | None:
-    """The id of the run that the request begins, if it has a key."""
-    return request.scope.get(_STATE)
+    """Return the id of the run that the request starts; None if the request has no key."""
+    return request.scope.get(_RUN_ID_KEY)
 
 
-async def _asked(request: Request, key: str) -> _Asked:
-    if not 1 <= len(key) <= _LONGEST or not key.isascii() or not key.isprintable():
+async def _read_key(request: Request, key: str) -> _KeyedRequest:
+    if not 1 <= len(key) <= _MAX_KEY_CHARACTERS or not key.isascii() or not key.isprintable():
         raise problems.Problem(
-            422, "IDEMPOTENCY_KEY", f"an Idempotency-Key has 1 to {_LONGEST} visible ASCII characters"
+            422, "IDEMPOTENCY_KEY", f"an Idempotency-Key has 1 to {_MAX_KEY_CHARACTERS} visible ASCII characters"
         )
-    who = identity.of(request.scope)
+    caller = guard.get_identity(request.scope)
     fingerprint = hashlib.sha256()
     for part in (request.method.encode(), str(request.url.path).encode(), request.url.query.encode()):
         fingerprint.update(hashlib.sha256(part).digest())
     fingerprint.update(await request.body())
-    note = hashlib.sha256(f"{who.name}\n{key}".encode()).hexdigest()
-    return _Asked(note=f"{_PREFIX}{note}", fingerprint=fingerprint.hexdigest())
+    note = hashlib.sha256(f"{caller.name}\n{key}".encode()).hexdigest()
+    return _KeyedRequest(note=f"{_PREFIX}{note}", fingerprint=fingerprint.hexdigest())
 
 
-def _kept(answer: Response) -> JsonObject:
+def _store_answer(answer: Response) -> JsonObject:
     headers = {name: answer.headers[name] for name in ("location", "content-type") if name in answer.headers}
     return {"status": answer.status_code, "headers": headers, "body": bytes(answer.body).decode()}
 
 
-def _again(answer: dict[str, Json]) -> Response:
+def _repeat_answer(answer: dict[str, Json]) -> Response:
     headers = {**cast("dict[str, str]", answer["headers"]), "idempotent-replayed": "true"}
     return Response(cast("str", answer["body"]), cast("int", answer["status"]), headers=headers)

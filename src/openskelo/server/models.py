@@ -1,4 +1,4 @@
-"""Documents of the REST interface that are no types of the contract: pages, bodies of orders, reports."""
+"""Documents of the REST interface that are not part of the contract: pages, request bodies, reports."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from openskelo.contract.wire import approval, artifact, edge, event, node, receipt, run
-from openskelo.contract.wire.document import Body, Document, Json, JsonObject, Timestamp, Uuid
+from openskelo.wire.models import approval, events, node, run
+from openskelo.wire.models.wire_model import Body, Document, Json, JsonObject, Timestamp, Uuid
 
 Reason = Annotated[str, Field(max_length=4000)]
 Path = Annotated[str, Field(min_length=1, max_length=1000)]
@@ -21,14 +21,14 @@ class RunPage(Document):
 
 
 class ApprovalPage(Document):
-    """Open approvals in the order they were asked."""
+    """Open approvals, oldest first."""
 
     approvals: list[approval.Approval]
     next_cursor: str | None
 
 
 class Answered(Document):
-    """A question and its answer, exactly as they were told; `withdrawn`: nobody answered."""
+    """An approval and its answer, as their events have them; `withdrawn`: it was closed without an answer."""
 
     approval: approval.Approval
     resolution: approval.Resolution
@@ -39,7 +39,7 @@ class Answered(Document):
 
 
 class AnsweredPage(Document):
-    """Answered approvals, the newest question first."""
+    """Answered approvals, the most recently requested first."""
 
     answered: list[Answered]
     next_cursor: str | None
@@ -51,10 +51,19 @@ class NodeList(Document):
     nodes: list[node.Node]
 
 
+class Changes(Document):
+    """What the agent of a node has changed in its workspace; `diff` is in the unified format."""
+
+    files_changed: list[str]
+    insertions: int
+    deletions: int
+    diff: str
+
+
 class EdgeList(Document):
     """The edges of a run."""
 
-    edges: list[edge.Edge]
+    edges: list[node.Edge]
 
 
 class ItemPage(Document):
@@ -64,14 +73,44 @@ class ItemPage(Document):
     next_after: int | None
 
 
+class LogSoFar(Document):
+    """What an attempt that is running has logged so far; the end of it if it is long."""
+
+    visit: int
+    attempt: int
+    item: int | None
+    text: str
+
+
+class LogList(Document):
+    """The logs of a node's running attempts."""
+
+    logs: list[LogSoFar]
+
+
 class ArtifactList(Document):
     """The artifacts of a run, oldest first."""
 
-    artifacts: list[artifact.Artifact]
+    artifacts: list[node.Artifact]
+
+
+class OutputFile(Document):
+    """A file that an output names; `path` is the text of the output."""
+
+    path: str
+    name: str
+    size: int
+    media_type: str
+
+
+class OutputFiles(Document):
+    """The files that a run's outputs name and that exist."""
+
+    files: list[OutputFile]
 
 
 class Fact(Document):
-    """A line of the run's log: its envelope, and the links of its chain. A pruned one has `dataHash` for `data`."""
+    """A line of the run's log: its envelope, and the links of its chain. If pruned, `dataHash` replaces `data`."""
 
     id: str
     run_id: str
@@ -96,19 +135,23 @@ class Receipts(Document):
 
     run_id: Uuid
     digest: str
-    receipts: list[receipt.Receipt]
+    receipts: list[run.Receipt]
 
 
 class Verification(Document):
-    """Whether a run's record is whole and unaltered."""
+    """Whether a run's record is complete and unaltered. `head` is the hash of its last event."""
 
     run_id: str | None
     intact: bool
     ended: bool
+    events: int
+    receipts: int
+    head: str
+    signature: Literal["ok", "partial", "bad", "none"]
 
 
 class Change(Document):
-    """Where two values part, at a JSON pointer; `before` or `after` is left out where there is none."""
+    """A difference between two values, at a JSON pointer; `before` or `after` is left out if it does not exist."""
 
     path: str
     kind: Literal["added", "removed", "changed"]
@@ -117,7 +160,7 @@ class Change(Document):
 
 
 class ComparedRun(Document):
-    """One of two runs as a whole, and what it took."""
+    """One of two compared runs, and what it used."""
 
     run_id: Uuid
     workflow: str
@@ -132,7 +175,7 @@ class ComparedRun(Document):
 
 
 class ComparedSide(Document):
-    """A node in one of two runs; `keptFrom` is the run that a fork has taken its result, or `keptItems`, over from."""
+    """A node in one of two runs; `keptFrom` is the run from which a fork kept its result or items."""
 
     status: str
     outcome: node.Outcome | None
@@ -147,7 +190,7 @@ class ComparedSide(Document):
 
 
 class ComparedNode(Document):
-    """A node in two runs, in what it differs, and where its outputs part; `inputs` are those that a fork has set."""
+    """A node in two runs, and how it differs; `inputs` are those that a fork has set."""
 
     node: str
     same: bool
@@ -161,7 +204,7 @@ class ComparedNode(Document):
 
 
 class Comparison(Document):
-    """Two runs node by node; `sameWork`: their receipts are equal but for what the clock adds."""
+    """Two runs node by node; `sameWork`: their receipts are equal except for times."""
 
     a: ComparedRun
     b: ComparedRun
@@ -174,7 +217,7 @@ class Comparison(Document):
 
 
 class Resolved(Document):
-    """An answer was taken and is durable."""
+    """The answer was accepted and stored."""
 
     approval_id: Uuid
     run_id: Uuid
@@ -210,7 +253,7 @@ class WorkflowList(Document):
 
 
 class Checked(Document):
-    """What is wrong with a workflow; `hash` is what a run of it would pin."""
+    """The problems of a workflow; `hash` is the one that a run of it would pin."""
 
     valid: bool
     name: str | None
@@ -220,7 +263,7 @@ class Checked(Document):
 
 
 class Explanation(Document):
-    """A workflow taken apart: its ports, blocks, edges and layers, and what a run of it would take."""
+    """The outline of a workflow (ports, blocks, edges, layers), and the estimate for a run of it."""
 
     name: str
     description: str
@@ -234,20 +277,20 @@ class Explanation(Document):
 
 
 class Health(Document):
-    """The server answers, and its data dir can be read."""
+    """The server answers, and its store can be read."""
 
     status: Literal["ok"]
 
 
 class Version(Document):
-    """Which program this is, and which contract it speaks."""
+    """The version of the program, and of the contract."""
 
     version: str
     contract_version: Literal["1"]
 
 
 class Session(Document):
-    """Who asks. `csrfToken` is there for sessions of browsers: changes carry it as `X-CSRF-Token`."""
+    """The caller. `csrfToken` is set for browser sessions, whose changes must carry it as `X-CSRF-Token`."""
 
     name: str
     role: Literal["viewer", "approver", "operator"]
@@ -268,18 +311,23 @@ class WorkflowBody(Body):
 
 
 class Sent(Document):
-    """A message is durable, and waits for the node's next turn."""
+    """The message is stored, and waits for the node's next turn.
+
+    `steered`: the turn under way reads it. `reset`: it was a reset command; the next turn begins a new conversation.
+    """
 
     message_id: Uuid
     run_id: Uuid
     node_id: Uuid
     interrupt: bool
+    steered: bool
+    reset: bool
 
 
 class StartBody(Body):
-    """A run to begin: a workflow file of the project, or a workflow as a document, with its inputs.
+    """A run to start: a workflow file of the project, or a workflow as a document, with its inputs.
 
-    Without a workflow it is a live graph: `name` and `budgets` (as in a blocks file) are those of the run then.
+    Without a workflow the run is a live graph, with this `name` and these `budgets` (as in a blocks file).
     """
 
     workflow: Path | None = None
@@ -300,26 +348,32 @@ class StartBody(Body):
 
 
 class ExplainBody(WorkflowBody):
-    """A workflow, and how many items a foreach is counted with."""
+    """A workflow, and the number of items that a foreach is counted with."""
 
     items: Annotated[int, Field(ge=0, le=1_000_000)] = 10
 
 
 class OrderBody(Body):
-    """Why, for the record."""
+    """The reason, for the record."""
 
     reason: Reason | None = None
 
 
-#: Where an item of a foreach stands in its list.
+class PauseBody(OrderBody):
+    """With `now`, work in progress is cut, and done again when the run is resumed; otherwise it ends first."""
+
+    now: bool = False
+
+
+#: The index of an item of a foreach.
 Index = Annotated[int, Field(ge=0, lt=10_000)]
 
 
 class ForkBody(Body):
-    """From which node (its key or id) a new run does things again, and what changes: inputs of the node or the run.
+    """The node (key or id) from which a new run starts, and changed inputs of the node or the run.
 
-    `items` says which items of a foreach are done again: `all`, those that are not done, or with those also the ones
-    with these indexes. Without it: those that are not done, or all where none is left.
+    `items` says which items of a foreach are done again: `all`, the unfinished ones, or the unfinished ones and those
+    with these indexes. Without it: the unfinished ones, or all if there are no unfinished ones.
     """
 
     node: Annotated[str, Field(min_length=1, max_length=200)]
@@ -328,4 +382,4 @@ class ForkBody(Body):
     items: Literal["all", "unfinished"] | Annotated[list[Index], Field(max_length=10_000)] | None = None
 
 
-EventPage = event.EventPage
+EventPage = events.EventPage

@@ -1,4 +1,8 @@
-"""Errors as HTTP answers them: problem documents of RFC 9457, with the codes that all of OpenSkelo has."""
+"""Errors as HTTP responses: problem documents (RFC 9457) with the error codes that all of OpenSkelo uses.
+
+Routes raise OpenSkelo's own errors, or a `Problem` for what is about HTTP itself; `install` makes the app turn both,
+and every unexpected exception, into a problem document.
+"""
 
 from __future__ import annotations
 
@@ -13,37 +17,38 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException as PlainHTTPException
 
 from openskelo import errors
-from openskelo.contract.wire import problem
 from openskelo.kernel.json import Json
-from openskelo.values import pointer
-from openskelo.workflows.problems import Problem as WorkflowProblem
+from openskelo.values import json_pointer
+from openskelo.wire.models import wire_model
+from openskelo.workflows.text.problems import Problem as WorkflowProblem
 
 MEDIA_TYPE = "application/problem+json"
 _LOG = logging.getLogger("openskelo.server")
-#: What each status means where a route documents it.
-_MEANING = {
-    202: "The process that drives the run has not taken the order yet: it stays posted, and will be done",
-    400: "A parameter that this request does not have",
-    401: "No token, or one that nobody knows",
-    403: "Not from here, or not with this role",
-    404: "No such thing",
+#: The description of each status in the OpenAPI document.
+_DESCRIPTIONS = {
+    202: "The process that drives the run has not taken the command yet; it stays queued and will be carried out",
+    400: "A query parameter that this request does not have",
+    401: "No token, or an unknown one",
+    403: "Not from this site, or not with this role",
+    404: "It does not exist",
     405: "Not with this method",
+    408: "The body took too long",
     409: "Not in this state, or not with this Idempotency-Key",
-    410: "It is there no longer",
+    410: "It no longer exists",
     413: "The body is too large",
-    415: "The body is of another type than JSON",
-    416: "The range lies outside of the content",
-    422: "What was sent is invalid; nothing was started or changed",
+    415: "The body is not JSON",
+    416: "The range is outside the content",
+    422: "The request is invalid; nothing was started or changed",
     429: "Too many requests",
     500: "A defect of the server",
-    503: "The data dir or the server cannot do it now",
+    503: "The store or the server cannot do it now",
 }
-_CODES = {404: "PATH_UNKNOWN", 405: "METHOD_NOT_ALLOWED"}
-_FORBIDDEN = {"APPROVER_NOT_ALLOWED"}
+_CODE_BY_STATUS = {404: "PATH_UNKNOWN", 405: "METHOD_NOT_ALLOWED"}
+_FORBIDDEN_CODES = {"APPROVER_NOT_ALLOWED"}
 
 
 class Problem(HTTPException):
-    """An error that is about HTTP itself; everything else is raised as what it is."""
+    """An error that is about HTTP itself. All other errors are raised as OpenSkelo's own."""
 
     def __init__(
         self,
@@ -59,28 +64,28 @@ class Problem(HTTPException):
         self.hint = hint
 
 
-def gone(cursor: str) -> Problem:
-    """The answer to a cursor that names what was deleted meanwhile."""
-    return Problem(410, "CURSOR_GONE", f"{cursor} is not there (any more)", hint="begin with the first page again")
+def cursor_gone(cursor: str) -> Problem:
+    """Return the 410 for a cursor whose entry was deleted."""
+    return Problem(410, "CURSOR_GONE", f"{cursor} no longer exists", hint="start with the first page again")
 
 
 def response(error: Problem | errors.OpenSkeloError) -> Response:
-    """The answer that tells of an error."""
+    """Return the problem document of an error."""
     if isinstance(error, Problem):
         return _respond(error.status_code, error.code, str(error.detail), hint=error.hint, headers=error.headers)
-    return _respond(status_of(error), error.code, error.message, hint=error.hint, parts=_parts(error))
+    return _respond(status_of(error), error.code, error.message, hint=error.hint, parts=_workflow_problems(error))
 
 
 def status_of(error: errors.OpenSkeloError) -> int:
-    """The HTTP status of an error."""
+    """Return the HTTP status of an error."""
     match error:
         case errors.NotFound():
             return 404
         case errors.InvalidInput():
             return 422
         case errors.Refused():
-            return 403 if error.code in _FORBIDDEN else 409
-        case errors.Posted():
+            return 403 if error.code in _FORBIDDEN_CODES else 409
+        case errors.CommandQueued():
             return 202
         case errors.Busy():
             return 409
@@ -91,67 +96,69 @@ def status_of(error: errors.OpenSkeloError) -> int:
 
 
 def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """How a route documents the errors it may answer with, those that every route has included."""
-    every = sorted({400, 401, 403, 422, 429, 500, 503, *statuses})
-    return {status: {"model": problem.ProblemDetails, "description": _MEANING[status]} for status in every}
+    """Return the OpenAPI entries of a route's errors; those that every route has are included."""
+    all_statuses = sorted({400, 401, 403, 422, 429, 500, 503, *statuses})
+    return {
+        status: {"model": wire_model.ProblemDetails, "description": _DESCRIPTIONS[status]} for status in all_statuses
+    }
 
 
 def install(app: FastAPI) -> None:
-    """Let every error leave the app as a problem document."""
-    app.add_exception_handler(errors.OpenSkeloError, _ours)
-    app.add_exception_handler(PlainHTTPException, plain)
-    app.add_exception_handler(RequestValidationError, _invalid)
-    app.add_exception_handler(Exception, _defect)
+    """Make the app turn every error into a problem document."""
+    app.add_exception_handler(errors.OpenSkeloError, _handle_openskelo_error)
+    app.add_exception_handler(PlainHTTPException, handle_http_error)
+    app.add_exception_handler(RequestValidationError, _handle_invalid_request)
+    app.add_exception_handler(Exception, _handle_defect)
 
 
-async def _ours(request: Request, error: Exception) -> Response:
-    assert isinstance(error, errors.OpenSkeloError)  # noqa: S101 - what the handler is installed for
+async def _handle_openskelo_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, errors.OpenSkeloError)  # noqa: S101 - the handler is installed for these
     if status_of(error) >= 500:
         _LOG.error("%s %s: %s %s", request.method, request.url.path, error.code, error.message)
     return response(error)
 
 
-async def plain(_: Request, error: Exception) -> Response:
-    """The answer to an error that is about HTTP itself."""
-    assert isinstance(error, PlainHTTPException)  # noqa: S101 - what the handler is installed for
+async def handle_http_error(_: Request, error: Exception) -> Response:
+    """Return the problem document of an error that is about HTTP itself."""
+    assert isinstance(error, PlainHTTPException)  # noqa: S101 - the handler is installed for these
     if isinstance(error, Problem):
         return response(error)
-    code = _CODES.get(error.status_code, "REQUEST_INVALID")
+    code = _CODE_BY_STATUS.get(error.status_code, "REQUEST_INVALID")
     return _respond(error.status_code, code, str(error.detail), headers=error.headers)
 
 
-async def _invalid(_: Request, error: Exception) -> Response:
-    assert isinstance(error, RequestValidationError)  # noqa: S101 - what the handler is installed for
-    parts = [_part(one) for one in error.errors()]
-    named = "; ".join(f"{part['pointer']}: {part['message']}" for part in parts[:5])
-    return _respond(422, "REQUEST_INVALID", named or "the request is invalid", parts=parts)
+async def _handle_invalid_request(_: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)  # noqa: S101 - the handler is installed for these
+    parts = [_describe_invalid_part(part) for part in error.errors()]
+    message = "; ".join(f"{part['pointer']}: {part['message']}" for part in parts[:5])
+    return _respond(422, "REQUEST_INVALID", message or "the request is invalid", parts=parts)
 
 
-async def _defect(request: Request, error: Exception) -> Response:
+async def _handle_defect(request: Request, error: Exception) -> Response:
     _LOG.error("%s %s failed", request.method, request.url.path, exc_info=error)
-    return _respond(500, "INTERNAL", "the server has a defect; its log says more")
+    return _respond(500, "INTERNAL", "the server has failed; see its log")
 
 
-def _part(found: dict[str, Any]) -> dict[str, Json]:
-    """One thing that is wrong, without the value itself, which may be a secret."""
-    return {"pointer": pointer.of(found["loc"]), "code": str(found["type"]), "message": str(found["msg"])}
+def _describe_invalid_part(part: dict[str, Any]) -> dict[str, Json]:
+    """Return what is wrong with one part, without its value, which may be a secret."""
+    return {"pointer": json_pointer.of(part["loc"]), "code": str(part["type"]), "message": str(part["msg"])}
 
 
-def _parts(error: errors.OpenSkeloError) -> list[dict[str, Json]] | None:
+def _workflow_problems(error: errors.OpenSkeloError) -> list[dict[str, Json]] | None:
     if not isinstance(error, errors.InvalidWorkflow):
         return None
-    return [_of_workflow(one) for one in error.problems if isinstance(one, WorkflowProblem)]
+    return [_describe_workflow_problem(item) for item in error.problems if isinstance(item, WorkflowProblem)]
 
 
-def _of_workflow(one: WorkflowProblem) -> dict[str, Json]:
+def _describe_workflow_problem(problem: WorkflowProblem) -> dict[str, Json]:
     return {
-        "pointer": one.path,
-        "code": one.code,
-        "message": one.message,
-        "file": one.file,
-        "line": one.line,
-        "column": one.column,
-        "hint": one.hint,
+        "pointer": problem.path,
+        "code": problem.code,
+        "message": problem.message,
+        "file": problem.file,
+        "line": problem.line,
+        "column": problem.column,
+        "hint": problem.hint,
     }
 
 

@@ -1,87 +1,126 @@
-"""How a server is set up: where it listens, who may come in, and how much they may ask for."""
+"""The settings of a server: where it listens, who may use it, and how much a client may ask for."""
 
 from __future__ import annotations
 
 import ipaddress
+import re
 from urllib.parse import urlsplit
 
 from openskelo import errors
-from openskelo.frozen import field, frozen
-from openskelo.server import tokens
+from openskelo.server.auth import tokens
+from openskelo.structs import field, frozen
 
+_HOST_NAME = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_.-]{0,251}[A-Za-z0-9_])?")
 _LOCAL_NAMES = frozenset({"localhost", "localhost.localdomain", "ip6-localhost"})
 
 
 @frozen
 class Limits:
-    """What one client, or all of them, may ask for. Rates are requests a second, with so many at once to begin with."""
+    """Limits for one client or for all of them.
+
+    `rate` is in requests per second from one address, after a `burst`; `wrong_tokens` is per minute from one address;
+    `requests`, `streams` and `connections` are at a time; `body_seconds` is how long a body may take to arrive. The hub
+    accepts fewer streams than this, so that it can say so itself.
+    """
 
     body_bytes: int = 8 * 1024 * 1024
     rate: float = 200.0
     burst: int = 400
-    wrong_tokens: int = 10  # a minute, from one address
-    requests: int = 256  # at a time
-    streams: int = 1100  # at a time; the hub takes a few less, and says so to who is one too many
+    wrong_tokens: int = 10
+    requests: int = 256
+    streams: int = 1100
+    connections: int = 2048
+    body_seconds: float = 60.0
 
 
 @frozen
 class Settings:
-    """A server's set-up. `origins` are public addresses (`https://skelo.example`) under which it is reached, too.
+    """The settings of a server.
 
-    A token is demanded of everybody when the server is reached from beyond this machine, or `demand_token` says so;
-    otherwise whoever comes without one is `user`, and may do everything.
+    `origins` are further public addresses of it, such as `https://skelo.example`; `allowed_hosts` are further names in
+    the Host header, such as the name of its container. Behind a proxy in `trusted_proxies` a client's address is the
+    one that the proxy forwards. Every caller needs a token, unless `without_token` is set: then a caller without one is
+    `user` and may do everything, so only this machine may reach the server.
     """
 
     tokens: tokens.Tokens
     host: str = "127.0.0.1"
     port: int = 7788
     origins: tuple[str, ...] = ()
-    demand_token: bool = False
+    allowed_hosts: tuple[str, ...] = ()
+    trusted_proxies: tuple[str, ...] = ()
+    without_token: bool = False
     user: str = "local"
+    access_log: bool = False
     limits: Limits = field(default_factory=Limits)
 
     @property
-    def is_open(self) -> bool:
-        """Whether nobody needs a token."""
-        return is_loopback(self.host) and not self.demand_token and not any(map(_is_public, self.origins))
+    def is_local(self) -> bool:
+        """True if only this machine can reach the server."""
+        names = (self.host, *(urlsplit(origin).hostname or "" for origin in self.origins), *self.allowed_hosts)
+        return all(map(is_loopback, names))
 
     @property
     def is_secure(self) -> bool:
-        """Whether browsers reach the server over TLS only."""
+        """True if browsers reach the server over TLS only."""
         return bool(self.origins) and all(origin.startswith("https://") for origin in self.origins)
 
 
 def check(settings: Settings) -> None:
-    """Refuse (InvalidInput) a set-up that would let strangers in or nobody."""
+    """Raise InvalidInput if an origin, host name or proxy is malformed, or if a token is needed and there is none."""
     for origin in settings.origins:
         parts = urlsplit(origin)
         if parts.scheme not in ("http", "https") or not parts.hostname or origin != f"{parts.scheme}://{parts.netloc}":
             raise errors.InvalidInput(
-                f"{origin[:100]!r} is no origin", code="ORIGIN_INVALID", hint="such as https://skelo.example"
+                f"{origin[:100]!r} is not an origin",
+                code="ORIGIN_INVALID",
+                hint="an origin looks like https://skelo.example",
             )
-    if not settings.is_open and not settings.tokens.any():
+    for name in settings.allowed_hosts:
+        if not _HOST_NAME.fullmatch(name):
+            raise errors.InvalidInput(
+                f"{name[:100]!r} is not a host name",
+                code="HOST_INVALID",
+                hint="give the name alone, without a port: --allow-host skelo",
+            )
+    for proxy in settings.trusted_proxies:
+        _check_proxy(proxy)
+    if settings.without_token and not settings.is_local:
+        raise _token_required(settings, "leave out --no-token")
+    if not settings.without_token and not settings.tokens.exist():
+        raise _token_required(settings, "create one with `skelo token add NAME`, or set SKELO_TOKEN")
+
+
+def _check_proxy(proxy: str) -> None:
+    try:
+        ipaddress.ip_network(proxy)
+    except ValueError as error:
         raise errors.InvalidInput(
-            f"a server that is reached beyond this machine ({settings.host}) needs a token",
-            code="TOKEN_REQUIRED",
-            hint="make one with `skelo token add NAME`, or set SKELO_TOKEN",
-        )
+            f"{proxy[:100]!r} is not the address of a proxy",
+            code="PROXY_INVALID",
+            hint="an address or a network, such as 172.17.0.1 or 10.0.0.0/8",
+        ) from error
+
+
+def _token_required(settings: Settings, hint: str) -> errors.InvalidInput:
+    return errors.InvalidInput(
+        f"a server that can be reached from other machines ({settings.host}) needs a token",
+        code="TOKEN_REQUIRED",
+        hint=hint,
+    )
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches an address or name."""
+    """True if only this machine can reach the address or name."""
     if host.lower() in _LOCAL_NAMES:
         return True
-    found = address(host)
-    return found is not None and found.is_loopback
+    address = parse_address(host)
+    return address is not None and address.is_loopback
 
 
-def address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """The address that a host is written as; None for a name."""
+def parse_address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """Return the IP address that `host` is written as; None if it is a name."""
     try:
         return ipaddress.ip_address(host.strip("[]").split("%")[0])
     except ValueError:
         return None
-
-
-def _is_public(origin: str) -> bool:
-    return not is_loopback(urlsplit(origin).hostname or "")

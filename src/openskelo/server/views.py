@@ -1,4 +1,8 @@
-"""Runs as the contract shows them, for those who ask once: snapshots, pages of events, and values."""
+"""Views: runs as the contract shows them, for single requests: snapshots, pages of events, and values.
+
+They are read from the log. The projections of recently read runs stay in memory, so that the next request folds only
+what is new.
+"""
 
 from __future__ import annotations
 
@@ -10,204 +14,233 @@ from typing import cast
 import orjson
 
 from openskelo import errors
-from openskelo.contract import envelope, naming, projection
-from openskelo.engine import document, loading, wiring
-from openskelo.executors import keeping
-from openskelo.frozen import frozen
-from openskelo.kernel import definition
-from openskelo.kernel.json import Json, JsonObject
-from openskelo.server import track, tracks
-from openskelo.stores import log
+from openskelo.engine.commands import graph_commands
+from openskelo.executors import stored_values
+from openskelo.executors.inputs import node_inputs
+from openskelo.history import loading, run_document
+from openskelo.kernel import calls
+from openskelo.kernel.json import Json, JsonObject, Stored
+from openskelo.record import envelope
+from openskelo.server.stream import run_tracks
+from openskelo.stores import api
+from openskelo.structs import frozen
+from openskelo.wire import derived_events, projection, wire_ids
 
-#: So many readers who page through a run are remembered, so that the next page need not begin at the first event.
-_READERS = 16
+#: Positions of this many paging clients are kept, so that their next page need not start at the first event.
+_MAX_READERS = 16
 
 
 @frozen
 class Page:
-    """Encoded events, and the `since` of the next page; None when there is none yet."""
+    """Encoded events, and the `since` of the next page; None if this is the last page so far."""
 
     events: Sequence[bytes]
     next_seq: int | None
 
 
 class Views:
-    """Reads what is asked for from the log; keeps a few projections in memory, as many as fit."""
+    """Reads runs from the log, and keeps a limited number of projections in memory."""
 
-    def __init__(self, store: log.Log) -> None:
+    def __init__(self, store: api.Store) -> None:
         self._store = store
-        self._tracks = tracks.Tracks(store, _projection, tracks.MAX_RUNS)
-        self._readers: OrderedDict[tuple[str, int], track.Track] = OrderedDict()
+        self._tracks = run_tracks.RunTracks(store, run_tracks.projections_of(store), run_tracks.MAX_RUNS)
+        self._readers: OrderedDict[tuple[str, int], run_tracks.RunTrack] = OrderedDict()
 
     async def snapshot(self, run_id: str) -> JsonObject:
-        """The run's document as it is now (NotFound)."""
+        """Return the run's document as it is now. Raise NotFound."""
         return (await self._tracks.at_head(run_id)).document()
 
-    async def whole(self, run_id: str) -> bytes:
-        """The same with the run's inputs and outputs, encoded."""
-        found = await self._tracks.at_head(run_id)
+    async def run_with_values(self, run_id: str) -> bytes:
+        """Return the run's document with its inputs and outputs, encoded. Raise NotFound."""
+        track = await self._tracks.at_head(run_id)
         run = (await loading.load(self._store, run_id, patient=True)).run
         values: dict[str, Json] = {
-            "inputs": await keeping.load(self._store, run.inputs),
-            "outputs": await document.outputs(self._store, run),
+            "inputs": await stored_values.load(self._store, run.inputs),
+            "outputs": await run_document.outputs(self._store, run),
         }
-        return found.snapshot()[:-1] + b"," + orjson.dumps(values)[1:]
+        return track.snapshot()[:-1] + b"," + orjson.dumps(values)[1:]
 
     async def node(self, run_id: str, node_id: str) -> JsonObject:
-        """A node with its inputs and outputs, as far as there are any (NotFound)."""
-        found = await self._node(run_id, node_id)
+        """Return a node with its inputs and outputs, as far as there are any. Raise NotFound."""
+        document = await self._find_node(run_id, node_id)
         run = (await loading.load(self._store, run_id, patient=True)).run
-        key = cast("str", found["key"])
+        key = cast("str", document["key"])
         state = run.nodes[key]
         values: dict[str, Json] = {}
         if state.visit and state.status not in ("waiting", "resolving"):
-            values["inputs"] = await wiring.inputs(self._store, run, run.workflow.nodes[key])
+            values["inputs"] = await node_inputs.inputs(self._store, run, run.workflow.nodes[key])
         if state.outcome == "succeeded":
-            values["outputs"] = await wiring.outputs(self._store, run, key)
-        return {**found, **values}
+            values["outputs"] = await node_inputs.outputs(self._store, run, key)
+        return {**document, **values}
 
     async def items(self, run_id: str, node_id: str, after: int, limit: int) -> list[JsonObject]:
-        """Items of a foreach from the one after `after` on (NotFound)."""
-        found = await self._node(run_id, node_id)
+        """Return items of a foreach, starting after the index `after`. Raise NotFound."""
+        document = await self._find_node(run_id, node_id)
         run = (await loading.load(self._store, run_id, patient=True)).run
-        node = run.nodes[cast("str", found["key"])]
+        node = run.nodes[cast("str", document["key"])]
         if node.items is None:
             return []
-        listed: list[JsonObject] = []
+        items: list[JsonObject] = []
         for index in range(after + 1, min(len(node.slots), after + 1 + limit)):
             slot = node.slots[index]
-            kept = slot.outputs if node.item_outputs is None else node.item_outputs[index]
-            one: dict[str, Json] = {"index": index, "state": slot.state, "attempts": slot.attempt}
-            if kept is not None:
+            outputs = slot.outputs if node.item_outputs is None else node.item_outputs[index]
+            item: dict[str, Json] = {"index": index, "state": slot.state, "attempts": slot.attempt}
+            if outputs is not None:
                 if not slot.attempt:
-                    one["kept"] = True
-                one["outputs"] = await keeping.load(self._store, kept)
-            listed.append(one)
-        return listed
+                    item["kept"] = True
+                item["outputs"] = await stored_values.load(self._store, outputs)
+            if slot.error is not None:
+                item["error"] = {"code": slot.error["code"], "message": slot.error["message"]}
+            items.append(item)
+        return items
 
-    async def _node(self, run_id: str, node_id: str) -> JsonObject:
+    async def _find_node(self, run_id: str, node_id: str) -> JsonObject:
         nodes = cast("dict[str, JsonObject]", (await self.snapshot(run_id))["nodes"])
         if node_id not in nodes:
             raise errors.NotFound(f"run {run_id} has no node {node_id}", code="NODE_NOT_FOUND")
         return nodes[node_id]
 
     async def edge(self, run_id: str, edge_id: str) -> JsonObject:
-        """An edge (NotFound)."""
+        """Return an edge. Raise NotFound."""
         edges = cast("dict[str, JsonObject]", (await self.snapshot(run_id))["edges"])
         if edge_id not in edges:
             raise errors.NotFound(f"run {run_id} has no edge {edge_id}", code="EDGE_NOT_FOUND")
         return edges[edge_id]
 
-    async def key(self, run_id: str, node_id: str) -> str:
-        """The key of a node (NotFound)."""
-        return cast("str", (await self._node(run_id, node_id))["key"])
+    async def node_key(self, run_id: str, node_id: str) -> str:
+        """Return the key of the node with this id. Raise NotFound."""
+        return cast("str", (await self._find_node(run_id, node_id))["key"])
 
-    async def key_of(self, run_id: str, node: str) -> str:
-        """The key of a node that is named by its id or its key."""
+    async def addressee(self, run_id: str) -> str:
+        """Return the id of the node that a message without an addressee goes to. Raise NotFound.
+
+        That is the first node with the role of an orchestrator, else the first node.
+        """
+        nodes = cast("dict[str, JsonObject]", (await self.snapshot(run_id))["nodes"])
+        orchestrators = (key for key, node in nodes.items() if node["roleTemplate"] == graph_commands.ORCHESTRATOR)
+        node_id = next(orchestrators, next(iter(nodes), None))
+        if node_id is None:
+            raise errors.NotFound(f"run {run_id} has no node yet", code="NODE_NOT_FOUND", hint="add a node first")
+        return node_id
+
+    async def resolve_node_key(self, run_id: str, node: str) -> str:
+        """Return the key of a node that a client names by its id or its key."""
         run = (await loading.load(self._store, run_id, patient=True)).run
-        return next((key for key in run.workflow.nodes if naming.node(run_id, key) == node), node)
+        return next((key for key in run.workflow.nodes if wire_ids.node(run_id, key) == node), node)
 
     def forget(self, run_id: str) -> None:
-        """Keep nothing in memory of a run that is gone."""
+        """Drop what is in memory of a deleted run."""
         self._tracks.forget(run_id)
 
     # -- events -------------------------------------------------------------------------------------------------------
 
     async def events(self, run_id: str, since: int, limit: int, node_id: str | None = None) -> Page:
-        """What the facts after `since` tell, at most so many facts; of it what is about a node (NotFound)."""
+        """Return the wire events of at most `limit` facts after `since`; optionally only those about a node.
+
+        Raise NotFound.
+        """
         head = await self._tracks.at_head(run_id)
-        kept = head.after(since)
-        if kept is not None:
-            found = kept[:limit]
-        else:
-            found = await self._read(run_id, since, limit)
-        last = found[-1].seq if found else since
-        told = [one.data for one in found]
+        kept = head.facts_after(since)
+        facts = await self._read_facts(run_id, since, limit) if kept is None else kept[:limit]
+        last = facts[-1].seq if facts else since
+        encoded = [fact.data for fact in facts]
         if node_id is not None:
-            told = [b",".join(map(orjson.dumps, about)) for data in told if (about := _about(b"[%b]" % data, node_id))]
-        return Page(events=told, next_seq=last if last < head.seq else None)
+            about_node = [_events_about(b"[%b]" % data, node_id) for data in encoded]
+            encoded = [b",".join(map(orjson.dumps, events)) for events in about_node if events]
+        return Page(events=encoded, next_seq=last if last < head.seq else None)
 
-    async def _read(self, run_id: str, since: int, limit: int) -> list[track.Told]:
-        """From the log: a reader who comes back for the next page goes on where the last one ended."""
-        reader = self._readers.pop((run_id, since), None) or await self._tracks.fresh(run_id)
-        found: list[track.Told] = []
-        async for lines in self._store.read(run_id, after=reader.seq):
+    async def _read_facts(self, run_id: str, since: int, limit: int) -> list[run_tracks.FactEvents]:
+        """Read facts from the log; the next page of the same client goes on where this one ends."""
+        reader = self._readers.pop((run_id, since), None) or await self._tracks.create_own(run_id)
+        facts: list[run_tracks.FactEvents] = []
+        async for lines in self._store.read_events(run_id, after=reader.seq):
             for line in lines:
-                told = reader.add(line)
-                if told.seq > since:
-                    found.append(told)
-                if len(found) == limit:
-                    self._readers[run_id, told.seq] = reader
-                    while len(self._readers) > _READERS:
+                fact = reader.add(line)
+                if fact.seq > since:
+                    facts.append(fact)
+                if len(facts) == limit:
+                    self._readers[run_id, fact.seq] = reader
+                    while len(self._readers) > _MAX_READERS:
                         self._readers.popitem(last=False)
-                    return found
-            await asyncio.sleep(0)  # a long log must not keep everybody else waiting
-        return found
+                    return facts
+            await asyncio.sleep(0)  # let other tasks run while a long log is read
+        return facts
 
-    async def telling(self, run_id: str, sign: bytes) -> list[JsonObject]:
-        """Those events of a run that belong to facts whose events hold these bytes (NotFound)."""
-        reader = await self._tracks.fresh(run_id)
-        found: list[JsonObject] = []
-        async for lines in self._store.read(run_id, after=reader.seq):
+    async def events_containing(self, run_id: str, text: bytes) -> list[JsonObject]:
+        """Return the wire events of all facts whose encoded events contain `text`. Raise NotFound."""
+        reader = await self._tracks.create_own(run_id)
+        events: list[JsonObject] = []
+        async for lines in self._store.read_events(run_id, after=reader.seq):
             for line in lines:
-                told = reader.add(line).data
-                if sign in told:
-                    found += cast("list[JsonObject]", orjson.loads(b"[%b]" % told))
+                data = reader.add(line).data
+                if text in data:
+                    events += cast("list[JsonObject]", orjson.loads(b"[%b]" % data))
             await asyncio.sleep(0)
-        return found
+        return events
 
     async def facts(self, run_id: str, since: int, limit: int, node_id: str | None = None) -> Page:
-        """The lines of the log after `since`, at most so many; of them those about a node (NotFound)."""
-        if await self._store.row(run_id) is None:
-            raise errors.NotFound(f"there is no run {run_id}", code="RUN_NOT_FOUND", hint="GET /api/runs lists them")
-        found: list[bytes] = []
-        async for lines in self._store.read(run_id, after=since):
-            found += lines
-            if len(found) > limit:
+        """Return at most `limit` lines of the log after `since`; optionally only those about a node. Raise NotFound."""
+        await api.get_run(self._store, run_id)
+        page: list[bytes] = []
+        async for lines in self._store.read_events(run_id, after=since):
+            page += lines
+            if len(page) > limit:
                 break
-        more = len(found) > limit
-        found = found[:limit]
+        has_more = len(page) > limit
+        page = page[:limit]
         if node_id is not None:
-            found = [line for line in found if _about(b"[%b]" % line, node_id)]
-        return Page(events=found, next_seq=since + limit if more else None)
+            page = [line for line in page if _events_about(b"[%b]" % line, node_id)]
+        return Page(events=page, next_seq=since + limit if has_more else None)
 
 
-def _about(encoded: bytes, node_id: str) -> list[JsonObject]:
-    """Those of an encoded list's events that are about a node; most lists need not be read to see that none is."""
+def _events_about(encoded: bytes, node_id: str) -> list[JsonObject]:
+    """Return the events of an encoded list that are about a node; most lists need not be decoded to find none."""
     if node_id.encode() not in encoded:
         return []
-    return [one for one in cast("list[JsonObject]", orjson.loads(encoded)) if one.get("nodeId") == node_id]
+    return [event for event in cast("list[JsonObject]", orjson.loads(encoded)) if event.get("nodeId") == node_id]
 
 
-def _projection(run_id: str, workflow: definition.Workflow) -> track.Projection:
-    return projection.Projection(run_id, workflow)
+async def whole_approval(blobs: api.Blobs, row: api.ApprovalRow) -> JsonObject:
+    """Return an open approval as the contract shows it; a call of an agent with its arguments, also large ones."""
+    tool = cast("JsonObject", row.document["tool"])
+    stored = cast("Stored | None", tool.get("stored"))
+    if row.document["kind"] != calls.CALL or stored is None:
+        return approval_document(row)
+    args = await stored_values.load(blobs, stored)
+    return approval_document(row, {"id": tool["id"], "name": tool["name"], "args": args})
 
 
-def approval(row: log.ApprovalRow) -> JsonObject:
-    """An open approval as the contract shows it, from its line in the listing alone."""
-    said = row.document
+def approval_document(row: api.ApprovalRow, loaded_tool: JsonObject | None = None) -> JsonObject:
+    """Return an open approval as the contract shows it, from its row in the listing alone.
+
+    `loaded_tool` is the tool with the arguments that the row leaves out.
+    """
+    question = row.document
+    kind, tool = str(question["kind"]), loaded_tool or cast("JsonObject", question["tool"])
     return {
         "id": row.approval_id,
         "approvalId": row.approval_id,
         "runId": row.run_id,
-        "nodeId": naming.node(row.run_id, row.node),
+        "runName": question.get("runName"),
+        "nodeId": wire_ids.node(row.run_id, row.node),
         "node": row.node,
-        "kind": said["kind"],
-        "tool": said["tool"],
-        "context": said["prompt"],
-        "prompt": said["prompt"],
-        "form": said["form"],
-        "approvers": said["approvers"],
-        "digest": said["digest"],
-        "requestedAt": said.get("requestedAt"),
-        "expiresAt": said["expiresAt"],
-        "visit": said.get("visit"),
-        "item": said.get("item"),
+        "kind": kind,
+        "tool": derived_events.shown_tool(kind, tool),
+        "call": derived_events.call_details(kind, tool),
+        "context": question["prompt"],
+        "prompt": question["prompt"],
+        "form": question["form"],
+        "approvers": question["approvers"],
+        "digest": question["digest"],
+        "requestedAt": question.get("requestedAt"),
+        "expiresAt": question["expiresAt"],
+        "visit": question.get("visit"),
+        "item": question.get("item"),
     }
 
 
-def summary(row: log.RunRow) -> JsonObject:
-    """A run as listings show it."""
+def run_summary(row: api.RunRow) -> JsonObject:
+    """Return a run as listings show it."""
     return {
         "id": row.run_id,
         "runId": row.run_id,

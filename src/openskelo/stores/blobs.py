@@ -1,4 +1,11 @@
-"""Values too large for an event, kept under the digest of their bytes, one file each."""
+"""Values too large for an event, stored under the SHA-256 digest of their bytes.
+
+    WaitingBlobs   up to COMMITTED_BYTES: in memory until the commit that names the blob, which writes it too
+    BlobFiles      larger ones: a file each, written and synced before the commit that names it
+
+A file without a reference may be garbage, or its event may still be on the way: `BlobFiles.sweep` leaves files alone
+that were written, or wanted again, within the last hour.
+"""
 
 from __future__ import annotations
 
@@ -11,108 +18,196 @@ import time
 from collections.abc import Container, Generator, Iterable
 from pathlib import Path
 
-from openskelo import errors, files, whole
-from openskelo.stores import faults, log
+from openskelo import errors, files
+from openskelo.stores import api, storage_errors
 
-#: A file is kept at least so long after somebody wanted it: the event that refers to it may still be on its way.
-YOUNG_SECONDS = 3600.0
+#: Blobs up to this size are committed with what names them. Above it a file of its own is cheaper (ADR 0003).
+COMMITTED_BYTES = 1024 * 1024
+#: How many bytes wait in memory at most. Beyond that the oldest become files.
+MAX_WAITING_BYTES = 32 * 1024 * 1024
+#: How many blobs stay in memory after their commit.
+MAX_RECENT = 8
+#: How long an unreferenced file is kept after it was last wanted.
+GRACE_SECONDS = 3600.0
 
 _NAME = re.compile(r"sha256:([0-9a-f]{64})")
-#: A digest in a text, but for those of receipts: they say what was there, and do not need it.
-_NAMED = re.compile(  # what stands before is looked at last: a fixed beginning is found twenty times as fast
+# A digest in a text. Those of receipts do not count: they say what a value was, and do not need the value. The
+# look-behinds stand after the fixed text `sha256:`, which the regular expression engine finds twenty times faster.
+_REFERENCE = re.compile(
     rb'sha256:(?<!"inputs_hash":"sha256:)(?<!"output_hash":"sha256:)(?<!"workflow_hash":"sha256:)(?<!"prev":"sha256:)'
     rb"([0-9a-f]{64})"
 )
 
 
 def name_of(data: bytes) -> str:
-    """The `sha256:` name of these bytes."""
+    """Return the `sha256:` name of the bytes."""
     return f"sha256:{hashlib.sha256(data).hexdigest()}"
 
 
 def digest_of(name: str) -> str:
-    """The hexadecimal digest inside a name; anything that is not such a name is refused (InvalidInput)."""
-    found = _NAME.fullmatch(name)
-    if found is None:
+    """Return the hexadecimal digest in a blob's name; raise InvalidInput for any other text."""
+    match = _NAME.fullmatch(name)
+    if match is None:
         raise errors.InvalidInput(
             f"not the name of a blob: {name[:100]!r}", code="BLOB_NAME", hint="sha256:<64 hex digits>"
         )
-    return found[1]
+    return match[1]
 
 
-def named_in(texts: Iterable[bytes]) -> set[str]:
-    """The hexadecimal digests that JSON texts may refer to: rather too many than too few."""
-    return {found.decode() for text in texts for found in _NAMED.findall(text)}
+def find_digests(texts: Iterable[bytes]) -> set[str]:
+    """Return the hexadecimal digests that JSON texts may refer to: rather too many than too few."""
+    return {digest.decode() for text in texts for digest in _REFERENCE.findall(text)}
 
 
 def check(name: str, data: bytes) -> bytes:
-    """The same bytes, if they are the ones that the name stands for (Corrupt)."""
+    """Return the bytes; raise Corrupt if they do not have that name."""
     if name_of(data) != name:
         raise errors.Corrupt(f"the bytes kept as {name} are not the ones that were written")
     return data
 
 
+class WaitingBlobs:
+    """Blobs in memory, until a commit names them. They cost no sync of their own.
+
+    The newest ones stay a little longer: the next step reads what the step before it has written.
+    """
+
+    def __init__(self) -> None:
+        self._data: dict[str, bytes] = {}
+        self._bytes = 0
+        self._recent: dict[str, bytes] = {}
+
+    def add(self, data: bytes, name: str | None = None) -> str:
+        """Keep the bytes; return their name, which a caller that knows it passes."""
+        name = name or name_of(data)
+        if name not in self._data:
+            self._data[name] = data
+            self._bytes += len(data)
+        return name
+
+    def get(self, name: str) -> bytes | None:
+        """Return the bytes of that name, if they are in memory."""
+        return self._data.get(name) or self._recent.get(name)
+
+    def oldest(self) -> tuple[str, bytes] | None:
+        """Return the oldest blob if more than MAX_WAITING_BYTES wait: its attempt may have been stopped."""
+        return next(iter(self._data.items())) if self._bytes > MAX_WAITING_BYTES else None
+
+    def named_in(self, texts: Iterable[bytes]) -> dict[str, bytes]:
+        """Return the blobs that JSON texts name: they are to be committed with the texts."""
+        if not self._data:
+            return {}
+        names = (f"sha256:{digest}" for digest in find_digests(texts))
+        return {name: self._data[name] for name in names if name in self._data}
+
+    def remove(self, names: Iterable[str]) -> None:
+        """Say that blobs are durable now."""
+        for name in names:
+            if name in self._data:
+                self._recent[name] = self._data.pop(name)
+                self._bytes -= len(self._recent[name])
+        while len(self._recent) > MAX_RECENT:
+            del self._recent[next(iter(self._recent))]
+
+    def forget_recent(self) -> None:
+        """Forget all blobs that do not wait: they may be deleted now."""
+        self._recent.clear()
+
+
 class BlobFiles:
-    """Files `ab/<digest>` under one folder. A name is all that ever becomes part of a path."""
+    """Files `ab/<digest>` in one folder. Paths are made of digests only."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._synced: set[Path] = set()  # subfolders whose names are known to be durable
 
-    def put(self, data: bytes) -> str:
-        """Keep the bytes, durably before this returns; what is there already is not written again."""
-        name = name_of(data)
+    def put(self, data: bytes, name: str | None = None) -> str:
+        """Write the bytes durably, unless they are there already; return their name, as `WaitingBlobs.add` does."""
+        name = name or name_of(data)
         path = self._path(name)
         try:
-            _make_folder(path.parent)
+            _create_folder(path.parent)
             with _locked(self._folder, fcntl.LOCK_SH):
-                if _holds(path, data):
-                    os.utime(path)  # wanted again: a sweep leaves it alone until somebody refers to it
+                if _has_content(path, data):
+                    os.utime(path)  # wanted again: starts a new period of grace
                 else:
-                    with whole.file(path, mode=0o600) as file:
+                    with files.atomic_file(path, mode=0o600) as file:
                         file.write(data)
-                # Also for a file that was there: whoever wrote it may not have come to this point.
-                whole.sync_folder(path.parent)
-                whole.sync_folder(self._folder)
+                # Also for a file that was there: its writer may have been killed before it synced.
+                files.sync_folder(path.parent)
+                if path.parent not in self._synced:
+                    files.sync_folder(self._folder)
+                    self._synced.add(path.parent)
         except OSError as error:
-            raise faults.of_os(error, "for a blob") from error
+            raise storage_errors.from_os(error, "for a blob") from error
         return name
 
     def get(self, name: str) -> bytes:
-        """The bytes of that name, checked (NotFound, Corrupt)."""
+        """Return the bytes of that name, checked (NotFound, Corrupt)."""
         try:
             data = files.read_plain(self._path(name))
         except FileNotFoundError:
-            raise errors.NotFound(f"no blob {name}", code="BLOB_NOT_FOUND") from None
+            raise blob_not_found(name) from None
         except OSError as error:
-            raise faults.of_os(error, "for a blob") from error
+            raise storage_errors.from_os(error, "for a blob") from error
         return check(name, data)
 
-    def sweep(self, used: Container[str]) -> log.Swept:
-        """Remove the files whose digest is not `used`, unless somebody wanted them within the last hour."""
+    def locate(self, name: str, data: bytes | None) -> str | None:
+        """Return the absolute path of a blob's file; None if there is none, or it cannot be written.
+
+        `data` are the bytes of a blob that is kept elsewhere: its file is a copy for readers, and is not synced. So a
+        copy that a power loss has cut is written again.
+        """
+        path = self._path(name)
+        try:
+            size = path.stat().st_size
+        except FileNotFoundError:
+            size = None
+        except OSError:
+            return None
+        if size is not None and (data is None or size == len(data)):
+            return str(path.absolute())
+        if data is None:
+            return None
+        try:
+            _create_folder(path.parent)
+            with _locked(self._folder, fcntl.LOCK_SH), files.atomic_file(path, mode=0o600, sync=False) as file:
+                file.write(data)
+        except OSError:
+            return None
+        return str(path.absolute())
+
+    def sweep(self, used: Container[str]) -> api.SweepResult:
+        """Delete the files whose digest is not in `used` and whose period of grace is over."""
         count = size = 0
-        oldest = time.time() - YOUNG_SECONDS
+        oldest = time.time() - GRACE_SECONDS
         try:
             for path in self._folder.glob("[0-9a-f][0-9a-f]/*"):
                 if path.name in used:
                     continue
                 with _locked(self._folder, fcntl.LOCK_EX), contextlib.suppress(FileNotFoundError):
-                    found = path.stat()
-                    if found.st_mtime < oldest:
+                    status = path.stat()
+                    if status.st_mtime < oldest:
                         path.unlink()
                         count += 1
-                        size += found.st_size
+                        size += status.st_size
         except OSError as error:
-            raise faults.of_os(error, "for a blob") from error
-        return log.Swept(blobs=count, bytes=size)
+            raise storage_errors.from_os(error, "for a blob") from error
+        return api.SweepResult(blobs=count, bytes=size)
 
     def _path(self, name: str) -> Path:
         digest = digest_of(name)
         return self._folder / digest[:2] / digest
 
 
+def blob_not_found(name: str) -> errors.NotFound:
+    """Return the error for a name that no blob has."""
+    return errors.NotFound(f"no blob {name}", code="BLOB_NOT_FOUND")
+
+
 @contextlib.contextmanager
 def _locked(folder: Path, kind: int) -> Generator[None]:
-    """Whoever keeps a value and whoever removes values do not do it at the same time."""
+    """Hold a lock on the folder: writers share it, a sweep has it alone."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         fcntl.flock(descriptor, kind)
@@ -121,7 +216,7 @@ def _locked(folder: Path, kind: int) -> Generator[None]:
         os.close(descriptor)
 
 
-def _make_folder(folder: Path) -> None:
+def _create_folder(folder: Path) -> None:
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
     except FileNotFoundError:
@@ -129,7 +224,7 @@ def _make_folder(folder: Path) -> None:
         folder.mkdir(mode=0o700, exist_ok=True)
 
 
-def _holds(path: Path, data: bytes) -> bool:
+def _has_content(path: Path, data: bytes) -> bool:
     try:
         return path.stat().st_size == len(data) and path.read_bytes() == data
     except FileNotFoundError:

@@ -1,158 +1,145 @@
-"""The log in memory, for tests and for measuring everything but the disk. Keeps nothing when the process ends.
+"""The store in memory, for tests and for measuring everything but the disk. Its data ends with the process.
 
-Several `MemoryLog`s may share one `MemoryData`, as several processes share a data dir.
+Several `MemoryStore`s may share one `MemoryData`, as several processes share a data dir: each has its own claims and
+sees the commits of the others.
 """
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from pathlib import Path
 
 import orjson
 
 from openskelo import errors
-from openskelo.frozen import field, mutable
 from openskelo.kernel.json import JsonObject
-from openskelo.stores import blobs, log
+from openskelo.stores import api, blobs
+from openskelo.structs import field, mutable, replace
 
-#: So many lines are given at a time.
-CHUNK = 1024
+#: How many lines a reader gets at a time.
+LINES_PER_CHUNK = 1024
 
 
 @mutable
 class MemoryData:
-    """What is kept: the data dir of the in-memory store."""
+    """The data of one or more stores: what a data dir is to the SQLite store."""
 
     lines: dict[str, list[bytes]] = field(default_factory=dict[str, list[bytes]])
-    added: list[tuple[str, int, int]] = field(default_factory=list[tuple[str, int, int]])  # run, seq before, seq after
-    rows: dict[str, log.RunRow] = field(default_factory=dict[str, log.RunRow])
-    approvals: dict[str, log.ApprovalRow] = field(default_factory=dict[str, log.ApprovalRow])
-    asked: dict[str, int] = field(default_factory=dict[str, int])
-    closed: dict[str, str] = field(default_factory=dict[str, str])
-    commands: dict[int, log.PostedCommand] = field(default_factory=dict[int, log.PostedCommand])
+    #: One entry for each Append: run id, seq before, seq after. A deleted run leaves entries without an id.
+    feed: list[tuple[str, int, int]] = field(default_factory=list[tuple[str, int, int]])
+    rows: dict[str, api.RunRow] = field(default_factory=dict[str, api.RunRow])
+    approvals: dict[str, api.ApprovalRow] = field(default_factory=dict[str, api.ApprovalRow])
+    approval_numbers: dict[str, int] = field(default_factory=dict[str, int])
+    closed_approvals: dict[str, str] = field(default_factory=dict[str, str])
+    commands: dict[int, api.QueuedCommand] = field(default_factory=dict[int, api.QueuedCommand])
     blobs: dict[str, bytes] = field(default_factory=dict[str, bytes])
     cache: dict[str, JsonObject] = field(default_factory=dict[str, JsonObject])
     notes: dict[str, tuple[int, JsonObject]] = field(default_factory=dict[str, tuple[int, JsonObject]])
-    drivers: dict[str, MemoryLog] = field(default_factory=dict[str, "MemoryLog"])
+    drivers: dict[str, MemoryStore] = field(default_factory=dict[str, "MemoryStore"])
     last_command: int = 0
     commits: int = 0
 
 
-class MemoryLog:
-    """A `Log` over a `MemoryData`, its own unless one is given."""
+class MemoryStore:
+    """A `Store` over a `MemoryData`, its own unless one is given. It has no files and measures no commits."""
+
+    commit_times: api.Histogram | None = None
+    data_dir: Path | None = None
 
     def __init__(self, data: MemoryData | None = None) -> None:
         self._data = MemoryData() if data is None else data
-        self._lines = self._data.lines
-        self._seen = self._data.commits
+        self._seen_commits = self._data.commits
 
-    async def append(self, batch: Sequence[log.Append]) -> None:
-        """Keep every Append of the batch or none of them (Conflict)."""
-        if len(batch) == 1:  # the common case, in which nothing can fail after the check
-            append = batch[0]
-            lines = self._lines.get(append.run_id)
-            if lines is not None and len(lines) == append.expected_seq and not _brings_more(append):
-                log.join(append.lines)
-                lines += append.lines
-                if append.lines:
-                    self._data.added.append((append.run_id, append.expected_seq, len(lines)))
-                self._count()
-                return
+    async def append(self, batch: Sequence[api.Append]) -> None:
+        """Apply every Append of the batch or none of them (Conflict)."""
         self._check(batch)
         for append in batch:
-            self._keep(append)
-        self._count()
+            self._apply(append)
+        self._count_commit()
 
-    def _check(self, batch: Sequence[log.Append]) -> None:
+    def _check(self, batch: Sequence[api.Append]) -> None:
         heads: dict[str, int] = {}
         consumed: set[int] = set()
         for append in batch:
-            log.check_run_id(append.run_id)
-            log.join(append.lines)
-            seq = heads.get(append.run_id, len(self._lines.get(append.run_id, ())))
+            api.check_run_id(append.run_id)
+            api.join_lines(append.lines)
+            seq = heads.get(append.run_id, len(self._data.lines.get(append.run_id, ())))
             if append.expected_seq != seq:
-                raise log.conflict(append, seq)
+                raise api.append_conflict(append, seq)
             heads[append.run_id] = seq + len(append.lines)
             for name in append.blobs:
                 blobs.digest_of(name)
-            for command in append.consumed:
-                waiting = self._data.commands.get(command)
-                if waiting is None or waiting.run_id != append.run_id or command in consumed:
-                    raise log.consumed_before(append, command)
-                consumed.add(command)
+            for command_id in append.consumed:
+                command = self._data.commands.get(command_id)
+                if command is None or command.run_id != append.run_id or command_id in consumed:
+                    raise api.command_conflict(append, command_id)
+                consumed.add(command_id)
 
-    def _keep(self, append: log.Append) -> None:
+    def _apply(self, append: api.Append) -> None:
         data = self._data
-        if append.run_id not in self._lines:
+        if append.run_id not in data.lines and append.claim:
             data.drivers[append.run_id] = self
-        lines = self._lines.setdefault(append.run_id, [])
+        lines = data.lines.setdefault(append.run_id, [])
         lines += append.lines
         if append.lines:
-            data.added.append((append.run_id, append.expected_seq, len(lines)))
+            data.feed.append((append.run_id, append.expected_seq, len(lines)))
         if append.row is not None:
-            self._keep_row(append.row)
+            self._save_row(append.row)
         for approval in append.opened:
             data.approvals[approval.approval_id] = approval
-            data.asked.setdefault(approval.approval_id, len(data.asked) + 1)
+            data.approval_numbers.setdefault(approval.approval_id, len(data.approval_numbers) + 1)
         for approval_id in append.closed:
-            gone = data.approvals.pop(approval_id, None)
-            if gone is not None:
-                data.closed[approval_id] = gone.run_id
-        for command in append.consumed:
-            del data.commands[command]
+            closed = data.approvals.pop(approval_id, None)
+            if closed is not None:
+                data.closed_approvals[approval_id] = closed.run_id
+        for command_id in append.consumed:
+            del data.commands[command_id]
         data.blobs.update(append.blobs)
         data.cache.update(append.cached)
 
-    def _keep_row(self, row: log.RunRow) -> None:
+    def _save_row(self, row: api.RunRow) -> None:
         before = self._data.rows.get(row.run_id)
-        if before is not None and before.created_at != row.created_at:
-            row = log.RunRow(
-                run_id=row.run_id,
-                name=row.name,
-                workflow_hash=row.workflow_hash,
-                status=row.status,
-                ending=row.ending,
-                created_at=before.created_at,
-                updated_at=row.updated_at,
-                parent=row.parent,
-            )
+        if before is not None:
+            row = replace(row, created_at=before.created_at)
         self._data.rows[row.run_id] = row
         if row.ending is not None:
             self._data.drivers.pop(row.run_id, None)
 
-    def _count(self) -> None:
-        """One's own commits are no change to oneself; another's, not yet noticed, stay one."""
+    def _count_commit(self) -> None:
+        """Count a commit. A store's own commits are no change to itself; unseen ones of other stores remain so."""
         data = self._data
-        if self._seen == data.commits:
-            self._seen += 1
+        if self._seen_commits == data.commits:
+            self._seen_commits += 1
         data.commits += 1
 
-    async def read(self, run_id: str, *, after: int = 0) -> AsyncIterator[Sequence[bytes]]:
-        """The run's lines with seq > `after`, in order, in chunks; nothing for an unknown run."""
-        lines = self._lines.get(run_id, [])
+    async def read_events(self, run_id: str, *, after: int = 0) -> AsyncIterator[Sequence[bytes]]:
+        """Yield the run's lines with seq > `after`, in order, in chunks; nothing for an unknown run."""
+        lines = self._data.lines.get(run_id, [])
         end = len(lines)
-        for at in range(after, end, CHUNK):
-            yield lines[at : min(at + CHUNK, end)]
+        for at in range(after, end, LINES_PER_CHUNK):
+            yield lines[at : min(at + LINES_PER_CHUNK, end)]
 
-    async def feed(self, *, after: int, limit: int = 256) -> Sequence[log.Added]:
-        """What was added to any run after a position, in the order of commits, at most `limit` Appends."""
-        every = enumerate(itertools.islice(self._data.added, after, None), start=after + 1)
-        there = (found for found in every if found[1][0])  # an erased run has no name any more
-        return [
-            log.Added(position=position, run_id=run_id, seq=end, lines=tuple(self._lines[run_id][start:end]))
-            for position, (run_id, start, end) in itertools.islice(there, limit)
-        ]
+    async def read_feed(self, *, after: int, limit: int = 256) -> Sequence[api.FeedEntry]:
+        """Return what was appended to any run after a position, in the order of commits, at most `limit` Appends."""
+        entries: list[api.FeedEntry] = []
+        for position, (run_id, start, end) in enumerate(self._data.feed[after:], start=after + 1):
+            if len(entries) == limit:
+                break
+            if run_id:
+                lines = tuple(self._data.lines[run_id][start:end])
+                entries.append(api.FeedEntry(position=position, run_id=run_id, seq=end, lines=lines))
+        return entries
 
-    async def position(self) -> int:
-        """The newest position, 0 when nothing was ever added."""
-        return len(self._data.added)
+    async def last_position(self) -> int:
+        """Return the newest position, 0 when nothing was ever appended."""
+        return len(self._data.feed)
 
-    async def row(self, run_id: str) -> log.RunRow | None:
-        """A run's listing; None for a run that is unknown or has none yet."""
+    async def find_run(self, run_id: str) -> api.RunRow | None:
+        """Return a run's row; None for a run that is unknown or not listed yet."""
         return self._data.rows.get(run_id)
 
-    async def rows(
+    async def list_runs(
         self,
         *,
         limit: int = 100,
@@ -160,213 +147,222 @@ class MemoryLog:
         status: str | None = None,
         text: str | None = None,
         before: str | None = None,
-    ) -> Sequence[log.RunRow]:
-        """Listings, newest `created_at` first, and among equals the one begun last first."""
-        every = (self._data.rows.get(run_id) for run_id in reversed(self._lines))
-        listed = [row for row in every if row is not None]
-        listed.sort(key=lambda row: -row.created_at)
+    ) -> Sequence[api.RunRow]:
+        """Return rows, newest `created_at` first; among equals the run that began last comes first."""
+        rows = [self._data.rows[run_id] for run_id in reversed(self._data.lines) if run_id in self._data.rows]
+        rows.sort(key=lambda row: -row.created_at)
         if before is not None:
-            place = next((at for at, row in enumerate(listed, 1) if row.run_id == before), len(listed))
-            listed = listed[place:]
-        wanted = None if text is None else log.folded(text)
-        found = [row for row in listed if (status is None or row.status == status) and _has(row, wanted)]
-        return found[offset : offset + limit]
+            start = next((number for number, row in enumerate(rows, 1) if row.run_id == before), len(rows))
+            rows = rows[start:]
+        if status is not None:
+            rows = [row for row in rows if row.status == status]
+        if text is not None:
+            folded = api.fold_case(text)
+            rows = [row for row in rows if folded in api.fold_case(row.name) or folded in row.run_id]
+        return rows[offset : offset + limit]
 
-    async def rows_named(self, prefix: str) -> Sequence[log.RunRow]:
-        """Listings of the runs whose id begins so, newest first."""
-        return [row for row in await self.rows(limit=len(self._data.rows)) if row.run_id.startswith(prefix)]
+    async def list_runs_by_prefix(self, prefix: str) -> Sequence[api.RunRow]:
+        """Return the rows of the runs whose id starts with the prefix, newest first."""
+        return [row for row in await self.list_runs(limit=len(self._data.rows)) if row.run_id.startswith(prefix)]
 
-    async def tally(self) -> log.Tally:
-        """Where everything stands, counted now."""
+    async def count_totals(self) -> api.Totals:
+        """Return totals over all runs, as of now."""
         data = self._data
-        asking = {row.run_id for row in data.approvals.values()}
-        since = [row.updated_at for row in data.rows.values() if row.run_id in asking]
-        return log.Tally(
+        waiting_runs = {approval.run_id for approval in data.approvals.values()}
+        since = [row.updated_at for row in data.rows.values() if row.run_id in waiting_runs]
+        return api.Totals(
             runs=Counter((row.status, row.ending) for row in data.rows.values()),
             approvals=len(data.approvals),
             waiting_since=min(since, default=None),
             commands=len(data.commands),
         )
 
-    async def approvals(
+    async def list_approvals(
         self, run_id: str | None = None, *, limit: int | None = None, after: str | None = None
-    ) -> Sequence[log.ApprovalRow]:
-        """Open approvals, of one run or of all, in the order they were opened."""
+    ) -> Sequence[api.ApprovalRow]:
+        """Return open approvals, of one run or of all, in the order in which they were opened, at most `limit`."""
         data = self._data
-        place = 0 if after is None else data.asked.get(after, len(data.asked))
-        found = [
-            row
-            for row in data.approvals.values()
-            if (run_id is None or row.run_id == run_id) and data.asked[row.approval_id] > place
-        ]
-        return found if limit is None else found[:limit]
+        numbers = data.approval_numbers
+        last = 0 if after is None else numbers.get(after, len(numbers))
+        approvals = [approval for approval in data.approvals.values() if numbers[approval.approval_id] > last]
+        if run_id is not None:
+            approvals = [approval for approval in approvals if approval.run_id == run_id]
+        return approvals[:limit]
 
-    async def approval(self, approval_id: str) -> log.ApprovalRow | None:
-        """One approval while it is open, else None."""
+    async def find_approval(self, approval_id: str) -> api.ApprovalRow | None:
+        """Return an approval while it is open, else None."""
         return self._data.approvals.get(approval_id)
 
-    async def asker(self, approval_id: str) -> str | None:
-        """The run that asks, or has asked, for an approval; None for an id that no approval ever had."""
-        found = self._data.approvals.get(approval_id)
-        return self._data.closed.get(approval_id) if found is None else found.run_id
+    async def find_approval_run(self, approval_id: str) -> str | None:
+        """Return the id of the run that asks or asked for an approval; None for an unknown approval."""
+        approval = self._data.approvals.get(approval_id)
+        return self._data.closed_approvals.get(approval_id) if approval is None else approval.run_id
 
-    async def closed(self, *, limit: int, before: str | None = None) -> Sequence[tuple[str, str]]:
-        """Approvals that are answered or withdrawn and the runs that asked, the newest question first."""
-        asked = self._data.asked
-        place = len(asked) + 1 if before is None else asked.get(before, 0)
-        found = [one for one in self._data.closed.items() if asked[one[0]] < place]
-        return sorted(found, key=lambda one: -asked[one[0]])[:limit]
+    async def list_closed_approvals(self, *, limit: int, before: str | None = None) -> Sequence[tuple[str, str]]:
+        """Return (approval id, run id) of answered and withdrawn approvals, the one opened last first."""
+        numbers = self._data.approval_numbers
+        first = len(numbers) + 1 if before is None else numbers.get(before, 0)
+        closed = [(key, run_id) for key, run_id in self._data.closed_approvals.items() if numbers[key] < first]
+        return sorted(closed, key=lambda item: -numbers[item[0]])[:limit]
 
-    async def post(self, run_id: str, body: JsonObject) -> int:
-        """Leave a command for the run's driver; gives its id (NotFound for an unknown run)."""
-        if run_id not in self._lines:
-            raise errors.NotFound(f"no run {run_id}", code="RUN_NOT_FOUND")
+    async def queue_command(self, run_id: str, body: JsonObject) -> int:
+        """Queue a command for the run's driver, durably; return its id (NotFound for an unknown run)."""
+        if run_id not in self._data.lines:
+            raise errors.run_not_found(run_id)
         self._data.last_command += 1
-        command = log.PostedCommand(id=self._data.last_command, run_id=run_id, body=body)
+        command = api.QueuedCommand(id=self._data.last_command, run_id=run_id, body=body)
         self._data.commands[command.id] = command
-        self._count()
+        self._count_commit()
         return command.id
 
-    async def posted(self, run_ids: Sequence[str] | None) -> Sequence[log.PostedCommand]:
-        """Commands waiting for these runs (None: for any), in order of posting, until an Append consumes them."""
-        every = self._data.commands.values()
+    async def list_commands(self, run_ids: Sequence[str] | None) -> Sequence[api.QueuedCommand]:
+        """Return the commands queued for these runs (None: for any), in the order in which they were queued."""
+        commands = self._data.commands.values()
         if run_ids is None:
-            return list(every)
+            return list(commands)
         wanted = frozenset(run_ids)
-        return [command for command in every if command.run_id in wanted]
+        return [command for command in commands if command.run_id in wanted]
 
-    async def waits(self, command_id: int) -> bool:
-        """Whether a posted command has neither been consumed nor withdrawn."""
+    async def is_command_queued(self, command_id: int) -> bool:
+        """True if a command has neither been consumed nor withdrawn."""
         return command_id in self._data.commands
 
-    async def withdraw(self, command_ids: Sequence[int]) -> None:
-        """Take back commands that nobody will consume any more."""
+    async def withdraw_commands(self, command_ids: Sequence[int]) -> None:
+        """Remove queued commands that no driver will consume any more."""
         for command_id in command_ids:
             self._data.commands.pop(command_id, None)
-        self._count()
+        self._count_commit()
 
-    async def changed(self) -> bool:
-        """Whether another `MemoryLog` over the same data has committed anything since the last call."""
-        before, self._seen = self._seen, self._data.commits
-        return before != self._seen
+    async def has_changed(self) -> bool:
+        """True if another `MemoryStore` over the same data has committed anything since the last call."""
+        before, self._seen_commits = self._seen_commits, self._data.commits
+        return before != self._seen_commits
 
-    async def claim(self, run_id: str) -> bool:
-        """Become the run's driver; False while another `MemoryLog` is that has not been closed."""
-        log.check_run_id(run_id)
-        self._lines.setdefault(run_id, [])
+    async def claim_run(self, run_id: str) -> bool:
+        """Become the run's driver; False while another `MemoryStore` is, until that one is closed."""
+        api.check_run_id(run_id)
+        self._data.lines.setdefault(run_id, [])
         return self._data.drivers.setdefault(run_id, self) is self
 
-    async def release(self, run_id: str) -> None:
+    async def release_run(self, run_id: str) -> None:
         """Give up this store's claim, if it has one."""
         if self._data.drivers.get(run_id) is self:
             del self._data.drivers[run_id]
 
-    async def driver_alive(self, run_id: str, *, elsewhere: bool = False) -> bool:
-        """Whether any living store drives the run: this one included, unless it is asked about those `elsewhere`."""
+    async def is_driver_alive(self, run_id: str, *, elsewhere: bool = False) -> bool:
+        """True if a living store drives the run; with `elsewhere`, only if it is another one than this."""
         driver = self._data.drivers.get(run_id)
         return driver is not None and not (elsewhere and driver is self)
 
-    async def put_blob(self, data: bytes) -> str:
-        """Keep a large value; gives its `sha256:` name."""
-        name = blobs.name_of(data)
+    async def put_blob(self, data: bytes, name: str | None = None) -> str:
+        """Store a large value, durably; return its `sha256:` name."""
+        name = name or blobs.name_of(data)
         self._data.blobs[name] = data
         return name
 
-    async def blob(self, name: str) -> bytes:
-        """The bytes behind a name, checked against it (NotFound, Corrupt; InvalidInput for no name)."""
+    def locate_blob(self, name: str) -> str | None:
+        """Return None: this store has no files."""
+        del name
+        return None
+
+    async def read_blob(self, name: str) -> bytes:
+        """Return the bytes behind a name, checked against it (NotFound, Corrupt; InvalidInput for no name)."""
         blobs.digest_of(name)
         data = self._data.blobs.get(name)
         if data is None:
-            raise errors.NotFound(f"no blob {name}", code="BLOB_NOT_FOUND")
+            raise blobs.blob_not_found(name)
         return blobs.check(name, data)
 
-    async def cached(self, key: str) -> JsonObject | None:
-        """The outputs last kept under a cache key."""
+    async def read_cached_outputs(self, key: str) -> JsonObject | None:
+        """Return the outputs last stored under a cache key."""
         return self._data.cache.get(key)
 
-    async def note(self, key: str, document: JsonObject, *, at: int, first: bool = False) -> bool:
-        """Keep a small document under a key; False where `first` was wanted and there is one already."""
+    async def save_note(self, key: str, document: JsonObject, *, at: int, first: bool = False) -> bool:
+        """Store a small document under a key, durably; with `first`, return False if the key has one already."""
         if first and key in self._data.notes:
             return False
         self._data.notes[key] = (at, document)
-        self._count()
+        self._count_commit()
         return True
 
-    async def note_all(self, documents: Mapping[str, JsonObject], *, at: int) -> None:
-        """Keep these documents by key."""
+    async def save_notes(self, documents: Mapping[str, JsonObject], *, at: int) -> None:
+        """Store documents by key, durably, in one commit."""
         self._data.notes.update({key: (at, document) for key, document in documents.items()})
-        self._count()
+        self._count_commit()
 
-    async def noted(self, key: str) -> JsonObject | None:
-        """The document under a key."""
-        found = self._data.notes.get(key)
-        return None if found is None else found[1]
+    async def read_note(self, key: str) -> JsonObject | None:
+        """Return the document under a key, None if there is none."""
+        note = self._data.notes.get(key)
+        return None if note is None else note[1]
 
-    async def notes(self, prefix: str) -> Mapping[str, JsonObject]:
-        """The documents whose key begins so, by key and in that order."""
+    async def list_notes(self, prefix: str) -> Mapping[str, JsonObject]:
+        """Return the documents whose key starts with the prefix, by key and in that order."""
         return {key: note for key, (_, note) in sorted(self._data.notes.items()) if key.startswith(prefix)}
 
-    async def drop_notes(self, prefix: str, *, before: int) -> int:
-        """Remove the documents whose key begins so and which were kept before a time; gives how many."""
+    async def delete_notes(self, prefix: str, *, before: int) -> int:
+        """Delete the documents whose key starts with the prefix, saved before a time; return how many."""
         old = [key for key, (at, _) in self._data.notes.items() if key.startswith(prefix) and at < before]
         for key in old:
             del self._data.notes[key]
         return len(old)
 
-    async def rewrite(self, run_id: str, shorten: Callable[[bytes], bytes]) -> None:
-        """Put `shorten(line)` in the place of every line of a run that has ended."""
-        lines = self._lines.get(run_id, [])
-        for at in reversed(range(len(lines))):
-            lines[at] = shorten(lines[at])
-        self._count()
+    async def rewrite_events(self, run_id: str, shorten: Callable[[bytes], bytes]) -> None:
+        """Replace every line of an ended run by `shorten(line)`, also in copies of the log."""
+        lines = self._data.lines.get(run_id, [])
+        lines[:] = [shorten(line) for line in lines]
+        self._count_commit()
 
-    async def erase(self, run_id: str) -> None:
-        """Remove a run that has ended, and everything kept under its id; its blobs wait for `sweep`."""
+    async def delete_run(self, run_id: str) -> None:
+        """Delete an ended run and everything stored under its id; `sweep_blobs` deletes its blobs."""
         data = self._data
-        for kept in (data.lines, data.rows, data.drivers):
-            kept.pop(run_id, None)
-        data.added[:] = [("", 0, 0) if added[0] == run_id else added for added in data.added]
+        for table in (data.lines, data.rows, data.drivers):
+            table.pop(run_id, None)
+        data.feed[:] = [("", 0, 0) if entry[0] == run_id else entry for entry in data.feed]
         data.approvals = {key: row for key, row in data.approvals.items() if row.run_id != run_id}
-        data.closed = {key: asker for key, asker in data.closed.items() if asker != run_id}
+        data.closed_approvals = {key: run for key, run in data.closed_approvals.items() if run != run_id}
         data.commands = {key: command for key, command in data.commands.items() if command.run_id != run_id}
-        self._count()
+        self._count_commit()
 
-    async def sweep(self, *, forget: Collection[str] = ()) -> log.Swept:
-        """Remove the blobs that nothing refers to, and what the runs of `forget` left for others to use again."""
+    async def sweep_blobs(self, *, forget: Collection[str] = ()) -> api.SweepResult:
+        """Delete the blobs that nothing refers to, and the cached outputs of the runs in `forget`."""
         data = self._data
         texts = [line for lines in data.lines.values() for line in lines]
-        documents = (row.document for row in data.approvals.values())
-        bodies = (command.body for command in data.commands.values())
-        texts += map(
-            orjson.dumps, (*documents, *bodies, *data.cache.values(), *(note for _, note in data.notes.values()))
-        )
+        documents = [
+            *(approval.document for approval in data.approvals.values()),
+            *(command.body for command in data.commands.values()),
+            *data.cache.values(),
+            *(note for _, note in data.notes.values()),
+        ]
+        texts += [orjson.dumps(document) for document in documents]
         data.cache = {key: stored for key, stored in data.cache.items() if not _is_from(stored, forget)}
-        used = blobs.named_in(texts)
-        gone = {name: kept for name, kept in data.blobs.items() if blobs.digest_of(name) not in used}
-        data.blobs = {name: kept for name, kept in data.blobs.items() if name not in gone}
-        self._count()
-        return log.Swept(blobs=len(gone), bytes=sum(map(len, gone.values())))
+        used = blobs.find_digests(texts)
+        unused = {name: blob for name, blob in data.blobs.items() if blobs.digest_of(name) not in used}
+        data.blobs = {name: blob for name, blob in data.blobs.items() if name not in unused}
+        self._count_commit()
+        return api.SweepResult(blobs=len(unused), bytes=sum(map(len, unused.values())))
 
     async def compact(self) -> None:
-        """Nothing holds room that it does not use."""
+        """Do nothing: freed memory is free."""
 
     async def flush(self) -> None:
-        """Nothing lags here."""
+        """Do nothing: there are no files."""
+
+    async def read_event_files(self, run_id: str) -> Sequence[bytes]:
+        """Return the run's lines: there are no files that could differ."""
+        return list(self._data.lines.get(run_id, ()))
+
+    async def repair_event_files(self) -> Sequence[Path]:
+        """Do nothing: there are no files."""
+        return ()
+
+    async def find_lost_events(self) -> Mapping[str, int]:
+        """Return nothing: there are no files."""
+        return {}
 
     async def close(self) -> None:
-        """Give up all claims; the data stays for other `MemoryLog`s over it."""
+        """Release all claims; the data stays for other `MemoryStore`s over it."""
         for run_id in [run_id for run_id, driver in self._data.drivers.items() if driver is self]:
             del self._data.drivers[run_id]
-
-
-def _brings_more(append: log.Append) -> bool:
-    return append.row is not None or bool(
-        append.opened or append.closed or append.blobs or append.consumed or append.cached
-    )
-
-
-def _has(row: log.RunRow, text: str | None) -> bool:
-    return text is None or text in log.folded(row.name) or text in row.run_id
 
 
 def _is_from(stored: JsonObject, runs: Collection[str]) -> bool:

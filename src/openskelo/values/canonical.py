@@ -1,10 +1,27 @@
-"""The one way a JSON value becomes bytes and a digest (RFC 8785), and the one door where values come in."""
+"""Canonical JSON: check a value once when it enters the program, and turn it into the same bytes everywhere.
+
+Two steps, in this order:
+
+    admit(value)  ->  Json     at the edge: refuse what JSON readers disagree on, normalise the rest
+    dumps(value)  ->  bytes    anywhere: the RFC 8785 form, which hashes, receipts and signatures are made of
+
+`admit` is strict because a value lives in the log, in expressions and in other programs: an integral double becomes an
+integer, an integer beyond 2**53 and NaN are refused. After that a hash, an expression and a replay see the same value.
+RFC 8785 writes a double from 1e21 on with an exponent, so it reads back as a double and is admitted. Between 2**53 and
+1e21 it writes a double with plain digits, which would read back as an integer, so such a double is refused too.
+
+`dumps` has a fast path. orjson with sorted keys writes the bytes of RFC 8785 except for a few kinds of numbers and
+keys, and each exception leaves a trace in its output (see `_may_differ`). Only output with such a trace is checked
+further, and only values for which orjson is really wrong go to the `rfc8785` package, which is twenty times slower.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
+from types import NoneType
 from typing import Any, cast
 
 import orjson
@@ -14,11 +31,17 @@ from openskelo.kernel.json import Json
 
 #: The largest magnitude an integer may have; above it, JSON readers that use doubles disagree on the value.
 MAX_INTEGER = 2**53
-MIN_INTEGER = -MAX_INTEGER
+#: From this magnitude on RFC 8785 writes doubles with an exponent, so that no reader takes them for integers.
+MIN_LARGE_DOUBLE = 1e21
 #: How many arrays and objects a value may nest.
 MAX_DEPTH = 64
 
-# Subclasses, dataclasses and dates are passed to `_open`, so that nothing is written in a form that JSON does not name.
+# The digits of 10**21 - 1, the smallest integers that orjson reads as the double 1e21: it turns integers beyond 64 bits
+# into doubles, and so loses digits.
+_MANY_DIGITS = re.compile("[0-9]{21}")
+_MANY_DIGITS_IN_BYTES = re.compile(b"[0-9]{21}")
+
+# Subclasses, dataclasses and dates are passed to `_to_plain`: orjson's own forms of them are not JSON's.
 _OPTIONS = (
     orjson.OPT_SORT_KEYS
     | orjson.OPT_STRICT_INTEGER
@@ -26,126 +49,128 @@ _OPTIONS = (
     | orjson.OPT_PASSTHROUGH_DATACLASS
     | orjson.OPT_PASSTHROUGH_DATETIME
 )
-_POINT, _MINUS, _PLUS = b".-+"
+
+
+#: Bytes that are long enough for `_is_mostly_text` to pay.
+_LARGE = 4096
+#: One in so many bytes is looked at to see whether they are mostly text: an odd number, as lists repeat a pattern.
+_SAMPLED = 31
 
 
 def dumps(value: Json) -> bytes:
-    """The RFC 8785 bytes of `value`; `InvalidInput` (NUMBER_INVALID, NUMBER_RANGE, TOO_DEEP, NOT_JSON) if it has none.
+    """Return the RFC 8785 bytes of `value`.
 
-    orjson writes the same bytes as RFC 8785 but for a few things, each of which leaves a trace in what it wrote: a
-    `null` may have been NaN, `.0` and `e+` an integral double, `e-6` a double that RFC 8785 writes without an exponent,
-    and keys outside the basic plane, which UTF-16 sorts elsewhere, are not ASCII. Only then is the value looked at.
+    Raise `InvalidInput` (NUMBER_INVALID, NUMBER_RANGE, TOO_DEEP, NOT_JSON) if it has none.
     """
     try:
-        data = orjson.dumps(value, _open, _OPTIONS)
+        data = orjson.dumps(value, _to_plain, _OPTIONS)
     except TypeError:
         return _dumps_slowly(value)
-    # Single characters first: as numbers they are found twenty times faster than pairs.
-    if (
-        not data.isascii()
-        or (_POINT in data and b".0" in data)
-        or (_MINUS in data and b"e-6" in data)
-        or (_PLUS in data and b"e+" in data)
-        or data.rfind(b"null") >= 0  # in a third of the time that `in` takes
-    ) and not _orjson_agrees(value):
+    if (_is_mostly_text(data) or _may_differ(data)) and not _orjson_agrees(value):
         return _dumps_slowly(value)
     return data
 
 
 def digest(value: Json) -> str:
-    """`sha256:` and the hex digest of the canonical bytes of `value`."""
-    return "sha256:" + hashlib.sha256(dumps(value)).hexdigest()
+    """Return `sha256:` and the hex digest of the canonical bytes of `value`."""
+    return digest_bytes(dumps(value))
 
 
 def digest_bytes(data: bytes) -> str:
-    """`sha256:` and the hex digest of `data`."""
+    """Return `sha256:` and the hex digest of `data`."""
     return "sha256:" + hashlib.sha256(data).hexdigest()
 
 
 def loads(data: bytes | str) -> Json:
-    """The admitted value that the JSON text `data` holds; `InvalidInput` with JSON_INVALID or a code of `admit`."""
+    """Return the admitted value of the JSON text `data`.
+
+    Raise `InvalidInput` with JSON_INVALID or a code of `admit`. Of duplicate keys the last one counts.
+    """
     try:
         value = orjson.loads(data)
     except orjson.JSONDecodeError as error:
         raise errors.InvalidInput(f"not valid JSON: {error}", code="JSON_INVALID") from None
-    return admit(value)
+    admitted = admit(value)
+    if _has_many_digits(data):
+        _refuse_long_integers(data)
+    return admitted
+
+
+def loads_untrusted(data: bytes | str) -> Json:
+    """Return what `loads` returns, for text that people and other programs send.
+
+    Raise `InvalidInput` DUPLICATE_KEY as well, where `loads` silently takes the last of the duplicate keys.
+    """
+    value = loads(data)
+    if isinstance(value, dict | list) and _may_have_duplicate_keys(data, value):
+        import json  # noqa: PLC0415 -- rarely needed: only to name the key
+
+        try:
+            json.loads(data, object_pairs_hook=_refuse_duplicate_keys)
+        except RecursionError:
+            # Deeper than any admitted value, so it stands under a key that a later one has overwritten.
+            raise _duplicate_key("a key") from None
+    return value
 
 
 def admit(value: object) -> Json:
-    """`value` as JSON that every part of the system reads alike; the same object when nothing had to change.
+    """Return `value` as JSON that every part of the system reads alike; the same object when nothing has to change.
 
-    Integral doubles become integers, tuples lists, mappings dicts. `InvalidInput` refuses NaN and infinity
-    (NUMBER_INVALID), integers beyond 2**53 (NUMBER_RANGE), nesting beyond 64 (TOO_DEEP), and keys, text and objects
-    that JSON does not know (NOT_JSON).
+    Integral doubles up to 2**53 become integers, tuples lists, mappings dicts. Raise `InvalidInput` for NaN and
+    infinity (NUMBER_INVALID), integers beyond 2**53 and doubles between it and 1e21 (NUMBER_RANGE), nesting beyond 64
+    (TOO_DEEP), and keys, text and objects that JSON does not have (NOT_JSON).
     """
-    known: Any = value
-    return _admit_dict(known, MAX_DEPTH) if type(value) is dict else _admit(value, MAX_DEPTH)
+    return _admit(value, MAX_DEPTH)
 
 
-def failed(error: errors.InvalidInput, what: str, *, code: str, retryable: bool = True) -> errors.AttemptFailed:
-    """The failure of work that gave a value which `admit`, `loads` or `outside.loads` refuses: done, and of no use.
+def attempt_failure(
+    error: errors.InvalidInput, what: str, *, code: str, retryable: bool = True
+) -> errors.AttemptFailed:
+    """Return the failure of an attempt whose work was done, but returned a value that `admit` or `loads` refuses.
 
-    Numbers out of range and keys that stand twice keep their code.
+    NUMBER_RANGE and DUPLICATE_KEY keep their code, as they tell the author what to change; other errors get `code`.
     """
-    own = error.code if error.code in ("NUMBER_RANGE", "DUPLICATE_KEY") else code
+    own_code = error.code if error.code in ("NUMBER_RANGE", "DUPLICATE_KEY") else code
     return errors.AttemptFailed(
-        f"{what}: {error.message}", code=own, hint=error.hint, retryable=retryable, happened="yes"
+        f"{what}: {error.message}", code=own_code, hint=error.hint, retryable=retryable, happened="yes"
     )
 
 
 def _admit(value: object, room: int) -> Json:
-    kind = type(value)
-    known: Any = value  # its kind is looked at, and casting it would cost a call
-    if kind is str:
-        return known if known.isascii() else _admit_text(known)
-    if kind is int:
-        return _admit_integer(known)
-    if kind is bool or value is None:
-        return known
-    if kind is dict:
-        return _admit_dict(known, room)
-    if kind is list:
-        return _admit_list(known, room)
-    if kind is float:
-        return _admit_float(known)
-    return _admit_other(value, room)
+    admit_type = _ADMIT_BY_TYPE.get(type(value), _admit_other)
+    return admit_type(value, room)
 
 
-def _admit_dict(value: dict[Any, object], room: int) -> Json:
-    if not room:
+def _admit_as_is(value: Json, _room: int) -> Json:
+    return value
+
+
+def _admit_dict(value: dict[object, object], room: int) -> Json:
+    if room == 0:
         raise _too_deep()
     changed: dict[str, Json] = {}
     for key, item in value.items():
         if type(key) is not str:
             raise _key_not_text(key)
-        if not key.isascii():
-            _admit_text(key)
-        kind = type(item)
-        known: Any = item
-        # The common leaves are settled here: a call for each of them would cost more than all the rest.
-        if (kind is str and known.isascii()) or (kind is int and MIN_INTEGER <= known <= MAX_INTEGER):
-            continue
-        if kind is bool or item is None:
-            continue
+        _admit_text(key, room)
         admitted = _admit(item, room - 1)
         if admitted is not item:
             changed[key] = admitted
-    whole: Any = {**value, **changed} if changed else value
-    return whole
+    same = cast("dict[str, Json]", value)
+    return {**same, **changed} if changed else same
 
 
-def _admit_list(value: list[Any], room: int) -> Json:
-    if not room:
+def _admit_list(value: list[object], room: int) -> Json:
+    if room == 0:
         raise _too_deep()
-    changed: dict[int, Json] = {}
-    for index, item in enumerate(value):
-        admitted = _admit(item, room - 1)
-        if admitted is not item:
-            changed[index] = admitted
-    return [changed.get(index, item) for index, item in enumerate(value)] if changed else value
+    admitted = [_admit(item, room - 1) for item in value]
+    unchanged = all(after is before for after, before in zip(admitted, value, strict=True))
+    return cast("list[Json]", value) if unchanged else admitted
 
 
-def _admit_text(text: str) -> str:
+def _admit_text(text: str, _room: int) -> str:
+    if text.isascii():
+        return text
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -153,33 +178,34 @@ def _admit_text(text: str) -> str:
     return text
 
 
-def _admit_integer(number: int) -> int:
-    if MIN_INTEGER <= number <= MAX_INTEGER:
+def _admit_integer(number: int, _room: int) -> int:
+    if -MAX_INTEGER <= number <= MAX_INTEGER:
         return number
-    raise errors.InvalidInput(
-        "a number is beyond 2**53, where readers of JSON disagree on its value",
-        code="NUMBER_RANGE",
-        hint="use a string",
-    )
+    raise _out_of_range("a number is beyond 2**53, where JSON readers disagree on its value")
 
 
-def _admit_float(number: float) -> float | int:
-    if number.is_integer():
-        return _admit_integer(int(number))
-    if number - number != 0:
-        raise _not_a_number()
-    return number
+def _admit_float(number: float, _room: int) -> float | int:
+    if not number.is_integer():
+        if not math.isfinite(number):
+            raise _not_a_number()
+        return number
+    size = abs(number)
+    if size <= MAX_INTEGER:
+        return int(number)
+    if size >= MIN_LARGE_DOUBLE:
+        return number
+    raise _out_of_range("a number is beyond 2**53 and below 1e21, where JSON does not tell a double from an integer")
 
 
 def _admit_other(value: object, room: int) -> Json:
-    """Settles what handlers may well return: subclasses of the JSON types, tuples and other mappings."""
+    """Admit what a handler may well return: subclasses of the JSON types, tuples and other mappings."""
     match value:
         case str():
-            return _admit_text(str.__str__(value))
+            return _admit_text(str.__str__(value), room)
         case int():
-            return _admit_integer(int(value))
+            return _admit_integer(int(value), room)
         case float():
-            return _admit_float(float(value))
+            return _admit_float(float(value), room)
         case Mapping():
             return _admit_dict(dict(cast("Mapping[object, object]", value)), room)
         case list() | tuple():
@@ -188,8 +214,57 @@ def _admit_other(value: object, room: int) -> Json:
             raise _unknown_type(value)
 
 
-def _open(value: object) -> object:
-    """Gives orjson the plain form of a value that it does not take as it is."""
+# By exact type: a subclass may print or compare in its own way, so `_admit_other` replaces it with the plain type.
+_ADMIT_BY_TYPE: Mapping[type, Callable[[Any, int], Json]] = {
+    NoneType: _admit_as_is,
+    bool: _admit_as_is,
+    str: _admit_text,
+    int: _admit_integer,
+    float: _admit_float,
+    dict: _admit_dict,
+    list: _admit_list,
+}
+
+
+def _may_have_duplicate_keys(data: bytes | str, value: Json) -> bool:
+    """True unless the text surely has no duplicate keys, judged by the number of quotation marks.
+
+    Those of an overwritten key are missing from the value. A quotation mark inside a string counts the same on both
+    sides, unless it is written as `\\u0022`.
+    """
+    text = data if isinstance(data, bytes) else data.encode()
+    return text.count(b'"') != orjson.dumps(value).count(b'"') or rb"\u0022" in text
+
+
+def _refuse_duplicate_keys(pairs: list[tuple[str, object]]) -> None:
+    seen: set[str] = set()
+    for key, _ in pairs:
+        if key in seen:
+            raise _duplicate_key(f"the key {key!r}")
+        seen.add(key)
+
+
+def _has_many_digits(data: bytes | str) -> bool:
+    if isinstance(data, str):
+        return _MANY_DIGITS.search(data) is not None
+    return _MANY_DIGITS_IN_BYTES.search(data) is not None
+
+
+def _refuse_long_integers(data: bytes | str) -> None:
+    """Raise InvalidInput NUMBER_RANGE if the JSON text has an integer beyond 2**53 outside of its strings."""
+    import json  # noqa: PLC0415 -- rarely needed: only for text with that many digits in a row
+
+    def check(digits: str) -> int:
+        return _admit_integer(10**21 if len(digits) > 21 else int(digits), MAX_DEPTH)
+
+    try:
+        json.loads(data if isinstance(data, str) else data.decode(), parse_int=check)
+    except RecursionError:
+        raise _too_deep() from None
+
+
+def _to_plain(value: object) -> object:
+    """Return the plain form of a value that orjson does not write itself."""
     match value:
         case str():
             return str.__str__(value)
@@ -203,27 +278,50 @@ def _open(value: object) -> object:
             raise _unknown_type(value)
 
 
+def _is_mostly_text(data: bytes) -> bool:
+    """True for few, long texts (a document, say): visiting the values takes less time than searching their bytes.
+
+    It is judged by a sample of the bytes; a wrong guess only costs time.
+    """
+    if len(data) <= _LARGE:
+        return False
+    sample = data[::_SAMPLED]
+    return sample.count(b",") + sample.count(b'"') < len(sample) // 32
+
+
+def _may_differ(data: bytes) -> bool:
+    """True if orjson's output has a trace of something that RFC 8785 writes in another way.
+
+    `null` may have been NaN; `.0` and `e+` may be an integral double; `e-6` may be a double that RFC 8785 writes
+    without an exponent; text that is not ASCII may have keys outside the basic plane, which UTF-16 sorts elsewhere.
+    """
+    return not data.isascii() or b"null" in data or b".0" in data or b"e+" in data or b"e-6" in data
+
+
 def _orjson_agrees(value: object) -> bool:
-    """Whether orjson's bytes for `value` are right: doubles in a range both write alike, keys in the basic plane."""
-    kind = type(value)
-    if kind is str or kind is int or kind is bool or value is None:
-        return True
-    if kind is dict:
-        items = cast("dict[str, object]", value)
-        return all(key.isascii() or max(key) < "\U00010000" for key in items) and all(
-            map(_orjson_agrees, items.values())
-        )
-    if kind is list or kind is tuple:
-        return all(map(_orjson_agrees, cast("list[object]", value)))
-    if kind is float:
-        size = abs(cast(float, value))
-        # NaN compares false with everything, so that it is in none of the ranges.
-        return 0 < size < 1e-6 or 1e21 <= size < math.inf or (1e-5 <= size < 1e16 and not size.is_integer())
-    return False
+    """True if orjson's bytes for `value` are right: doubles in a range that both write alike, keys in the basic plane.
+
+    It may be False for a value that orjson writes well (a subclass, say); that only costs time.
+    """
+    match value:
+        case None | bool() | int() | str():
+            return True
+        case float():
+            size = abs(value)
+            # NaN compares false with everything, so it is in none of the ranges.
+            return 0 < size < 1e-6 or 1e21 <= size < math.inf or (1e-5 <= size < 1e16 and not size.is_integer())
+        case dict():
+            items = cast("dict[str, object]", value)
+            in_basic_plane = all(key.isascii() or max(key) < "\U00010000" for key in items)
+            return in_basic_plane and all(map(_orjson_agrees, items.values()))
+        case list() | tuple():
+            return all(map(_orjson_agrees, cast("Sequence[object]", value)))
+        case _:
+            return False
 
 
 def _dumps_slowly(value: object) -> bytes:
-    import rfc8785  # noqa: PLC0415 -- rarely needed, and start-up is counted
+    import rfc8785  # noqa: PLC0415 -- rarely needed, and it would slow every start
 
     try:
         return rfc8785.dumps(cast("dict[str, str]", _plain(value)))
@@ -236,12 +334,12 @@ def _dumps_slowly(value: object) -> bytes:
 
 
 def _plain(value: object) -> object:
-    """`value` in the types that the `rfc8785` package takes."""
+    """Return `value` in the types that the `rfc8785` package takes."""
     match value:
         case None | bool() | str() | float():
             return value
         case int():
-            number = _admit_integer(value)
+            number = _admit_integer(value, MAX_DEPTH)
             # The package stops one short of 2**53; as a double it is written with the same digits.
             return float(number) if abs(number) == MAX_INTEGER else number
         case Mapping():
@@ -254,6 +352,10 @@ def _plain(value: object) -> object:
             return [_plain(item) for item in cast("Sequence[object]", value)]
         case _:
             raise _unknown_type(value)
+
+
+def _out_of_range(message: str) -> errors.InvalidInput:
+    return errors.InvalidInput(message, code="NUMBER_RANGE", hint="use a string")
 
 
 def _not_a_number() -> errors.InvalidInput:
@@ -280,3 +382,9 @@ def _key_not_text(key: object) -> errors.InvalidInput:
 
 def _unknown_type(value: object) -> errors.InvalidInput:
     return _not_json(f"a value of type {type(value).__name__}", "use text, numbers, booleans, null, lists and objects")
+
+
+def _duplicate_key(what: str) -> errors.InvalidInput:
+    return errors.InvalidInput(
+        f"{what} appears twice in one object", code="DUPLICATE_KEY", hint="remove one of the two"
+    )

@@ -1,4 +1,9 @@
-r"""Text with `{{ CEL }}` in it and no other code. `\{{` stands for two plain braces."""
+r"""Templates: text with `{{ CEL expression }}` in it and no other code. `\{{` stands for two plain braces.
+
+A template is split into plain texts and expressions once, when it is compiled. Where an expression ends is found by
+reading CEL's string literals and braces, so that `{{ {"a": "}}"}.a }}` is one expression. A fault inside an
+expression is reported at its line and column in the whole template.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +11,11 @@ import functools
 from collections.abc import Callable, Mapping
 
 from openskelo import errors
-from openskelo.frozen import frozen
 from openskelo.kernel.json import Json
-from openskelo.values import canonical, expression
-from openskelo.values.fit import JsonSchema
+from openskelo.structs import frozen
+from openskelo.values import canonical
+from openskelo.values.cel import expression
+from openskelo.values.schema.compatibility import JsonSchema
 
 #: How long a template's text may be, in characters.
 MAX_LENGTH = 256 * 1024
@@ -28,16 +34,16 @@ class Template:
     _parts: tuple[str | expression.Expression, ...]
 
     def render(self, values: Mapping[str, Json], show: Callable[[Json], str] | None = None) -> str:
-        """The text with every expression's result in place: text as it is, other values as canonical JSON.
+        """Return the text with the result of every expression in place, as `show` writes it (by default `as_text`).
 
-        With `show`, every result looks as it makes it look.
-        `AttemptFailed`: EXPR_FAILED, EXPR_RESULT or NUMBER_RANGE from an expression, TEMPLATE_TOO_LARGE beyond 1 MiB.
+        Raise `AttemptFailed`: EXPR_FAILED, EXPR_RESULT or NUMBER_RANGE from an expression, TEMPLATE_TOO_LARGE for a
+        result beyond 1 MiB.
         """
-        written = show or as_text
+        write = show or as_text
         pieces: list[str] = []
         size = 0
         for part in self._parts:
-            piece = part if isinstance(part, str) else written(part.evaluate(values))
+            piece = part if isinstance(part, str) else write(part.evaluate(values))
             size += len(piece)
             if size > MAX_RESULT:
                 raise errors.AttemptFailed(
@@ -50,8 +56,21 @@ class Template:
         return "".join(pieces)
 
 
+def change_texts(value: Json, change: Callable[[str], str]) -> Json:
+    """Return the JSON with every text in it changed; keys stay as they are."""
+    match value:
+        case str():
+            return change(value)
+        case Mapping():
+            return {key: change_texts(part, change) for key, part in value.items()}
+        case list() | tuple():
+            return [change_texts(part, change) for part in value]
+        case _:
+            return value
+
+
 def compile(text: str, variables: Mapping[str, JsonSchema | None]) -> Template:  # noqa: A001 -- `template.compile`
-    """The compiled template; `InvalidExpression` (TEMPLATE_INVALID or a code of expressions) says where."""
+    """Return the compiled template; raise `InvalidExpression` (TEMPLATE_INVALID or a code of expressions)."""
     if len(text) > MAX_LENGTH:
         raise expression.InvalidExpression(
             f"the template has more than {MAX_LENGTH} characters", code="TEMPLATE_INVALID"
@@ -61,14 +80,14 @@ def compile(text: str, variables: Mapping[str, JsonSchema | None]) -> Template: 
         if isinstance(piece, str):
             parts.append(piece)
         else:
-            parts.append(_compile_at(text, piece, variables))
+            parts.append(_compile_slice(text, piece, variables))
     used = frozenset[str]().union(*(part.variables for part in parts if not isinstance(part, str)))
     return Template(text=text, variables=used, _parts=tuple(parts))
 
 
 @functools.lru_cache(maxsize=1024)
 def split(text: str) -> tuple[str | slice, ...]:
-    """The plain texts of a template, and the places of its expressions, in order (InvalidExpression)."""
+    """Return the plain texts of a template and the slices of its expressions, in order; raise InvalidExpression."""
     pieces: list[str | slice] = []
     plain: list[str] = []
     at = 0
@@ -87,7 +106,7 @@ def split(text: str) -> tuple[str | slice, ...]:
 
 
 def _end_of_expression(text: str, start: int) -> int:
-    """Where the `}}` is that ends the expression at `start`, past the braces and quoted text inside the expression."""
+    """Return the index of the `}}` that ends the expression at `start`; braces and strings in it are skipped."""
     at, open_braces = start, 0
     while at < len(text):
         char = text[at]
@@ -102,7 +121,7 @@ def _end_of_expression(text: str, start: int) -> int:
             return at
         at += 1
     raise expression.InvalidExpression(
-        "`{{` is never closed",
+        "`{{` has no closing `}}`",
         code="TEMPLATE_INVALID",
         position=_position(text, start - 2),
         hint=r"close it with `}}`, or write `\{{` for plain braces",
@@ -110,7 +129,7 @@ def _end_of_expression(text: str, start: int) -> int:
 
 
 def _end_of_quoted(text: str, start: int) -> int:
-    """Just after the CEL string literal that opens at `start`: raw and triple-quoted ones included."""
+    """Return the index after the CEL string literal that opens at `start`, which may be raw or triple-quoted."""
     quote = text[start]
     if text.startswith(quote * 3, start):
         quote *= 3
@@ -126,12 +145,12 @@ def _end_of_quoted(text: str, start: int) -> int:
     return at
 
 
-def _compile_at(text: str, place: slice, variables: Mapping[str, JsonSchema | None]) -> expression.Expression:
+def _compile_slice(text: str, part: slice, variables: Mapping[str, JsonSchema | None]) -> expression.Expression:
     try:
-        return expression.compile(text[place], variables)
+        return expression.compile(text[part], variables)
     except expression.InvalidExpression as error:
         inner = error.position or expression.Position(line=1, column=1)
-        start = _position(text, place.start)
+        start = _position(text, part.start)
         column = inner.column + start.column - 1 if inner.line == 1 else inner.column
         position = expression.Position(line=start.line + inner.line - 1, column=column)
         raise expression.InvalidExpression(error.message, code=error.code, position=position, hint=error.hint) from None
@@ -142,5 +161,5 @@ def _position(text: str, at: int) -> expression.Position:
 
 
 def as_text(value: Json) -> str:
-    """A result as templates write it: text as it is, other values as canonical JSON."""
+    """Return a result as templates write it: text as it is, other values as canonical JSON."""
     return value if isinstance(value, str) else canonical.dumps(value).decode()

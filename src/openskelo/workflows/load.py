@@ -1,4 +1,9 @@
-"""The door: a file or a document comes in, a Workflow or a list of Problems goes out."""
+"""Loads a workflow: from a file, or a document in memory, to a Workflow or a list of Problems.
+
+The kind of a workflow is found from its content: `blocks` is a blocks file, `steps` a plan. A blocks file may use other
+files (`uses`), which are read here and inlined by `blocks.inlining`. Problems carry file, line and column, and every
+stage reports as many as it can find before the load fails.
+"""
 
 from __future__ import annotations
 
@@ -7,76 +12,74 @@ from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
 
-from openskelo import errors
-from openskelo.frozen import field, frozen, replace
-from openskelo.handlers import registry
+from openskelo import agent_settings, errors
+from openskelo.agent_settings import AgentsConfig
+from openskelo.handlers import file_access, project_registry
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.providers import config
-from openskelo.values import nearest
-from openskelo.workflows import (
-    asking,
-    blocks,
-    cursor,
-    handlers,
-    inline,
-    limits,
-    nearby,
-    problems,
-    project,
-    secrets,
-    source,
-)
+from openskelo.structs import field, frozen, replace
+from openskelo.values import suggestions
+from openskelo.workflows.blocks import blocks_loader, handlers, inlining, limits, model_settings
+from openskelo.workflows.project import agents as agent_sections
+from openskelo.workflows.project import project_file
+from openskelo.workflows.text import cursor, problems, source
 
-#: How deep files may use each other.
-DEEPEST = 8
+#: How many levels deep files may use each other.
+MAX_DEPTH = 8
 
 
 def load(path: Path | str, *, root: Path | None = None) -> definition.Workflow:
-    """The workflow in a file; InvalidWorkflow lists every error. `root` is the project's when not the nearest."""
+    """Return the workflow in a file. Raise InvalidWorkflow with every error.
+
+    `root` is the project root; without it the nearest one above the file.
+    """
     return _or_raise(check(path, root=root))
 
 
 def from_document(document: JsonObject, *, root: Path | None = None, file: str = "<document>") -> definition.Workflow:
-    """The workflow in a document in memory; InvalidWorkflow lists every error. Without `root` it has no project."""
+    """Return the workflow in a document in memory. Raise InvalidWorkflow with every error.
+
+    Without `root` the document has no project.
+    """
     return _or_raise(check_document(document, root=root, file=file))
 
 
 def check(
     path: Path | str, *, root: Path | None = None
 ) -> tuple[definition.Workflow | None, tuple[problems.Problem, ...]]:
-    """The workflow in a file, if there is one without errors, and all Problems, warnings included."""
+    """Return the workflow in a file (None if there are errors), and all Problems including warnings."""
     path = Path(path)
     try:
-        read = source.read(path)
+        text = source.read(path)
     except errors.InvalidWorkflow as error:
-        return None, _listed(error)
-    home = project.find_root(path) if root is None else root
-    return _check(read, home, folder=path.parent, name=path.stem)
+        return None, _problems_of(error)
+    project_root = project_file.find_root(path) if root is None else root
+    return _check(text, project_root, folder=path.parent, name=path.stem)
 
 
 def check_document(
     document: JsonObject, *, root: Path | None = None, file: str = "<document>"
 ) -> tuple[definition.Workflow | None, tuple[problems.Problem, ...]]:
-    """As `check`, for a document in memory; files it uses are looked for in `root`."""
+    """Return the same as `check`, for a document in memory; files that it uses are relative to `root`."""
     try:
-        read = source.given(document, file=file)
+        text = source.from_document(document, file=file)
     except errors.InvalidWorkflow as error:
-        return None, _listed(error)
-    return _check(read, root, folder=root, name=None)
+        return None, _problems_of(error)
+    return _check(text, root, folder=root, name=None)
 
 
 def is_project(path: Path) -> bool:
-    """Whether a file is a project's and no workflow, as far as it can be read."""
+    """True if a file is a project file and not a workflow, as far as it can be read."""
     try:
         value = source.read(path).value
     except errors.InvalidWorkflow:
         value = None
-    return kind(value) is None and project.is_project(path.name, value)
+    return kind(value) is None and project_file.is_project(path.name, value)
 
 
 def kind(value: Json) -> str | None:
-    """What sort of workflow a document is, by its content: "blocks", "plan", "pipeline", or None."""
+    """Return the kind of a workflow document by its content: "blocks", "plan", "pipeline", or None."""
     if not isinstance(value, Mapping):
         return None
     if "blocks" in value:
@@ -89,181 +92,241 @@ def kind(value: Json) -> str | None:
 
 
 def _is_script(value: Json) -> bool:
-    """Whether a document is what `skelo test` plays a workflow's models and people from."""
+    """True if a document is a script of `skelo test`: the scripted answers of models and people."""
     return isinstance(value, Mapping) and set(value) == {"tests"}
 
 
-def _is_something_else(value: Json) -> bool:
-    """Whether a document has nothing in common with a workflow, not even a mistyped key."""
-    if not isinstance(value, Mapping) or not value.keys().isdisjoint(blocks.KEYS):
+def _is_unrelated(value: Json) -> bool:
+    """True if a document has nothing in common with a workflow, not even a mistyped key."""
+    if not isinstance(value, Mapping) or not value.keys().isdisjoint(blocks_loader.KEYS):
         return False
-    return not any(nearest.name_like(key, ("blocks",)) for key in islice(value, 100))
+    return not any(suggestions.name_like(key, ("blocks",)) for key in islice(value, 100))
 
 
 def _check(
-    read: source.Source, root: Path | None, *, folder: Path | None, name: str | None
+    text: source.Source, root: Path | None, *, folder: Path | None, name: str | None
 ) -> tuple[definition.Workflow | None, tuple[problems.Problem, ...]]:
-    settings, listed = (project.ProjectFile(), ()) if root is None else project.check(root)
-    report = read.report()
-    report.include(listed)
-    # A document without a project leaves its caller free to bring any models.
-    own = None if root is None else settings.models
-    known = None if root is None else settings.registry
-    files = (_identity(folder, read.file),)
-    if kind(read.value) == "plan":
-        workflow = _plan(read, report, settings, own)
-        return None if report.failed else workflow, report.problems()
-    trail = _Trail(root=root, commands=settings.allow_commands, files=files, models=own, registry=known)
-    found = _read(read, report, trail, folder=folder, name=name)
-    workflow = None if found is None else found.workflow
-    if workflow is not None and root is not None and any(map(asking.is_asking, workflow.nodes.values())):
-        from openskelo.workflows import pins  # noqa: PLC0415 - only workflows with models need it
+    settings, project_problems = (project_file.ProjectFile(), ()) if root is None else project_file.check(root)
+    report = text.report()
+    report.include(project_problems)
+    # A document without a project: its caller may bring any models.
+    models = None if root is None else settings.models
+    top = cursor.Cursor(text.value, (), report)
+    folders = None if root is None else project_file.folders(settings, root)
+    identity = _identity(folder, text.file)
+    if folders is not None and not _check_place(top, identity, folders):
+        return None, report.problems()
+    if kind(text.value) == "plan":
+        from openskelo.workflows.plan import plan_loader  # noqa: PLC0415 - only plans need it
 
-        fixed = pins.fix(workflow, settings.models, cursor.Cursor(read.value, (), report))
-        workflow = blocks.sealed(fixed)
-    if workflow is not None and root is not None:
-        secrets.warn(workflow, settings.secrets, cursor.Cursor(read.value, (), report))
-    if workflow is not None and workflow.limits.max_steps is not None:
-        _warn_of_steps(workflow, workflow.limits.max_steps, report)
+        workflow = plan_loader.read(top, settings, models)
+        return None if report.failed else workflow, report.problems()
+    trail = _Trail(
+        folders=folders,
+        commands=settings.allow_commands,
+        files=(identity,),
+        models=models,
+        registry=None if root is None else settings.registry,
+        agents=None if root is None else settings.agents,
+        handler_timeout_ms=settings.handler_timeout_ms,
+    )
+    inner = _read_blocks(text, report, trail, folder=folder, name=name)
+    if inner is None:
+        return None, report.problems()
+    workflow = inner.workflow
+    if root is not None and any(map(model_settings.calls_model, workflow.nodes.values())):
+        from openskelo.workflows import pinning  # noqa: PLC0415 - only workflows with models need it
+
+        workflow = blocks_loader.sealed(pinning.pin_experts(workflow, settings.models, top))
+    if root is not None:
+        blocks_loader.warn_undeclared_secrets(workflow, settings.secrets, top)
+    if workflow.limits.max_cost_nanousd is not None:
+        _check_agent_prices(workflow, top)
+    if workflow.limits != definition.Limits():
+        _warn_of_limits(workflow, report)
     return None if report.failed else workflow, report.problems()
 
 
-def _warn_of_steps(workflow: definition.Workflow, limit: int, report: problems.Report) -> None:
-    """A run that cannot end well can be known before it begins."""
-    from openskelo.workflows import estimate  # noqa: PLC0415 - few files bound their steps
+def _check_place(place: cursor.Cursor, identity: str, folders: handlers.Folders) -> bool:
+    """True if the file may be a workflow; a Problem if data could have written it."""
+    if not file_access.is_inside(Path(identity), folders.write_roots):
+        return True
+    message = f"{Path(identity).name!r} is in a folder that data may write to, so it is not run"
+    place.problem("CODE_IN_WRITE_ROOT", message, hint="move the file, or name other `write_roots` in skelo.yaml")
+    return False
 
-    least = estimate.estimate(workflow).total.minimum.steps
-    if least > limit:
-        message = f"max_steps = {limit} is never enough: without a retry it takes {least} steps"
-        report.warn(("budgets", "max_steps"), "BUDGET_TOO_SMALL", message, hint=f"allow at least {least}")
+
+def _check_agent_prices(workflow: definition.Workflow, top: cursor.Cursor) -> None:
+    """Report a limit in USD that cannot be held, because the price of an agent's model is unknown."""
+    for key, node in workflow.nodes.items():
+        agent = agent_settings.pinned_in(node.config)
+        if agent is not None and not agent_sections.is_priced(agent):
+            top.at("budgets", None).at("max_cost_usd", None).problem(
+                "PRICE_UNKNOWN",
+                f"the price is unknown of the model of {agent.name}, which does the block {key!r}",
+                hint="give the agent `prices` in skelo.yaml; what an agent with its own log-in costs is never known",
+            )
 
 
-def _plan(
-    read: source.Source, report: problems.Report, settings: project.ProjectFile, models: config.Config | None
-) -> definition.Workflow | None:
-    from openskelo.workflows.plan import door  # noqa: PLC0415 - only plans need it
+def _warn_of_limits(workflow: definition.Workflow, report: problems.Report) -> None:
+    """Warn of each limit that no run can keep, by the minimum that `explain` shows."""
+    from openskelo.workflows.estimate import estimator  # noqa: PLC0415 - few files have limits
 
-    return door.read(cursor.Cursor(read.value, (), report), settings, models)
+    least = estimator.estimate(workflow).total.minimum
+    limits = workflow.limits
+    cost = None if limits.max_cost_nanousd is None else limits.max_cost_nanousd / 1_000_000_000
+    rows = (
+        ("max_steps", limits.max_steps, least.steps, "without a retry it takes", "steps"),
+        ("max_tokens", limits.max_tokens, least.tokens, "an attempt reserves", "tokens"),
+        ("max_cost_usd", cost, least.cost_usd, "an attempt reserves", "USD"),
+    )
+    for name, limit, needed, takes, unit in rows:
+        if limit is not None and needed > limit:
+            message = f"{name} = {limit:.12g} is never enough: {takes} {needed:.12g} {unit}"
+            report.warn(("budgets", name), "BUDGET_TOO_SMALL", message, hint=f"allow at least {needed:.12g}")
 
 
 @frozen
 class _Trail:
-    """The files that led here, outermost first. `known` are those read already, by file and depth: a file that is
-    used a thousand times is read once."""
+    """The project, and the files that led here through `uses`, outermost first.
 
-    root: Path | None
+    `loaded` has the files read so far, by file and depth, so that a file that is used a thousand times is read once.
+    """
+
+    folders: handlers.Folders | None
     commands: bool
     files: tuple[str, ...]
     models: config.Config | None = None
-    registry: registry.Registry | None = None
-    known: dict[tuple[str, int], inline.Inner | None] = field(
-        default_factory=dict[tuple[str, int], "inline.Inner | None"]
+    agents: AgentsConfig | None = None
+    registry: project_registry.Registry | None = None
+    handler_timeout_ms: int = limits.HANDLER_TIMEOUT_MS
+    loaded: dict[tuple[str, int], inlining.Inner | None] = field(
+        default_factory=dict[tuple[str, int], "inlining.Inner | None"]
     )
 
 
-def _read(
-    read: source.Source, report: problems.Report, trail: _Trail, *, folder: Path | None, name: str | None
-) -> inline.Inner | None:
-    top = cursor.Cursor(read.value, (), report)
-    found = kind(read.value)
-    if found not in ("blocks", None):
-        used = found == "plan" and len(trail.files) > 1
-        why = "a plan cannot be a part of another workflow" if used else f"this is a {found}, which cannot be run yet"
-        top.problem("KIND_UNSUPPORTED", why)
+def _read_blocks(
+    text: source.Source, report: problems.Report, trail: _Trail, *, folder: Path | None, name: str | None
+) -> inlining.Inner | None:
+    """Return the blocks file in `text`; None after a Problem, which says what the document is if it is not one."""
+    top = cursor.Cursor(text.value, (), report)
+    if not _check_kind(text, top, inner=len(trail.files) > 1):
         return None
-    if found is None and project.is_project(Path(read.file).name, read.value):
+
+    def use(place: cursor.Cursor) -> inlining.Inner | None:
+        return _load_used(place, trail, folder)
+
+    setting = blocks_loader.Context(
+        folders=trail.folders,
+        commands=trail.commands,
+        name=name,
+        load_used=use,
+        models=trail.models,
+        registry=trail.registry,
+        agents=trail.agents,
+        handler_timeout_ms=trail.handler_timeout_ms,
+    )
+    return blocks_loader.read(top, setting)
+
+
+def _check_kind(text: source.Source, top: cursor.Cursor, *, inner: bool) -> bool:
+    """True if the document may be a blocks file; otherwise a Problem. `inner`: another file uses it."""
+    document_kind = kind(text.value)
+    if document_kind == "blocks":
+        return True
+    if document_kind is not None:
+        if document_kind == "plan" and inner:
+            message = "a plan cannot be a part of another workflow"
+        else:
+            message = f"this is a {document_kind}, which cannot be run yet"
+        top.problem("KIND_UNSUPPORTED", message)
+        return False
+    if project_file.is_project(Path(text.file).name, text.value):
         hint = "a workflow is another file, with `blocks`; skelo.yaml says what its project allows"
         top.problem("KIND_PROJECT", "this is a project's file, not a workflow", hint=hint)
-        return None
-    if found is None and _is_script(read.value):
+        return False
+    if _is_script(text.value):
         hint = "name the workflow that it tests, as in `skelo test NAME.yaml`"
         top.problem("KIND_UNKNOWN", "this is a script of tests, not a workflow", hint=hint)
-        return None
-    if found is None and _is_something_else(read.value):
-        # Its keys are not listed: whatever this file is, its content is nobody's business here.
-        top.problem(
-            "KIND_UNKNOWN",
-            "this is not a workflow: it has no `blocks` and no `steps`",
-            hint="a workflow lists its blocks, a plan its steps",
-        )
-        return None
-
-    def use(place: cursor.Cursor) -> inline.Inner | None:
-        return _use(place, trail, folder)
-
-    setting = blocks.Setting(
-        root=trail.root, commands=trail.commands, name=name, use=use, models=trail.models, registry=trail.registry
-    )
-    return blocks.read(top, setting)
+        return False
+    if _is_unrelated(text.value):
+        # Its keys are not listed in the message: the file may be private.
+        message = "this is not a workflow: it has no `blocks` and no `steps`"
+        top.problem("KIND_UNKNOWN", message, hint="a workflow lists its blocks, a plan its steps")
+        return False
+    return True
 
 
-def _use(spot: cursor.Cursor, trail: _Trail, folder: Path | None) -> inline.Inner | None:
-    """The workflow that `uses` names, relative to the file it stands in."""
-    text = spot.text(blank=False)
+def _load_used(place: cursor.Cursor, trail: _Trail, folder: Path | None) -> inlining.Inner | None:
+    """Return the workflow that `uses` names, relative to the file that uses it; None after a Problem."""
+    text = place.text(blank=False)
     if text is None:
         return None
-    if folder is None or trail.root is None:
-        spot.problem("USES_NO_ROOT", "a document in memory uses other files only in a project", hint="give `root`")
+    if folder is None or trail.folders is None:
+        place.problem("USES_NO_ROOT", "a document in memory uses other files only in a project", hint="give `root`")
         return None
     path = Path(os.path.normpath(folder / text)) if "\0" not in text else folder
-    inside = Path(os.path.relpath(path, trail.root)).as_posix()
-    if Path(text).is_absolute() or handlers.outside(inside, trail.root) is not None:
-        spot.problem("USES_OUTSIDE", f"{text[:80]!r} is not a file inside the project")
+    inside = Path(os.path.relpath(path, trail.folders.root)).as_posix()
+    if Path(text).is_absolute() or handlers.outside(inside, trail.folders.root) is not None:
+        place.problem("USES_OUTSIDE", f"{text[:80]!r} is not a file inside the project")
         return None
     identity = _identity(path.parent, path.name)
-    if identity in trail.files:
-        spot.problem("USES_CYCLE", f"{text[:80]!r} uses, in the end, this file again")
+    if not _check_place(place, identity, trail.folders):
         return None
-    if len(trail.files) > DEEPEST:
-        spot.problem("USES_TOO_DEEP", f"files use each other deeper than {DEEPEST} levels")
+    if identity in trail.files:
+        place.problem("USES_CYCLE", f"{text[:80]!r} uses, in the end, this file again")
+        return None
+    if len(trail.files) > MAX_DEPTH:
+        place.problem("USES_TOO_DEEP", f"files use each other deeper than {MAX_DEPTH} levels")
         return None
     key = (identity, len(trail.files))
-    if key not in trail.known:
-        trail.known[key] = _load_inner(spot, path, replace(trail, files=(*trail.files, identity)))
-    return trail.known[key]
+    if key not in trail.loaded:
+        trail.loaded[key] = _load_inner(place, path, replace(trail, files=(*trail.files, identity)))
+    return trail.loaded[key]
 
 
-def _load_inner(spot: cursor.Cursor, path: Path, trail: _Trail) -> inline.Inner | None:
+def _load_inner(place: cursor.Cursor, path: Path, trail: _Trail) -> inlining.Inner | None:
     try:
-        read = source.read(path)
+        text = source.read(path)
     except errors.InvalidWorkflow as error:
         if not path.exists():
-            hint = nearby.meant(path, str(spot.value)) or f"looked for {path}"
-            spot.problem("USES_NOT_FOUND", f"there is no file {str(spot.value)[:80]!r}", hint=hint)
+            hint = problems.similar_path(path, str(place.value)) or f"looked for {path}"
+            place.problem("USES_NOT_FOUND", f"there is no file {str(place.value)[:80]!r}", hint=hint)
         elif path.is_dir():
-            spot.problem("FILE_UNREADABLE", f"{str(spot.value)[:80]!r} is a folder", hint="name a file in it")
+            place.problem("FILE_UNREADABLE", f"{str(place.value)[:80]!r} is a folder", hint="name a file in it")
         else:
-            spot.report.include(_listed(error))
+            place.report.include(_problems_of(error))
         return None
-    report = read.report()
-    found = _read(read, report, trail, folder=path.parent, name=path.stem)
-    if found is not None:
-        _warn_of_the_run(found.workflow, report)
-    spot.report.include(report.problems())
-    return found
+    report = text.report()
+    inner = _read_blocks(text, report, trail, folder=path.parent, name=path.stem)
+    if inner is not None:
+        _warn_of_run_settings(inner.workflow, report)
+    place.report.include(report.problems())
+    return inner
 
 
-def _warn_of_the_run(workflow: definition.Workflow, report: problems.Report) -> None:
-    """What a file says about a whole run means nothing where it is only a part of one."""
+def _warn_of_run_settings(workflow: definition.Workflow, report: problems.Report) -> None:
+    """Warn of settings of a whole run in a file that is only a part of one: they have no effect."""
     if workflow.limits != definition.Limits():
         report.warn(("budgets",), "BUDGET_IGNORED", "as a sub-workflow this has the budget of the run that uses it")
     if workflow.parallel != limits.Defaults().parallel:
-        place = ("defaults", "concurrency")
-        report.warn(place, "CONCURRENCY_IGNORED", "as a sub-workflow this shares the concurrency of its run")
+        path = ("defaults", "concurrency")
+        report.warn(path, "CONCURRENCY_IGNORED", "as a sub-workflow this shares the concurrency of its run")
 
 
 def _identity(folder: Path | None, file: str) -> str:
+    """Return the real path of a file, by which a cycle of `uses` is noticed."""
     return file if folder is None else os.path.realpath(folder / Path(file).name)
 
 
-def _listed(error: errors.InvalidWorkflow) -> tuple[problems.Problem, ...]:
-    return tuple(one for one in error.problems if isinstance(one, problems.Problem))
+def _problems_of(error: errors.InvalidWorkflow) -> tuple[problems.Problem, ...]:
+    return tuple(problem for problem in error.problems if isinstance(problem, problems.Problem))
 
 
 def _or_raise(
     checked: tuple[definition.Workflow | None, tuple[problems.Problem, ...]],
 ) -> definition.Workflow:
-    workflow, listed = checked
+    workflow, all_problems = checked
     if workflow is None:
-        raise errors.InvalidWorkflow([one for one in listed if one.severity == "error"])
+        raise errors.InvalidWorkflow([problem for problem in all_problems if problem.severity == "error"])
     return workflow

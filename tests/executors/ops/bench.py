@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from openskelo.executors import attempt, task
+from openskelo.executors.attempt import performer
 from openskelo.kernel import definition, outcome
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.providers import seam
+from openskelo.project import Project
+from openskelo.providers import protocol
 from tests.executors import workshop
 
 
@@ -21,7 +22,7 @@ class Done:
 
     value: Json
     failure: outcome.Failure | None
-    whole: attempt.Attempted
+    whole: performer.AttemptResult
 
     @property
     def holds(self) -> bool | None:
@@ -39,12 +40,12 @@ def step(op: definition.Op, args: JsonObject, **more: Any) -> definition.Node:
 
 
 def perform(
-    where: task.Project,
+    where: Project,
     op: definition.Op,
     args: JsonObject,
     *,
     mode: definition.PlanMode = "normal",
-    provider: seam.Provider | None = None,
+    provider: protocol.Provider | None = None,
     written: JsonObject | None = None,
     **more: Any,
 ) -> Done:
@@ -54,14 +55,14 @@ def perform(
     return done(whole)
 
 
-def done(whole: attempt.Attempted) -> Done:
+def done(whole: performer.AttemptResult) -> Done:
     stored = whole.outcome.outputs
     outputs = None if stored is None else cast("JsonObject", stored["value"])
     return Done(value=None if outputs is None else outputs["out"], failure=whole.outcome.failure, whole=whole)
 
 
 def git(folder: Path, *args: str) -> str:
-    """What git says, as somebody without any settings of their own."""
+    """Return what git prints for a user without settings."""
     environment = {
         "PATH": os.environ["PATH"],
         "HOME": str(folder),

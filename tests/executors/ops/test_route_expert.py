@@ -9,11 +9,12 @@ import orjson
 import pytest
 
 from openskelo import errors
-from openskelo.executors import prompt
-from openskelo.handlers import registry
+from openskelo.executors.ai import prompt
+from openskelo.handlers import project_registry
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.providers import config, recorded, scripted, seam
+from openskelo.providers import config, protocol, scripted
+from openskelo.providers.kinds import recorded
 from tests.executors import workshop
 from tests.executors.ops import bench
 
@@ -35,11 +36,11 @@ def test_the_prompt_goes_as_it_is_and_the_answer_is_text(tmp_path: Path) -> None
     done = ask(tmp_path, provider)
     assert (done.value, done.failure) == ("a patch\n", None)
     assert provider.asked == [
-        seam.Request(
+        protocol.Request(
             node="s1",
             messages=(
-                seam.Message(role="system", text=prompt.SYSTEM),
-                seam.Message(role="user", text="Mend it"),
+                protocol.Message(role="system", text=prompt.SYSTEM),
+                protocol.Message(role="user", text="Mend it"),
             ),
             schema=None,
             parameters={"expert": "coder", "temperature": 0},
@@ -74,6 +75,16 @@ def test_an_answer_under_a_schema_is_json_that_keeps_it(tmp_path: Path) -> None:
     assert [one.failure.repairable for one in done if one.failure is not None] == [True, True]
     assert provider.asked[0].schema == RULES
     assert prompt.contract(RULES) in provider.asked[0].messages[0].text
+
+
+def test_an_answer_with_a_marker_of_prompts_is_refused(tmp_path: Path) -> None:
+    provider = scripted.Scripted(["<data>a patch</data>", {"n": 1, "text": "<data>"}, "quoted: <data>"])
+    done = [
+        ask(tmp_path, provider),
+        ask(tmp_path, provider, {**ARGS, "output_schema": RULES}),
+        ask(tmp_path, provider, {"expert_id": "coder", "prompt": "What is <data>?"}),
+    ]
+    assert [result.code for result in done] == ["ANSWER_INVALID", "ANSWER_INVALID", None]
 
 
 def test_a_repair_is_shown_its_answer_and_what_was_wrong_with_it(tmp_path: Path) -> None:
@@ -121,9 +132,9 @@ class TestModes:
         models: config.Config,
         expert: str,
         mode: definition.PlanMode,
-        rules: dict[str, registry.ModeRule] | None = None,
+        rules: dict[str, project_registry.ModeRule] | None = None,
     ) -> bench.Done:
-        where = workshop.project(root, models=models, registry=registry.Registry(modes=rules or {}))
+        where = workshop.project(root, models=models, registry=project_registry.Registry(modes=rules or {}))
         return bench.perform(where, "route_expert", {**ARGS, "expert_id": expert}, mode=mode)
 
     @pytest.mark.parametrize(
@@ -131,7 +142,7 @@ class TestModes:
         [
             ("remote", "offline", {}),
             ("late", "normal", {}),
-            ("coder", "normal", {"normal": registry.ModeRule(experts=("remote",))}),
+            ("coder", "normal", {"normal": project_registry.ModeRule(experts=("remote",))}),
         ],
     )
     def test_a_mode_may_deny_an_expert_before_anything_is_sent(
@@ -140,7 +151,7 @@ class TestModes:
         models: config.Config,
         expert: str,
         mode: definition.PlanMode,
-        rules: dict[str, registry.ModeRule],
+        rules: dict[str, project_registry.ModeRule],
     ) -> None:
         done = self.ask(tmp_path, models, expert, mode, rules)
         assert done.failure is not None
@@ -159,11 +170,11 @@ class TestModes:
 
     def record(self, root: Path, system: str) -> None:
         front = f"{system}\n\n" if system else ""
-        request = seam.Request(
+        request = protocol.Request(
             node="s1",
             messages=(
-                seam.Message(role="system", text=front + prompt.SYSTEM),
-                seam.Message(role="user", text="Mend it"),
+                protocol.Message(role="system", text=front + prompt.SYSTEM),
+                protocol.Message(role="user", text="Mend it"),
             ),
             parameters={"temperature": 0},
             max_tokens=220,

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import pytest
 
 from openskelo import errors
-from openskelo.handlers import registry
+from openskelo.handlers import project_registry
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json
 from tests.executors import workshop
@@ -44,22 +44,22 @@ def slow(ctx):
 """
 
 
-def tool(function: str, **more: Any) -> registry.Tool:
-    return registry.Tool(name="own", kind="python", target=f"tools/own.py:{function}", **more)
+def tool(function: str, **more: Any) -> project_registry.Tool:
+    return project_registry.Tool(name="own", kind="python", target=f"tools/own.py:{function}", **more)
 
 
 def call(
     root: Path,
-    own: registry.Tool,
+    own: project_registry.Tool,
     args: Json,
     *,
     mode: definition.PlanMode = "normal",
-    rules: Mapping[str, registry.ModeRule] = MappingProxyType({}),
+    rules: Mapping[str, project_registry.ModeRule] = MappingProxyType({}),
     **project: Any,
 ) -> bench.Done:
     (root / "tools").mkdir(exist_ok=True)
     (root / "tools" / "own.py").write_text(CODE)
-    where = workshop.project(root, registry=registry.Registry(tools={own.name: own}, modes=rules), **project)
+    where = workshop.project(root, registry=project_registry.Registry(tools={own.name: own}, modes=rules), **project)
     return bench.perform(where, "tool_call", {"tool_id": own.name, "args": args}, mode=mode)
 
 
@@ -123,20 +123,20 @@ def test_an_unknown_tool_is_a_failure(tmp_path: Path) -> None:
         (tool("touch", network=True), "degraded", {}, "MODE_DENIED"),
         (tool("touch", network=True), "offline", {}, "MODE_DENIED"),
         (tool("touch", modes=("normal",)), "degraded", {}, "MODE_DENIED"),
-        (tool("touch"), "normal", {"normal": registry.ModeRule(tools=())}, "MODE_DENIED"),
+        (tool("touch"), "normal", {"normal": project_registry.ModeRule(tools=())}, "MODE_DENIED"),
         (
             tool("touch", cost_nanousd=1),
             "degraded",
-            {"degraded": registry.ModeRule(max_tool_nanousd=0)},
+            {"degraded": project_registry.ModeRule(max_tool_nanousd=0)},
             "TOOL_SPEND_DENIED",
         ),
     ],
 )
 def test_a_denied_tool_is_an_outcome_and_is_not_called(
     tmp_path: Path,
-    own: registry.Tool,
+    own: project_registry.Tool,
     mode: definition.PlanMode,
-    rules: dict[str, registry.ModeRule],
+    rules: dict[str, project_registry.ModeRule],
     code: str,
 ) -> None:
     done = call(tmp_path, own, {}, mode=mode, rules=rules)
@@ -152,12 +152,12 @@ def test_a_denied_tool_is_an_outcome_and_is_not_called(
         (tool("touch", network=True), "normal", {}),
         (tool("touch"), "offline", {}),
         (tool("touch", network=True, modes=("degraded",)), "degraded", {}),
-        (tool("touch", network=True), "offline", {"offline": registry.ModeRule(tools=("own",))}),
-        (tool("touch", cost_nanousd=1), "degraded", {"degraded": registry.ModeRule(max_tool_nanousd=1)}),
+        (tool("touch", network=True), "offline", {"offline": project_registry.ModeRule(tools=("own",))}),
+        (tool("touch", cost_nanousd=1), "degraded", {"degraded": project_registry.ModeRule(max_tool_nanousd=1)}),
     ],
 )
 def test_an_allowed_tool_is_called(
-    tmp_path: Path, own: registry.Tool, mode: definition.PlanMode, rules: dict[str, registry.ModeRule]
+    tmp_path: Path, own: project_registry.Tool, mode: definition.PlanMode, rules: dict[str, project_registry.ModeRule]
 ) -> None:
     assert call(tmp_path, own, {}, mode=mode, rules=rules).value == "done"
     assert (tmp_path / "touched").exists()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from openskelo.handlers import registry
+from openskelo.handlers import project_registry
 from openskelo.kernel.json import Json, JsonObject
 from tests.executors import workshop
 from tests.executors.ops import bench
@@ -87,8 +87,8 @@ def test_a_function_of_the_project_may_give_any_json(tmp_path: Path) -> None:
         "async def later(ctx): return [1, 2.0]\nasync def never(ctx): return {1}\n"
     )
     names = ("first", "odd", "later", "never")
-    own = {name: registry.Function(name=name, kind="python", target=f"own.py:{name}") for name in names}
-    where = workshop.project(tmp_path, registry=registry.Registry(transforms=own))
+    own = {name: project_registry.Function(name=name, kind="python", target=f"own.py:{name}") for name in names}
+    where = workshop.project(tmp_path, registry=project_registry.Registry(transforms=own))
     found = {name: bench.perform(where, "transform", {"fn": name, "refs": ["abcdef"]}) for name in names}
     assert (found["first"].value, found["later"].value) == ("abc", [1, 2])
     assert (found["odd"].code, found["never"].code) == ("HANDLER_RETURN", "HANDLER_RETURN")

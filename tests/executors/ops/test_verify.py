@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from openskelo.handlers import registry
+from openskelo.handlers import project_registry
 from tests.executors import workshop
 from tests.executors.ops import bench
 
@@ -32,8 +32,10 @@ def slow(ctx):
 def check(root: Path, function: str, *, timeout_ms: int = 20_000, **config: object) -> bench.Done:
     (root / "checkers").mkdir()
     (root / "checkers" / "own.py").write_text(CODE)
-    own = registry.Function(name="own", kind="python", target=f"checkers/own.py:{function}", timeout_ms=timeout_ms)
-    where = workshop.project(root, registry=registry.Registry(checkers={"own": own}))
+    own = project_registry.Function(
+        name="own", kind="python", target=f"checkers/own.py:{function}", timeout_ms=timeout_ms
+    )
+    where = workshop.project(root, registry=project_registry.Registry(checkers={"own": own}))
     return bench.perform(where, "verify", {"checker_id": "own", "input_ref": "a", "want": "b"})
 
 

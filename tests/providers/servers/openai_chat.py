@@ -1,4 +1,4 @@
-"""OpenAI's chat completions, which Ollama and many other servers speak too."""
+"""OpenAI's chat completions, which many other servers speak too."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.providers.servers import loopback
 
 
 class OpenAI:
-    kind: Literal["openai", "ollama"] = "openai"
+    kind: Literal["openai"] = "openai"
     prefix = "/v1"
     #: What an answer says that it took; None says nothing, as many servers do.
     took: tuple[int, int] | None = (11, 5)
@@ -73,7 +73,3 @@ class Thinker(OpenAI):
     def events(self, text: str, finish: str) -> Sequence[bytes]:
         thoughts = [self._chunk({"role": "assistant", "reasoning_content": "Hm, bees. "}) for _ in range(9)]
         return [*thoughts, *super().events(text, finish)]
-
-
-class Ollama(OpenAI):
-    kind: Literal["openai", "ollama"] = "ollama"

@@ -11,8 +11,9 @@ from typing import Any
 import openskelo
 from openskelo import testing
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.workflows import load, source
-from openskelo.workflows.convert import from_blocks, result, to_blocks
+from openskelo.workflows import load
+from openskelo.workflows.convert import conversion, from_blocks, to_blocks
+from openskelo.workflows.text import source
 
 PROJECT = """\
 providers: {tape: {kind: recorded}}
@@ -78,7 +79,7 @@ def refused(folder: Path, text: str) -> list[str]:
     return [problem.message for problem in result.problems]
 
 
-def _convert(folder: Path, text: str) -> tuple[openskelo.Workflow, result.Converted]:
+def _convert(folder: Path, text: str) -> tuple[openskelo.Workflow, conversion.Converted]:
     path = folder / "written.yaml"
     path.write_text(text)
     workflow = openskelo.load(path, root=folder)

@@ -33,7 +33,7 @@ def test_a_file_that_has_the_form_already_is_no_input(tmp_path: Path) -> None:
 
 
 def test_another_form_is_no_input(tmp_path: Path) -> None:
-    with pytest.raises(openskelo.InvalidInput, match="'graph' is no form"):
+    with pytest.raises(openskelo.InvalidInput, match="'graph' is not a form of a workflow"):
         openskelo.convert(written(tmp_path, PLAN), to=cast("Any", "graph"))
 
 

@@ -175,7 +175,7 @@ def test_experts_questions_and_steps_give_the_same_as_a_plan(tmp_path: Path) -> 
     assert steps["write_words"]["args"] == {"expr": "size(input.text)"}  # what the approval was shown
     assert steps["write_tries"]["args"] == {
         "step_id": "write",
-        "max_retries": 2,
+        "max_retries": 1,
         "backoff": "linear",
         "delay_ms": 1,
         "max_delay_ms": 60000,
@@ -313,7 +313,7 @@ blocks:
             "retry: {max_attempts: 4}",
             "draft: after 3 equal failures it asks a person, and a retry does not (retry.stall_after: 0 would say so)",
         ),
-        ("expert: one", "retry: {max_attempts: 21}", "draft: it is tried more than 20 times"),
+        ("expert: one", "retry: {max_attempts: 22}", "draft: it is tried more than 21 times"),
         (
             "expert: one",
             "retry: {max_attempts: 2}\n    post_gates: [{type: not_empty, port: said}]",
@@ -322,7 +322,7 @@ blocks:
         (
             "expert: one",
             "post_gates: [{type: word_count, name: short, port: said, max: 3}]",
-            "draft: its gate 'short' is of type 'word_count': no checker is",
+            "draft: its gate 'short' is of type 'word_count', for which there is no checker",
         ),
         (
             "expert: one",
@@ -333,7 +333,7 @@ blocks:
         (
             "expert: one",
             "prompt: 'It is {{ run.name }}.'",
-            "draft: an expression of it reads 'run' as a whole, which a plan has not",
+            "draft: an expression of it reads 'run' as a whole, which a plan does not have",
         ),
         (
             "{said: string}\n    expert",
@@ -348,7 +348,7 @@ blocks:
         (
             "prompt: Good?",
             "prompt: Good?, on_deny: continue",
-            "ask: a plan ends when a question is denied or nobody answers",
+            "ask: a plan ends when a question is denied or times out",
         ),
         (
             "prompt: Good?",
@@ -363,7 +363,7 @@ blocks:
         (
             "from: ask.say",
             "from: ask.by",
-            "ask: its output 'by' is no answer that has to be given, and something reads it",
+            "ask: its output 'by' is not a required answer, and something reads it",
         ),
         (
             "from: ask.say",
@@ -373,12 +373,12 @@ blocks:
         (
             "map: {out: inputs.say}",
             "map: {out: 'string(size(inputs))'}",
-            "end: an expression of it reads 'inputs' as a whole, which a plan has not",
+            "end: an expression of it reads 'inputs' as a whole, which a plan does not have",
         ),
         (
             "builtin:transform, config: {map: {out: inputs.say}}",
             "builtin:write-file, config: {content_from: say, default_path_template: x}",
-            "end: no op does what 'builtin:write-file' does",
+            "end: there is no op that does what 'builtin:write-file' does",
         ),
         (
             "{text: {type: string, default: t}}",

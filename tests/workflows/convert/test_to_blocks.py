@@ -79,7 +79,7 @@ steps:
 def test_a_port_of_its_own_is_no_variable(tmp_path: Path) -> None:
     text = """\
 plan_id: p
-variables: {input: {ok: true}}
+variables: {input: {ok: true}, said: ""}
 steps:
   - {id: b, op: branch, args: {cond: {ok: "var:input.ok"}, then: say, else: end}}
   - {id: say, op: route_expert, args: {expert_id: one, input: {n: 1}}, save_as: said}
@@ -111,13 +111,13 @@ plan_id: p
 inputs: {ok: true}
 steps:
   - {id: b, op: branch, args: {cond: {ok: "input:ok"}, then: early, else: set}}
-  - {id: early, op: emit, args: {result_ref: "var:x", audit_refs: ["input:ok", "var:x.y"]}}
+  - {id: early, op: emit, args: {result_ref: "input:ok", audit_refs: ["input:ok", "var:x.y"]}}
   - {id: set, op: transform, args: {expr: "{'y': 1}"}, save_as: x}
   - {id: late, op: emit, args: {result_ref: "var:x", audit_refs: ["input:ok", "var:x.y"]}}
 """
     pair = converting.converted(tmp_path, text)
     for ok, outputs in (
-        (True, {"result": None, "audit": [True, None]}),
+        (True, {"result": True, "audit": [True, None]}),
         (False, {"result": {"y": 1}, "audit": [False, 1]}),
     ):
         assert pair.ends(converting.Played(inputs={"ok": ok}))["outputs"] == outputs

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from openskelo.workflows import load, problems
+from openskelo.workflows import load
+from openskelo.workflows.text import problems
 from tests.workflows import marking
 
 PLAN = """\

@@ -7,7 +7,8 @@ import random
 from pathlib import Path
 from typing import Any, cast
 
-from openskelo.workflows import load, source
+from openskelo.workflows import load
+from openskelo.workflows.text import source
 from tests.workflows.plan import seed
 from tests.workflows.plan.test_mistakes import RICH
 

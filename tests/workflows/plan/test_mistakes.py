@@ -138,7 +138,7 @@ CASES: dict[str, tuple[str, str, str, str]] = {
     "a retry of nothing": ("STEP_UNKNOWN", RICH, "step_id: check", "step_id: ‸checks"),
     "a retry of a branch": ("RETRY_TARGET", RICH, "step_id: check", "step_id: ‸good"),
     "a retry of itself": ("RETRY_TARGET", RICH, "step_id: check", "step_id: ‸again"),
-    "no tries": ("ARG_INVALID", RICH, "max_retries: 2", "max_retries: ‸0"),
+    "fewer than no retries": ("ARG_INVALID", RICH, "max_retries: 2", "max_retries: ‸-1"),
     "a ref that is none": (
         "REF_INVALID",
         seed.PLAN,
@@ -192,7 +192,7 @@ CASES: dict[str, tuple[str, str, str, str]] = {
     ),
     "branches that disagree, as one value was written in between": (
         "REF_UNSET",
-        seed.PLAN,
+        seed.PLAN.replace('"result_ref":"var:patch2"', '"result_ref":"var:patch"'),
         '"input_ref":"var:patch2"},"save_as":"v2"},\n    {"id":"s7","op":"branch","args":{"cond":{"ok":"var:v1.ok"},"then":"s9","else":"s8"}},\n    {"id":"s8","op":"branch","args":{"cond":{"ok":"var:v2.ok"}',  # noqa: E501
         '"input_ref":"var:patch2"},"save_as":"v2"},\n    {"id":"s7","op":"verify","args":{"checker_id":"diff_applies_cleanly","input_ref":"var:patch"},"save_as":"v1"},\n    {"id":"s7b","op":"branch","args":{"cond":{"ok":"var:v1.ok"},"then":"s9","else":"s8"}},\n    {"id":"s8","op":"branch","args":{"cond":{"ok":‸"var:v2.ok"}',  # noqa: E501
     ),
@@ -211,9 +211,21 @@ CASES: dict[str, tuple[str, str, str, str]] = {
     ),
     "a branch that falls off the end": (
         "NO_ENDING",
-        RICH,
+        RICH.replace("variables: {tries: 0}", 'variables: {tries: 0, url: ""}'),
         "  - {id: sorry, op: emit, args: {status: denied}}",
         '  - ‸{id: sorry, op: branch, args: {cond: {ok: "input:strict"}, then: done}}',
+    ),
+    "a result that a path does not set": (
+        "REF_UNSET",
+        seed.PLAN,
+        '"result_ref":"var:patch","status":"ok"',
+        '"result_ref":‸"var:patch2","status":"ok"',
+    ),
+    "a result of the plan that a path does not set": (
+        "REF_UNSET",
+        seed.PLAN.replace('"result_ref":"var:patch","status":"ok",', ""),
+        '"outputs": {"result_ref":"var:patch"',
+        '"outputs": {"result_ref":‸"var:patch2"',
     ),
     "a loop without a bound": ("LOOP_UNBOUNDED", RICH, ", max_visits: 3", ""),
     "a step that jumps to itself": (

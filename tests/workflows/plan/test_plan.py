@@ -12,9 +12,11 @@ import pytest
 import openskelo
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.values import schema as schemas
-from openskelo.workflows import estimate, load, source
-from openskelo.workflows.plan import cases, schema
+from openskelo.values.schema import validator as schemas
+from openskelo.workflows import load
+from openskelo.workflows.estimate import estimator, plan_estimate, quantities
+from openskelo.workflows.plan import drafting_guide
+from openskelo.workflows.text import source
 from tests.workflows import marking
 from tests.workflows.plan import seed
 from tests.workflows.plan.test_mistakes import RICH
@@ -57,7 +59,7 @@ def test_the_specifications_plan_is_read_as_printed(tmp_path: Path) -> None:
         "s5": "ai",
         "s12": "approval",
     }
-    assert workflow.nodes["s2"].reserve.tokens == 421
+    assert workflow.nodes["s2"].reserve.tokens == 264
 
 
 def test_yaml_and_json_are_the_same_plan(tmp_path: Path) -> None:
@@ -72,7 +74,7 @@ def test_everything_a_step_may_say_is_read(tmp_path: Path) -> None:
     assert workflow.nodes["act"].reserve == definition.Amount(tool_nanousd=500_000_000)
     assert (steps["again"].target, workflow.nodes["again"].retry) == (
         "check",
-        definition.Retry(max_attempts=2, backoff="linear", delay_ms=1000, stall_after=0),
+        definition.Retry(max_attempts=3, backoff="linear", delay_ms=1000, stall_after=0),
     )
     assert (steps["person"].next, workflow.nodes["person"].approval) == (
         "act",
@@ -116,15 +118,16 @@ def test_texts_that_look_like_refs_are_kept_as_texts(tmp_path: Path) -> None:
     ("codes", "text"),
     [
         ("BUDGET_AT_WORST", seed.PLAN.replace('"max_steps": 18', '"max_steps": ‸8')),
-        ("BUDGET_AT_WORST", seed.PLAN.replace('"max_tokens": 1600', '"max_tokens": ‸700')),
+        ("BUDGET_AT_WORST", seed.PLAN.replace('"max_tokens": 1600', '"max_tokens": ‸500')),
         ("UNVERIFIED", RICH.replace('{title: "var:said.title"}', '{title: ‸"var:draft.text"}').replace(
             "- {id: check, op: verify, args: {checker_id: regex, input_ref: \"var:draft.text\", pattern: \"^[A-Z]\"}, save_as: v}",  # noqa: E501
             "- {id: check, op: verify, args: {checker_id: equals, input_ref: \"input:topic\", expected: bees}, save_as: v}",  # noqa: E501
         )),
+        ("RETRY_NEVER", RICH.replace("max_retries: 2", "max_retries: ‸0")),
         ("MODE_DENIED", RICH.replace("expert_id: slm_code_v1, prompt", "expert_id: ‸far, on_denied: sorry, prompt").replace(  # noqa: E501
             "plan_id: publish", "plan_id: publish\nmode: offline")),
     ],
-    ids=["steps", "tokens", "unverified", "denied, and somewhere to go"],
+    ids=["steps", "tokens", "unverified", "a retry that never retries", "denied, and somewhere to go"],
 )  # fmt: skip
 def test_doubts_are_warnings(codes: str, text: str, tmp_path: Path) -> None:
     clean, wanted = marking.expected(codes, text)
@@ -143,7 +146,8 @@ def test_a_path_that_shows_the_mistake_is_in_the_message(tmp_path: Path) -> None
     wrong = seed.PLAN.replace(
         '{"ok":"var:v1.ok"},"then":"s9","else":"s8"', '{"ok":"var:v1.ok"},"then":"s8","else":"s9"'
     )
-    (found,) = seed.check(wrong, tmp_path)
+    found, result = seed.check(wrong, tmp_path)
+    assert (result.code, result.path) == ("REF_UNSET", "/steps/9/args/result_ref")
     assert (found.code, found.message) == (
         "REF_UNSET",
         "var:v2.ok may not be set when 's8' reads it on the way s1 → s2 → s3 → s4 → s7 → s8",
@@ -187,26 +191,29 @@ def test_a_long_plan_is_checked_quickly() -> None:
 
 def test_best_and_worst_case_follow_the_paths(tmp_path: Path) -> None:
     workflow = _loaded(seed.PLAN, tmp_path)
-    worst = cases.most(workflow)
-    assert (cases.least(workflow).steps, cases.least(workflow).tokens) == (6, 421)
-    assert (worst.cost.steps, worst.cost.tokens, worst.bounded) == (9, 842, True)
-    assert cases.likely(workflow) == ("s1", "s2", "s3", "s4", "s7", "s9")
+    worst = plan_estimate.worst_case(workflow)
+    assert (plan_estimate.best_case(workflow).steps, plan_estimate.best_case(workflow).tokens) == (6, 264)
+    assert (worst.cost.steps, worst.cost.tokens, worst.bounded) == (9, 528, True)
+    assert plan_estimate.likely_path(workflow) == ("s1", "s2", "s3", "s4", "s7", "s9")
 
 
 def test_loops_count_as_often_as_they_may_be_gone_round(tmp_path: Path) -> None:
     workflow = _loaded(RICH, tmp_path, "plan.yaml")
-    worst = cases.most(workflow)
+    worst = plan_estimate.worst_case(workflow)
     assert worst.visits["ask"] == 3
     assert worst.bounded
     assert worst.cost.tokens >= 3 * 2 * 100
     unbounded = _loaded(
         RICH.replace(", max_visits: 3", "").replace("max_tokens: 4000", "max_steps: 50"), tmp_path, "p.yaml"
     )
-    assert (cases.most(unbounded).bounded, cases.most(unbounded).visits["ask"]) == (False, 50)
+    assert (plan_estimate.worst_case(unbounded).bounded, plan_estimate.worst_case(unbounded).visits["ask"]) == (
+        False,
+        50,
+    )
 
 
 def test_totals_are_by_mode(tmp_path: Path) -> None:
-    report = estimate.estimate(_loaded(seed.PLAN, tmp_path))
+    report = estimator.estimate(_loaded(seed.PLAN, tmp_path))
     total = report.total
     assert (total.minimum.steps, total.expected.steps, total.worst.steps) == (6, 6, 9)
     assert {mode: (one.minimum.steps, one.worst.steps) for mode, one in report.by_mode.items()} == {
@@ -216,24 +223,26 @@ def test_totals_are_by_mode(tmp_path: Path) -> None:
     }
 
 
-def test_an_expert_is_expected_to_use_all_it_may_unless_the_past_says_otherwise(tmp_path: Path) -> None:
+def test_an_expert_is_expected_to_use_what_it_has_used_and_needs_what_it_reserves(
+    tmp_path: Path,
+) -> None:
     plan = _loaded(seed.PLAN, tmp_path)
-    bounds = {"s2": estimate.Quantity(tokens=500)}
-    alone = estimate.estimate(plan, bounds=bounds).by_mode["ai"]
-    assert (alone.minimum.tokens, alone.expected.tokens, alone.expected.duration_sec) == (0, 500, 0)
-    past = {"s2": estimate.Quantity(tokens=60, duration_sec=2.0)}
-    known = estimate.estimate(plan, past, bounds=bounds).by_mode["ai"]
-    assert (known.minimum.tokens, known.expected.tokens, known.expected.duration_sec) == (0, 60, 2.0)
+    bounds = {"s2": quantities.Quantity(tokens=500)}
+    alone = estimator.estimate(plan, bounds=bounds).by_mode["ai"]
+    assert (alone.minimum.tokens, alone.expected.tokens, alone.expected.duration_sec) == (500, 500, 0)
+    past = {"s2": quantities.Quantity(tokens=60, duration_sec=2.0)}
+    known = estimator.estimate(plan, past, bounds=bounds).by_mode["ai"]
+    assert (known.minimum.tokens, known.expected.tokens, known.expected.duration_sec) == (500, 60, 2.0)
 
 
 def test_the_published_schema_is_current() -> None:
-    assert schema.text() == GOLDEN.read_text(encoding="utf-8"), schema.text.__doc__
+    assert drafting_guide.schema_text() == GOLDEN.read_text(encoding="utf-8"), drafting_guide.schema_text.__doc__
 
 
 @pytest.mark.parametrize(("text", "name"), [(seed.PLAN, "p.json"), (RICH, "p.yaml")], ids=["seed", "rich"])
 def test_good_plans_keep_the_published_schema(text: str, name: str) -> None:
     value = source.parse(text.encode(), file=name).value
-    assert schemas.compile(schema.schema()).check(value) == ()
+    assert schemas.compile(drafting_guide.plan_schema()).check(value) == ()
 
 
 @pytest.mark.parametrize(
@@ -250,7 +259,7 @@ def test_good_plans_keep_the_published_schema(text: str, name: str) -> None:
 def test_mistakes_of_form_break_the_published_schema(old: str, new: str) -> None:
     assert old in seed.PLAN
     wrong = cast("JsonObject", json.loads(seed.PLAN.replace(old, new, 1)))
-    assert schemas.compile(schema.schema()).check(wrong)
+    assert schemas.compile(drafting_guide.plan_schema()).check(wrong)
 
 
 def test_a_fallback_that_the_mode_denies_is_not_asked(tmp_path: Path) -> None:
@@ -296,3 +305,21 @@ def test_what_a_projects_own_checker_is_given_is_its_own_affair(tmp_path: Path) 
     seed.project(tmp_path, seed.PROJECT + 'checkers: {regex: {python: "tools.py:look"}}\n')
     text = RICH.replace('pattern: "^[A-Z]"', 'pattern: "(?=x"')
     assert marking.check(text, tmp_path, name="plan.yaml") == ()
+
+
+def test_a_small_token_budget_is_enough_for_a_small_prompt_and_explained_as_it_is_checked(tmp_path: Path) -> None:
+    text = (
+        "plan_id: p\nbudgets: {max_tokens: 100}\nsteps:\n"
+        "  - {id: ask, op: route_expert, args: {expert_id: slm_code_v1, prompt: hi, max_new_tokens: 20}, save_as: a}\n"
+        "  - {id: end, op: emit, args: {result_ref: 'var:a'}}\n"
+    )
+    workflow = _loaded(text, tmp_path, "plan.yaml")
+    needed = workflow.nodes["ask"].reserve.tokens
+    assert 20 < needed < 100
+    report = estimator.estimate(workflow)
+    assert (report.total.minimum.tokens, report.by_mode["ai"].minimum.tokens) == (needed, needed)
+    (found,) = seed.check(text.replace("max_tokens: 100", f"max_tokens: {needed - 1}"), tmp_path, name="plan.yaml")
+    assert (found.code, found.message) == (
+        "BUDGET_TOO_SMALL",
+        f"no path fits into max_tokens = {needed - 1}: at best {needed}, at worst {needed} tokens",
+    )

@@ -13,7 +13,7 @@ import pytest
 
 import openskelo
 from openskelo import testing
-from openskelo.cli import ink, plan_explaining
+from openskelo.cli import explanation, output
 from openskelo.workflows import load
 from tests.workflows import marking
 
@@ -26,8 +26,8 @@ def check(key: str, **more: Any) -> dict[str, Any]:
     return {"id": key, "op": "verify", "args": args, "save_as": key, **more}
 
 
-def retry(key: str, of: str, tries: int = 2) -> dict[str, Any]:
-    return {"id": key, "op": "retry", "args": {"step_id": of, "max_retries": tries}}
+def retry(key: str, of: str, again: int = 1) -> dict[str, Any]:
+    return {"id": key, "op": "retry", "args": {"step_id": of, "max_retries": again}}
 
 
 def branch(key: str, on: str, then: str, otherwise: str) -> dict[str, Any]:
@@ -91,7 +91,7 @@ def test_such_a_plan_is_drawn_as_it_is_written() -> None:
             budgets={"max_steps": 30},
         )
     )
-    lines = plan_explaining.draw(workflow, ink.Ink(io.StringIO()), 200)
+    lines = explanation.draw_steps(workflow, output.Painter(io.StringIO()), 200)
     assert [" ".join(line.split()) for line in lines] == [
         "● DET a verify equals ← input:i = var:a",
         "│",
@@ -99,7 +99,7 @@ def test_such_a_plan_is_drawn_as_it_is_written() -> None:
         "│",
         "● DET b verify equals ← input:i = var:b",
         "│",
-        "↻ DET rb retry b, at most 2 times (none)",
+        "↻ DET rb retry b, at most 2 tries (none)",
         "│",
         "◆ DET on branch var:b.ok true ↺ b false → end",
         "│",
@@ -140,9 +140,9 @@ def _by_chance(chance: Random) -> dict[str, Any]:
         checks = [step["id"] for step in steps if step["op"] == "verify"]
         match chance.choice(["check", "check", "behind", "behind", "retry", "branch"]):
             case "behind" if steps and steps[-1]["op"] == "verify":
-                steps.append(retry(key, steps[-1]["id"], chance.randint(1, 3)))
+                steps.append(retry(key, steps[-1]["id"], chance.randint(0, 2)))
             case "retry" if checks:
-                steps.append(retry(key, chance.choice(checks), chance.randint(1, 3)))
+                steps.append(retry(key, chance.choice(checks), chance.randint(0, 2)))
             case "branch" if checks:
                 later = keys[index + 1 :]
                 steps.append(branch(key, chance.choice(checks), chance.choice(later), chance.choice(later)))
@@ -180,13 +180,15 @@ def _read(document: dict[str, Any], said: dict[str, list[Any]]) -> tuple[str, di
             case "branch":
                 at = place[step["args"]["then" if set_to[step["args"]["cond"]["ok"][4:-3]]["ok"] else "else"]]
             case "retry":
-                if not any(tried(step["args"]["step_id"], strictly=True) for _ in range(step["args"]["max_retries"])):
+                if not any(
+                    tried(step["args"]["step_id"], strictly=True) for _ in range(1 + step["args"]["max_retries"])
+                ):
                     return "failed", calls, set_to
                 at += 1
             case _ if tried(step["id"], strictly=guarded):
                 at += 2 if guarded else 1
             case _:
-                left = below["args"]["max_retries"] - 1 if guarded else 0
+                left = below["args"]["max_retries"] if guarded else 0
                 if not any(tried(step["id"], strictly=True) for _ in range(left)):
                     return "failed", calls, set_to
                 at += 2

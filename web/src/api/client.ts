@@ -6,13 +6,16 @@ import type {
   AnsweredPage,
   Approval,
   ApprovalPage,
+  Changes,
   Checked,
   Comparison,
   EventPage,
   Fact,
   ForkBody,
   ItemPage,
+  LogList,
   Node,
+  OutputFile,
   Receipts,
   Resolved,
   ResolveBody,
@@ -55,8 +58,12 @@ export const forkRun = (id: string, body: ForkBody) => request<Run>("POST", `${r
 
 export const getNode = (id: string, node: string, signal?: Signal) =>
   request<Node>("GET", `${run(id)}/nodes/${encodeURIComponent(node)}`, at(signal));
+export const getChanges = (id: string, node: string, signal?: Signal) =>
+  request<Changes>("GET", `${run(id)}/nodes/${encodeURIComponent(node)}/changes`, at(signal));
 export const listItems = (id: string, node: string, after: number | null, signal?: Signal) =>
   request<ItemPage>("GET", `${run(id)}/nodes/${encodeURIComponent(node)}/items`, { query: { after }, ...at(signal) });
+export const listLogs = (id: string, node: string, signal?: Signal) =>
+  request<LogList>("GET", `${run(id)}/nodes/${encodeURIComponent(node)}/logs`, at(signal));
 export const listEvents = (id: string, since: number, limit: number, signal?: Signal) =>
   request<EventPage>("GET", `${run(id)}/events`, { query: { since, limit }, ...at(signal) });
 export const listFacts = (id: string, since: number, limit: number, signal?: Signal) =>
@@ -82,6 +89,13 @@ export const listReceipts = (id: string, signal?: Signal) =>
 export const diffRuns = (id: string, other: string, signal?: Signal) =>
   request<Comparison>("GET", `${run(id)}/diff`, { query: { other }, ...at(signal) });
 export const verifyRun = (id: string, signal?: Signal) => request<Verification>("GET", `${run(id)}/verify`, at(signal));
+
+export const exportPath = (id: string) => `${run(id)}/export`;
+export const listFiles = async (id: string, signal?: Signal) =>
+  (await request<{ files: OutputFile[] }>("GET", `${run(id)}/files`, at(signal))).files;
+export const filePath = (id: string, path: string) => withQuery(`${run(id)}/files/content`, { path });
+export const getFile = async (id: string, path: string, signal?: Signal) =>
+  (await send("GET", filePath(id, path), at(signal))).text();
 
 export const contentPath = (id: string, artifact: string) => `${run(id)}/artifacts/${artifact}/content`;
 export const getContent = async (id: string, artifact: string, signal?: Signal) =>

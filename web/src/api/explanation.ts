@@ -31,6 +31,8 @@ export interface OutlineBlock {
   foreach: { items: string; as: string } | null;
   maxAttempts: number;
   timeoutMs: number | null;
+  /** How long a person may take to answer. */
+  approvalTimeoutMs?: number | null;
   bounces: { gate: string; to: string; max: number }[];
 }
 

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { Refusal } from "./refusal";
+import { RequestError } from "./errors";
 import { request } from "./request";
 
 function answering(status: number, type: string, body: unknown): void {
@@ -20,7 +20,7 @@ describe("a request", () => {
     const problem = { type: "t", title: "Accepted", status: 202, detail: "it stays posted", code: "COMMAND_WAITING" };
     answering(202, "application/problem+json", problem);
     const refused = await request("GET", "/api/x").catch((error: unknown) => error);
-    expect(refused).toBeInstanceOf(Refusal);
-    expect((refused as Refusal).problem).toEqual(problem);
+    expect(refused).toBeInstanceOf(RequestError);
+    expect((refused as RequestError).problem).toEqual(problem);
   });
 });

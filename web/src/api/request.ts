@@ -1,5 +1,5 @@
 /** One request to the server: same origin, JSON in and out, the session's token on changes, refusals as errors. */
-import { Refusal, refusalFrom, unreachable } from "./refusal";
+import { RequestError, errorFrom, unreachable } from "./errors";
 import type { Session } from "./types";
 
 export type Method = "GET" | "POST" | "PATCH" | "DELETE";
@@ -36,8 +36,8 @@ export async function send(method: Method, path: string, options: Options = {}):
   try {
     return await sendOnce(method, path, options);
   } catch (error) {
-    // Somebody has logged in anew in another tab: what this one knows of the session is old.
-    if (!(error instanceof Refusal) || error.code !== "CSRF_TOKEN") throw error;
+    // The user has logged in again in another tab: this tab's session data is outdated.
+    if (!(error instanceof RequestError) || error.code !== "CSRF_TOKEN") throw error;
     session = null;
     return sendOnce(method, path, options);
   }
@@ -68,7 +68,7 @@ async function sendOnce(method: Method, path: string, options: Options): Promise
   });
   if (response.status === 401) askToLogIn();
   // An order that is still to be done (202) is told of as a problem, too: the answer is not what was asked for.
-  if (!response.ok || isProblemDocument(response)) throw await refusalFrom(response);
+  if (!response.ok || isProblemDocument(response)) throw await errorFrom(response);
   return response;
 }
 

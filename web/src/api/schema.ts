@@ -12,7 +12,7 @@ export interface paths {
     };
     /**
      * List Approvals
-     * @description Open approvals, in the order they were asked.
+     * @description List open approvals, oldest first.
      */
     get: operations["listApprovals"];
     put?: never;
@@ -32,7 +32,7 @@ export interface paths {
     };
     /**
      * List Answered
-     * @description Answered approvals of all runs, the newest question first.
+     * @description List answered approvals of all runs, the most recently requested first.
      */
     get: operations["listAnswered"];
     put?: never;
@@ -52,7 +52,7 @@ export interface paths {
     };
     /**
      * Get Approval
-     * @description An open approval.
+     * @description Return an open approval; a call of an agent with all of its arguments.
      */
     get: operations["getApproval"];
     put?: never;
@@ -72,7 +72,7 @@ export interface paths {
     };
     /**
      * Get Answer
-     * @description An answered approval: what was asked, and what was answered.
+     * @description Return an answered approval: what was requested, and the answer.
      */
     get: operations["getAnswer"];
     put?: never;
@@ -94,7 +94,7 @@ export interface paths {
     put?: never;
     /**
      * Resolve Approval
-     * @description Answer an approval; its run goes on. Modified arguments must fit the form.
+     * @description Answer an approval; its run goes on. Modified arguments must match the form.
      */
     post: operations["resolveApproval"];
     delete?: never;
@@ -112,7 +112,7 @@ export interface paths {
     };
     /**
      * Get Health
-     * @description Whether the server answers and its data dir can be read. Needs no token.
+     * @description Check that the server answers and its store can be read. Needs no token.
      */
     get: operations["getHealth"];
     put?: never;
@@ -132,15 +132,15 @@ export interface paths {
     };
     /**
      * List Runs
-     * @description Runs, newest first.
+     * @description List runs, newest first.
      */
     get: operations["listRuns"];
     put?: never;
     /**
      * Start Run
-     * @description Begin a run of a workflow with its inputs, or without one a live graph.
+     * @description Start a run of a workflow with its inputs; without a workflow, a live graph.
      *
-     *     It is durable when this answers, and goes on by itself.
+     *     The run is stored when the response arrives, and goes on by itself.
      */
     post: operations["startRun"];
     delete?: never;
@@ -158,21 +158,21 @@ export interface paths {
     };
     /**
      * Get Run
-     * @description The run as it is now, with its inputs and outputs.
+     * @description Return the run as it is now, with its inputs and outputs.
      */
     get: operations["getRun"];
     put?: never;
     post?: never;
     /**
      * Delete Run
-     * @description Remove a run that has ended, with its record: what is left cannot be verified any more.
+     * @description Delete a run that has ended, with its record.
      */
     delete: operations["deleteRun"];
     options?: never;
     head?: never;
     /**
      * Change Run
-     * @description Change the run's modes, or pause, resume and (a live graph) complete it by its `status`.
+     * @description Change the run's modes; or its `status`: pause it, resume it, or complete a live graph.
      */
     patch: operations["changeRun"];
     trace?: never;
@@ -186,7 +186,7 @@ export interface paths {
     };
     /**
      * List Artifacts
-     * @description What the run has kept, oldest first.
+     * @description List the run's artifacts, oldest first.
      */
     get: operations["listArtifacts"];
     put?: never;
@@ -206,7 +206,7 @@ export interface paths {
     };
     /**
      * Get Artifact
-     * @description What is known of an artifact beside its bytes.
+     * @description Return an artifact's document, without its bytes.
      */
     get: operations["getArtifact"];
     put?: never;
@@ -226,7 +226,7 @@ export interface paths {
     };
     /**
      * Get Content
-     * @description The artifact's bytes, with the type they were kept with.
+     * @description Return the artifact's bytes, with the media type they were stored with.
      */
     get: operations["getContent"];
     put?: never;
@@ -248,7 +248,7 @@ export interface paths {
     put?: never;
     /**
      * Cancel Run
-     * @description End the run and everything under way in it.
+     * @description Cancel the run and all work in progress in it.
      */
     post: operations["cancelRun"];
     delete?: never;
@@ -268,7 +268,7 @@ export interface paths {
     put?: never;
     /**
      * Chat
-     * @description Say something to a node: it reads it in its next turn, or, with `interrupt`, at once.
+     * @description Send a message to a node, which reads it in its next turn; with `interrupt`, at once.
      */
     post: operations["chat"];
     delete?: never;
@@ -286,7 +286,7 @@ export interface paths {
     };
     /**
      * Diff Runs
-     * @description The run beside another one, node by node: where they part, and what each took; as `skelo diff --json`.
+     * @description Compare the run with another one, node by node, as `skelo diff --json` does.
      */
     get: operations["diffRuns"];
     put?: never;
@@ -306,13 +306,13 @@ export interface paths {
     };
     /**
      * List Edges
-     * @description The run's edges.
+     * @description List the run's edges.
      */
     get: operations["listEdges"];
     put?: never;
     /**
      * Add Edge
-     * @description Tie two nodes of a live graph.
+     * @description Connect two nodes of a live graph.
      */
     post: operations["addEdge"];
     delete?: never;
@@ -333,7 +333,7 @@ export interface paths {
     post?: never;
     /**
      * Remove Edge
-     * @description Take an edge out of a live graph.
+     * @description Remove an edge of a live graph.
      */
     delete: operations["removeEdge"];
     options?: never;
@@ -350,9 +350,69 @@ export interface paths {
     };
     /**
      * List Events
-     * @description The run's events in order, the same as its stream tells; with `facts` the lines of its log, as they are.
+     * @description List the run's events in order, the same as in its stream; with `facts`, the lines of its log.
      */
     get: operations["listEvents"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/runs/{run_id}/export": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Export Run
+     * @description Return the run as one file that `skelo verify` checks anywhere, as `skelo export` writes it.
+     */
+    get: operations["exportRun"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/runs/{run_id}/files": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List Files
+     * @description List the files that the run's outputs name, in the folders that data may write to.
+     */
+    get: operations["listFiles"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/runs/{run_id}/files/content": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Get File
+     * @description Return the bytes of a file that the run's outputs name.
+     */
+    get: operations["getFile"];
     put?: never;
     post?: never;
     delete?: never;
@@ -372,7 +432,7 @@ export interface paths {
     put?: never;
     /**
      * Fork Run
-     * @description Begin a new run from a node of this one; what came before the node is kept.
+     * @description Start a new run from a node of this one; the results of the nodes before it are kept.
      */
     post: operations["forkRun"];
     delete?: never;
@@ -390,7 +450,7 @@ export interface paths {
     };
     /**
      * List Nodes
-     * @description The run's nodes, in the order of its workflow.
+     * @description List the run's nodes, in the order of its workflow.
      */
     get: operations["listNodes"];
     put?: never;
@@ -414,23 +474,43 @@ export interface paths {
     };
     /**
      * Get Node
-     * @description A node with its inputs and outputs.
+     * @description Return a node with its inputs and outputs, and the workspace of its agent.
      */
     get: operations["getNode"];
     put?: never;
     post?: never;
     /**
      * Remove Node
-     * @description Take a node out of a live graph, with its edges and what it is doing.
+     * @description Remove a node of a live graph, with its edges; its turn is cancelled.
      */
     delete: operations["removeNode"];
     options?: never;
     head?: never;
     /**
      * Change Node
-     * @description Change a node of a live graph that is not in a turn; a `config` takes the place of the one it has.
+     * @description Change a node of a live graph that is not in a turn; a new `config` replaces the old one.
      */
     patch: operations["changeNode"];
+    trace?: never;
+  };
+  "/api/runs/{run_id}/nodes/{node_id}/changes": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Get Changes
+     * @description Return what an agent's node has changed in its workspace since its first turn there.
+     */
+    get: operations["getChanges"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
     trace?: never;
   };
   "/api/runs/{run_id}/nodes/{node_id}/items": {
@@ -442,11 +522,71 @@ export interface paths {
     };
     /**
      * List Items
-     * @description Items of a foreach node, with the outputs of those that are done.
+     * @description List items of a foreach node, with the outputs of finished ones.
      */
     get: operations["listItems"];
     put?: never;
     post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/runs/{run_id}/nodes/{node_id}/logs": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List Logs
+     * @description List what attempts of a node that this server performs now have logged so far; ended ones have an artifact.
+     */
+    get: operations["listLogs"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/runs/{run_id}/nodes/{node_id}/reset": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Reset Node
+     * @description Let a node begin a new conversation with its next turn.
+     */
+    post: operations["resetNode"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/runs/{run_id}/nodes/{node_id}/restart": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Restart Node
+     * @description Let a node take its turn again: the one under way, which is stopped, or the last one, if it failed.
+     */
+    post: operations["restartNode"];
     delete?: never;
     options?: never;
     head?: never;
@@ -464,7 +604,7 @@ export interface paths {
     put?: never;
     /**
      * Pause Run
-     * @description Let nothing new start; what is under way ends.
+     * @description Pause the run: no new work starts, and work in progress ends; with `now` it is cut.
      */
     post: operations["pauseRun"];
     delete?: never;
@@ -482,7 +622,7 @@ export interface paths {
     };
     /**
      * List Receipts
-     * @description The receipts of the run's attempts, in order.
+     * @description List the receipts of the run's attempts, in order.
      */
     get: operations["listReceipts"];
     put?: never;
@@ -504,7 +644,7 @@ export interface paths {
     put?: never;
     /**
      * Resume Run
-     * @description Go on with a run that was paused or suspended.
+     * @description Resume a run that was paused or suspended.
      */
     post: operations["resumeRun"];
     delete?: never;
@@ -522,7 +662,7 @@ export interface paths {
     };
     /**
      * Verify Run
-     * @description Whether the run's record is whole and unaltered: its lines, its blobs, its `events.jsonl`, its signature.
+     * @description Check that the run's record is complete and unaltered: its events, blobs, event files and signature.
      */
     get: operations["verifyRun"];
     put?: never;
@@ -542,7 +682,7 @@ export interface paths {
     };
     /**
      * Explain Run
-     * @description The workflow that the run has pinned, taken apart, and what a run of it was expected to take.
+     * @description Return the outline of the workflow that the run has pinned, and the estimate for a run of it.
      */
     get: operations["explainRun"];
     put?: never;
@@ -562,7 +702,7 @@ export interface paths {
     };
     /**
      * Get Session
-     * @description Who asks, as what, and what a browser's changes must carry along.
+     * @description Return the caller's name and role, and the CSRF token that a browser's changes must carry.
      */
     get: operations["getSession"];
     put?: never;
@@ -582,9 +722,9 @@ export interface paths {
     };
     /**
      * Stream
-     * @description The events of a run, or of all: `hello`, `snapshot`, then `events`.
+     * @description Stream the events of a run, or of all runs: `hello`, `snapshot`, then `events`.
      *
-     *     `since`, or the `Last-Event-ID` with which a browser comes back, goes on without a gap.
+     *     `since`, or the `Last-Event-ID` that a browser sends when it reconnects, resumes without a gap.
      */
     get: operations["stream"];
     put?: never;
@@ -604,7 +744,7 @@ export interface paths {
     };
     /**
      * Get Version
-     * @description The program's version and the contract's.
+     * @description Return the version of the program and of the contract.
      */
     get: operations["getVersion"];
     put?: never;
@@ -624,7 +764,7 @@ export interface paths {
     };
     /**
      * List Workflows
-     * @description The workflow files of the project.
+     * @description List the workflow files of the project.
      */
     get: operations["listWorkflows"];
     put?: never;
@@ -646,7 +786,7 @@ export interface paths {
     put?: never;
     /**
      * Explain Workflow
-     * @description A workflow taken apart, and what a run of it would take.
+     * @description Return the outline of a workflow, and the estimate for a run of it.
      */
     post: operations["explainWorkflow"];
     delete?: never;
@@ -666,7 +806,7 @@ export interface paths {
     put?: never;
     /**
      * Validate Workflow
-     * @description Every Problem of a workflow, without running anything.
+     * @description Check a workflow and list its problems, without running anything.
      */
     post: operations["validateWorkflow"];
     delete?: never;
@@ -681,7 +821,7 @@ export interface components {
   schemas: {
     /**
      * Answered
-     * @description A question and its answer, exactly as they were told; `withdrawn`: nobody answered.
+     * @description An approval and its answer, as their events have them; `withdrawn`: it was closed without an answer.
      */
     Answered: {
       /**
@@ -701,7 +841,7 @@ export interface components {
     };
     /**
      * AnsweredPage
-     * @description Answered approvals, the newest question first.
+     * @description Answered approvals, the most recently requested first.
      */
     AnsweredPage: {
       /** Answered */
@@ -711,7 +851,11 @@ export interface components {
     };
     /**
      * Approval
-     * @description An open question. `form` is the JSON Schema of `modifiedArgs`; no `approvers` means anybody may answer.
+     * @description An open approval. `form` is the JSON Schema of `modifiedArgs`; without `approvers`, any person may answer.
+     *
+     *     `runName` is the name of the run's workflow; null if an earlier version has listed the approval. `call` is what a
+     *     person is shown beside the arguments of an agent's call (`kind` is `call`): its `kind`, `why` it is asked about, the
+     *     `diff` of an edit, and the `rule` that an approval for longer would make; `question` if the agent asks on its own.
      */
     Approval: {
       /**
@@ -721,6 +865,10 @@ export interface components {
       approvalId: string;
       /** Approvers */
       approvers: string[];
+      /** Call */
+      call?: {
+        [key: string]: components["schemas"]["JsonValue"];
+      } | null;
       /** Context */
       context: string;
       /** Digest */
@@ -742,7 +890,7 @@ export interface components {
        * Kind
        * @enum {string}
        */
-      kind: "approval" | "ask_human" | "uncertain" | "stalled";
+      kind: "approval" | "ask_human" | "uncertain" | "stalled" | "call";
       /** Node */
       node: string;
       /**
@@ -759,13 +907,15 @@ export interface components {
        * Format: uuid
        */
       runId: string;
+      /** Runname */
+      runName: string | null;
       tool: components["schemas"]["Tool"];
       /** Visit */
       visit: number | null;
     };
     /**
      * ApprovalPage
-     * @description Open approvals in the order they were asked.
+     * @description Open approvals, oldest first.
      */
     ApprovalPage: {
       /** Approvals */
@@ -820,7 +970,7 @@ export interface components {
     };
     /**
      * ApprovalResolved
-     * @description The question is closed: answered by a person, by `timer`, or (`withdrawn`) not to be answered any more.
+     * @description An approval was closed: answered by a person, answered by `timer`, or withdrawn.
      */
     ApprovalResolved: {
       /**
@@ -868,7 +1018,7 @@ export interface components {
     };
     /**
      * Artifact
-     * @description A kept file. `path` is absolute and derived on reading; null where the bytes are no file of their own.
+     * @description A kept file. `path` is absolute, and the file is written when it is first read; null without a local disk.
      */
     Artifact: {
       /** Attempt */
@@ -964,11 +1114,19 @@ export interface components {
     };
     /**
      * ArtifactMetadata
-     * @description What is known of a diff beside its bytes.
+     * @description What is known about an artifact besides its bytes: of a diff what it changes, of a prompt its role template.
      */
     ArtifactMetadata: {
+      /** Deletions */
+      deletions?: number | null;
       /** Fileschanged */
       filesChanged?: string[] | null;
+      /** Insertions */
+      insertions?: number | null;
+      /** Role */
+      role?: string | null;
+      /** Rolehash */
+      roleHash?: string | null;
       /** Summary */
       summary?: string | null;
     };
@@ -1102,7 +1260,7 @@ export interface components {
     };
     /**
      * Capabilities
-     * @description What the node may do. A block may do what its mode and effect say, and never makes nodes.
+     * @description What the node may do. A block may do what its mode and effect allow, and never creates nodes.
      */
     Capabilities: {
       /** Delegateonly */
@@ -1118,7 +1276,7 @@ export interface components {
     };
     /**
      * CapabilitiesBody
-     * @description Capabilities to set; what is left out stays. Models and handlers never make nodes.
+     * @description Capabilities to set; others stay. Models and handlers never create nodes.
      */
     CapabilitiesBody: {
       /** Delegateonly */
@@ -1134,7 +1292,7 @@ export interface components {
     };
     /**
      * Change
-     * @description Where two values part, at a JSON pointer; `before` or `after` is left out where there is none.
+     * @description A difference between two values, at a JSON pointer; `before` or `after` is left out if it does not exist.
      */
     Change: {
       after?: components["schemas"]["JsonValue"];
@@ -1148,8 +1306,25 @@ export interface components {
       path: string;
     };
     /**
+     * Changes
+     * @description What the agent of a node has changed in its workspace; `diff` is in the unified format.
+     */
+    Changes: {
+      /** Deletions */
+      deletions: number;
+      /** Diff */
+      diff: string;
+      /** Fileschanged */
+      filesChanged: string[];
+      /** Insertions */
+      insertions: number;
+    };
+    /**
      * ChatBody
      * @description A message to a node: queued for its next turn, or, with `interrupt`, instead of the one it is in.
+     *
+     *     Without a `nodeId` it goes to the first node with the role `orchestrator`, else to the first node. With `steer` the
+     *     turn under way reads it, if its agent can take a word during a turn; otherwise it is queued, and the answer says so.
      */
     ChatBody: {
       /** Content */
@@ -1159,15 +1334,17 @@ export interface components {
        * @default false
        */
       interrupt: boolean;
+      /** Nodeid */
+      nodeId?: string | null;
       /**
-       * Nodeid
-       * Format: uuid
+       * Steer
+       * @default false
        */
-      nodeId: string;
+      steer: boolean;
     };
     /**
      * Checked
-     * @description What is wrong with a workflow; `hash` is what a run of it would pin.
+     * @description The problems of a workflow; `hash` is the one that a run of it would pin.
      */
     Checked: {
       /** Hash */
@@ -1183,7 +1360,7 @@ export interface components {
     };
     /**
      * ComparedNode
-     * @description A node in two runs, in what it differs, and where its outputs part; `inputs` are those that a fork has set.
+     * @description A node in two runs, and how it differs; `inputs` are those that a fork has set.
      */
     ComparedNode: {
       a: components["schemas"]["ComparedSide"] | null;
@@ -1208,7 +1385,7 @@ export interface components {
     };
     /**
      * ComparedRun
-     * @description One of two runs as a whole, and what it took.
+     * @description One of two compared runs, and what it used.
      */
     ComparedRun: {
       /** Attempts */
@@ -1240,7 +1417,7 @@ export interface components {
     };
     /**
      * ComparedSide
-     * @description A node in one of two runs; `keptFrom` is the run that a fork has taken its result, or `keptItems`, over from.
+     * @description A node in one of two runs; `keptFrom` is the run from which a fork kept its result or items.
      */
     ComparedSide: {
       /** Attempts */
@@ -1265,7 +1442,7 @@ export interface components {
     };
     /**
      * Comparison
-     * @description Two runs node by node; `sameWork`: their receipts are equal but for what the clock adds.
+     * @description Two runs node by node; `sameWork`: their receipts are equal except for times.
      */
     Comparison: {
       a: components["schemas"]["ComparedRun"];
@@ -1285,7 +1462,10 @@ export interface components {
     };
     /**
      * Connection
-     * @description The live state of a provider: an overlay, known only where this process drives the run.
+     * @description The state of the model or handler that works for a node: `connected` while an attempt is in flight.
+     *
+     *     The event `node.connection` says when text is being streamed, and only the process that drives the run knows it: in
+     *     the node's document `streaming` is false.
      */
     Connection: {
       /** Lastheartbeatat */
@@ -1302,7 +1482,7 @@ export interface components {
     };
     /**
      * Edge
-     * @description An edge. `kind` is additive: a value handed over, mere order, a plan's jump, or a live graph's channel.
+     * @description An edge. `kind`: a value handed over, order only, a jump of a plan, or a channel of a live graph.
      */
     Edge: {
       /** Bidirectional */
@@ -1337,7 +1517,10 @@ export interface components {
     };
     /**
      * EdgeBody
-     * @description An edge to be added to a live graph. Its id follows from what it ties and its label.
+     * @description An edge to add to a live graph. Its id follows from the nodes it connects and its label.
+     *
+     *     Without a `type`, an edge from another node to an orchestrator is a `report`, and any other a `handoff`. Without a
+     *     `label`, a report is called `report` and a handoff `task`.
      */
     EdgeBody: {
       /**
@@ -1357,16 +1540,12 @@ export interface components {
        * Format: uuid
        */
       to: string;
-      /**
-       * Type
-       * @default handoff
-       * @enum {string}
-       */
-      type: "handoff" | "report";
+      /** Type */
+      type?: ("handoff" | "report") | null;
     };
     /**
      * EdgeCreated
-     * @description There is an edge.
+     * @description An edge was created.
      */
     EdgeCreated: {
       edge: components["schemas"]["Edge"];
@@ -1398,7 +1577,7 @@ export interface components {
     };
     /**
      * EdgeDeleted
-     * @description There is an edge no longer.
+     * @description An edge was removed.
      */
     EdgeDeleted: {
       /**
@@ -1473,7 +1652,7 @@ export interface components {
     };
     /**
      * Evidence
-     * @description Why a loop is thought to make no progress.
+     * @description The evidence that a loop makes no progress.
      */
     Evidence: {
       /** Code */
@@ -1496,7 +1675,7 @@ export interface components {
     };
     /**
      * ExplainBody
-     * @description A workflow, and how many items a foreach is counted with.
+     * @description A workflow, and the number of items that a foreach is counted with.
      */
     ExplainBody: {
       /** Document */
@@ -1513,7 +1692,7 @@ export interface components {
     };
     /**
      * Explanation
-     * @description A workflow taken apart: its ports, blocks, edges and layers, and what a run of it would take.
+     * @description The outline of a workflow (ports, blocks, edges, layers), and the estimate for a run of it.
      */
     Explanation: {
       /** Blocks */
@@ -1547,7 +1726,7 @@ export interface components {
     };
     /**
      * Fact
-     * @description A line of the run's log: its envelope, and the links of its chain. A pruned one has `dataHash` for `data`.
+     * @description A line of the run's log: its envelope, and the links of its chain. If pruned, `dataHash` replaces `data`.
      */
     Fact: {
       /** Data */
@@ -1597,10 +1776,10 @@ export interface components {
     };
     /**
      * ForkBody
-     * @description From which node (its key or id) a new run does things again, and what changes: inputs of the node or the run.
+     * @description The node (key or id) from which a new run starts, and changed inputs of the node or the run.
      *
-     *     `items` says which items of a foreach are done again: `all`, those that are not done, or with those also the ones
-     *     with these indexes. Without it: those that are not done, or all where none is left.
+     *     `items` says which items of a foreach are done again: `all`, the unfinished ones, or the unfinished ones and those
+     *     with these indexes. Without it: the unfinished ones, or all if there are no unfinished ones.
      */
     ForkBody: {
       /** Inputs */
@@ -1693,7 +1872,7 @@ export interface components {
     };
     /**
      * Health
-     * @description The server answers, and its data dir can be read.
+     * @description The server answers, and its store can be read.
      */
     Health: {
       /**
@@ -1704,7 +1883,7 @@ export interface components {
     };
     /**
      * InvalidPart
-     * @description One thing that is wrong with what was sent: a JSON pointer to it, and why.
+     * @description One invalid part of a request: a JSON pointer to it, and what is wrong.
      */
     InvalidPart: {
       /** Code */
@@ -1716,13 +1895,14 @@ export interface components {
     };
     /**
      * Item
-     * @description One item of a foreach, as it is paged: `state` is that of its work, `outputs` what it gave.
+     * @description One item of a foreach, with the state of its work and its outputs.
      *
-     *     `kept`: it was done in the run that this one was forked from.
+     *     `kept`: it was done in the run that this one was forked from. `error`: it has failed, and the foreach went on.
      */
     Item: {
       /** Attempts */
       attempts: number;
+      error?: components["schemas"]["Fault"] | null;
       /** Index */
       index: number;
       /** Kept */
@@ -1749,13 +1929,16 @@ export interface components {
     };
     /**
      * Items
-     * @description The items of a foreach in numbers; the items themselves are paged elsewhere.
+     * @description The item counts of a foreach; the items themselves are listed elsewhere.
      *
-     *     `kept` are those of `done` that were taken over from the run that this one was forked from.
+     *     `kept` counts the done items that a fork has taken over from its parent run, `failed` the done items that have
+     *     failed in a foreach with `on_fail: keep`.
      */
     Items: {
       /** Done */
       done: number;
+      /** Failed */
+      failed?: number | null;
       /** Kept */
       kept?: number | null;
       /** Running */
@@ -1765,8 +1948,30 @@ export interface components {
     };
     JsonValue: Json;
     /**
+     * LogList
+     * @description The logs of a node's running attempts.
+     */
+    LogList: {
+      /** Logs */
+      logs: components["schemas"]["LogSoFar"][];
+    };
+    /**
+     * LogSoFar
+     * @description What an attempt that is running has logged so far; the end of it if it is long.
+     */
+    LogSoFar: {
+      /** Attempt */
+      attempt: number;
+      /** Item */
+      item: number | null;
+      /** Text */
+      text: string;
+      /** Visit */
+      visit: number;
+    };
+    /**
      * Message
-     * @description A message. `stored` names the content where it is too large to travel along, and is then empty here.
+     * @description A message. If the content is too large to be included, it is empty and `stored` refers to it.
      */
     Message: {
       /** Content */
@@ -1826,7 +2031,9 @@ export interface components {
      * Node
      * @description A node's state. `parent` is the node of the sub-workflow it belongs to; `phase` the phase it belongs to.
      *
-     *     A finished node is `idle` and has an `outcome`; one that waits for a person is `blocked`.
+     *     A finished node is `idle` (`failed` if it failed) and has an `outcome`; one that waits for a person is `blocked`.
+     *     `connection` is null for a node whose work a person does. `workspace` is where the agent of a node works (kind,
+     *     path, branch, base, ports), if a client requests this one node.
      */
     Node: {
       /** Attempts */
@@ -1898,7 +2105,7 @@ export interface components {
        * Format: uuid
        */
       runId: string;
-      session: components["schemas"]["openskelo__contract__wire__node__Session"];
+      session: components["schemas"]["openskelo__wire__models__node__Session"];
       /** Startedat */
       startedAt: string | null;
       /**
@@ -1915,14 +2122,22 @@ export interface components {
       }[];
       /** Visits */
       visits: number;
+      /** Workspace */
+      workspace?: {
+        [key: string]: components["schemas"]["JsonValue"];
+      } | null;
     };
     /**
      * NodeBody
-     * @description A node to be added to a live graph. `key` is the author's id, made of the label where it is left out.
+     * @description A node to add to a live graph. `key` is the author's id; by default it is made from the label.
      *
-     *     `config` is what a block of that kind has: `handler` and its `config`, or `prompt` and whom to ask.
+     *     `config` has the fields of a block of that kind: `handler` and its `config`, or `prompt` and the expert to ask. An
+     *     agent is named by `agent` (a name in the project's skelo.yaml), else the first of the `provider` is taken; `model`
+     *     replaces the project's, and with the `sessionMode` `plan` it plans and changes nothing.
      */
     NodeBody: {
+      /** Agent */
+      agent?: string | null;
       /** @default {} */
       capabilities: components["schemas"]["CapabilitiesBody"];
       /** Config */
@@ -1936,9 +2151,11 @@ export interface components {
        * @default model
        * @enum {string}
        */
-      kind: "model" | "handler";
+      kind: "model" | "handler" | "agent";
       /** Label */
       label: string;
+      /** Model */
+      model?: string | null;
       /** @default {} */
       permissions: components["schemas"]["PermissionsBody"];
       /**
@@ -1952,12 +2169,18 @@ export interface components {
        * @default worker
        */
       roleTemplate: string;
+      /** @default {} */
+      session: components["schemas"]["SessionBody"];
+      /** Sessionmode */
+      sessionMode?: ("default" | "plan") | null;
     };
     /**
      * NodeChange
-     * @description What is to be changed of a live graph's node; what is left out stays.
+     * @description Changes of a live graph's node; fields that are left out stay.
      */
     NodeChange: {
+      /** Agent */
+      agent?: string | null;
       capabilities?: components["schemas"]["CapabilitiesBody"] | null;
       /** Config */
       config?: {
@@ -1965,11 +2188,16 @@ export interface components {
       } | null;
       /** Label */
       label?: string | null;
+      /** Model */
+      model?: string | null;
       permissions?: components["schemas"]["PermissionsBody"] | null;
       /** Provider */
       provider?: ("codex" | "claude" | "gemini" | "custom") | null;
       /** Roletemplate */
       roleTemplate?: string | null;
+      session?: components["schemas"]["SessionBody"] | null;
+      /** Sessionmode */
+      sessionMode?: ("default" | "plan") | null;
     };
     /**
      * NodeConnection
@@ -2006,7 +2234,7 @@ export interface components {
     };
     /**
      * NodeDeleted
-     * @description A node of a live graph is gone, and its edges with it.
+     * @description A node of a live graph was removed, with its edges.
      */
     NodeDeleted: {
       /**
@@ -2050,7 +2278,7 @@ export interface components {
     };
     /**
      * NodePatched
-     * @description Fields of a node have changed; a node that nobody knows yet has all of them.
+     * @description Fields of a node have changed; for a new node, all fields.
      */
     NodePatched: {
       /**
@@ -2129,11 +2357,33 @@ export interface components {
     };
     /**
      * OrderBody
-     * @description Why, for the record.
+     * @description The reason, for the record.
      */
     OrderBody: {
       /** Reason */
       reason?: string | null;
+    };
+    /**
+     * OutputFile
+     * @description A file that an output names; `path` is the text of the output.
+     */
+    OutputFile: {
+      /** Mediatype */
+      mediaType: string;
+      /** Name */
+      name: string;
+      /** Path */
+      path: string;
+      /** Size */
+      size: number;
+    };
+    /**
+     * OutputFiles
+     * @description The files that a run's outputs name and that exist.
+     */
+    OutputFiles: {
+      /** Files */
+      files: components["schemas"]["OutputFile"][];
     };
     /**
      * Parent
@@ -2149,8 +2399,21 @@ export interface components {
       runId: string;
     };
     /**
+     * PauseBody
+     * @description With `now`, work in progress is cut, and done again when the run is resumed; otherwise it ends first.
+     */
+    PauseBody: {
+      /**
+       * Now
+       * @default false
+       */
+      now: boolean;
+      /** Reason */
+      reason?: string | null;
+    };
+    /**
      * Payload
-     * @description What is handed over. `structured` is left out where it is too large to travel along; `stored` then names it.
+     * @description What is handed over. If `structured` is too large to be included, `stored` refers to it.
      */
     Payload: {
       /** Artifacts */
@@ -2166,7 +2429,7 @@ export interface components {
     };
     /**
      * PayloadStatus
-     * @description Whether the source is content with what it hands over.
+     * @description Whether the source is satisfied with what it hands over.
      */
     PayloadStatus: {
       /** Ok */
@@ -2176,7 +2439,7 @@ export interface components {
     };
     /**
      * Permissions
-     * @description Whether a person is asked before the node's effects (`gated`), and before it makes nodes.
+     * @description Whether a person is asked before the node's effects (`gated`), and before it creates nodes.
      */
     Permissions: {
       /**
@@ -2189,7 +2452,7 @@ export interface components {
     };
     /**
      * PermissionsBody
-     * @description Permissions to set; what is left out stays. `gated`: a person is asked before each turn.
+     * @description Permissions to set; others stay. `gated`: a person is asked before each turn, or about an agent's calls.
      */
     PermissionsBody: {
       /** Clipermissionsmode */
@@ -2292,7 +2555,9 @@ export interface components {
     };
     /**
      * Resolution
-     * @description How a question ended.
+     * @description The answer to an approval.
+     *
+     *     `remember` says for how long calls like the one that was asked about (`rule`) are allowed, if for longer than once.
      */
     Resolution: {
       /** Modifiedargs */
@@ -2301,6 +2566,12 @@ export interface components {
       } | null;
       /** Reason */
       reason?: string | null;
+      /** Remember */
+      remember?: ("turn" | "run") | null;
+      /** Rule */
+      rule?: {
+        [key: string]: components["schemas"]["JsonValue"];
+      } | null;
       /**
        * Status
        * @enum {string}
@@ -2310,7 +2581,7 @@ export interface components {
     };
     /**
      * ResolutionBody
-     * @description A person's answer.
+     * @description A person's answer. `remember` allows an agent's calls like this one until its turn or the run ends.
      */
     ResolutionBody: {
       /** Modifiedargs */
@@ -2319,6 +2590,8 @@ export interface components {
       } | null;
       /** Reason */
       reason?: string | null;
+      /** Remember */
+      remember?: ("turn" | "run") | null;
       /**
        * Status
        * @enum {string}
@@ -2327,7 +2600,7 @@ export interface components {
     };
     /**
      * ResolveBody
-     * @description An answer to a question; with `digest`, only to the question that has it.
+     * @description An answer to an approval; with `digest`, only to the approval that has it.
      */
     ResolveBody: {
       /** Digest */
@@ -2336,7 +2609,7 @@ export interface components {
     };
     /**
      * Resolved
-     * @description An answer was taken and is durable.
+     * @description The answer was accepted and stored.
      */
     Resolved: {
       /**
@@ -2359,9 +2632,9 @@ export interface components {
     };
     /**
      * Run
-     * @description A run at `seq`: the state after that many facts. `approvals` are those that are open.
+     * @description A run at `seq`: the state after that many facts. `approvals` are the open ones.
      *
-     *     `inputs` and `outputs` are there where the run was asked for by itself, and left out of streams.
+     *     `inputs` and `outputs` are included if the run was requested by itself, and left out of streams.
      */
     Run: {
       /** Approvals */
@@ -2505,7 +2778,7 @@ export interface components {
     };
     /**
      * RunPatch
-     * @description What a client may change of a run: its modes; `status` pauses and resumes it, and completes a live graph.
+     * @description What a client may change in a run: its modes; `status` pauses and resumes it, and completes a live graph.
      */
     RunPatch: {
       /** Globalmode */
@@ -2588,7 +2861,7 @@ export interface components {
     };
     /**
      * RunStalled
-     * @description A loop makes no progress, and a person is asked whether it shall go on.
+     * @description A loop makes no progress, and a person is asked whether it should go on.
      */
     RunStalled: {
       evidence: components["schemas"]["Evidence"];
@@ -2671,7 +2944,9 @@ export interface components {
     };
     /**
      * Sent
-     * @description A message is durable, and waits for the node's next turn.
+     * @description The message is stored, and waits for the node's next turn.
+     *
+     *     `steered`: the turn under way reads it. `reset`: it was a reset command; the next turn begins a new conversation.
      */
     Sent: {
       /** Interrupt */
@@ -2686,17 +2961,29 @@ export interface components {
        * Format: uuid
        */
       nodeId: string;
+      /** Reset */
+      reset: boolean;
       /**
        * Runid
        * Format: uuid
        */
       runId: string;
+      /** Steered */
+      steered: boolean;
+    };
+    /**
+     * SessionBody
+     * @description Settings of the conversation to set. A message that is one of `resetCommands` begins a new one.
+     */
+    SessionBody: {
+      /** Resetcommands */
+      resetCommands?: string[] | null;
     };
     /**
      * StartBody
-     * @description A run to begin: a workflow file of the project, or a workflow as a document, with its inputs.
+     * @description A run to start: a workflow file of the project, or a workflow as a document, with its inputs.
      *
-     *     Without a workflow it is a live graph: `name` and `budgets` (as in a blocks file) are those of the run then.
+     *     Without a workflow the run is a live graph, with this `name` and these `budgets` (as in a blocks file).
      */
     StartBody: {
       /** Budgets */
@@ -2730,7 +3017,7 @@ export interface components {
     };
     /**
      * StoredRef
-     * @description Where a value is that is too large to travel along: the blob that holds its canonical JSON.
+     * @description The blob that holds the canonical JSON of a value that is too large to be included.
      */
     StoredRef: {
       /** Blob */
@@ -2740,7 +3027,7 @@ export interface components {
     };
     /**
      * Tool
-     * @description What is called or asked for. `stored` names the arguments where they are too large to travel along.
+     * @description What is called or asked. `stored` refers to the arguments if they are too large to be included.
      */
     Tool: {
       /** Args */
@@ -2758,7 +3045,7 @@ export interface components {
     };
     /**
      * ToolCompleted
-     * @description A handler or a tool is done, or was not let work.
+     * @description A call of a handler or a tool has ended, or was not allowed.
      */
     ToolCompleted: {
       error?: components["schemas"]["ToolError"] | null;
@@ -2856,7 +3143,7 @@ export interface components {
     };
     /**
      * ToolStarted
-     * @description A handler or a tool is at work.
+     * @description A call of a handler or a tool has started.
      */
     ToolStarted: {
       /**
@@ -2893,21 +3180,28 @@ export interface components {
     };
     /**
      * Usage
-     * @description What models have used, by the receipts.
+     * @description What the attempts have used, according to their receipts.
+     *
+     *     `workMs` is the time that they worked, added up. It leaves out waits for a worker, a model, a retry or a person.
+     *     `costUnknown` is true if an agent with its own log-in has worked: what it costs is in no figure.
      */
     Usage: {
       /** Completiontokens */
       completionTokens: number;
+      /** Costunknown */
+      costUnknown?: boolean | null;
       /** Costusd */
       costUsd: number;
       /** Prompttokens */
       promptTokens: number;
       /** Totaltokens */
       totalTokens: number;
+      /** Workms */
+      workMs: number;
     };
     /**
      * Used
-     * @description What of one budget is used; no limit is null, and 0 allows none.
+     * @description What is used of one budget. A limit of null means no limit, and 0 allows nothing.
      */
     Used: {
       /** Limit */
@@ -2917,7 +3211,7 @@ export interface components {
     };
     /**
      * UserMessage
-     * @description A person said something.
+     * @description A person sent a message.
      */
     UserMessage: {
       /**
@@ -2951,19 +3245,30 @@ export interface components {
     };
     /**
      * Verification
-     * @description Whether a run's record is whole and unaltered.
+     * @description Whether a run's record is complete and unaltered. `head` is the hash of its last event.
      */
     Verification: {
       /** Ended */
       ended: boolean;
+      /** Events */
+      events: number;
+      /** Head */
+      head: string;
       /** Intact */
       intact: boolean;
+      /** Receipts */
+      receipts: number;
       /** Runid */
       runId: string | null;
+      /**
+       * Signature
+       * @enum {string}
+       */
+      signature: "ok" | "partial" | "bad" | "none";
     };
     /**
      * Version
-     * @description Which program this is, and which contract it speaks.
+     * @description The version of the program, and of the contract.
      */
     Version: {
       /**
@@ -3013,17 +3318,7 @@ export interface components {
     };
     /**
      * Session
-     * @description The provider's session. Blocks have none: every attempt is told everything anew.
-     */
-    openskelo__contract__wire__node__Session: {
-      /** Resetcommands */
-      resetCommands: string[];
-      /** Sessionid */
-      sessionId: string | null;
-    };
-    /**
-     * Session
-     * @description Who asks. `csrfToken` is there for sessions of browsers: changes carry it as `X-CSRF-Token`.
+     * @description The caller. `csrfToken` is set for browser sessions, whose changes must carry it as `X-CSRF-Token`.
      */
     openskelo__server__models__Session: {
       /** Csrftoken */
@@ -3035,6 +3330,16 @@ export interface components {
        * @enum {string}
        */
       role: "viewer" | "approver" | "operator";
+    };
+    /**
+     * Session
+     * @description The provider's session. Blocks have no session: every attempt gets the whole context.
+     */
+    openskelo__wire__models__node__Session: {
+      /** Resetcommands */
+      resetCommands: string[];
+      /** Sessionid */
+      sessionId: string | null;
     };
   };
   responses: never;
@@ -3048,11 +3353,11 @@ export interface operations {
   listApprovals: {
     parameters: {
       query?: {
-        /** @description only those of this run */
+        /** @description only approvals of this run */
         runId?: string | null;
-        /** @description at most so many */
+        /** @description the maximum number of entries */
         limit?: number;
-        /** @description `nextCursor` of the page before */
+        /** @description `nextCursor` of the previous page */
         cursor?: string | null;
       };
       header?: never;
@@ -3070,7 +3375,7 @@ export interface operations {
           "application/json": components["schemas"]["ApprovalPage"];
         };
       };
-      /** @description A parameter that this request does not have */
+      /** @description A query parameter that this request does not have */
       400: {
         headers: {
           [name: string]: unknown;
@@ -3079,7 +3384,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No token, or one that nobody knows */
+      /** @description No token, or an unknown one */
       401: {
         headers: {
           [name: string]: unknown;
@@ -3088,7 +3393,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description Not from here, or not with this role */
+      /** @description Not from this site, or not with this role */
       403: {
         headers: {
           [name: string]: unknown;
@@ -3097,7 +3402,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description It is there no longer */
+      /** @description It no longer exists */
       410: {
         headers: {
           [name: string]: unknown;
@@ -3106,7 +3411,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description What was sent is invalid; nothing was started or changed */
+      /** @description The request is invalid; nothing was started or changed */
       422: {
         headers: {
           [name: string]: unknown;
@@ -3133,7 +3438,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description The data dir or the server cannot do it now */
+      /** @description The store or the server cannot do it now */
       503: {
         headers: {
           [name: string]: unknown;
@@ -3147,9 +3452,9 @@ export interface operations {
   listAnswered: {
     parameters: {
       query?: {
-        /** @description at most so many */
+        /** @description the maximum number of entries */
         limit?: number;
-        /** @description `nextCursor` of the page before */
+        /** @description `nextCursor` of the previous page */
         cursor?: string | null;
       };
       header?: never;
@@ -3167,7 +3472,7 @@ export interface operations {
           "application/json": components["schemas"]["AnsweredPage"];
         };
       };
-      /** @description A parameter that this request does not have */
+      /** @description A query parameter that this request does not have */
       400: {
         headers: {
           [name: string]: unknown;
@@ -3176,7 +3481,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No token, or one that nobody knows */
+      /** @description No token, or an unknown one */
       401: {
         headers: {
           [name: string]: unknown;
@@ -3185,7 +3490,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description Not from here, or not with this role */
+      /** @description Not from this site, or not with this role */
       403: {
         headers: {
           [name: string]: unknown;
@@ -3194,7 +3499,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description It is there no longer */
+      /** @description It no longer exists */
       410: {
         headers: {
           [name: string]: unknown;
@@ -3203,7 +3508,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description What was sent is invalid; nothing was started or changed */
+      /** @description The request is invalid; nothing was started or changed */
       422: {
         headers: {
           [name: string]: unknown;
@@ -3230,7 +3535,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description The data dir or the server cannot do it now */
+      /** @description The store or the server cannot do it now */
       503: {
         headers: {
           [name: string]: unknown;
@@ -3261,7 +3566,7 @@ export interface operations {
           "application/json": components["schemas"]["Approval"];
         };
       };
-      /** @description A parameter that this request does not have */
+      /** @description A query parameter that this request does not have */
       400: {
         headers: {
           [name: string]: unknown;
@@ -3270,7 +3575,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No token, or one that nobody knows */
+      /** @description No token, or an unknown one */
       401: {
         headers: {
           [name: string]: unknown;
@@ -3279,7 +3584,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description Not from here, or not with this role */
+      /** @description Not from this site, or not with this role */
       403: {
         headers: {
           [name: string]: unknown;
@@ -3288,7 +3593,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No such thing */
+      /** @description It does not exist */
       404: {
         headers: {
           [name: string]: unknown;
@@ -3297,7 +3602,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description It is there no longer */
+      /** @description It no longer exists */
       410: {
         headers: {
           [name: string]: unknown;
@@ -3306,7 +3611,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description What was sent is invalid; nothing was started or changed */
+      /** @description The request is invalid; nothing was started or changed */
       422: {
         headers: {
           [name: string]: unknown;
@@ -3333,7 +3638,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description The data dir or the server cannot do it now */
+      /** @description The store or the server cannot do it now */
       503: {
         headers: {
           [name: string]: unknown;
@@ -3364,7 +3669,7 @@ export interface operations {
           "application/json": components["schemas"]["Answered"];
         };
       };
-      /** @description A parameter that this request does not have */
+      /** @description A query parameter that this request does not have */
       400: {
         headers: {
           [name: string]: unknown;
@@ -3373,7 +3678,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No token, or one that nobody knows */
+      /** @description No token, or an unknown one */
       401: {
         headers: {
           [name: string]: unknown;
@@ -3382,7 +3687,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description Not from here, or not with this role */
+      /** @description Not from this site, or not with this role */
       403: {
         headers: {
           [name: string]: unknown;
@@ -3391,7 +3696,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No such thing */
+      /** @description It does not exist */
       404: {
         headers: {
           [name: string]: unknown;
@@ -3400,7 +3705,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description What was sent is invalid; nothing was started or changed */
+      /** @description The request is invalid; nothing was started or changed */
       422: {
         headers: {
           [name: string]: unknown;
@@ -3427,7 +3732,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description The data dir or the server cannot do it now */
+      /** @description The store or the server cannot do it now */
       503: {
         headers: {
           [name: string]: unknown;
@@ -3442,7 +3747,7 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description The same request with the same key is done once, and answered alike for a day */
+        /** @description A request repeated with the same key within a day is carried out once */
         "Idempotency-Key"?: string;
       };
       path: {
@@ -3465,7 +3770,7 @@ export interface operations {
           "application/json": components["schemas"]["Resolved"];
         };
       };
-      /** @description The process that drives the run has not taken the order yet: it stays posted, and will be done */
+      /** @description The process that drives the run has not taken the command yet; it stays queued and will be carried out */
       202: {
         headers: {
           [name: string]: unknown;
@@ -3474,7 +3779,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description A parameter that this request does not have */
+      /** @description A query parameter that this request does not have */
       400: {
         headers: {
           [name: string]: unknown;
@@ -3483,7 +3788,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No token, or one that nobody knows */
+      /** @description No token, or an unknown one */
       401: {
         headers: {
           [name: string]: unknown;
@@ -3492,7 +3797,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description Not from here, or not with this role */
+      /** @description Not from this site, or not with this role */
       403: {
         headers: {
           [name: string]: unknown;
@@ -3501,7 +3806,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No such thing */
+      /** @description It does not exist */
       404: {
         headers: {
           [name: string]: unknown;
@@ -3528,7 +3833,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description The body is of another type than JSON */
+      /** @description The body is not JSON */
       415: {
         headers: {
           [name: string]: unknown;
@@ -3537,7 +3842,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description What was sent is invalid; nothing was started or changed */
+      /** @description The request is invalid; nothing was started or changed */
       422: {
         headers: {
           [name: string]: unknown;
@@ -3564,7 +3869,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description The data dir or the server cannot do it now */
+      /** @description The store or the server cannot do it now */
       503: {
         headers: {
           [name: string]: unknown;
@@ -3593,7 +3898,7 @@ export interface operations {
           "application/json": components["schemas"]["Health"];
         };
       };
-      /** @description A parameter that this request does not have */
+      /** @description A query parameter that this request does not have */
       400: {
         headers: {
           [name: string]: unknown;
@@ -3602,7 +3907,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No token, or one that nobody knows */
+      /** @description No token, or an unknown one */
       401: {
         headers: {
           [name: string]: unknown;
@@ -3611,7 +3916,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description Not from here, or not with this role */
+      /** @description Not from this site, or not with this role */
       403: {
         headers: {
           [name: string]: unknown;
@@ -3620,7 +3925,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description What was sent is invalid; nothing was started or changed */
+      /** @description The request is invalid; nothing was started or changed */
       422: {
         headers: {
           [name: string]: unknown;
@@ -3647,7 +3952,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description The data dir or the server cannot do it now */
+      /** @description The store or the server cannot do it now */
       503: {
         headers: {
           [name: string]: unknown;
@@ -3661,12 +3966,12 @@ export interface operations {
   listRuns: {
     parameters: {
       query?: {
-        /** @description at most so many */
+        /** @description the maximum number of entries */
         limit?: number;
-        /** @description `nextCursor` of the page before */
+        /** @description `nextCursor` of the previous page */
         cursor?: string | null;
         status?: ("queued" | "running" | "paused" | "completed" | "failed") | null;
-        /** @description a text in the name or the id */
+        /** @description a text in the run's name or id */
         q?: string | null;
       };
       header?: never;
@@ -3684,7 +3989,7 @@ export interface operations {
           "application/json": components["schemas"]["RunPage"];
         };
       };
-      /** @description A parameter that this request does not have */
+      /** @description A query parameter that this request does not have */
       400: {
         headers: {
           [name: string]: unknown;
@@ -3693,7 +3998,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No token, or one that nobody knows */
+      /** @description No token, or an unknown one */
       401: {
         headers: {
           [name: string]: unknown;
@@ -3702,7 +4007,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description Not from here, or not with this role */
+      /** @description Not from this site, or not with this role */
       403: {
         headers: {
           [name: string]: unknown;
@@ -3711,7 +4016,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description It is there no longer */
+      /** @description It no longer exists */
       410: {
         headers: {
           [name: string]: unknown;
@@ -3720,7 +4025,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description What was sent is invalid; nothing was started or changed */
+      /** @description The request is invalid; nothing was started or changed */
       422: {
         headers: {
           [name: string]: unknown;
@@ -3747,7 +4052,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description The data dir or the server cannot do it now */
+      /** @description The store or the server cannot do it now */
       503: {
         headers: {
           [name: string]: unknown;
@@ -3762,7 +4067,7 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description The same request with the same key is done once, and answered alike for a day */
+        /** @description A request repeated with the same key within a day is carried out once */
         "Idempotency-Key"?: string;
       };
       path?: never;
@@ -3783,7 +4088,7 @@ export interface operations {
           "application/json": components["schemas"]["Run"];
         };
       };
-      /** @description A parameter that this request does not have */
+      /** @description A query parameter that this request does not have */
       400: {
         headers: {
           [name: string]: unknown;
@@ -3792,7 +4097,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No token, or one that nobody knows */
+      /** @description No token, or an unknown one */
       401: {
         headers: {
           [name: string]: unknown;
@@ -3801,7 +4106,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description Not from here, or not with this role */
+      /** @description Not from this site, or not with this role */
       403: {
         headers: {
           [name: string]: unknown;
@@ -3810,7 +4115,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No such thing */
+      /** @description It does not exist */
       404: {
         headers: {
           [name: string]: unknown;
@@ -3837,7 +4142,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description The body is of another type than JSON */
+      /** @description The body is not JSON */
       415: {
         headers: {
           [name: string]: unknown;
@@ -3846,7 +4151,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description What was sent is invalid; nothing was started or changed */
+      /** @description The request is invalid; nothing was started or changed */
       422: {
         headers: {
           [name: string]: unknown;
@@ -3873,7 +4178,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description The data dir or the server cannot do it now */
+      /** @description The store or the server cannot do it now */
       503: {
         headers: {
           [name: string]: unknown;
@@ -3904,7 +4209,7 @@ export interface operations {
           "application/json": components["schemas"]["Run"];
         };
       };
-      /** @description A parameter that this request does not have */
+      /** @description A query parameter that this request does not have */
       400: {
         headers: {
           [name: string]: unknown;
@@ -3913,7 +4218,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No token, or one that nobody knows */
+      /** @description No token, or an unknown one */
       401: {
         headers: {
           [name: string]: unknown;
@@ -3922,7 +4227,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description Not from here, or not with this role */
+      /** @description Not from this site, or not with this role */
       403: {
         headers: {
           [name: string]: unknown;
@@ -3931,7 +4236,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No such thing */
+      /** @description It does not exist */
       404: {
         headers: {
           [name: string]: unknown;
@@ -3940,7 +4245,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description What was sent is invalid; nothing was started or changed */
+      /** @description The request is invalid; nothing was started or changed */
       422: {
         headers: {
           [name: string]: unknown;
@@ -3967,7 +4272,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description The data dir or the server cannot do it now */
+      /** @description The store or the server cannot do it now */
       503: {
         headers: {
           [name: string]: unknown;
@@ -3996,7 +4301,7 @@ export interface operations {
         };
         content?: never;
       };
-      /** @description A parameter that this request does not have */
+      /** @description A query parameter that this request does not have */
       400: {
         headers: {
           [name: string]: unknown;
@@ -4005,7 +4310,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No token, or one that nobody knows */
+      /** @description No token, or an unknown one */
       401: {
         headers: {
           [name: string]: unknown;
@@ -4014,7 +4319,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description Not from here, or not with this role */
+      /** @description Not from this site, or not with this role */
       403: {
         headers: {
           [name: string]: unknown;
@@ -4023,7 +4328,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No such thing */
+      /** @description It does not exist */
       404: {
         headers: {
           [name: string]: unknown;
@@ -4041,7 +4346,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description What was sent is invalid; nothing was started or changed */
+      /** @description The request is invalid; nothing was started or changed */
       422: {
         headers: {
           [name: string]: unknown;
@@ -4068,7 +4373,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description The data dir or the server cannot do it now */
+      /** @description The store or the server cannot do it now */
       503: {
         headers: {
           [name: string]: unknown;
@@ -4103,7 +4408,7 @@ export interface operations {
           "application/json": components["schemas"]["Run"];
         };
       };
-      /** @description The process that drives the run has not taken the order yet: it stays posted, and will be done */
+      /** @description The process that drives the run has not taken the command yet; it stays queued and will be carried out */
       202: {
         headers: {
           [name: string]: unknown;
@@ -4112,7 +4417,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description A parameter that this request does not have */
+      /** @description A query parameter that this request does not have */
       400: {
         headers: {
           [name: string]: unknown;
@@ -4121,7 +4426,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No token, or one that nobody knows */
+      /** @description No token, or an unknown one */
       401: {
         headers: {
           [name: string]: unknown;
@@ -4130,7 +4435,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description Not from here, or not with this role */
+      /** @description Not from this site, or not with this role */
       403: {
         headers: {
           [name: string]: unknown;
@@ -4139,7 +4444,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No such thing */
+      /** @description It does not exist */
       404: {
         headers: {
           [name: string]: unknown;
@@ -4166,7 +4471,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description The body is of another type than JSON */
+      /** @description The body is not JSON */
       415: {
         headers: {
           [name: string]: unknown;
@@ -4175,7 +4480,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description What was sent is invalid; nothing was started or changed */
+      /** @description The request is invalid; nothing was started or changed */
       422: {
         headers: {
           [name: string]: unknown;
@@ -4202,7 +4507,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description The data dir or the server cannot do it now */
+      /** @description The store or the server cannot do it now */
       503: {
         headers: {
           [name: string]: unknown;
@@ -4233,7 +4538,7 @@ export interface operations {
           "application/json": components["schemas"]["ArtifactList"];
         };
       };
-      /** @description A parameter that this request does not have */
+      /** @description A query parameter that this request does not have */
       400: {
         headers: {
           [name: string]: unknown;
@@ -4242,7 +4547,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No token, or one that nobody knows */
+      /** @description No token, or an unknown one */
       401: {
         headers: {
           [name: string]: unknown;
@@ -4251,7 +4556,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description Not from here, or not with this role */
+      /** @description Not from this site, or not with this role */
       403: {
         headers: {
           [name: string]: unknown;
@@ -4260,7 +4565,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No such thing */
+      /** @description It does not exist */
       404: {
         headers: {
           [name: string]: unknown;
@@ -4269,7 +4574,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description What was sent is invalid; nothing was started or changed */
+      /** @description The request is invalid; nothing was started or changed */
       422: {
         headers: {
           [name: string]: unknown;
@@ -4296,7 +4601,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description The data dir or the server cannot do it now */
+      /** @description The store or the server cannot do it now */
       503: {
         headers: {
           [name: string]: unknown;
@@ -4328,7 +4633,7 @@ export interface operations {
           "application/json": components["schemas"]["Artifact"];
         };
       };
-      /** @description A parameter that this request does not have */
+      /** @description A query parameter that this request does not have */
       400: {
         headers: {
           [name: string]: unknown;
@@ -4337,7 +4642,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No token, or one that nobody knows */
+      /** @description No token, or an unknown one */
       401: {
         headers: {
           [name: string]: unknown;
@@ -4346,7 +4651,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description Not from here, or not with this role */
+      /** @description Not from this site, or not with this role */
       403: {
         headers: {
           [name: string]: unknown;
@@ -4355,7 +4660,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No such thing */
+      /** @description It does not exist */
       404: {
         headers: {
           [name: string]: unknown;
@@ -4364,7 +4669,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description What was sent is invalid; nothing was started or changed */
+      /** @description The request is invalid; nothing was started or changed */
       422: {
         headers: {
           [name: string]: unknown;
@@ -4391,7 +4696,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description The data dir or the server cannot do it now */
+      /** @description The store or the server cannot do it now */
       503: {
         headers: {
           [name: string]: unknown;
@@ -4426,7 +4731,7 @@ export interface operations {
           "*/*": string;
         };
       };
-      /** @description The range of them that was asked for */
+      /** @description The requested range of the bytes */
       206: {
         headers: {
           [name: string]: unknown;
@@ -4435,7 +4740,7 @@ export interface operations {
           "*/*": string;
         };
       };
-      /** @description A parameter that this request does not have */
+      /** @description A query parameter that this request does not have */
       400: {
         headers: {
           [name: string]: unknown;
@@ -4444,7 +4749,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No token, or one that nobody knows */
+      /** @description No token, or an unknown one */
       401: {
         headers: {
           [name: string]: unknown;
@@ -4453,7 +4758,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description Not from here, or not with this role */
+      /** @description Not from this site, or not with this role */
       403: {
         headers: {
           [name: string]: unknown;
@@ -4462,7 +4767,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No such thing */
+      /** @description It does not exist */
       404: {
         headers: {
           [name: string]: unknown;
@@ -4471,7 +4776,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description The range lies outside of the content */
+      /** @description The range is outside the content */
       416: {
         headers: {
           [name: string]: unknown;
@@ -4480,7 +4785,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description What was sent is invalid; nothing was started or changed */
+      /** @description The request is invalid; nothing was started or changed */
       422: {
         headers: {
           [name: string]: unknown;
@@ -4507,7 +4812,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description The data dir or the server cannot do it now */
+      /** @description The store or the server cannot do it now */
       503: {
         headers: {
           [name: string]: unknown;
@@ -4522,7 +4827,7 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description The same request with the same key is done once, and answered alike for a day */
+        /** @description A request repeated with the same key within a day is carried out once */
         "Idempotency-Key"?: string;
       };
       path: {
@@ -4545,7 +4850,7 @@ export interface operations {
           "application/json": components["schemas"]["Run"];
         };
       };
-      /** @description The process that drives the run has not taken the order yet: it stays posted, and will be done */
+      /** @description The process that drives the run has not taken the command yet; it stays queued and will be carried out */
       202: {
         headers: {
           [name: string]: unknown;
@@ -4554,7 +4859,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description A parameter that this request does not have */
+      /** @description A query parameter that this request does not have */
       400: {
         headers: {
           [name: string]: unknown;
@@ -4563,7 +4868,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No token, or one that nobody knows */
+      /** @description No token, or an unknown one */
       401: {
         headers: {
           [name: string]: unknown;
@@ -4572,7 +4877,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description Not from here, or not with this role */
+      /** @description Not from this site, or not with this role */
       403: {
         headers: {
           [name: string]: unknown;
@@ -4581,7 +4886,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No such thing */
+      /** @description It does not exist */
       404: {
         headers: {
           [name: string]: unknown;
@@ -4608,7 +4913,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description The body is of another type than JSON */
+      /** @description The body is not JSON */
       415: {
         headers: {
           [name: string]: unknown;
@@ -4617,7 +4922,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description What was sent is invalid; nothing was started or changed */
+      /** @description The request is invalid; nothing was started or changed */
       422: {
         headers: {
           [name: string]: unknown;
@@ -4644,7 +4949,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description The data dir or the server cannot do it now */
+      /** @description The store or the server cannot do it now */
       503: {
         headers: {
           [name: string]: unknown;
@@ -4659,7 +4964,7 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description The same request with the same key is done once, and answered alike for a day */
+        /** @description A request repeated with the same key within a day is carried out once */
         "Idempotency-Key"?: string;
       };
       path: {
@@ -4682,7 +4987,7 @@ export interface operations {
           "application/json": components["schemas"]["Sent"];
         };
       };
-      /** @description A parameter that this request does not have */
+      /** @description A query parameter that this request does not have */
       400: {
         headers: {
           [name: string]: unknown;
@@ -4691,7 +4996,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No token, or one that nobody knows */
+      /** @description No token, or an unknown one */
       401: {
         headers: {
           [name: string]: unknown;
@@ -4700,7 +5005,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description Not from here, or not with this role */
+      /** @description Not from this site, or not with this role */
       403: {
         headers: {
           [name: string]: unknown;
@@ -4709,7 +5014,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No such thing */
+      /** @description It does not exist */
       404: {
         headers: {
           [name: string]: unknown;
@@ -4736,7 +5041,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description The body is of another type than JSON */
+      /** @description The body is not JSON */
       415: {
         headers: {
           [name: string]: unknown;
@@ -4745,7 +5050,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description What was sent is invalid; nothing was started or changed */
+      /** @description The request is invalid; nothing was started or changed */
       422: {
         headers: {
           [name: string]: unknown;
@@ -4772,7 +5077,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description The data dir or the server cannot do it now */
+      /** @description The store or the server cannot do it now */
       503: {
         headers: {
           [name: string]: unknown;
@@ -4786,7 +5091,7 @@ export interface operations {
   diffRuns: {
     parameters: {
       query: {
-        /** @description the run that this one is compared with */
+        /** @description the run to compare with */
         other: string;
       };
       header?: never;
@@ -4806,7 +5111,7 @@ export interface operations {
           "application/json": components["schemas"]["Comparison"];
         };
       };
-      /** @description A parameter that this request does not have */
+      /** @description A query parameter that this request does not have */
       400: {
         headers: {
           [name: string]: unknown;
@@ -4815,7 +5120,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No token, or one that nobody knows */
+      /** @description No token, or an unknown one */
       401: {
         headers: {
           [name: string]: unknown;
@@ -4824,7 +5129,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description Not from here, or not with this role */
+      /** @description Not from this site, or not with this role */
       403: {
         headers: {
           [name: string]: unknown;
@@ -4833,7 +5138,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No such thing */
+      /** @description It does not exist */
       404: {
         headers: {
           [name: string]: unknown;
@@ -4842,7 +5147,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description What was sent is invalid; nothing was started or changed */
+      /** @description The request is invalid; nothing was started or changed */
       422: {
         headers: {
           [name: string]: unknown;
@@ -4869,7 +5174,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description The data dir or the server cannot do it now */
+      /** @description The store or the server cannot do it now */
       503: {
         headers: {
           [name: string]: unknown;
@@ -4900,7 +5205,7 @@ export interface operations {
           "application/json": components["schemas"]["EdgeList"];
         };
       };
-      /** @description A parameter that this request does not have */
+      /** @description A query parameter that this request does not have */
       400: {
         headers: {
           [name: string]: unknown;
@@ -4909,7 +5214,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No token, or one that nobody knows */
+      /** @description No token, or an unknown one */
       401: {
         headers: {
           [name: string]: unknown;
@@ -4918,7 +5223,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description Not from here, or not with this role */
+      /** @description Not from this site, or not with this role */
       403: {
         headers: {
           [name: string]: unknown;
@@ -4927,7 +5232,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No such thing */
+      /** @description It does not exist */
       404: {
         headers: {
           [name: string]: unknown;
@@ -4936,7 +5241,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description What was sent is invalid; nothing was started or changed */
+      /** @description The request is invalid; nothing was started or changed */
       422: {
         headers: {
           [name: string]: unknown;
@@ -4963,7 +5268,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description The data dir or the server cannot do it now */
+      /** @description The store or the server cannot do it now */
       503: {
         headers: {
           [name: string]: unknown;
@@ -4978,7 +5283,7 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description The same request with the same key is done once, and answered alike for a day */
+        /** @description A request repeated with the same key within a day is carried out once */
         "Idempotency-Key"?: string;
       };
       path: {
@@ -5001,7 +5306,7 @@ export interface operations {
           "application/json": components["schemas"]["Edge"];
         };
       };
-      /** @description The process that drives the run has not taken the order yet: it stays posted, and will be done */
+      /** @description The process that drives the run has not taken the command yet; it stays queued and will be carried out */
       202: {
         headers: {
           [name: string]: unknown;
@@ -5010,7 +5315,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description A parameter that this request does not have */
+      /** @description A query parameter that this request does not have */
       400: {
         headers: {
           [name: string]: unknown;
@@ -5019,7 +5324,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No token, or one that nobody knows */
+      /** @description No token, or an unknown one */
       401: {
         headers: {
           [name: string]: unknown;
@@ -5028,7 +5333,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description Not from here, or not with this role */
+      /** @description Not from this site, or not with this role */
       403: {
         headers: {
           [name: string]: unknown;
@@ -5037,7 +5342,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No such thing */
+      /** @description It does not exist */
       404: {
         headers: {
           [name: string]: unknown;
@@ -5064,7 +5369,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description The body is of another type than JSON */
+      /** @description The body is not JSON */
       415: {
         headers: {
           [name: string]: unknown;
@@ -5073,7 +5378,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description What was sent is invalid; nothing was started or changed */
+      /** @description The request is invalid; nothing was started or changed */
       422: {
         headers: {
           [name: string]: unknown;
@@ -5100,7 +5405,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description The data dir or the server cannot do it now */
+      /** @description The store or the server cannot do it now */
       503: {
         headers: {
           [name: string]: unknown;
@@ -5123,7 +5428,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** @description The process that drives the run has not taken the order yet: it stays posted, and will be done */
+      /** @description The process that drives the run has not taken the command yet; it stays queued and will be carried out */
       202: {
         headers: {
           [name: string]: unknown;
@@ -5139,7 +5444,7 @@ export interface operations {
         };
         content?: never;
       };
-      /** @description A parameter that this request does not have */
+      /** @description A query parameter that this request does not have */
       400: {
         headers: {
           [name: string]: unknown;
@@ -5148,7 +5453,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No token, or one that nobody knows */
+      /** @description No token, or an unknown one */
       401: {
         headers: {
           [name: string]: unknown;
@@ -5157,7 +5462,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description Not from here, or not with this role */
+      /** @description Not from this site, or not with this role */
       403: {
         headers: {
           [name: string]: unknown;
@@ -5166,7 +5471,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No such thing */
+      /** @description It does not exist */
       404: {
         headers: {
           [name: string]: unknown;
@@ -5193,7 +5498,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description The body is of another type than JSON */
+      /** @description The body is not JSON */
       415: {
         headers: {
           [name: string]: unknown;
@@ -5202,7 +5507,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description What was sent is invalid; nothing was started or changed */
+      /** @description The request is invalid; nothing was started or changed */
       422: {
         headers: {
           [name: string]: unknown;
@@ -5229,7 +5534,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description The data dir or the server cannot do it now */
+      /** @description The store or the server cannot do it now */
       503: {
         headers: {
           [name: string]: unknown;
@@ -5245,11 +5550,11 @@ export interface operations {
       query?: {
         /** @description only what came after this `seq` */
         since?: number;
-        /** @description what at most so many facts tell */
+        /** @description the events of at most this many facts */
         limit?: number;
-        /** @description the log itself instead of the stream */
+        /** @description the lines of the log instead of wire events */
         facts?: boolean;
-        /** @description of those only what is about this node */
+        /** @description only what is about this node */
         node?: string | null;
       };
       header?: never;
@@ -5269,7 +5574,7 @@ export interface operations {
           "application/json": components["schemas"]["EventPage"] | components["schemas"]["FactPage"];
         };
       };
-      /** @description A parameter that this request does not have */
+      /** @description A query parameter that this request does not have */
       400: {
         headers: {
           [name: string]: unknown;
@@ -5278,7 +5583,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No token, or one that nobody knows */
+      /** @description No token, or an unknown one */
       401: {
         headers: {
           [name: string]: unknown;
@@ -5287,7 +5592,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description Not from here, or not with this role */
+      /** @description Not from this site, or not with this role */
       403: {
         headers: {
           [name: string]: unknown;
@@ -5296,7 +5601,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No such thing */
+      /** @description It does not exist */
       404: {
         headers: {
           [name: string]: unknown;
@@ -5305,7 +5610,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description What was sent is invalid; nothing was started or changed */
+      /** @description The request is invalid; nothing was started or changed */
       422: {
         headers: {
           [name: string]: unknown;
@@ -5332,7 +5637,292 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description The data dir or the server cannot do it now */
+      /** @description The store or the server cannot do it now */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+    };
+  };
+  exportRun: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        run_id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The bundle */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/jsonl": unknown;
+        };
+      };
+      /** @description A query parameter that this request does not have */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description No token, or an unknown one */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description Not from this site, or not with this role */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description It does not exist */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description The request is invalid; nothing was started or changed */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description Too many requests */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description A defect of the server */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description The store or the server cannot do it now */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+    };
+  };
+  listFiles: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        run_id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description Successful Response */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["OutputFiles"];
+        };
+      };
+      /** @description A query parameter that this request does not have */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description No token, or an unknown one */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description Not from this site, or not with this role */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description It does not exist */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description The request is invalid; nothing was started or changed */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description Too many requests */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description A defect of the server */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description The store or the server cannot do it now */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+    };
+  };
+  getFile: {
+    parameters: {
+      query: {
+        /** @description a file as the outputs name it */
+        path: string;
+      };
+      header?: never;
+      path: {
+        run_id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The bytes */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "*/*": string;
+        };
+      };
+      /** @description A query parameter that this request does not have */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description No token, or an unknown one */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description Not from this site, or not with this role */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description It does not exist */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description The request is invalid; nothing was started or changed */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description Too many requests */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description A defect of the server */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description The store or the server cannot do it now */
       503: {
         headers: {
           [name: string]: unknown;
@@ -5347,7 +5937,7 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description The same request with the same key is done once, and answered alike for a day */
+        /** @description A request repeated with the same key within a day is carried out once */
         "Idempotency-Key"?: string;
       };
       path: {
@@ -5370,7 +5960,7 @@ export interface operations {
           "application/json": components["schemas"]["Run"];
         };
       };
-      /** @description A parameter that this request does not have */
+      /** @description A query parameter that this request does not have */
       400: {
         headers: {
           [name: string]: unknown;
@@ -5379,7 +5969,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No token, or one that nobody knows */
+      /** @description No token, or an unknown one */
       401: {
         headers: {
           [name: string]: unknown;
@@ -5388,7 +5978,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description Not from here, or not with this role */
+      /** @description Not from this site, or not with this role */
       403: {
         headers: {
           [name: string]: unknown;
@@ -5397,7 +5987,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No such thing */
+      /** @description It does not exist */
       404: {
         headers: {
           [name: string]: unknown;
@@ -5424,7 +6014,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description The body is of another type than JSON */
+      /** @description The body is not JSON */
       415: {
         headers: {
           [name: string]: unknown;
@@ -5433,7 +6023,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description What was sent is invalid; nothing was started or changed */
+      /** @description The request is invalid; nothing was started or changed */
       422: {
         headers: {
           [name: string]: unknown;
@@ -5460,7 +6050,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description The data dir or the server cannot do it now */
+      /** @description The store or the server cannot do it now */
       503: {
         headers: {
           [name: string]: unknown;
@@ -5491,7 +6081,7 @@ export interface operations {
           "application/json": components["schemas"]["NodeList"];
         };
       };
-      /** @description A parameter that this request does not have */
+      /** @description A query parameter that this request does not have */
       400: {
         headers: {
           [name: string]: unknown;
@@ -5500,7 +6090,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No token, or one that nobody knows */
+      /** @description No token, or an unknown one */
       401: {
         headers: {
           [name: string]: unknown;
@@ -5509,7 +6099,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description Not from here, or not with this role */
+      /** @description Not from this site, or not with this role */
       403: {
         headers: {
           [name: string]: unknown;
@@ -5518,7 +6108,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No such thing */
+      /** @description It does not exist */
       404: {
         headers: {
           [name: string]: unknown;
@@ -5527,7 +6117,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description What was sent is invalid; nothing was started or changed */
+      /** @description The request is invalid; nothing was started or changed */
       422: {
         headers: {
           [name: string]: unknown;
@@ -5554,7 +6144,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description The data dir or the server cannot do it now */
+      /** @description The store or the server cannot do it now */
       503: {
         headers: {
           [name: string]: unknown;
@@ -5569,7 +6159,7 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description The same request with the same key is done once, and answered alike for a day */
+        /** @description A request repeated with the same key within a day is carried out once */
         "Idempotency-Key"?: string;
       };
       path: {
@@ -5592,7 +6182,7 @@ export interface operations {
           "application/json": components["schemas"]["Node"];
         };
       };
-      /** @description The process that drives the run has not taken the order yet: it stays posted, and will be done */
+      /** @description The process that drives the run has not taken the command yet; it stays queued and will be carried out */
       202: {
         headers: {
           [name: string]: unknown;
@@ -5601,7 +6191,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description A parameter that this request does not have */
+      /** @description A query parameter that this request does not have */
       400: {
         headers: {
           [name: string]: unknown;
@@ -5610,7 +6200,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No token, or one that nobody knows */
+      /** @description No token, or an unknown one */
       401: {
         headers: {
           [name: string]: unknown;
@@ -5619,7 +6209,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description Not from here, or not with this role */
+      /** @description Not from this site, or not with this role */
       403: {
         headers: {
           [name: string]: unknown;
@@ -5628,7 +6218,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No such thing */
+      /** @description It does not exist */
       404: {
         headers: {
           [name: string]: unknown;
@@ -5655,7 +6245,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description The body is of another type than JSON */
+      /** @description The body is not JSON */
       415: {
         headers: {
           [name: string]: unknown;
@@ -5664,7 +6254,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description What was sent is invalid; nothing was started or changed */
+      /** @description The request is invalid; nothing was started or changed */
       422: {
         headers: {
           [name: string]: unknown;
@@ -5691,7 +6281,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description The data dir or the server cannot do it now */
+      /** @description The store or the server cannot do it now */
       503: {
         headers: {
           [name: string]: unknown;
@@ -5723,7 +6313,7 @@ export interface operations {
           "application/json": components["schemas"]["Node"];
         };
       };
-      /** @description A parameter that this request does not have */
+      /** @description A query parameter that this request does not have */
       400: {
         headers: {
           [name: string]: unknown;
@@ -5732,7 +6322,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No token, or one that nobody knows */
+      /** @description No token, or an unknown one */
       401: {
         headers: {
           [name: string]: unknown;
@@ -5741,7 +6331,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description Not from here, or not with this role */
+      /** @description Not from this site, or not with this role */
       403: {
         headers: {
           [name: string]: unknown;
@@ -5750,7 +6340,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No such thing */
+      /** @description It does not exist */
       404: {
         headers: {
           [name: string]: unknown;
@@ -5759,7 +6349,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description What was sent is invalid; nothing was started or changed */
+      /** @description The request is invalid; nothing was started or changed */
       422: {
         headers: {
           [name: string]: unknown;
@@ -5786,7 +6376,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description The data dir or the server cannot do it now */
+      /** @description The store or the server cannot do it now */
       503: {
         headers: {
           [name: string]: unknown;
@@ -5809,7 +6399,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** @description The process that drives the run has not taken the order yet: it stays posted, and will be done */
+      /** @description The process that drives the run has not taken the command yet; it stays queued and will be carried out */
       202: {
         headers: {
           [name: string]: unknown;
@@ -5825,7 +6415,7 @@ export interface operations {
         };
         content?: never;
       };
-      /** @description A parameter that this request does not have */
+      /** @description A query parameter that this request does not have */
       400: {
         headers: {
           [name: string]: unknown;
@@ -5834,7 +6424,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No token, or one that nobody knows */
+      /** @description No token, or an unknown one */
       401: {
         headers: {
           [name: string]: unknown;
@@ -5843,7 +6433,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description Not from here, or not with this role */
+      /** @description Not from this site, or not with this role */
       403: {
         headers: {
           [name: string]: unknown;
@@ -5852,7 +6442,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No such thing */
+      /** @description It does not exist */
       404: {
         headers: {
           [name: string]: unknown;
@@ -5879,7 +6469,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description The body is of another type than JSON */
+      /** @description The body is not JSON */
       415: {
         headers: {
           [name: string]: unknown;
@@ -5888,7 +6478,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description What was sent is invalid; nothing was started or changed */
+      /** @description The request is invalid; nothing was started or changed */
       422: {
         headers: {
           [name: string]: unknown;
@@ -5915,7 +6505,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description The data dir or the server cannot do it now */
+      /** @description The store or the server cannot do it now */
       503: {
         headers: {
           [name: string]: unknown;
@@ -5951,7 +6541,7 @@ export interface operations {
           "application/json": components["schemas"]["Node"];
         };
       };
-      /** @description The process that drives the run has not taken the order yet: it stays posted, and will be done */
+      /** @description The process that drives the run has not taken the command yet; it stays queued and will be carried out */
       202: {
         headers: {
           [name: string]: unknown;
@@ -5960,7 +6550,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description A parameter that this request does not have */
+      /** @description A query parameter that this request does not have */
       400: {
         headers: {
           [name: string]: unknown;
@@ -5969,7 +6559,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No token, or one that nobody knows */
+      /** @description No token, or an unknown one */
       401: {
         headers: {
           [name: string]: unknown;
@@ -5978,7 +6568,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description Not from here, or not with this role */
+      /** @description Not from this site, or not with this role */
       403: {
         headers: {
           [name: string]: unknown;
@@ -5987,7 +6577,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No such thing */
+      /** @description It does not exist */
       404: {
         headers: {
           [name: string]: unknown;
@@ -6014,7 +6604,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description The body is of another type than JSON */
+      /** @description The body is not JSON */
       415: {
         headers: {
           [name: string]: unknown;
@@ -6023,7 +6613,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description What was sent is invalid; nothing was started or changed */
+      /** @description The request is invalid; nothing was started or changed */
       422: {
         headers: {
           [name: string]: unknown;
@@ -6050,7 +6640,102 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description The data dir or the server cannot do it now */
+      /** @description The store or the server cannot do it now */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+    };
+  };
+  getChanges: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        run_id: string;
+        node_id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description Successful Response */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["Changes"];
+        };
+      };
+      /** @description A query parameter that this request does not have */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description No token, or an unknown one */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description Not from this site, or not with this role */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description It does not exist */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description The request is invalid; nothing was started or changed */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description Too many requests */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description A defect of the server */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description The store or the server cannot do it now */
       503: {
         headers: {
           [name: string]: unknown;
@@ -6066,7 +6751,7 @@ export interface operations {
       query?: {
         /** @description only items after this index */
         after?: number;
-        /** @description at most so many */
+        /** @description the maximum number of entries */
         limit?: number;
       };
       header?: never;
@@ -6087,7 +6772,7 @@ export interface operations {
           "application/json": components["schemas"]["ItemPage"];
         };
       };
-      /** @description A parameter that this request does not have */
+      /** @description A query parameter that this request does not have */
       400: {
         headers: {
           [name: string]: unknown;
@@ -6096,7 +6781,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No token, or one that nobody knows */
+      /** @description No token, or an unknown one */
       401: {
         headers: {
           [name: string]: unknown;
@@ -6105,7 +6790,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description Not from here, or not with this role */
+      /** @description Not from this site, or not with this role */
       403: {
         headers: {
           [name: string]: unknown;
@@ -6114,7 +6799,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No such thing */
+      /** @description It does not exist */
       404: {
         headers: {
           [name: string]: unknown;
@@ -6123,7 +6808,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description What was sent is invalid; nothing was started or changed */
+      /** @description The request is invalid; nothing was started or changed */
       422: {
         headers: {
           [name: string]: unknown;
@@ -6150,7 +6835,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description The data dir or the server cannot do it now */
+      /** @description The store or the server cannot do it now */
       503: {
         headers: {
           [name: string]: unknown;
@@ -6161,23 +6846,17 @@ export interface operations {
       };
     };
   };
-  pauseRun: {
+  listLogs: {
     parameters: {
       query?: never;
-      header?: {
-        /** @description The same request with the same key is done once, and answered alike for a day */
-        "Idempotency-Key"?: string;
-      };
+      header?: never;
       path: {
         run_id: string;
+        node_id: string;
       };
       cookie?: never;
     };
-    requestBody?: {
-      content: {
-        "application/json": components["schemas"]["OrderBody"] | null;
-      };
-    };
+    requestBody?: never;
     responses: {
       /** @description Successful Response */
       200: {
@@ -6185,19 +6864,10 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
-          "application/json": components["schemas"]["Run"];
+          "application/json": components["schemas"]["LogList"];
         };
       };
-      /** @description The process that drives the run has not taken the order yet: it stays posted, and will be done */
-      202: {
-        headers: {
-          [name: string]: unknown;
-        };
-        content: {
-          "application/problem+json": components["schemas"]["ProblemDetails"];
-        };
-      };
-      /** @description A parameter that this request does not have */
+      /** @description A query parameter that this request does not have */
       400: {
         headers: {
           [name: string]: unknown;
@@ -6206,7 +6876,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No token, or one that nobody knows */
+      /** @description No token, or an unknown one */
       401: {
         headers: {
           [name: string]: unknown;
@@ -6215,7 +6885,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description Not from here, or not with this role */
+      /** @description Not from this site, or not with this role */
       403: {
         headers: {
           [name: string]: unknown;
@@ -6224,7 +6894,112 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No such thing */
+      /** @description It does not exist */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description The request is invalid; nothing was started or changed */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description Too many requests */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description A defect of the server */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description The store or the server cannot do it now */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+    };
+  };
+  resetNode: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A request repeated with the same key within a day is carried out once */
+        "Idempotency-Key"?: string;
+      };
+      path: {
+        run_id: string;
+        node_id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The process that drives the run has not taken the command yet; it stays queued and will be carried out */
+      202: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description Successful Response */
+      204: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description A query parameter that this request does not have */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description No token, or an unknown one */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description Not from this site, or not with this role */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description It does not exist */
       404: {
         headers: {
           [name: string]: unknown;
@@ -6251,7 +7026,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description The body is of another type than JSON */
+      /** @description The body is not JSON */
       415: {
         headers: {
           [name: string]: unknown;
@@ -6260,7 +7035,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description What was sent is invalid; nothing was started or changed */
+      /** @description The request is invalid; nothing was started or changed */
       422: {
         headers: {
           [name: string]: unknown;
@@ -6287,7 +7062,276 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description The data dir or the server cannot do it now */
+      /** @description The store or the server cannot do it now */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+    };
+  };
+  restartNode: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A request repeated with the same key within a day is carried out once */
+        "Idempotency-Key"?: string;
+      };
+      path: {
+        run_id: string;
+        node_id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The process that drives the run has not taken the command yet; it stays queued and will be carried out */
+      202: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description Successful Response */
+      204: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description A query parameter that this request does not have */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description No token, or an unknown one */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description Not from this site, or not with this role */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description It does not exist */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description Not in this state, or not with this Idempotency-Key */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description The body is too large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description The body is not JSON */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description The request is invalid; nothing was started or changed */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description Too many requests */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description A defect of the server */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description The store or the server cannot do it now */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+    };
+  };
+  pauseRun: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A request repeated with the same key within a day is carried out once */
+        "Idempotency-Key"?: string;
+      };
+      path: {
+        run_id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: {
+      content: {
+        "application/json": components["schemas"]["PauseBody"] | null;
+      };
+    };
+    responses: {
+      /** @description Successful Response */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["Run"];
+        };
+      };
+      /** @description The process that drives the run has not taken the command yet; it stays queued and will be carried out */
+      202: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description A query parameter that this request does not have */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description No token, or an unknown one */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description Not from this site, or not with this role */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description It does not exist */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description Not in this state, or not with this Idempotency-Key */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description The body is too large */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description The body is not JSON */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description The request is invalid; nothing was started or changed */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description Too many requests */
+      429: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description A defect of the server */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          "application/problem+json": components["schemas"]["ProblemDetails"];
+        };
+      };
+      /** @description The store or the server cannot do it now */
       503: {
         headers: {
           [name: string]: unknown;
@@ -6318,7 +7362,7 @@ export interface operations {
           "application/json": components["schemas"]["Receipts"];
         };
       };
-      /** @description A parameter that this request does not have */
+      /** @description A query parameter that this request does not have */
       400: {
         headers: {
           [name: string]: unknown;
@@ -6327,7 +7371,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No token, or one that nobody knows */
+      /** @description No token, or an unknown one */
       401: {
         headers: {
           [name: string]: unknown;
@@ -6336,7 +7380,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description Not from here, or not with this role */
+      /** @description Not from this site, or not with this role */
       403: {
         headers: {
           [name: string]: unknown;
@@ -6345,7 +7389,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No such thing */
+      /** @description It does not exist */
       404: {
         headers: {
           [name: string]: unknown;
@@ -6354,7 +7398,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description What was sent is invalid; nothing was started or changed */
+      /** @description The request is invalid; nothing was started or changed */
       422: {
         headers: {
           [name: string]: unknown;
@@ -6381,7 +7425,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description The data dir or the server cannot do it now */
+      /** @description The store or the server cannot do it now */
       503: {
         headers: {
           [name: string]: unknown;
@@ -6396,7 +7440,7 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description The same request with the same key is done once, and answered alike for a day */
+        /** @description A request repeated with the same key within a day is carried out once */
         "Idempotency-Key"?: string;
       };
       path: {
@@ -6415,7 +7459,7 @@ export interface operations {
           "application/json": components["schemas"]["Run"];
         };
       };
-      /** @description The process that drives the run has not taken the order yet: it stays posted, and will be done */
+      /** @description The process that drives the run has not taken the command yet; it stays queued and will be carried out */
       202: {
         headers: {
           [name: string]: unknown;
@@ -6424,7 +7468,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description A parameter that this request does not have */
+      /** @description A query parameter that this request does not have */
       400: {
         headers: {
           [name: string]: unknown;
@@ -6433,7 +7477,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No token, or one that nobody knows */
+      /** @description No token, or an unknown one */
       401: {
         headers: {
           [name: string]: unknown;
@@ -6442,7 +7486,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description Not from here, or not with this role */
+      /** @description Not from this site, or not with this role */
       403: {
         headers: {
           [name: string]: unknown;
@@ -6451,7 +7495,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No such thing */
+      /** @description It does not exist */
       404: {
         headers: {
           [name: string]: unknown;
@@ -6478,7 +7522,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description The body is of another type than JSON */
+      /** @description The body is not JSON */
       415: {
         headers: {
           [name: string]: unknown;
@@ -6487,7 +7531,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description What was sent is invalid; nothing was started or changed */
+      /** @description The request is invalid; nothing was started or changed */
       422: {
         headers: {
           [name: string]: unknown;
@@ -6514,7 +7558,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description The data dir or the server cannot do it now */
+      /** @description The store or the server cannot do it now */
       503: {
         headers: {
           [name: string]: unknown;
@@ -6545,7 +7589,7 @@ export interface operations {
           "application/json": components["schemas"]["Verification"];
         };
       };
-      /** @description A parameter that this request does not have */
+      /** @description A query parameter that this request does not have */
       400: {
         headers: {
           [name: string]: unknown;
@@ -6554,7 +7598,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No token, or one that nobody knows */
+      /** @description No token, or an unknown one */
       401: {
         headers: {
           [name: string]: unknown;
@@ -6563,7 +7607,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description Not from here, or not with this role */
+      /** @description Not from this site, or not with this role */
       403: {
         headers: {
           [name: string]: unknown;
@@ -6572,7 +7616,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No such thing */
+      /** @description It does not exist */
       404: {
         headers: {
           [name: string]: unknown;
@@ -6581,7 +7625,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description What was sent is invalid; nothing was started or changed */
+      /** @description The request is invalid; nothing was started or changed */
       422: {
         headers: {
           [name: string]: unknown;
@@ -6608,7 +7652,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description The data dir or the server cannot do it now */
+      /** @description The store or the server cannot do it now */
       503: {
         headers: {
           [name: string]: unknown;
@@ -6622,7 +7666,7 @@ export interface operations {
   explainRun: {
     parameters: {
       query?: {
-        /** @description how many items a foreach is counted with */
+        /** @description the number of items that a foreach is counted with */
         items?: number;
       };
       header?: never;
@@ -6642,7 +7686,7 @@ export interface operations {
           "application/json": components["schemas"]["Explanation"];
         };
       };
-      /** @description A parameter that this request does not have */
+      /** @description A query parameter that this request does not have */
       400: {
         headers: {
           [name: string]: unknown;
@@ -6651,7 +7695,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No token, or one that nobody knows */
+      /** @description No token, or an unknown one */
       401: {
         headers: {
           [name: string]: unknown;
@@ -6660,7 +7704,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description Not from here, or not with this role */
+      /** @description Not from this site, or not with this role */
       403: {
         headers: {
           [name: string]: unknown;
@@ -6669,7 +7713,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No such thing */
+      /** @description It does not exist */
       404: {
         headers: {
           [name: string]: unknown;
@@ -6678,7 +7722,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description What was sent is invalid; nothing was started or changed */
+      /** @description The request is invalid; nothing was started or changed */
       422: {
         headers: {
           [name: string]: unknown;
@@ -6705,7 +7749,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description The data dir or the server cannot do it now */
+      /** @description The store or the server cannot do it now */
       503: {
         headers: {
           [name: string]: unknown;
@@ -6734,7 +7778,7 @@ export interface operations {
           "application/json": components["schemas"]["openskelo__server__models__Session"];
         };
       };
-      /** @description A parameter that this request does not have */
+      /** @description A query parameter that this request does not have */
       400: {
         headers: {
           [name: string]: unknown;
@@ -6743,7 +7787,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No token, or one that nobody knows */
+      /** @description No token, or an unknown one */
       401: {
         headers: {
           [name: string]: unknown;
@@ -6752,7 +7796,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description Not from here, or not with this role */
+      /** @description Not from this site, or not with this role */
       403: {
         headers: {
           [name: string]: unknown;
@@ -6761,7 +7805,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description What was sent is invalid; nothing was started or changed */
+      /** @description The request is invalid; nothing was started or changed */
       422: {
         headers: {
           [name: string]: unknown;
@@ -6788,7 +7832,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description The data dir or the server cannot do it now */
+      /** @description The store or the server cannot do it now */
       503: {
         headers: {
           [name: string]: unknown;
@@ -6822,7 +7866,7 @@ export interface operations {
           "text/event-stream": unknown;
         };
       };
-      /** @description A parameter that this request does not have */
+      /** @description A query parameter that this request does not have */
       400: {
         headers: {
           [name: string]: unknown;
@@ -6831,7 +7875,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No token, or one that nobody knows */
+      /** @description No token, or an unknown one */
       401: {
         headers: {
           [name: string]: unknown;
@@ -6840,7 +7884,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description Not from here, or not with this role */
+      /** @description Not from this site, or not with this role */
       403: {
         headers: {
           [name: string]: unknown;
@@ -6849,7 +7893,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No such thing */
+      /** @description It does not exist */
       404: {
         headers: {
           [name: string]: unknown;
@@ -6867,7 +7911,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description What was sent is invalid; nothing was started or changed */
+      /** @description The request is invalid; nothing was started or changed */
       422: {
         headers: {
           [name: string]: unknown;
@@ -6894,7 +7938,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description The data dir or the server cannot do it now */
+      /** @description The store or the server cannot do it now */
       503: {
         headers: {
           [name: string]: unknown;
@@ -6923,7 +7967,7 @@ export interface operations {
           "application/json": components["schemas"]["Version"];
         };
       };
-      /** @description A parameter that this request does not have */
+      /** @description A query parameter that this request does not have */
       400: {
         headers: {
           [name: string]: unknown;
@@ -6932,7 +7976,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No token, or one that nobody knows */
+      /** @description No token, or an unknown one */
       401: {
         headers: {
           [name: string]: unknown;
@@ -6941,7 +7985,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description Not from here, or not with this role */
+      /** @description Not from this site, or not with this role */
       403: {
         headers: {
           [name: string]: unknown;
@@ -6950,7 +7994,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description What was sent is invalid; nothing was started or changed */
+      /** @description The request is invalid; nothing was started or changed */
       422: {
         headers: {
           [name: string]: unknown;
@@ -6977,7 +8021,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description The data dir or the server cannot do it now */
+      /** @description The store or the server cannot do it now */
       503: {
         headers: {
           [name: string]: unknown;
@@ -7006,7 +8050,7 @@ export interface operations {
           "application/json": components["schemas"]["WorkflowList"];
         };
       };
-      /** @description A parameter that this request does not have */
+      /** @description A query parameter that this request does not have */
       400: {
         headers: {
           [name: string]: unknown;
@@ -7015,7 +8059,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No token, or one that nobody knows */
+      /** @description No token, or an unknown one */
       401: {
         headers: {
           [name: string]: unknown;
@@ -7024,7 +8068,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description Not from here, or not with this role */
+      /** @description Not from this site, or not with this role */
       403: {
         headers: {
           [name: string]: unknown;
@@ -7033,7 +8077,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description What was sent is invalid; nothing was started or changed */
+      /** @description The request is invalid; nothing was started or changed */
       422: {
         headers: {
           [name: string]: unknown;
@@ -7060,7 +8104,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description The data dir or the server cannot do it now */
+      /** @description The store or the server cannot do it now */
       503: {
         headers: {
           [name: string]: unknown;
@@ -7075,7 +8119,7 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description The same request with the same key is done once, and answered alike for a day */
+        /** @description A request repeated with the same key within a day is carried out once */
         "Idempotency-Key"?: string;
       };
       path?: never;
@@ -7096,7 +8140,7 @@ export interface operations {
           "application/json": components["schemas"]["Explanation"];
         };
       };
-      /** @description A parameter that this request does not have */
+      /** @description A query parameter that this request does not have */
       400: {
         headers: {
           [name: string]: unknown;
@@ -7105,7 +8149,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No token, or one that nobody knows */
+      /** @description No token, or an unknown one */
       401: {
         headers: {
           [name: string]: unknown;
@@ -7114,7 +8158,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description Not from here, or not with this role */
+      /** @description Not from this site, or not with this role */
       403: {
         headers: {
           [name: string]: unknown;
@@ -7123,7 +8167,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No such thing */
+      /** @description It does not exist */
       404: {
         headers: {
           [name: string]: unknown;
@@ -7150,7 +8194,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description The body is of another type than JSON */
+      /** @description The body is not JSON */
       415: {
         headers: {
           [name: string]: unknown;
@@ -7159,7 +8203,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description What was sent is invalid; nothing was started or changed */
+      /** @description The request is invalid; nothing was started or changed */
       422: {
         headers: {
           [name: string]: unknown;
@@ -7186,7 +8230,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description The data dir or the server cannot do it now */
+      /** @description The store or the server cannot do it now */
       503: {
         headers: {
           [name: string]: unknown;
@@ -7201,7 +8245,7 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description The same request with the same key is done once, and answered alike for a day */
+        /** @description A request repeated with the same key within a day is carried out once */
         "Idempotency-Key"?: string;
       };
       path?: never;
@@ -7222,7 +8266,7 @@ export interface operations {
           "application/json": components["schemas"]["Checked"];
         };
       };
-      /** @description A parameter that this request does not have */
+      /** @description A query parameter that this request does not have */
       400: {
         headers: {
           [name: string]: unknown;
@@ -7231,7 +8275,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No token, or one that nobody knows */
+      /** @description No token, or an unknown one */
       401: {
         headers: {
           [name: string]: unknown;
@@ -7240,7 +8284,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description Not from here, or not with this role */
+      /** @description Not from this site, or not with this role */
       403: {
         headers: {
           [name: string]: unknown;
@@ -7249,7 +8293,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description No such thing */
+      /** @description It does not exist */
       404: {
         headers: {
           [name: string]: unknown;
@@ -7276,7 +8320,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description The body is of another type than JSON */
+      /** @description The body is not JSON */
       415: {
         headers: {
           [name: string]: unknown;
@@ -7285,7 +8329,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description What was sent is invalid; nothing was started or changed */
+      /** @description The request is invalid; nothing was started or changed */
       422: {
         headers: {
           [name: string]: unknown;
@@ -7312,7 +8356,7 @@ export interface operations {
           "application/problem+json": components["schemas"]["ProblemDetails"];
         };
       };
-      /** @description The data dir or the server cannot do it now */
+      /** @description The store or the server cannot do it now */
       503: {
         headers: {
           [name: string]: unknown;

@@ -1,4 +1,4 @@
-/** A stream that stays: it comes back by itself, goes on where it was, and says how it is doing. No React in here. */
+/** A stream that reconnects by itself, resumes where it was, and reports its connection state. No React in here. */
 import { streamPath } from "./client";
 import type { StreamMessage } from "./messages";
 
@@ -15,7 +15,7 @@ export type Connect = (path: string) => WebSocket;
 
 const FIRST_WAIT_MS = 250;
 const LONGEST_WAIT_MS = 10_000;
-/** The server says something every 15 seconds; after twice that and a bit, nobody is there. */
+/** The server sends a ping every 15 seconds; after a little more than two of them, the connection is dead. */
 const SILENCE_MS = 35_000;
 
 export class Stream {
@@ -95,7 +95,7 @@ export class Stream {
     this.timer = setTimeout(() => this.open(), wait * (0.75 + Math.random() / 2));
   }
 
-  /** A socket that says nothing for too long is dead, whatever the browser believes. */
+  /** Closes a socket that has been silent for too long, even if the browser still calls it open. */
   private listen(): void {
     clearTimeout(this.silence);
     this.silence = setTimeout(() => {

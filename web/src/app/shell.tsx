@@ -6,12 +6,12 @@ import { ButtonLink } from "../ui/button";
 import { Icon, type IconName } from "../ui/icon";
 import icon from "../ui/icon.svg";
 import { Banner } from "./banner";
-import { Link } from "./link";
-import { paths } from "./paths";
-import { usePath } from "./router";
+import { Link } from "../navigation/link";
+import { paths } from "../navigation/paths";
+import { usePath } from "../navigation/router";
 import { ShortcutHelp } from "./shortcut-help";
 import { ThemeSwitch } from "./theme-switch";
-import { Who } from "./who";
+import { Who } from "./user-menu";
 import "./shell.css";
 
 export function Shell({ children }: { children: ReactNode }) {

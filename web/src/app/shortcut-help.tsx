@@ -4,8 +4,8 @@ import { useStore } from "../live/use-store";
 import { IconButton } from "../ui/button";
 import { Dialog } from "../ui/dialog";
 import { Icon } from "../ui/icon";
-import { paths } from "./paths";
-import { navigate } from "./router";
+import { paths } from "../navigation/paths";
+import { navigate } from "../navigation/router";
 import { listenForKeys, type Shortcut, shortcuts, useShortcuts } from "./shortcuts";
 import "./shortcut-help.css";
 

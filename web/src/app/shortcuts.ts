@@ -1,6 +1,6 @@
 /** Keys that do something: a component says which while it is there, and the help sheet lists what is said now. */
 import { useLayoutEffect } from "react";
-import { Cell } from "../model/readable";
+import { Cell } from "../model/observable";
 
 export interface Shortcut {
   /** One key, or two one after the other with a space between: "?", "j", "g r". */

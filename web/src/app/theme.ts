@@ -1,12 +1,12 @@
-/** Light, dark, or as the system has it; kept in this browser. `data-theme` on the root is always one of the first two. */
-import { Cell } from "../model/readable";
+/** The colour theme: light, dark, or that of the system; stored in this browser. `data-theme` on the root is light or dark. */
+import { Cell } from "../model/observable";
 
 export type Theme = "light" | "dark" | "system";
 
 const KEY = "skelo.theme";
 const darkSystem = window.matchMedia("(prefers-color-scheme: dark)");
 
-export const theme = new Cell<Theme>(kept());
+export const theme = new Cell<Theme>(storedTheme());
 
 export function chooseTheme(chosen: Theme): void {
   if (chosen === "system") localStorage.removeItem(KEY);
@@ -20,13 +20,13 @@ export function beginTheme(): void {
   apply();
 }
 
-function kept(): Theme {
-  const found = localStorage.getItem(KEY);
-  return found === "light" || found === "dark" ? found : "system";
+function storedTheme(): Theme {
+  const stored = localStorage.getItem(KEY);
+  return stored === "light" || stored === "dark" ? stored : "system";
 }
 
 function apply(): void {
   const chosen = theme.get();
-  const shown = chosen === "system" ? (darkSystem.matches ? "dark" : "light") : chosen;
-  document.documentElement.dataset["theme"] = shown;
+  const systemTheme = darkSystem.matches ? "dark" : "light";
+  document.documentElement.dataset["theme"] = chosen === "system" ? systemTheme : chosen;
 }

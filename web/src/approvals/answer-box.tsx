@@ -1,12 +1,17 @@
-/** The answer to an approval: approve, deny with a reason, or change what is asked; one step to choose, one to send. */
+/**
+ * The answer to an approval: approve, deny with a reason, or change what is asked; one step to choose, one to send.
+ *
+ * What is filled in is kept until it is sent (`model/unsent-answers.ts`): the form opens again as it was left.
+ */
 import { type FormEvent, type KeyboardEvent, useEffect, useMemo, useRef, useState } from "react";
 import { resolveApproval } from "../api/client";
 import { isObject, type Json } from "../api/json";
-import { Refusal } from "../api/refusal";
+import { RequestError } from "../api/errors";
 import type { Approval, Problem, ResolveBody } from "../api/types";
 import { type Shortcut, useShortcuts } from "../app/shortcuts";
 import { check, type FieldProblem } from "../model/form";
-import { type AnswerStatus, choices } from "../model/questions";
+import { unsentAnswers } from "../live/use-unsent-answers";
+import { answerOf, type Choice, choices, headline } from "../model/approval-kinds";
 import { Button } from "../ui/button";
 import { ProblemBox, Waiting } from "../ui/notice";
 import { isReadable, SchemaForm, showWrong } from "../ui/schema-form";
@@ -19,41 +24,77 @@ interface Props {
   onAnswered: () => void;
 }
 
-const DONE: Record<AnswerStatus, string> = { approved: "Approved.", denied: "Denied.", modified: "Sent as changed." };
+const DONE: Record<Choice, string> = {
+  approved: "Approved.",
+  turn: "Allowed for this turn.",
+  run: "Allowed for this run.",
+  denied: "Denied.",
+  modified: "Sent as changed.",
+};
+/** The choices in the order of their buttons, each with its key. */
+const KEYS: readonly (readonly [Choice, string])[] = [
+  ["approved", "a"],
+  ["turn", "t"],
+  ["run", "r"],
+  ["modified", "m"],
+  ["denied", "d"],
+];
 
 export function AnswerBox({ approval, onAnswered }: Props) {
-  const [chosen, setChosen] = useState<AnswerStatus | null>(null);
+  const [chosen, setChosen] = useState<Choice | null>(() => openForm(approval));
   const offered = choices(approval);
+  const first = offered.approved === null ? "modified" : "approved";
   useShortcuts(useAnswerKeys(approval, setChosen));
   if (chosen !== null) {
-    const sending = { approval, onAnswered, status: chosen, onBack: () => setChosen(null) };
+    const onBack = () => {
+      stepBack(approval);
+      setChosen(null);
+    };
+    const sending = { approval, onAnswered, status: chosen, onBack };
     const draft = chosen === "modified" ? draftAtHand(approval) : NO_DRAFT;
     return draft === null ? <Modifying {...sending} /> : <Sending {...sending} draft={draft} />;
   }
   return (
     <div className="answer-choices">
-      <Choice look="primary" hint="a" choice={offered.approved} onChoose={() => setChosen("approved")} />
-      <Choice
-        look={offered.approved === null ? "primary" : "plain"}
-        hint="m"
-        choice={offered.modified}
-        onChoose={() => setChosen("modified")}
-      />
-      <Choice look="danger" hint="d" choice={offered.denied} onChoose={() => setChosen("denied")} />
+      {KEYS.map(([choice, key]) => (
+        <ChoiceButton
+          key={choice}
+          look={lookOf(choice, first)}
+          hint={key}
+          offer={offered[choice]}
+          onChoose={() => setChosen(choice)}
+        />
+      ))}
     </div>
   );
 }
 
-function Choice(props: {
+/** The answer whose form was open when this approval was left; null if none was, or if it is no choice any more. */
+function openForm(approval: Approval): Choice | null {
+  const status = unsentAnswers.get().get(approval.id)?.status ?? null;
+  return status !== null && choices(approval)[status] !== null ? status : null;
+}
+
+function stepBack(approval: Approval): void {
+  const begun = unsentAnswers.get().get(approval.id);
+  if (begun !== undefined) unsentAnswers.keep(approval.id, { ...begun, status: null });
+}
+
+function lookOf(choice: Choice, first: Choice): "primary" | "plain" | "danger" {
+  if (choice === "denied") return "danger";
+  return choice === first ? "primary" : "plain";
+}
+
+function ChoiceButton(props: {
   look: "primary" | "plain" | "danger";
   hint: string;
-  choice: { name: string; means: string } | null;
+  offer: { name: string; means: string } | null;
   onChoose: () => void;
 }) {
-  if (props.choice === null) return null;
+  if (props.offer === null) return null;
   return (
-    <Button look={props.look} title={props.choice.means} onClick={props.onChoose}>
-      {props.choice.name}
+    <Button look={props.look} title={props.offer.means} onClick={props.onChoose}>
+      {props.offer.name}
       <kbd className="answer-key" aria-hidden="true">
         {props.hint}
       </kbd>
@@ -61,16 +102,11 @@ function Choice(props: {
   );
 }
 
-function useAnswerKeys(approval: Approval, choose: (status: AnswerStatus) => void): readonly Shortcut[] {
+function useAnswerKeys(approval: Approval, choose: (status: Choice) => void): readonly Shortcut[] {
   return useMemo(() => {
     const offered = choices(approval);
-    const keys: (readonly [string, AnswerStatus])[] = [
-      ["a", "approved"],
-      ["d", "denied"],
-      ["m", "modified"],
-      ...(offered.approved === null ? ([["a", "modified"]] as const) : []),
-    ];
-    return keys.flatMap(([key, status]) => {
+    const keys = offered.approved === null ? [...KEYS, ["modified", "a"] as const] : KEYS;
+    return keys.flatMap(([status, key]) => {
       const choice = offered[status];
       return choice === null ? [] : [{ keys: key, what: choice.name, group: "Approvals", run: () => choose(status) }];
     });
@@ -78,7 +114,7 @@ function useAnswerKeys(approval: Approval, choose: (status: AnswerStatus) => voi
 }
 
 interface ModifyingProps extends Props {
-  status: AnswerStatus;
+  status: Choice;
   onBack: () => void;
 }
 
@@ -97,7 +133,7 @@ function Sending({ approval, status, draft, onBack, onAnswered }: ModifyingProps
   const choice = choices(approval)[status];
   useEffect(() => {
     const first = form.current?.querySelector<HTMLElement>(
-      status === "approved" ? "button[type=submit]" : "textarea, input, select",
+      answerOf(status).status === "approved" ? "button[type=submit]" : "textarea, input, select",
     );
     first?.focus();
   }, [status]);
@@ -139,7 +175,11 @@ function Sending({ approval, status, draft, onBack, onAnswered }: ModifyingProps
           maxLength={4000}
           required={status === "denied"}
           value={answer.reason}
-          onChange={(event) => answer.setReason(event.target.value)}
+          onChange={(event) => {
+            const isBlank = status === "denied" && event.target.value.trim() === "";
+            event.target.setCustomValidity(isBlank ? "Say why, in a few words." : "");
+            answer.setReason(event.target.value);
+          }}
         />
       </label>
       {answer.problem !== null && <ProblemBox problem={answer.problem} />}
@@ -155,9 +195,12 @@ function Sending({ approval, status, draft, onBack, onAnswered }: ModifyingProps
   );
 }
 
-function useAnswer(approval: Approval, status: AnswerStatus, draft: Draft, onAnswered: () => void) {
-  const [values, setValues] = useState(draft.values);
-  const [reason, setReason] = useState("");
+function useAnswer(approval: Approval, status: Choice, draft: Draft, onAnswered: () => void) {
+  const [begun] = useState(() => unsentAnswers.get().get(approval.id));
+  const [values, setValues] = useState(status === "modified" ? (begun?.values ?? draft.values) : undefined);
+  const [reason, setReason] = useState(begun?.reason ?? "");
+  const isChanged = status === "modified" && JSON.stringify(values) !== JSON.stringify(draft.values);
+  useKeptAnswer(approval, status, isChanged ? values : undefined, reason);
   const [tried, setTried] = useState(false);
   const problems = status === "modified" && tried ? check(draft.form, values) : NO_PROBLEMS;
   const [problem, setProblem] = useState<Problem | null>(null);
@@ -167,12 +210,15 @@ function useAnswer(approval: Approval, status: AnswerStatus, draft: Draft, onAns
     if (status === "modified" && check(draft.form, values).length > 0) return;
     setBusy(true);
     setProblem(null);
+    const unsent = unsentAnswers.get().get(approval.id);
+    unsentAnswers.drop(approval.id); // on its way: when its event comes first, it is not called unsent
     try {
       await resolveApproval(approval.id, body(approval, status, values, reason));
       done(DONE[status]);
       onAnswered();
     } catch (error) {
-      if (error instanceof Refusal) setProblem(error.problem);
+      if (unsent !== undefined) unsentAnswers.keep(approval.id, unsent);
+      if (error instanceof RequestError) setProblem(error.problem);
       else failed(error);
     } finally {
       setBusy(false);
@@ -181,11 +227,26 @@ function useAnswer(approval: Approval, status: AnswerStatus, draft: Draft, onAns
   return { values, setValues, reason, setReason, problems, problem, busy, send };
 }
 
-function body(approval: Approval, status: AnswerStatus, values: Json | undefined, reason: string): ResolveBody {
+/** Keeps what is filled in; `changed` are the values if they differ from what the form began with. */
+function useKeptAnswer(approval: Approval, status: Choice, changed: Json | undefined, reason: string): void {
+  useEffect(() => {
+    const earlier = status === "modified" ? undefined : unsentAnswers.get().get(approval.id)?.values;
+    const values = changed ?? earlier;
+    if (values === undefined && reason.trim() === "") {
+      unsentAnswers.drop(approval.id);
+      return;
+    }
+    const { runId } = approval;
+    const kept = values === undefined ? {} : { values };
+    unsentAnswers.keep(approval.id, { runId, question: headline(approval), status, ...kept, reason });
+  }, [approval, status, changed, reason]);
+}
+
+function body(approval: Approval, status: Choice, values: Json | undefined, reason: string): ResolveBody {
   return {
     digest: approval.digest,
     resolution: {
-      status,
+      ...answerOf(status),
       ...(status === "modified" ? { modifiedArgs: isObject(values) ? values : {} } : {}),
       ...(reason.trim() === "" ? {} : { reason: reason.trim() }),
     },

@@ -1,22 +1,23 @@
 /** An approval that has been answered: the question beside the answer, exactly as both are in the record. */
-import { Link } from "../app/link";
-import { paths } from "../app/paths";
+import { Link } from "../navigation/link";
+import { paths } from "../navigation/paths";
 import type { JsonObject } from "../api/json";
 import type { Answered } from "../api/types";
 import { moment } from "../model/amounts";
 import { textsOf } from "../model/line-diff";
-import { answerWord, editable } from "../model/questions";
+import { answerLabel, editable, ruleWords } from "../model/approval-kinds";
 import { StatusBadge } from "../ui/badge";
 import { TextDiff } from "../ui/text-diff";
 import { Arguments } from "./arguments";
-import { Prompt } from "./question";
+import { CallQuestion } from "./call-question";
+import { Prompt } from "./approval-question";
 
 export function AnsweredView({ answered }: { answered: Answered }) {
   const { approval, resolution } = answered;
   return (
     <>
       <div className="question-head">
-        <StatusBadge word={answerWord(answered)} />
+        <StatusBadge word={answerLabel(answered)} />
         <Link className="text-link small" to={paths.node(approval.runId, approval.node)}>
           {approval.node}
         </Link>
@@ -26,16 +27,21 @@ export function AnsweredView({ answered }: { answered: Answered }) {
         <Fact name={answered.withdrawn ? "Withdrawn" : "Answered"} value={moment(answered.answeredAt)} />
         {answered.by !== null && <Fact name="By" value={answered.by} />}
         {resolution.reason && <Fact name="Reason" value={resolution.reason} />}
+        {resolution.rule && <Fact name="Rule" value={ruleWords(resolution.rule)} />}
         {answered.digest !== null && <Fact name="Digest" value={answered.digest} mono />}
       </dl>
-      {resolution.modifiedArgs && <Changed answered={answered} values={resolution.modifiedArgs as JsonObject} />}
+      {resolution.modifiedArgs && <Changed answered={answered} values={resolution.modifiedArgs} />}
       {resolution.stored && (
         <p className="muted small">
           The answer is too large to be shown here; it is in the record as {resolution.stored.blob}.
         </p>
       )}
       <h3 className="question-part">What was asked</h3>
-      <Arguments approval={approval} />
+      {approval.kind === "call" ? (
+        <CallQuestion approval={approval} isOpen={false} />
+      ) : (
+        <Arguments approval={approval} />
+      )}
     </>
   );
 }

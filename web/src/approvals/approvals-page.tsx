@@ -1,15 +1,16 @@
 /** The approvals inbox over all runs: what is asked on the left, the question and its answer on the right. */
-import { useCallback, useMemo } from "react";
+import { useCallback, useEffect, useMemo } from "react";
 import { getAnswer } from "../api/client";
 import type { Approval } from "../api/types";
-import { Link } from "../app/link";
-import { paths } from "../app/paths";
-import { navigate, type Params, setSearch, useSearch } from "../app/router";
+import { Link } from "../navigation/link";
+import { paths } from "../navigation/paths";
+import { navigate, type Params, setSearch, useSearch } from "../navigation/router";
 import { type Shortcut, useShortcuts } from "../app/shortcuts";
 import { useTitle } from "../app/use-title";
 import { useApprovals } from "../live/hooks";
-import { useAsked } from "../live/use-asked";
-import { inOrder } from "../model/questions";
+import { useRequest } from "../live/use-request";
+import { useUnsentAnswers } from "../live/use-unsent-answers";
+import { inOrder } from "../model/approval-kinds";
 import { ButtonLink } from "../ui/button";
 import { Icon } from "../ui/icon";
 import { Empty, ProblemBox, Waiting } from "../ui/notice";
@@ -19,7 +20,8 @@ import { AnsweredView } from "./answered";
 import { ApprovalList } from "./approval-list";
 import { History } from "./history";
 import { NotificationSwitch } from "./notification-switch";
-import { Question } from "./question";
+import { Question } from "./approval-question";
+import { UnsentNotice } from "./unsent-notice";
 import "./approvals.css";
 
 type View = "open" | "history";
@@ -66,6 +68,7 @@ function Inbox({ listed, id }: { listed: readonly Approval[]; id: string | null 
     const to = rest[Math.min(at, rest.length - 1)];
     navigate(to === undefined ? paths.approvals() : paths.approval(to.id), { replace: true });
   }, [listed, shown]);
+  useAddressWhileAnswering(id, shown);
   if (listed.length === 0 && id === null) return <Nothing />;
   return (
     <div className={id === null ? "inbox" : "inbox inbox-chosen"}>
@@ -89,6 +92,15 @@ function Inbox({ listed, id }: { listed: readonly Approval[]; id: string | null 
   );
 }
 
+/** Who has begun an answer stays at its approval, also when it is answered elsewhere. */
+function useAddressWhileAnswering(id: string | null, shown: Approval | null): void {
+  const unsent = useUnsentAnswers();
+  const answering = id === null && shown !== null && unsent.has(shown.id) ? shown.id : null;
+  useEffect(() => {
+    if (answering !== null) navigate(paths.approval(answering), { replace: true });
+  }, [answering]);
+}
+
 /** The history, or one answer of it. */
 function Past({ id }: { id: string | null }) {
   if (id === null) return <History />;
@@ -104,8 +116,14 @@ function Past({ id }: { id: string | null }) {
 
 function Closed({ id }: { id: string }) {
   const ask = useCallback((signal: AbortSignal) => getAnswer(id, signal), [id]);
-  const { value, problem, again } = useAsked(ask);
-  if (value !== null) return <AnsweredView answered={value} />;
+  const { value, problem, again } = useRequest(ask);
+  if (value !== null)
+    return (
+      <>
+        <UnsentNotice approvalId={id} answered={value} />
+        <AnsweredView answered={value} />
+      </>
+    );
   if (problem === null) return <Waiting what="Loading the approval" />;
   if (problem.status !== 404 && problem.status !== 422) return <ProblemBox problem={problem} again={again} />;
   return (

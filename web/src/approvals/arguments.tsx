@@ -3,9 +3,10 @@ import { useCallback } from "react";
 import { getNode } from "../api/client";
 import type { Json, JsonObject } from "../api/json";
 import type { Approval } from "../api/types";
-import { useAsked } from "../live/use-asked";
+import { useRequest } from "../live/use-request";
 import { count } from "../model/amounts";
-import { isDiff } from "../model/questions";
+import { isDiff } from "../model/approval-kinds";
+import { Markdown } from "../ui/markdown";
 import { ProblemBox, Waiting } from "../ui/notice";
 import { UnifiedDiff } from "../ui/text-diff";
 
@@ -18,10 +19,10 @@ export function Arguments({ approval }: { approval: Approval }) {
 function StoredArguments({ approval, bytes }: { approval: Approval; bytes: number }) {
   const { runId, nodeId } = approval;
   const ask = useCallback((signal: AbortSignal) => getNode(runId, nodeId, signal), [runId, nodeId]);
-  const { value, problem, again } = useAsked(ask);
+  const { value, problem, again } = useRequest(ask);
   if (problem !== null) return <ProblemBox problem={problem} again={again} />;
   if (value === null) return <Waiting what={`Loading ${count(bytes)} bytes`} />;
-  return <Values values={(value.inputs ?? {}) as JsonObject} />;
+  return <Values values={value.inputs ?? {}} />;
 }
 
 export function Values({ values }: { values: JsonObject }) {
@@ -41,9 +42,17 @@ export function Values({ values }: { values: JsonObject }) {
   );
 }
 
+function ArgumentText({ text }: { text: string }) {
+  return (
+    <div className="argument-text">
+      <Markdown text={text} />
+    </div>
+  );
+}
+
 function Value({ value }: { value: Json }) {
   if (typeof value === "string") {
-    return isDiff(value) ? <UnifiedDiff text={value} /> : <div className="argument-text">{value}</div>;
+    return isDiff(value) ? <UnifiedDiff text={value} /> : <ArgumentText text={value} />;
   }
   if (typeof value !== "object" || value === null) return <code>{JSON.stringify(value)}</code>;
   return (

@@ -1,14 +1,14 @@
 /** Answered approvals of all runs, the newest question first. */
 import { useCallback, useEffect, useState } from "react";
 import { listAnswered } from "../api/client";
-import { problemOf } from "../api/refusal";
+import { problemOf } from "../api/errors";
 import type { Answered, Problem } from "../api/types";
-import { Link } from "../app/link";
-import { paths } from "../app/paths";
+import { Link } from "../navigation/link";
+import { paths } from "../navigation/paths";
 import { useAllEvents } from "../live/hooks";
 import { useNow } from "../live/use-now";
 import { relative } from "../model/amounts";
-import { answerWord, headline } from "../model/questions";
+import { answerLabel, headline } from "../model/approval-kinds";
 import type { EventListener } from "../model/run-store";
 import { StatusBadge } from "../ui/badge";
 import { Button } from "../ui/button";
@@ -33,7 +33,7 @@ export function History() {
         {answered.map((one) => (
           <li key={one.approval.id}>
             <Link className="history-row" to={`${paths.approval(one.approval.id)}?view=history`}>
-              <StatusBadge word={answerWord(one)} />
+              <StatusBadge word={answerLabel(one)} />
               <span className="history-title">{headline(one.approval)}</span>
               <span className="muted small history-note">{one.resolution.reason ?? one.approval.node}</span>
               <span className="muted small">{one.by ?? ""}</span>

@@ -1,11 +1,11 @@
 /** Browser notifications about new approvals: off until a person asks for them, remembered on this browser. */
 import { useEffect } from "react";
-import { paths } from "../app/paths";
-import { navigate } from "../app/router";
+import { paths } from "../navigation/paths";
+import { navigate } from "../navigation/router";
 import { approvals } from "../live/streams";
 import { useStore } from "../live/use-store";
-import { headline } from "../model/questions";
-import { Cell } from "../model/readable";
+import { headline } from "../model/approval-kinds";
+import { Cell } from "../model/observable";
 
 const KEY = "skelo.notify";
 const supported = () => "Notification" in window && window.isSecureContext;

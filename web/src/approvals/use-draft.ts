@@ -4,9 +4,9 @@ import { explainRun, getNode } from "../api/client";
 import type { Port } from "../api/explanation";
 import { isObject, type Json, type JsonObject } from "../api/json";
 import type { Approval } from "../api/types";
-import { type Asked, useAsked } from "../live/use-asked";
+import { type RequestState, useRequest } from "../live/use-request";
 import { initial, type Schema } from "../model/form";
-import { editable } from "../model/questions";
+import { editable } from "../model/approval-kinds";
 
 export interface Draft {
   form: Schema;
@@ -15,14 +15,15 @@ export interface Draft {
 
 /** The draft of an approval that holds all of it; null where something must be asked for. */
 export function draftAtHand(approval: Approval): Draft | null {
-  if (approval.kind === "uncertain" || approval.tool.stored) return null;
-  const form = approval.form as Schema;
+  const form = approval.form;
+  const isComplete = approval.kind === "call" || !approval.tool.stored; // the form of a call has its arguments
+  if (approval.kind === "uncertain" || !isComplete) return null;
   return { form, values: initial(form, editable(approval)) };
 }
 
-export function useDraft(approval: Approval): Asked<Draft> {
+export function useDraft(approval: Approval): RequestState<Draft> {
   const ask = useCallback((signal: AbortSignal) => draftOf(approval, signal), [approval]);
-  return useAsked(ask);
+  return useRequest(ask);
 }
 
 async function draftOf(approval: Approval, signal: AbortSignal): Promise<Draft> {
@@ -30,13 +31,13 @@ async function draftOf(approval: Approval, signal: AbortSignal): Promise<Draft> 
     const form = await outputsForm(approval, signal);
     return { form, values: initial(form) };
   }
-  const form = approval.form as Schema;
+  const form = approval.form;
   const node = await getNode(approval.runId, approval.nodeId, signal);
-  const whole = { ...approval, tool: { ...approval.tool, args: (node.inputs ?? {}) as JsonObject } };
+  const whole = { ...approval, tool: { ...approval.tool, args: node.inputs ?? {} } };
   return { form, values: initial(form, editable(whole)) };
 }
 
-/** Whoever says that an effect happened says with which outputs: those that the node's contract wants. */
+/** A person who says that an effect happened enters its outputs, in the form of the node's contract. */
 async function outputsForm(approval: Approval, signal: AbortSignal): Promise<Schema> {
   const explained = await explainRun(approval.runId, signal);
   const ports = explained.blocks.find((block) => block.id === approval.node)?.outputs ?? [];

@@ -141,7 +141,7 @@ function sameShape(a: ShapeNode, b: ShapeNode): boolean {
 }
 
 /**
- * Keeps in sight what is looked at. As long as nobody has moved the view it shows the whole graph, or, where that would
+ * Keeps the selected node in view. Until the user moves the view it shows the whole graph, or, where that would
  * be too small to read, the node to look at; later only a node that is out of sight moves it.
  */
 function useSight(frame: RefObject<HTMLDivElement | null>, look: string | null, layout: Layout): () => void {

@@ -1,16 +1,16 @@
 /** A node of the graph as a card: its mode, its name, how it is doing, and what it took. */
 import { memo, useCallback } from "react";
-import { Link } from "../app/link";
-import { paths } from "../app/paths";
-import { useNode, useRunPart } from "../live/hooks";
+import { Link } from "../navigation/link";
+import { paths } from "../navigation/paths";
+import { useRunPart } from "../live/hooks";
 import { useNow } from "../live/use-now";
 import { count, duration, money } from "../model/amounts";
 import type { ShapeNode } from "../model/graph/shape";
-import { sameStanding, type Standing, standingOf } from "../model/graph/standing";
+import { sameNodeStatus, type NodeStatus, nodeStatusOf } from "../model/graph/node-status";
 import type { RunState } from "../model/run-store";
 import { ModeBadge } from "../ui/badge";
 import { Icon } from "../ui/icon";
-import { Cells } from "./cells";
+import { Cells } from "./item-cells";
 import { openNode } from "./open-node";
 import { countRender } from "./render-count";
 import { useGraph, useLook } from "./view-state";
@@ -54,26 +54,24 @@ export const Card = memo(function Card({ data: { node } }: Props) {
 });
 
 /** How the node is doing; the component is drawn again only when that changes. */
-export function useStanding(runId: string, node: ShapeNode): Standing | null {
+export function useStanding(runId: string, node: ShapeNode): NodeStatus | null {
   const select = useCallback(
     ({ run }: RunState) => {
       const found = run?.nodes[node.id];
-      return run === null || found === undefined ? null : standingOf(run.nodes, found, node.members);
+      return run === null || found === undefined ? null : nodeStatusOf(run, found, node.members);
     },
     [node],
   );
   return useRunPart(runId, select, sameOrNone);
 }
 
-function sameOrNone(a: Standing | null, b: Standing | null): boolean {
-  return a === b || (a !== null && b !== null && sameStanding(a, b));
+function sameOrNone(a: NodeStatus | null, b: NodeStatus | null): boolean {
+  return a === b || (a !== null && b !== null && sameNodeStatus(a, b));
 }
 
 /** A few words of what it does or did; of many things, how many of them are done. */
-function Middle({ node, standing }: { node: ShapeNode; standing: Standing }) {
-  const { runId } = useGraph();
-  const found = useNode(runId, node.id);
-  if (standing.total === 0) return <div className="node-summary">{found?.summary}</div>;
+function Middle({ node, standing }: { node: ShapeNode; standing: NodeStatus }) {
+  if (standing.total === 0) return <div className="node-summary">{standing.summary}</div>;
   const what = node.members.length > 0 ? "steps" : "items";
   return (
     <div className="node-progress">
@@ -85,11 +83,11 @@ function Middle({ node, standing }: { node: ShapeNode; standing: Standing }) {
   );
 }
 
-export function Taken({ standing }: { standing: Standing }) {
+export function Taken({ standing }: { standing: NodeStatus }) {
   const { startedAt, endedAt } = standing;
   const goesOn = startedAt !== null && endedAt === null && standing.word.tone === "busy";
   const now = useNow(1_000, goesOn);
-  const until = endedAt !== null ? Date.parse(endedAt) : goesOn ? now : null;
+  const took = goesOn ? now - Date.parse(startedAt) : standing.tookMs;
   return (
     <span className="node-taken">
       {standing.attempts > 1 && standing.total === 0 && (
@@ -99,13 +97,13 @@ export function Taken({ standing }: { standing: Standing }) {
         </span>
       )}
       {standing.costUsd > 0 && <span title="Cost">{money(standing.costUsd)}</span>}
-      {startedAt !== null && until !== null && <span title="Time">{duration(until - Date.parse(startedAt))}</span>}
+      {took !== null && <span title={goesOn ? "Time so far" : "Time at work"}>{duration(took)}</span>}
     </span>
   );
 }
 
 /** Opens what is inside. */
-export function Toggle({ node, standing }: { node: ShapeNode; standing: Standing }) {
+export function Toggle({ node, standing }: { node: ShapeNode; standing: NodeStatus }) {
   const { toggle } = useGraph();
   const many = node.members.length === 0 && standing.total > 0;
   if (!many && node.members.length === 0) return null;

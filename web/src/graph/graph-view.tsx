@@ -1,16 +1,15 @@
 /** The graph of a run, live. */
 import { ReactFlowProvider } from "@xyflow/react";
 import { useCallback, useEffect, useMemo, useState } from "react";
-import { setSearch, useSearch } from "../app/router";
+import { setSearch, useSearch } from "../navigation/router";
 import type { Event } from "../api/types";
 import { useRunEvents, useRunPart } from "../live/hooks";
 import { useStore } from "../live/use-store";
 import type { Layout } from "../model/graph/elk";
 import { failedPath, type FailedPath } from "../model/graph/failed-path";
-import { type Graph, groupsOf, sameGraph, type Shape, shapeOf } from "../model/graph/shape";
-import { Cell } from "../model/readable";
+import { type Graph, groupsOf, modeCounts, sameGraph, type Shape, shapeOf } from "../model/graph/shape";
+import { Cell } from "../model/observable";
 import type { RunState } from "../model/run-store";
-import { modeOf } from "../model/words";
 import { Empty, Waiting } from "../ui/notice";
 import { Canvas } from "./canvas";
 import { layOut, warmUp } from "./layout";
@@ -52,7 +51,7 @@ function Drawn({ id, graph, selected }: { id: string; graph: Graph; selected: st
   const onEvents = useCallback((events: readonly Event[] | null) => pulses.take(events ?? []), [pulses]);
   useRunEvents(id, onEvents);
   useEffect(() => pulses.setShape(shape), [pulses, shape]);
-  const counts = useMemo(() => countsOf(graph), [graph]);
+  const counts = useMemo(() => modeCounts(graph.nodes), [graph]);
   const failed = useMemo(
     () => (path === null ? null : { shown: state.path !== null, toggle: () => togglePath(state.path === null) }),
     [path, state.path],
@@ -91,11 +90,16 @@ function lookAt(graph: Graph, selected: string | null, path: FailedPath | null):
 }
 
 /** Which sub-workflows are closed and which foreach are open. */
+interface Folds {
+  closed: ReadonlySet<string>;
+  open: ReadonlySet<string>;
+}
+
 function useFolds(graph: Graph) {
   const all = useMemo(() => groupsOf(graph.nodes), [graph]);
-  const [folds, setFolds] = useState(() => ({
-    closed: new Set<string>(Object.keys(graph.nodes).length > MANY ? all : []) as ReadonlySet<string>,
-    open: new Set<string>() as ReadonlySet<string>,
+  const [folds, setFolds] = useState<Folds>(() => ({
+    closed: new Set(Object.keys(graph.nodes).length > MANY ? all : []),
+    open: new Set(),
   }));
   const toggle = useCallback(
     (id: string) =>
@@ -121,7 +125,7 @@ function toggled(set: ReadonlySet<string>, id: string): ReadonlySet<string> {
 interface Laid {
   shape: Shape | null;
   layout: Layout | null;
-  error: unknown;
+  error: Error | null;
 }
 
 /** The newest layout there is; while the next one is made, the last one stays. */
@@ -131,7 +135,10 @@ function useLayout(shape: Shape, direction: "RIGHT" | "DOWN"): Laid {
     let current = true;
     layOut(shape, direction).then(
       (layout) => current && setLaid({ shape, layout, error: null }),
-      (error: unknown) => current && setLaid({ shape: null, layout: null, error }),
+      (error: unknown) => {
+        const failure = error instanceof Error ? error : new Error(String(error));
+        if (current) setLaid({ shape: null, layout: null, error: failure });
+      },
     );
     return () => {
       current = false;
@@ -165,14 +172,4 @@ const pathIn = ({ run }: RunState) =>
 
 function samePath(a: FailedPath | null, b: FailedPath | null): boolean {
   return a === b || (a !== null && b !== null && a.cause === b.cause && a.nodes.size === b.nodes.size);
-}
-
-function countsOf(graph: Graph): Record<Filter, number> {
-  const counts: Record<Filter, number> = { all: 0, ai: 0, deterministic: 0, approval: 0 };
-  for (const node of Object.values(graph.nodes)) {
-    const mode = modeOf(node);
-    counts.all += 1;
-    if (mode !== "dag") counts[mode] += 1;
-  }
-  return counts;
 }

@@ -1,7 +1,7 @@
 /** An open sub-workflow, drawn around its parts; and the place where it takes its inputs. */
 import { memo } from "react";
-import { Link } from "../app/link";
-import { paths } from "../app/paths";
+import { Link } from "../navigation/link";
+import { paths } from "../navigation/paths";
 import { ModeBadge } from "../ui/badge";
 import type { ShapeNode } from "../model/graph/shape";
 import { Taken, Toggle, useStanding } from "./card";

@@ -1,7 +1,7 @@
 /** Lays graphs out by the layout engine, which is large and slow: it is loaded when first needed, and has a worker. */
 import type { ELK as Engine } from "elkjs/lib/elk-api.js";
 import { type Direction, type ElkNode, elkGraph, type Layout, layoutOf } from "../model/graph/elk";
-import { isHeavy, quickLayout } from "../model/graph/quick";
+import { isHeavy, quickLayout } from "../model/graph/quick-layout";
 import type { Shape } from "../model/graph/shape";
 
 let engine: Promise<Engine> | null = null;
@@ -16,7 +16,7 @@ function started(): Promise<Engine> {
 /** Begin to load it: the first layout comes sooner. */
 export function warmUp(): void {
   started().catch(() => {
-    engine = null; // whoever lays out is told why
+    engine = null; // the next layout tries again; this one fails with the error
   });
 }
 
@@ -24,5 +24,5 @@ export async function layOut(shape: Shape, direction: Direction): Promise<Layout
   if (shape.nodes.length === 0) return { boxes: new Map(), ways: new Map() };
   if (isHeavy(shape)) return quickLayout(shape, direction);
   const elk = await started();
-  return layoutOf((await elk.layout(elkGraph(shape, direction))) as ElkNode);
+  return layoutOf(await elk.layout<ElkNode>(elkGraph(shape, direction)));
 }

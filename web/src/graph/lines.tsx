@@ -4,7 +4,7 @@ import { useRunPart } from "../live/hooks";
 import { useStore } from "../live/use-store";
 import { labelAt, type Layout, pathOf, type Point, type Way } from "../model/graph/elk";
 import type { Shape, ShapeEdge } from "../model/graph/shape";
-import { type LineState, lineState } from "../model/graph/standing";
+import { type LineState, lineState } from "../model/graph/node-status";
 import type { RunState } from "../model/run-store";
 import { PULSE_MS, type Pulses, type PulseStore } from "./pulses";
 import { useGraph, type ViewState } from "./view-state";

@@ -1,7 +1,7 @@
-/** A press anywhere on a card opens its node, as its link does; what else can be pressed on it does its own thing. */
+/** A click anywhere on a node's card opens the node, as its link does. Links and buttons on the card keep their own action. */
 import type { MouseEvent } from "react";
-import { paths } from "../app/paths";
-import { navigate } from "../app/router";
+import { paths } from "../navigation/paths";
+import { navigate } from "../navigation/router";
 
 export function openNode(event: MouseEvent<HTMLElement>, runId: string, key: string): void {
   if (event.target instanceof Element && event.target.closest("a, button") !== null) return;

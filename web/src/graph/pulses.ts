@@ -1,7 +1,7 @@
 /** What is on its way along the lines right now: each handoff moves along its line once. */
 import type { Event } from "../api/types";
 import type { Shape } from "../model/graph/shape";
-import { Cell } from "../model/readable";
+import { Cell } from "../model/observable";
 
 /** By line: how many things have gone along it so far; a line is in it while something is under way. */
 export type Pulses = ReadonlyMap<string, number>;

@@ -1,4 +1,4 @@
-/** Counts how often each card is drawn, for the test that says when it may be; nothing where nobody counts. */
+/** Counts how often each card is drawn. Only the test that limits redraws switches it on. */
 
 declare global {
   interface Window {

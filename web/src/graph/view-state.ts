@@ -8,10 +8,10 @@ import { createContext, useCallback, useContext } from "react";
 import { useStore } from "../live/use-store";
 import type { FailedPath } from "../model/graph/failed-path";
 import type { ShapeNode } from "../model/graph/shape";
-import { Cell } from "../model/readable";
-import type { Mode } from "../model/words";
+import { Cell } from "../model/observable";
+import type { WorkMode } from "../model/labels";
 
-export type Filter = "all" | Exclude<Mode, "dag">;
+export type Filter = "all" | WorkMode;
 
 export interface ViewState {
   /** The key of the node in the inspector. */
@@ -50,7 +50,7 @@ export function useLook(node: ShapeNode): string {
 export function lookOf(view: ViewState, node: ShapeNode): string {
   const found: string[] = [];
   if (view.selected === node.key) found.push("is-selected");
-  const others = view.filter !== "all" && view.filter !== node.mode && node.look !== "group";
+  const others = view.filter !== "all" && !node.modes.includes(view.filter) && node.look !== "group";
   const beside = view.path !== null && !isOnPath(view.path, node);
   if (others || beside) found.push("is-dim");
   if (view.path?.cause === node.id) found.push("is-cause");

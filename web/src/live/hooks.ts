@@ -1,4 +1,4 @@
-/** What components follow: a run, a part of it, a node, all runs, open approvals, the connection. */
+/** Hooks that follow live data: a run, a part of it, a node, all runs, open approvals, the connection. */
 import { useCallback, useEffect, useMemo } from "react";
 import type { StreamState } from "../api/stream";
 import type { Approval, Node, Run } from "../api/types";
@@ -32,7 +32,7 @@ export function findNode(run: Run | null, key: string): Node | null {
 }
 
 /** What a node's models are saying right now, one text for each message. */
-export function useSaid(id: string, nodeId: string) {
+export function usePartialText(id: string, nodeId: string) {
   const select = useCallback(
     (state: RunState) => [...state.said.values()].filter((one) => one.nodeId === nodeId),
     [nodeId],

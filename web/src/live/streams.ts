@@ -1,14 +1,14 @@
-/** The streams that are open: one of all runs for as long as the page is, one for each run that is looked at. */
+/** The open streams: one of all runs while the page is open, and one for each run on screen. */
 import { listApprovals } from "../api/client";
 import { checkSession } from "../api/request";
 import { Stream, type StreamState } from "../api/stream";
 import type { Approval, Event } from "../api/types";
 import { AllStore } from "../model/all-store";
 import { ApprovalsStore } from "../model/approvals-store";
-import { Cell } from "../model/readable";
+import { Cell } from "../model/observable";
 import { RunStore } from "../model/run-store";
 
-/** A run that nobody looks at any more is followed for a while: people go back. */
+/** How long a run is still followed after its page was closed: people go back. */
 const LINGER_MS = 5_000;
 
 const REFUSED_MS = 2_000;
@@ -39,7 +39,7 @@ export function begin(): void {
   everything.start();
 }
 
-/** Follow a run until the answer is called. Without anybody following, its store stays as it is. */
+/** Follows a run until the returned function is called. A store without followers keeps its last state. */
 export function follow(runId: string): { store: RunStore; release: () => void } {
   const found = runs.get(runId) ?? opened(runId);
   clearTimeout(found.timer);

@@ -1,9 +1,9 @@
 /** The log of a run, whole and growing: loaded page by page when it is first asked for, then kept up by the stream. */
 import { useEffect } from "react";
 import { listFacts } from "../api/client";
-import { problemOf } from "../api/refusal";
+import { problemOf } from "../api/errors";
 import type { Fact, Problem } from "../api/types";
-import { Cell, type Readable } from "../model/readable";
+import { Cell, type Observable } from "../model/observable";
 import { storeOf } from "./streams";
 import { useRunEvents } from "./hooks";
 import { useStore } from "./use-store";
@@ -22,7 +22,7 @@ const BURST_MS = 150;
 /** The logs looked at last are kept, so that changing the view costs nothing. */
 const KEPT = 3;
 
-class FactLog implements Readable<FactsState> {
+class FactLog implements Observable<FactsState> {
   private readonly cell = new Cell<FactsState>({ facts: [], complete: false, problem: null });
   readonly get = this.cell.get;
   readonly subscribe = this.cell.subscribe;

@@ -1,4 +1,4 @@
-/** What time it is, again every so often, for countdowns and ages. */
+/** The current time, updated at an interval, for countdowns and ages. */
 import { useEffect, useState } from "react";
 
 export function useNow(everyMs = 1_000, running = true): number {

@@ -3,7 +3,7 @@ import { useEffect } from "react";
 import { type Progress, progressOf } from "../model/progress";
 import type { RunState } from "../model/run-store";
 import { sameParts, useStore } from "./use-store";
-import { watch, watchedStore } from "./watched";
+import { watch, watchedStore } from "./watched-runs";
 
 const NONE: Progress = { total: 0, done: 0, failed: 0, running: 0, blocked: 0 };
 const select = (state: RunState) => (state.run === null ? NONE : progressOf(state.run.nodes));

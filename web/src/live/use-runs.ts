@@ -1,7 +1,7 @@
 /** The list of runs: pages by REST, kept current by the stream. */
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { listRuns } from "../api/client";
-import { problemOf } from "../api/refusal";
+import { problemOf } from "../api/errors";
 import type { Problem, RunSummary } from "../api/types";
 import type { AllState } from "../model/all-store";
 import { asked, type Filter, type Pages, rowsOf } from "../model/listing";

@@ -1,14 +1,14 @@
-/** Who is here, and what they may do. */
+/** The user of this session and their role. */
 import { getSession } from "../api/request";
 import type { Session } from "../api/types";
-import { useAsked } from "./use-asked";
+import { useRequest } from "./use-request";
 
 const RANK: Record<Session["role"], number> = { viewer: 0, approver: 1, operator: 2 };
 const ask = () => getSession();
 
 /** Null until it is known. */
 export function useSession(): Session | null {
-  return useAsked(ask).value;
+  return useRequest(ask).value;
 }
 
 /** Whether the person may do what takes this role; yes until it is known, since the server has the last word. */

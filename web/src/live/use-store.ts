@@ -1,11 +1,11 @@
-/** Following a store from a component: it is drawn again only when what it selects has changed. */
+/** Follows a store from a component, which is drawn again only when its selection changes. */
 import { useCallback, useRef, useSyncExternalStore } from "react";
-import type { Readable } from "../model/readable";
+import type { Observable } from "../model/observable";
 
 type Same<T> = (a: T, b: T) => boolean;
 
-export function useStore<S, T>(store: Readable<S>, select: (state: S) => T, same: Same<T> = Object.is): T {
-  const last = useRef<{ store: Readable<S>; value: T } | null>(null);
+export function useStore<S, T>(store: Observable<S>, select: (state: S) => T, same: Same<T> = Object.is): T {
+  const last = useRef<{ store: Observable<S>; value: T } | null>(null);
   const get = useCallback(() => {
     const value = select(store.get());
     const before = last.current;

@@ -1,9 +1,9 @@
-/** All runs, as the stream of all runs tells of them: a summary of each one it has told of, and every event as it comes. */
+/** All runs, from the stream of all runs: a summary of each run seen so far, and every event as it arrives. */
 import type { StreamMessage } from "../api/messages";
 import type { Follower, StreamState } from "../api/stream";
 import type { Event, RunSummary } from "../api/types";
 import type { EventListener } from "./run-store";
-import { Cell, type Readable } from "./readable";
+import { Cell, type Observable } from "./observable";
 
 export interface AllState {
   readonly runs: ReadonlyMap<string, RunSummary>;
@@ -14,7 +14,7 @@ export interface AllState {
 
 const FIELDS = ["name", "status", "ending", "workflowHash", "createdAt"] as const;
 
-export class AllStore implements Readable<AllState>, Follower {
+export class AllStore implements Observable<AllState>, Follower {
   private readonly cell = new Cell<AllState>({ runs: new Map(), stream: "connecting", generation: 0 });
   private readonly eventListeners = new Set<EventListener>();
   readonly get = this.cell.get;

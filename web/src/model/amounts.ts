@@ -5,19 +5,29 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** "850 ms", "3.2 s", "4 min 5 s", "2 h 10 min", "3 d 4 h". */
+/**
+ * "850 ms", "3.2 s", "12 s", "4 min 5 s", "2 h 10 min", "3 d 4 h".
+ *
+ * The amount is rounded to the smallest unit that is shown, and only then split: 59.9 s is "1 min".
+ */
 export function duration(ms: number): string {
-  const whole = Math.max(0, ms);
-  if (whole < SECOND) return `${Math.round(whole)} ms`;
-  if (whole < 10 * SECOND) return `${(whole / SECOND).toFixed(1)} s`;
-  if (whole < MINUTE) return `${Math.floor(whole / SECOND)} s`;
-  if (whole < HOUR) return two(whole, MINUTE, "min", SECOND, "s");
-  if (whole < DAY) return two(whole, HOUR, "h", MINUTE, "min");
-  return two(whole, DAY, "d", HOUR, "h");
+  const exact = Math.max(0, ms);
+  if (Math.round(exact) < SECOND) return `${Math.round(exact)} ms`;
+  if (Math.round(exact / 100) < 100) return `${(exact / SECOND).toFixed(1)} s`;
+  const seconds = rounded(exact, SECOND);
+  if (seconds < MINUTE) return `${seconds / SECOND} s`;
+  if (seconds < HOUR) return two(seconds, MINUTE, "min", SECOND, "s");
+  const minutes = rounded(exact, MINUTE);
+  if (minutes < DAY) return two(minutes, HOUR, "h", MINUTE, "min");
+  return two(rounded(exact, HOUR), DAY, "d", HOUR, "h");
+}
+
+function rounded(ms: number, unit: number): number {
+  return Math.round(ms / unit) * unit;
 }
 
 function two(ms: number, large: number, largeName: string, small: number, smallName: string): string {
-  const rest = Math.floor((ms % large) / small);
+  const rest = (ms % large) / small;
   const first = `${Math.floor(ms / large)} ${largeName}`;
   return rest === 0 ? first : `${first} ${rest} ${smallName}`;
 }
@@ -31,6 +41,12 @@ export function money(usd: number): string {
 
 export function count(value: number): string {
   return value.toLocaleString("en");
+}
+
+/** "12 B", "3.4 KiB", "5.6 MiB". */
+export function bytes(size: number): string {
+  if (size < 1_024) return `${size} B`;
+  return size < 1_048_576 ? `${(size / 1_024).toFixed(1)} KiB` : `${count(Math.round(size / 104_857.6) / 10)} MiB`;
 }
 
 /** "5 min ago", "in 2 h"; `now` in milliseconds. */

@@ -1,13 +1,13 @@
 /** The open approvals of all runs: asked for once, then kept by the events of the stream of all runs. */
 import type { Approval, Event } from "../api/types";
-import { Cell, type Readable } from "./readable";
+import { Cell, type Observable } from "./observable";
 
 export interface ApprovalsState {
   readonly open: ReadonlyMap<string, Approval>;
   readonly loaded: boolean;
 }
 
-export class ApprovalsStore implements Readable<ApprovalsState> {
+export class ApprovalsStore implements Observable<ApprovalsState> {
   private readonly cell = new Cell<ApprovalsState>({ open: new Map(), loaded: false });
   /** Answered since the last list was asked for: such a list may still have them. */
   private readonly answered = new Set<string>();

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Fact } from "../api/types";
-import { attemptName, attemptsOf, attemptWord, verdictsOf } from "./attempts";
+import { attemptName, attemptsOf, attemptLabel, verdictsOf } from "./attempts";
 
 let seq = 0;
 function fact(type: string, data: object): Fact {
@@ -38,7 +38,7 @@ test("attempts are told with how they ended, what gates said, and what followed"
   expect(found[0]?.verdicts).toEqual([{ gate: "long", type: "word_count", passed: false, reason: "short", tookMs: 2 }]);
   expect(found[0]?.detail).toEqual({ answer: "x" });
   expect(found[1]?.uncertain).toBe(true);
-  expect(attemptWord({ status: "succeeded", cached: true }).text).toBe("From the cache");
+  expect(attemptLabel({ status: "succeeded", cached: true }).text).toBe("From the cache");
 });
 
 test("facts whose data was pruned are no attempts that anybody could name", () => {

@@ -1,15 +1,15 @@
-/** What was tried at a node, read off its facts: each attempt, how it ended, what the gates said, what followed. */
+/** The attempts of a node, read from its events: how each one ended, the verdicts of its gates, what followed. */
 import { isObject, type Json, type JsonObject } from "../api/json";
 import type { Fact, Fault } from "../api/types";
 import { dataOf, number, object, placeOf, text } from "./facts";
-import type { Word } from "./words";
+import type { Label } from "./labels";
 
 export type AttemptStatus = "running" | "succeeded" | "failed" | "interrupted" | "cancelled";
 
 export interface Verdict {
   gate: string;
   type: string;
-  /** Null where whoever should have judged could not be asked. */
+  /** Null if the reviewer could not be reached. */
   passed: boolean | null;
   reason: string;
   found?: Json;
@@ -37,6 +37,8 @@ export interface Attempt {
   tokensIn: number;
   tokensOut: number;
   costUsd: number;
+  /** The time it worked, without waits for a worker or a model; null until it has ended. */
+  workMs: number | null;
 }
 
 const ENDS: Record<string, AttemptStatus> = {
@@ -52,6 +54,7 @@ const NEXT: Record<string, string> = {
   bounce: "work was sent back",
   ask: "a person is asked",
   go: "goes on elsewhere",
+  keep: "the other items go on",
   fail: "the node failed",
 };
 
@@ -87,6 +90,7 @@ function begun(id: string, fact: Fact, data: JsonObject): Attempt {
     tokensIn: 0,
     tokensOut: 0,
     costUsd: 0,
+    workMs: null,
   };
 }
 
@@ -110,6 +114,7 @@ function ended(before: Attempt, status: AttemptStatus, fact: Fact, data: JsonObj
     tokensIn: number(metrics, "tokens_in"),
     tokensOut: number(metrics, "tokens_out"),
     costUsd: (number(object(data, "spent"), "costNanousd") + number(object(data, "spent"), "toolNanousd")) / 1e9,
+    workMs: typeof metrics["wall_ms"] === "number" ? metrics["wall_ms"] : null,
   };
 }
 
@@ -131,7 +136,7 @@ export function verdictsOf(listed: Json | readonly JsonObject[] | undefined): Ve
   }));
 }
 
-const WORDS: Record<AttemptStatus, Word> = {
+const WORDS: Record<AttemptStatus, Label> = {
   running: { text: "Running", tone: "busy" },
   succeeded: { text: "Succeeded", tone: "ok" },
   failed: { text: "Failed", tone: "bad" },
@@ -139,7 +144,7 @@ const WORDS: Record<AttemptStatus, Word> = {
   cancelled: { text: "Cancelled", tone: "still" },
 };
 
-export function attemptWord(attempt: Pick<Attempt, "status" | "cached">): Word {
+export function attemptLabel(attempt: Pick<Attempt, "status" | "cached">): Label {
   return attempt.cached ? { text: "From the cache", tone: "ok" } : WORDS[attempt.status];
 }
 

@@ -1,6 +1,7 @@
 /** The lines of a run's log, read with care: a pruned line has no data, and a newer program may say more. */
 import { isObject, type Json, type JsonObject } from "../api/json";
 import type { Fact } from "../api/types";
+import { duration } from "./amounts";
 
 const NONE: JsonObject = {};
 
@@ -54,5 +55,11 @@ export function summaryOf(fact: Fact): string {
   if (error["code"] !== undefined) parts.push(`${text(error, "code")}: ${text(error, "message")}`);
   const artifact = object(data, "artifact");
   if (artifact["name"] !== undefined) parts.push(text(artifact, "name"));
-  return parts.join(" · ").replaceAll(/\s+/g, " ");
+  const call = object(data, "call");
+  if (call["tool"] !== undefined) parts.push(text(call, "tool"), text(object(call, "gate"), "why"));
+  if (number(data, "durationMs") > 0) parts.push(text(data, "status"), duration(number(data, "durationMs")));
+  return parts
+    .filter((part) => part !== "")
+    .join(" · ")
+    .replaceAll(/\s+/g, " ");
 }

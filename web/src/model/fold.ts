@@ -1,7 +1,7 @@
 /**
  * The rule that every client follows: a snapshot and the events after it give the later snapshot.
  *
- * It mirrors `openskelo/contract/patching.py`; golden files that pytest and vitest both run hold the two together.
+ * It mirrors `openskelo/wire/patching.py`; golden files that pytest and vitest both run hold the two together.
  * Nothing is changed in place, and what an event does not touch stays the very same object, so that a view of one node
  * is drawn again only when that node has changed.
  */

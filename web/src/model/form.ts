@@ -199,8 +199,8 @@ function checkList(schema: Schema, value: Json[], pointer: string): FieldProblem
 
 function checkObject(schema: Schema, value: JsonObject, pointer: string): FieldProblem[] {
   const missing = (Array.isArray(schema["required"]) ? schema["required"] : [])
-    .filter((name) => typeof name === "string" && value[name] === undefined)
-    .map((name) => ({ pointer: `${pointer}/${escaped(String(name))}`, message: "Please fill this in." }));
+    .filter((name): name is string => typeof name === "string" && value[name] === undefined)
+    .map((name) => ({ pointer: `${pointer}/${escaped(name)}`, message: "Please fill this in." }));
   const inner = properties(schema).flatMap(([name, of]) => check(of, value[name], `${pointer}/${escaped(name)}`));
   return missing.concat(inner);
 }

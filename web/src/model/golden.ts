@@ -11,13 +11,19 @@ export interface Golden {
   snapshots: Map<number, Run>;
 }
 
+interface GoldenFile {
+  runId: string;
+  events: Event[][];
+  snapshots: Record<string, Run>;
+}
+
 export function goldens(): Golden[] {
   const folder = process.env["SKELO_GOLDEN"] ?? new URL("golden", import.meta.url).pathname;
   const names = readdirSync(folder).filter((name) => name.endsWith(".json"));
   return names.map((name) => {
-    const { runId, events, snapshots } = JSON.parse(readFileSync(`${folder}/${name}`, "utf8"));
-    const found = Object.entries(snapshots as Record<string, Run>).map(([seq, run]) => [Number(seq), run] as const);
-    return { name, runId, events, snapshots: new Map(found) };
+    const golden = JSON.parse(readFileSync(`${folder}/${name}`, "utf8")) as GoldenFile;
+    const snapshots = Object.entries(golden.snapshots).map(([seq, run]) => [Number(seq), run] as const);
+    return { name, runId: golden.runId, events: golden.events, snapshots: new Map(snapshots) };
   });
 }
 

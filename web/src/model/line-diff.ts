@@ -9,7 +9,7 @@ export interface Line {
   after: number | null;
 }
 
-/** Past so many edits two texts are shown as wholly different: nobody reads further, and it stays fast. */
+/** Beyond this number of edits two texts are shown as completely different, so that the diff stays fast. */
 const MOST_EDITS = 1_000;
 
 /** A side that is null has no lines at all. */

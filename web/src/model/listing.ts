@@ -1,4 +1,4 @@
-/** Which runs a list shows: the pages that were asked for, brought up to date by the stream, narrowed by a filter. */
+/** The runs that a list shows: the loaded pages, kept up to date by the stream and filtered. */
 import type { Ending, RunStatus, RunSummary } from "../api/types";
 
 export interface Filter {

@@ -1,9 +1,9 @@
-/** What a run has used, by node, by mode and by model, beside what its workflow was expected to take. */
+/** What a run has used, by node, mode and model, beside its estimate. */
 import type { Explanation, Range } from "../api/explanation";
 import { isObject } from "../api/json";
 import type { Fact, Node } from "../api/types";
 import { dataOf, number, object, text } from "./facts";
-import { MODE_NAMES, modeOf } from "./words";
+import { MODE_NAMES, modeOf } from "./labels";
 
 export interface Spent {
   attempts: number;

@@ -58,7 +58,7 @@ test("model, human and tool time are apart, and so are waits", () => {
       ],
     ],
   ]);
-  expect(totals(found, START + 1415)).toEqual({ waiting: 115, model: 200, tool: 100, human: 1000 });
+  expect(totals(found.rows, START + 1415)).toEqual({ waiting: 115, model: 200, tool: 100, human: 1000 });
 });
 
 test("a thousand short attempts are drawn as a few", () => {
@@ -90,5 +90,30 @@ test("what was done at the same time is drawn and counted once, what came after 
     [600, 900, 1],
   ]);
   const row = { key: "a", name: "a", mode: "deterministic" as const, bars };
-  expect(totals({ from: 0, to: 900, rows: [row] }, 900).tool).toBe(900);
+  expect(totals([row], 900).tool).toBe(900);
+});
+
+test("an attempt that waits for a worker or a model works only as long as its receipt says", () => {
+  const metrics = (wall_ms: number) => ({ receipt: { metrics: { wall_ms } } });
+  const nodes = ["a", "b", "c"].map((key) => node(key, "ai", "model"));
+  const facts = [
+    fact(0, "run.created"),
+    ...nodes.map(({ key }) => fact(0, "attempt.started", { node: key, visit: 1, attempt: 1 })),
+    fact(100, "attempt.succeeded", { node: "a", visit: 1, attempt: 1, ...metrics(100) }),
+    fact(200, "attempt.succeeded", { node: "b", visit: 1, attempt: 1, ...metrics(100) }),
+    fact(300, "attempt.failed", { node: "c", visit: 1, attempt: 1, ...metrics(100) }),
+  ];
+  const { rows } = timelineOf(facts, nodes, new Map());
+  const models = rows.map((row) => row.bars.filter((bar) => bar.kind === "model").map((bar) => bar.from - START));
+  expect(models).toEqual([[0], [100], [200]]);
+  expect(totals(rows, START + 300)).toEqual({ waiting: 200, model: 300, tool: 0, human: 0 });
+});
+
+test("what nodes did at the same time is no longer than the run", () => {
+  const nodes = ["a", "b"].map((key) => node(key, "deterministic", "handler"));
+  const facts = [
+    ...nodes.map(({ key }) => fact(0, "attempt.started", { node: key, visit: 1, attempt: 1 })),
+    ...nodes.map(({ key }) => fact(488, "attempt.succeeded", { node: key, visit: 1, attempt: 1 })),
+  ];
+  expect(totals(timelineOf(facts, nodes, new Map()).rows, START + 488).tool).toBe(488);
 });

@@ -1,7 +1,12 @@
-/** When each node waited, and when a model, code or a person worked for it: read off the facts of the run. */
+/**
+ * When each node waited, and when a model, code or a person worked on it, read from the run's events.
+ *
+ * An attempt that has no worker process or no free slot at its model waits, too. Its receipt says how long it worked
+ * (`wall_ms`), so the work is the end of its bar, and the beginning is a wait.
+ */
 import type { Fact, Node } from "../api/types";
 import { dataOf, number, object, placeOf, text } from "./facts";
-import { type Mode, modeOf } from "./words";
+import { type Mode, modeOf } from "./labels";
 
 export type Kind = "waiting" | "model" | "tool" | "human";
 export const KINDS: readonly Kind[] = ["waiting", "model", "tool", "human"];
@@ -41,12 +46,17 @@ export interface Timeline {
 export type Sources = ReadonlyMap<string, readonly string[]>;
 
 export function timelineOf(facts: readonly Fact[], nodes: readonly Node[], sources: Sources): Timeline {
-  const reader = new Reader(nodes, sources);
-  for (const fact of facts) reader.take(fact);
-  return reader.done();
+  const builder = new TimelineBuilder(nodes, sources);
+  for (const fact of facts) builder.add(fact);
+  return builder.build();
 }
 
-class Reader {
+function kindOf(node: Node, mode: Mode): Kind {
+  if (node.kind === "approval") return "human";
+  return mode === "ai" ? "model" : "tool";
+}
+
+class TimelineBuilder {
   private readonly rows = new Map<string, Row>();
   private readonly kinds = new Map<string, Kind>();
   private readonly open = new Map<string, Bar>();
@@ -63,11 +73,11 @@ class Reader {
     for (const node of nodes) {
       const mode = modeOf(node);
       this.rows.set(node.key, { key: node.key, name: node.label, mode, bars: [] });
-      this.kinds.set(node.key, node.kind === "approval" ? "human" : mode === "ai" ? "model" : "tool");
+      this.kinds.set(node.key, kindOf(node, mode));
     }
   }
 
-  take(fact: Fact): void {
+  add(fact: Fact): void {
     const at = Date.parse(fact.ts);
     const data = dataOf(fact);
     this.from = Math.min(this.from, at);
@@ -83,7 +93,7 @@ class Reader {
       case "attempt.failed":
       case "attempt.interrupted":
       case "attempt.cancelled":
-        this.end(place, at, fact.type.slice("attempt.".length));
+        this.endAttempt(key, place, at, fact);
         this.free.set(place, at);
         this.ended.set(key, at);
         break;
@@ -107,7 +117,7 @@ class Reader {
     }
   }
 
-  done(): Timeline {
+  build(): Timeline {
     const rows = [...this.rows.values()].filter((row) => row.bars.length > 0);
     rows.sort((a, b) => (a.bars[0]?.from ?? 0) - (b.bars[0]?.from ?? 0));
     return { from: Number.isFinite(this.from) ? this.from : 0, to: this.to, rows };
@@ -132,12 +142,23 @@ class Reader {
     this.row(key).bars.push(bar);
   }
 
-  private end(place: string, at: number, end: string): void {
+  private end(place: string, at: number, end: string): Bar | null {
     const bar = this.open.get(place);
-    if (bar === undefined) return;
+    if (bar === undefined) return null;
     bar.to = at;
     bar.end = end;
     this.open.delete(place);
+    return bar;
+  }
+
+  private endAttempt(key: string, place: string, at: number, fact: Fact): void {
+    const bar = this.end(place, at, fact.type.slice("attempt.".length));
+    const worked = object(object(dataOf(fact), "receipt"), "metrics")["wall_ms"];
+    if (bar === null || bar.kind === "human" || typeof worked !== "number") return;
+    const began = at - worked;
+    if (began <= bar.from) return;
+    this.row(key).bars.push({ kind: "waiting", from: bar.from, to: began, end: "", label: "queued", seq: bar.seq });
+    bar.from = began;
   }
 
   private row(key: string): Row {
@@ -147,17 +168,15 @@ class Reader {
   }
 }
 
-/** How long each kind took, by node and then in all: what a node did at the same time counts once. */
-export function totals(timeline: Timeline, now: number): Record<Kind, number> {
+/** During how much of the time something of each kind went on: what went on at the same time counts once. */
+export function totals(rows: readonly Row[], now: number): Record<Kind, number> {
   const found: Record<Kind, number> = { waiting: 0, model: 0, tool: 0, human: 0 };
-  for (const row of timeline.rows) {
-    const reached: Partial<Record<Kind, number>> = {};
-    for (const bar of row.bars.toSorted((a, b) => a.from - b.from)) {
-      const to = bar.to ?? now;
-      const from = Math.max(bar.from, reached[bar.kind] ?? bar.from);
-      found[bar.kind] += Math.max(0, to - from);
-      reached[bar.kind] = Math.max(to, reached[bar.kind] ?? to);
-    }
+  const reached: Partial<Record<Kind, number>> = {};
+  for (const bar of rows.flatMap((row) => row.bars).sort((a, b) => a.from - b.from)) {
+    const to = bar.to ?? now;
+    const from = Math.max(bar.from, reached[bar.kind] ?? bar.from);
+    found[bar.kind] += Math.max(0, to - from);
+    reached[bar.kind] = Math.max(to, reached[bar.kind] ?? to);
   }
   return found;
 }
@@ -172,7 +191,7 @@ export function seen(bars: readonly Bar[], gap: number): (Bar & { count: number 
   for (const bar of bars.toSorted((a, b) => a.from - b.from)) {
     const name = `${bar.kind} ${bar.end}`;
     const before = last.get(name);
-    if (before?.to != null && bar.to !== null && touches(before.to, bar.from, bar.to, gap)) {
+    if (before !== undefined && before.to !== null && bar.to !== null && touches(before.to, bar.from, bar.to, gap)) {
       before.to = Math.max(before.to, bar.to);
       before.count += 1;
       continue;

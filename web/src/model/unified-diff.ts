@@ -99,7 +99,7 @@ class Builder {
     }
   }
 
-  /** Whatever was promised, no more of it comes. */
+  /** The hunk ends here, even if its header announced more lines. */
   end(): void {
     this.left.end = this.left.at;
     this.right.end = this.right.at;

@@ -2,11 +2,11 @@
 import { useState } from "react";
 import { cancelRun, changeRun, forkRun, pauseRun, resumeRun } from "../api/client";
 import type { Run } from "../api/types";
-import { paths } from "../app/paths";
-import { navigate } from "../app/router";
+import { paths } from "../navigation/paths";
+import { navigate } from "../navigation/router";
 import { useRunPart } from "../live/hooks";
 import { sameParts } from "../live/use-store";
-import { hasDoneItems } from "../model/items-again";
+import { hasDoneItems } from "../model/fork-items";
 import type { RunState } from "../model/run-store";
 import { Button } from "../ui/button";
 import { Dialog } from "../ui/dialog";
@@ -17,13 +17,13 @@ import { ForkDialog } from "./fork-dialog";
 import "./acting.css";
 
 /** What of a run the buttons depend on. */
-function standingOf({ run }: RunState) {
+function nodeStatusOf({ run }: RunState) {
   if (run === null) return null;
   const live = run.kind === "graph";
   const failed = failedNode(run);
   return {
     ended: run.ending !== null,
-    // A live graph that waits for messages is not held by anybody.
+    // A live graph that waits for messages was not paused by a person.
     stopped: run.pauseReason !== null || (!live && run.status === "paused" && Object.keys(run.approvals).length === 0),
     failedNode: failed,
     hasDoneItems: Object.values(run.nodes).some((node) => node.key === failed && hasDoneItems(node)),
@@ -31,8 +31,8 @@ function standingOf({ run }: RunState) {
   };
 }
 
-type Standing = ReturnType<typeof standingOf>;
-const same = (a: Standing, b: Standing) => a === b || (a !== null && b !== null && sameParts(a, b));
+type NodeStatus = ReturnType<typeof nodeStatusOf>;
+const same = (a: NodeStatus, b: NodeStatus) => a === b || (a !== null && b !== null && sameParts(a, b));
 
 /** The node that the run failed at: the one its error names, else the last that failed. */
 function failedNode(run: Run): string | null {
@@ -45,7 +45,7 @@ function failedNode(run: Run): string | null {
 type Asking = "cancel" | "fork" | "compare" | null;
 
 export function RunActions({ id }: { id: string }) {
-  const standing = useRunPart(id, standingOf, same);
+  const standing = useRunPart(id, nodeStatusOf, same);
   const [asking, setAsking] = useState<Asking>(null);
   const [busy, setBusy] = useState(false);
   if (standing === null) return null;

@@ -2,7 +2,7 @@
 import { type FormEvent, type KeyboardEvent, useId, useState } from "react";
 import { sayToNode } from "../api/client";
 import type { Node } from "../api/types";
-import { isUnderWay } from "../model/words";
+import { isRunning } from "../model/labels";
 import { Button } from "../ui/button";
 import { done, failed } from "../ui/toasts";
 import "./acting.css";
@@ -11,7 +11,7 @@ export function ChatBox({ id, node }: { id: string; node: Node }) {
   const [content, setContent] = useState("");
   const [busy, setBusy] = useState(false);
   const name = useId();
-  const working = isUnderWay(node);
+  const working = isRunning(node);
   const say = async (interrupt: boolean) => {
     if (content.trim() === "" || busy) return;
     setBusy(true);

@@ -2,13 +2,13 @@
 import { useCallback } from "react";
 import { listRuns } from "../api/client";
 import type { RunSummary } from "../api/types";
-import { paths } from "../app/paths";
-import { Link } from "../app/link";
+import { paths } from "../navigation/paths";
+import { Link } from "../navigation/link";
 import { useRunPart } from "../live/hooks";
-import { useAsked } from "../live/use-asked";
+import { useRequest } from "../live/use-request";
 import { sameParts } from "../live/use-store";
 import type { RunState } from "../model/run-store";
-import { runWord } from "../model/words";
+import { runLabel } from "../model/labels";
 import { StatusBadge } from "../ui/badge";
 import { Dialog } from "../ui/dialog";
 import { Empty, ProblemBox, Waiting } from "../ui/notice";
@@ -19,7 +19,7 @@ const whichOf = ({ run }: RunState) => ({ name: run?.name ?? "", parent: run?.pa
 export function CompareDialog({ id, onClose }: { id: string; onClose: () => void }) {
   const { name, parent } = useRunPart(id, whichOf, sameParts);
   const ask = useCallback((signal: AbortSignal) => listRuns({ limit: 100, q: name }, signal), [name]);
-  const { value, problem, again } = useAsked(ask);
+  const { value, problem, again } = useRequest(ask);
   const found = (value?.runs ?? []).filter((run) => run.id !== id && run.name === name);
   const near = (run: RunSummary) => (run.id === parent ? 0 : run.parent === id ? 1 : 2);
   const listed = found.toSorted((a, b) => near(a) - near(b)).slice(0, 30);
@@ -37,7 +37,7 @@ export function CompareDialog({ id, onClose }: { id: string; onClose: () => void
           <li key={run.id}>
             <Link className="compare-choice" to={order(id, run, parent)} onClick={onClose}>
               <code>{run.id.slice(0, 8)}</code>
-              <StatusBadge word={runWord(run)} />
+              <StatusBadge word={runLabel(run)} />
               {run.id === parent && <span className="muted small">parent</span>}
               {run.parent === id && <span className="muted small">fork of this</span>}
               <span className="muted small compare-when">

@@ -2,14 +2,14 @@
 import { useCallback, useMemo, useState } from "react";
 import { diffRuns, getRun } from "../api/client";
 import type { ComparedNode, Comparison, Node, Run } from "../api/types";
-import { Link } from "../app/link";
-import { paths } from "../app/paths";
-import { navigate, type Params } from "../app/router";
+import { Link } from "../navigation/link";
+import { paths } from "../navigation/paths";
+import { navigate, type Params } from "../navigation/router";
 import { useTitle } from "../app/use-title";
-import { useAsked } from "../live/use-asked";
+import { useRequest } from "../live/use-request";
 import { count, duration, money } from "../model/amounts";
 import { tally, verdictWord } from "../model/verdicts";
-import { modeOf, nodeWord, standingWord } from "../model/words";
+import { modeOf, nodeLabel, runStatusLabel } from "../model/labels";
 import { ModeBadge, StatusBadge } from "../ui/badge";
 import { Button } from "../ui/button";
 import { Icon } from "../ui/icon";
@@ -37,7 +37,7 @@ export default function ComparePage({ params }: { params: Params }) {
   const a = params["a"] ?? "";
   const b = params["b"] ?? "";
   const ask = useCallback((signal: AbortSignal) => both(a, b, signal), [a, b]);
-  const { value, problem, loading, again } = useAsked(ask);
+  const { value, problem, loading, again } = useRequest(ask);
   useTitle("Compare two runs");
   if (problem !== null)
     return (
@@ -144,7 +144,7 @@ function RunCard({ name, run, other }: { name: string; run: Run; other: Run }) {
     <section className="card compare-run" aria-label={`${name} run`}>
       <div className="question-head">
         <span className="muted small">{name}</span>
-        <StatusBadge word={standingWord(run)} />
+        <StatusBadge word={runStatusLabel(run)} />
         {run.parent?.runId === other.id && <span className="muted small">forked at {run.parent.node}</span>}
       </div>
       <Link className="text-link compare-name" to={paths.run(run.id)}>
@@ -183,15 +183,15 @@ function NodePair({ node, said, sides: [before, after], runs, opened }: PairProp
         <ModeBadge mode={modeOf(either)} />
         <span className="compare-key">{node.node}</span>
         <span className="compare-verdict">{said}</span>
-        <Standing name="First" node={before} />
-        <Standing name="Second" node={after} />
+        <NodeStatus name="First" node={before} />
+        <NodeStatus name="Second" node={after} />
       </button>
       {open && inBoth && <OutputsDiff runs={runs} nodes={[before.id, after.id]} />}
     </li>
   );
 }
 
-function Standing({ name, node }: { name: string; node: Node | null }) {
+function NodeStatus({ name, node }: { name: string; node: Node | null }) {
   const took =
     node === null || node.startedAt === null || node.endedAt === null
       ? ""
@@ -199,7 +199,7 @@ function Standing({ name, node }: { name: string; node: Node | null }) {
   return (
     <span className="compare-standing muted small number">
       <span className="compare-side">{name}: </span>
-      {node === null ? "–" : nodeWord(node).text}
+      {node === null ? "–" : nodeLabel(node).text}
       {took !== "" && ` · ${took}`}
     </span>
   );

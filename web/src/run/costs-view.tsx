@@ -2,10 +2,10 @@
 import { type ReactNode, useCallback, useMemo } from "react";
 import { explainRun } from "../api/client";
 import type { Case, Range } from "../api/explanation";
-import { Link } from "../app/link";
-import { paths } from "../app/paths";
+import { Link } from "../navigation/link";
+import { paths } from "../navigation/paths";
 import { useRunPart } from "../live/hooks";
-import { useAsked } from "../live/use-asked";
+import { useRequest } from "../live/use-request";
 import { useFacts } from "../live/use-facts";
 import { count, duration, money } from "../model/amounts";
 import type { RunState } from "../model/run-store";
@@ -21,7 +21,7 @@ export default function CostsView({ id }: { id: string; selected: string | null 
   const nodes = useRunPart(id, nodesOf);
   const budget = useRunPart(id, budgetOf);
   const ask = useCallback((signal: AbortSignal) => explainRun(id, signal), [id]);
-  const explained = useAsked(ask);
+  const explained = useRequest(ask);
   const found = useMemo(
     () => spendingOf(facts, Object.values(nodes ?? {}), explained.value),
     [facts, nodes, explained.value],

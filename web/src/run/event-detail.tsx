@@ -1,7 +1,7 @@
 /** One event in full: its envelope, its data, and a link to it. */
 import type { Fact } from "../api/types";
-import { Link } from "../app/link";
-import { paths } from "../app/paths";
+import { Link } from "../navigation/link";
+import { paths } from "../navigation/paths";
 import { moment } from "../model/amounts";
 import { dataOf, text } from "../model/facts";
 import { Button, IconButton } from "../ui/button";

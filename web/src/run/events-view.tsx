@@ -1,8 +1,8 @@
 /** The event log of a run: every fact in order, searched as you type, each with an address of its own. */
 import { useDeferredValue, useMemo, useState } from "react";
 import type { Fact } from "../api/types";
-import { paths } from "../app/paths";
-import { setSearch, useSearch } from "../app/router";
+import { paths } from "../navigation/paths";
+import { setSearch, useSearch } from "../navigation/router";
 import { useFacts } from "../live/use-facts";
 import { clock, count } from "../model/amounts";
 import { search, typesOf } from "../model/fact-search";

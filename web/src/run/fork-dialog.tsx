@@ -3,14 +3,14 @@ import { type FormEvent, useCallback, useId, useMemo, useState } from "react";
 import { explainRun, forkRun, getNode } from "../api/client";
 import type { Explanation, OutlineBlock } from "../api/explanation";
 import { isObject, type Json, type JsonObject } from "../api/json";
-import { Refusal } from "../api/refusal";
+import { RequestError } from "../api/errors";
 import type { Node, Problem } from "../api/types";
-import { paths } from "../app/paths";
-import { navigate } from "../app/router";
+import { paths } from "../navigation/paths";
+import { navigate } from "../navigation/router";
 import { useRunPart } from "../live/hooks";
-import { useAsked } from "../live/use-asked";
+import { useRequest } from "../live/use-request";
 import { check, escaped, type FieldProblem, type Schema } from "../model/form";
-import { againOf, type Choice, USUAL } from "../model/items-again";
+import { againOf, type Choice, USUAL } from "../model/fork-items";
 import { textOf } from "../model/line-diff";
 import type { RunState } from "../model/run-store";
 import { Button } from "../ui/button";
@@ -36,7 +36,7 @@ export function ForkDialog({ id, node, onClose }: Props) {
   const [key, setKey] = useState(node ?? listed[0]?.key ?? "");
   const chosen = listed.find((one) => one.key === key) ?? null;
   const ask = useCallback((signal: AbortSignal) => explainRun(id, signal), [id]);
-  const explained = useAsked(ask);
+  const explained = useRequest(ask);
   const name = useId();
   return (
     <Dialog title="Fork this run" onClose={onClose} wide>
@@ -67,7 +67,7 @@ export function ForkDialog({ id, node, onClose }: Props) {
 function Inputs(props: { id: string; node: Node; explained: Explanation; onClose: () => void }) {
   const { id, node, explained, onClose } = props;
   const ask = useCallback((signal: AbortSignal) => getNode(id, node.id, signal), [id, node.id]);
-  const { value, problem, again } = useAsked(ask);
+  const { value, problem, again } = useRequest(ask);
   if (problem !== null) return <ProblemBox problem={problem} again={again} />;
   if (value === null) return <Waiting what="Loading its inputs" />;
   const block = explained.blocks.find((one) => one.id === node.key);
@@ -121,7 +121,7 @@ function ForkForm({ id, node, schema, given, onClose }: FormProps) {
       onClose();
       navigate(paths.run(fork.id));
     } catch (error) {
-      if (error instanceof Refusal) setProblem(error.problem);
+      if (error instanceof RequestError) setProblem(error.problem);
       else failed(error);
       setBusy(false);
     }

@@ -1,7 +1,7 @@
 /** The choice which items of a foreach a fork does again. */
 import { useId } from "react";
 import type { Node } from "../api/types";
-import { againOf, type Choice, meaningOf } from "../model/items-again";
+import { againOf, type Choice, meaningOf } from "../model/fork-items";
 
 interface Props {
   node: Node;

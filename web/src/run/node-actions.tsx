@@ -2,11 +2,11 @@
 import { useCallback, useState } from "react";
 import { forkRun } from "../api/client";
 import type { Node } from "../api/types";
-import { paths } from "../app/paths";
-import { navigate } from "../app/router";
+import { paths } from "../navigation/paths";
+import { navigate } from "../navigation/router";
 import { useRunPart } from "../live/hooks";
 import { sameParts } from "../live/use-store";
-import { hasDoneItems } from "../model/items-again";
+import { hasDoneItems } from "../model/fork-items";
 import type { RunState } from "../model/run-store";
 import { Button, ButtonLink } from "../ui/button";
 import { Icon } from "../ui/icon";

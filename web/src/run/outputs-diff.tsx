@@ -3,7 +3,7 @@ import { useCallback, useState } from "react";
 import { getNode } from "../api/client";
 import type { JsonObject } from "../api/json";
 import type { Node, Run } from "../api/types";
-import { useAsked } from "../live/use-asked";
+import { useRequest } from "../live/use-request";
 import { textsOf } from "../model/line-diff";
 import { Button } from "../ui/button";
 import { ProblemBox, Waiting } from "../ui/notice";
@@ -22,7 +22,7 @@ export function OutputsDiff({ runs, nodes }: Props) {
       Promise.all([getNode(firstRun, firstNode, signal), getNode(secondRun, secondNode, signal)]),
     [firstRun, secondRun, firstNode, secondNode],
   );
-  const { value, problem, again } = useAsked(ask);
+  const { value, problem, again } = useRequest(ask);
   if (problem !== null) return <ProblemBox problem={problem} again={again} />;
   if (value === null) return <Waiting what="Loading outputs" />;
   const [first, second] = value;

@@ -1,13 +1,13 @@
 /** The head of a run's page: what it is, how it is doing, what it took, and what can be done with it. */
-import { Link } from "../app/link";
-import { paths } from "../app/paths";
+import { Link } from "../navigation/link";
+import { paths } from "../navigation/paths";
 import type { Run } from "../api/types";
 import { useRunPart } from "../live/hooks";
 import { useNow } from "../live/use-now";
 import { sameParts } from "../live/use-store";
 import { count, duration, moment, money } from "../model/amounts";
 import type { RunState } from "../model/run-store";
-import { standingWord } from "../model/words";
+import { isPlanned, runStatusLabel } from "../model/labels";
 import { StatusBadge } from "../ui/badge";
 import { Icon } from "../ui/icon";
 import { RunActions } from "./actions";
@@ -19,11 +19,12 @@ function headOf({ run }: RunState) {
     name: run.name,
     status: run.status,
     ending: run.ending,
-    word: standingWord(run),
+    word: runStatusLabel(run),
     createdAt: run.createdAt,
     by: run.by,
     pauseReason: run.pauseReason,
     error: run.error,
+    planned: isPlanned(run),
     parent: run.parent,
     updatedAt: run.ending === null ? null : run.updatedAt,
     tokens: run.usage.totalTokens,
@@ -78,12 +79,12 @@ export function RunHead({ id }: { id: string }) {
           <RunActions id={id} />
         </div>
       </header>
-      {run.error !== null && <RunFault id={id} fault={run.error} />}
+      {run.error !== null && <RunFault id={id} fault={run.error} planned={run.planned} />}
     </>
   );
 }
 
-/** Why a run was paused, where nobody has said it in words of their own. */
+/** Why a run was paused, unless the person who paused it gave a reason. */
 const REASONS: Record<string, string> = {
   operator: "Paused by a person",
   suspended: "Paused as its process stopped",
@@ -97,15 +98,20 @@ const PHASES: Record<string, string> = {
   DONE: "Done",
 };
 
-function RunFault({ id, fault }: { id: string; fault: NonNullable<Run["error"]> }) {
+function RunFault({ id, fault, planned }: { id: string; fault: NonNullable<Run["error"]>; planned: boolean }) {
   const node = (fault as { node?: unknown }).node;
   return (
-    <div className="run-fault">
-      <code>{fault.code}</code>
-      <span className="run-fault-text">{fault.message}</span>
+    <div className={planned ? "run-fault run-planned" : "run-fault"}>
+      {!planned && <code>{fault.code}</code>}
+      <span className="run-fault-text">
+        {planned
+          ? "This run was only to plan, and has stopped before the first block that changes anything outside. " +
+            "Everything before it is done; run it again without “Only plan” to go on."
+          : fault.message}
+      </span>
       {typeof node === "string" && (
         <Link to={`${paths.node(id, node)}?path=failed`} className="text-link">
-          Show the cause
+          {planned ? "Show where" : "Show the cause"}
         </Link>
       )}
     </div>

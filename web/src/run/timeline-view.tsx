@@ -1,15 +1,25 @@
 /** The timeline of a run: one line for each node, with waiting, models, code and people apart. */
 import { useMemo, useState } from "react";
 import type { Run } from "../api/types";
-import { Link } from "../app/link";
-import { paths } from "../app/paths";
+import { Link } from "../navigation/link";
+import { paths } from "../navigation/paths";
 import { useRunPart } from "../live/hooks";
 import { useFacts } from "../live/use-facts";
 import { useNow } from "../live/use-now";
 import { sameParts } from "../live/use-store";
 import { duration } from "../model/amounts";
 import type { RunState } from "../model/run-store";
-import { type Bar, KIND_NAMES, KINDS, type Row, seen, type Sources, timelineOf, totals } from "../model/timeline";
+import {
+  type Bar,
+  type Kind,
+  KIND_NAMES,
+  KINDS,
+  type Row,
+  seen,
+  type Sources,
+  timelineOf,
+  totals,
+} from "../model/timeline";
 import { ModeBadge } from "../ui/badge";
 import { IconButton } from "../ui/button";
 import { Icon } from "../ui/icon";
@@ -18,6 +28,12 @@ import "./timeline-view.css";
 
 const endedOf = (state: RunState) => state.run?.ending !== null;
 const partsOf = ({ run }: RunState) => ({ nodes: run?.nodes ?? {}, edges: run?.edges ?? {} });
+const KIND_HELP: Record<Kind, string> = {
+  waiting: "The time during which at least one node could have gone on and waited for its turn.",
+  model: "The time during which at least one model was at work.",
+  tool: "The time during which at least one handler or tool was at work.",
+  human: "The time during which at least one person was asked.",
+};
 const ZOOMS = [1, 2, 4, 8, 16, 32];
 /** About so many parts of a track can be told apart. */
 const PARTS = 600;
@@ -39,14 +55,14 @@ export default function TimelineView({ id }: { id: string; selected: string | nu
       </Empty>
     );
   const to = ended ? Math.max(found.to, found.from + 1) : Math.max(now, found.from + 1);
-  const sums = totals(found, to);
+  const sums = totals(found.rows, to);
   const scale = ZOOMS[zoom] ?? 1;
   return (
     <div className="timeline">
       <div className="timeline-tools">
         <ul className="timeline-sums">
           {KINDS.map((kind) => (
-            <li key={kind}>
+            <li key={kind} title={KIND_HELP[kind]}>
               <span className={`timeline-key timeline-${kind}`} aria-hidden="true" />
               {KIND_NAMES[kind]} <strong className="number">{duration(sums[kind])}</strong>
             </li>
@@ -112,7 +128,7 @@ interface RowProps {
 function TimelineRow({ runId, row, from, to, scale }: RowProps) {
   const span = to - from;
   const bars = useMemo(() => seen(row.bars, span / (PARTS * scale)), [row.bars, span, scale]);
-  const sums = totals({ from, to, rows: [row] }, to);
+  const sums = totals([row], to);
   const words = KINDS.filter((kind) => sums[kind] > 0).map((kind) => `${KIND_NAMES[kind]} ${duration(sums[kind])}`);
   return (
     <div className="timeline-row">

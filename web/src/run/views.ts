@@ -23,6 +23,7 @@ function named(id: string, name: string, load: () => Loaded, ask: (id: string) =
 }
 
 export const VIEWS: readonly [Named, ...Named[]] = [
+  named("result", "Result", () => import("./result/result-view")),
   named("graph", "Graph", () => import("../graph/graph-view")),
   named("timeline", "Timeline", () => import("./timeline-view"), askForFacts),
   named("costs", "Costs", () => import("./costs-view"), askForFacts),

@@ -2,9 +2,9 @@
 import { type RefObject, useEffect, useState } from "react";
 import { listWorkflows } from "../api/client";
 import type { RunStatus } from "../api/types";
-import { useAsked } from "../live/use-asked";
+import { useRequest } from "../live/use-request";
 import { type Filter, isNarrowed } from "../model/listing";
-import { endingWord, runWord } from "../model/words";
+import { endingLabel, runLabel } from "../model/labels";
 import { Button } from "../ui/button";
 import { SearchBox } from "../ui/search-box";
 import { changeFilter, clearFilter, ENDINGS } from "./use-filter";
@@ -27,7 +27,7 @@ export function FilterBar({ filter, search }: { filter: Filter; search: RefObjec
             aria-pressed={filter.status === status}
             onClick={() => changeFilter({ status, ending: null })}
           >
-            {status === null ? "All" : runWord({ status, ending: null }).text}
+            {status === null ? "All" : runLabel({ status, ending: null }).text}
           </button>
         ))}
       </div>
@@ -71,7 +71,7 @@ function EndingChoice({ filter }: { filter: Filter }) {
       <option value="">Any ending</option>
       {ENDINGS.map((ending) => (
         <option key={ending} value={ending}>
-          {endingWord(ending).text}
+          {endingLabel(ending).text}
         </option>
       ))}
     </select>
@@ -79,7 +79,7 @@ function EndingChoice({ filter }: { filter: Filter }) {
 }
 
 function WorkflowChoice({ filter }: { filter: Filter }) {
-  const { value } = useAsked(askWorkflows);
+  const { value } = useRequest(askWorkflows);
   const names = new Set((value ?? []).map((one) => one.name));
   if (filter.workflow !== null) names.add(filter.workflow);
   return (

@@ -1,17 +1,17 @@
 /** The list itself: a row a run, the whole of which is its link. Rows that go on move by themselves. */
 import { memo, useEffect, useRef } from "react";
 import type { RunSummary } from "../api/types";
-import { Link } from "../app/link";
-import { paths } from "../app/paths";
+import { Link } from "../navigation/link";
+import { paths } from "../navigation/paths";
 import { useApprovals } from "../live/hooks";
 import { useProgress } from "../live/use-progress";
-import { runWord } from "../model/words";
+import { runLabel } from "../model/labels";
 import { StatusBadge } from "../ui/badge";
 import { Icon } from "../ui/icon";
 import { ProgressBar } from "../ui/progress-bar";
 import { Ago, Took } from "../ui/time";
 
-/** Not paused by anybody: it goes on as soon as a person answers. */
+/** Waits for an approval, not for a resume. */
 
 export function RunTable({ rows, marked }: { rows: readonly RunSummary[]; marked: string | null }) {
   const approvals = useApprovals();
@@ -61,7 +61,7 @@ const Row = memo(function Row(props: { run: RunSummary; waiting: number; marked:
       </td>
       <td className="runs-status">
         <span className="runs-word">
-          <StatusBadge word={runWord(run, waiting > 0)} />
+          <StatusBadge word={runLabel(run, waiting > 0)} />
         </span>
         {!ended && <LiveProgress runId={run.id} />}
         {waiting > 0 && (

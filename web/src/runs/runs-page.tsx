@@ -1,7 +1,7 @@
 /** All runs: searched, filtered, live. */
 import { useCallback, useMemo, useRef, useState } from "react";
-import { paths } from "../app/paths";
-import { navigate, type Params } from "../app/router";
+import { paths } from "../navigation/paths";
+import { navigate } from "../navigation/router";
 import { type Shortcut, useShortcuts } from "../app/shortcuts";
 import { useTitle } from "../app/use-title";
 import { type RunsList, useRuns } from "../live/use-runs";
@@ -13,7 +13,7 @@ import { RunTable } from "./run-table";
 import { clearFilter, useFilter } from "./use-filter";
 import "./runs.css";
 
-export function RunsPage(_: { params: Params }) {
+export function RunsPage() {
   useTitle("Runs");
   const filter = useFilter();
   const list = useRuns(filter);

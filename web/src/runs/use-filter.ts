@@ -1,6 +1,6 @@
 /** What the list is narrowed to, kept in the address: a filtered list can be linked to, and is there after a reload. */
 import { useMemo } from "react";
-import { setSearch, useSearch } from "../app/router";
+import { setSearch, useSearch } from "../navigation/router";
 import type { Ending, RunStatus } from "../api/types";
 import type { Filter } from "../model/listing";
 

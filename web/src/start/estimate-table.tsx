@@ -1,20 +1,28 @@
-/** What a run may take, by mode: what is expected, and below it from the minimum to the worst. */
+/**
+ * What a run may take, by mode: what is expected, and below it from the minimum to the worst.
+ *
+ * The worst time is a bound only where every block has a time limit; elsewhere it is what past runs took.
+ */
 import type { ReactNode } from "react";
 import type { Case, Explanation, Range } from "../api/explanation";
 import { count, duration, money } from "../model/amounts";
-import { modeOf } from "../model/words";
+import { modeOf } from "../model/labels";
 import { ModeBadge } from "../ui/badge";
 
-/** Everything takes some time: none at all means that nobody has said how much. */
+/** A time of zero means that no estimate is known. */
 const UNKNOWN = "–";
+const TIME = "Time";
 const MEASURES: readonly (readonly [string, (one: Case) => string])[] = [
   ["Steps", (one) => count(one.steps)],
   ["Tokens", (one) => count(one.tokens)],
   ["Cost", (one) => money(one.costUsd)],
-  ["Time", (one) => (one.durationSec === 0 ? UNKNOWN : duration(one.durationSec * 1000))],
+  [TIME, (one) => (one.durationSec === 0 ? UNKNOWN : duration(one.durationSec * 1000))],
 ];
 
-export function EstimateTable({ totals }: { totals: Explanation["totals"] }) {
+export function EstimateTable({ totals, blocks }: Pick<Explanation, "totals" | "blocks">) {
+  const unlimited = new Set(
+    blocks.filter((block) => (block.timeoutMs ?? block.approvalTimeoutMs ?? null) === null).map((block) => block.mode),
+  );
   const modes = Object.entries(totals.byMode).filter(([, range]) => range.worst.steps > 0);
   return (
     <>
@@ -32,11 +40,16 @@ export function EstimateTable({ totals }: { totals: Explanation["totals"] }) {
           </thead>
           <tbody>
             {modes.map(([mode, range]) => (
-              <Row key={mode} name={<ModeBadge mode={modeOf({ mode })} />} range={range} />
+              <Row
+                key={mode}
+                name={<ModeBadge mode={modeOf({ mode })} />}
+                range={range}
+                limited={!unlimited.has(mode)}
+              />
             ))}
           </tbody>
           <tfoot>
-            <Row name="All" range={totals.all} />
+            <Row name="All" range={totals.all} limited={unlimited.size === 0} />
           </tfoot>
         </table>
       </div>
@@ -52,16 +65,18 @@ export function EstimateTable({ totals }: { totals: Explanation["totals"] }) {
   );
 }
 
-function Row({ name, range }: { name: ReactNode; range: Range }) {
+function Row({ name, range, limited }: { name: ReactNode; range: Range; limited: boolean }) {
   return (
     <tr>
       <th scope="row">{name}</th>
       {MEASURES.map(([measure, show]) => {
         const [least, expected, most] = [show(range.minimum), show(range.expected), show(range.worst)];
+        const open = measure === TIME && !limited;
         return (
           <td key={measure} className="number">
             <strong>{expected}</strong>
-            {least !== most && <span className="estimate-range">{span(least, most)}</span>}
+            {open && <span className="estimate-range">no time limit</span>}
+            {!open && least !== most && <span className="estimate-range">{span(least, most)}</span>}
           </td>
         );
       })}

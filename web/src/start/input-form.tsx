@@ -1,28 +1,42 @@
 /** The form for a workflow's inputs, and what starts the run. */
 import { type FormEvent, useMemo, useState } from "react";
 import { startRun } from "../api/client";
-import type { Port } from "../api/explanation";
+import type { Explanation, Port } from "../api/explanation";
 import { isObject, type Json, type JsonObject } from "../api/json";
-import { problemOf } from "../api/refusal";
+import { problemOf } from "../api/errors";
 import type { Problem, StartBody } from "../api/types";
-import { paths } from "../app/paths";
-import { navigate } from "../app/router";
+import { paths } from "../navigation/paths";
+import { navigate } from "../navigation/router";
 import { useMay } from "../live/use-session";
 import { check, type FieldProblem, initial, type Schema } from "../model/form";
+import { type Plan, planOf } from "../model/plan-only";
 import { Button } from "../ui/button";
 import { Icon } from "../ui/icon";
 import { ProblemBox } from "../ui/notice";
 import { isReadable, SchemaForm, showWrong } from "../ui/schema-form";
 
-export function InputForm({ path, inputs, headingId }: { path: string; inputs: readonly Port[]; headingId: string }) {
+interface Props {
+  path: string;
+  explanation: Pick<Explanation, "inputs" | "blocks">;
+  /** What the form begins with, besides defaults. */
+  given: JsonObject;
+  headingId: string;
+}
+
+/** More blocks than this are counted, not named. */
+const NAMED = 5;
+
+export function InputForm({ path, explanation, given, headingId }: Props) {
+  const { inputs, blocks } = explanation;
   const schema = useMemo(() => schemaOfPorts(inputs), [inputs]);
-  const [value, setValue] = useState<Json | undefined>(() => initial(schema));
+  const [value, setValue] = useState<Json | undefined>(() => initial(schema, given));
   const [mode, setMode] = useState<StartBody["mode"]>("AUTO");
   const [globalMode, setGlobalMode] = useState<StartBody["globalMode"]>("IMPLEMENTATION");
   const [tried, setTried] = useState(false);
   const [starting, setStarting] = useState(false);
   const [refused, setRefused] = useState<Problem | null>(null);
   const mayStart = useMay("operator");
+  const planned = globalMode === "PLANNING" ? planOf(blocks) : null;
   const wrong = tried ? [...check(schema, value), ...refusedFields(refused)] : [];
 
   const start = async (event: FormEvent<HTMLFormElement>) => {
@@ -36,8 +50,7 @@ export function InputForm({ path, inputs, headingId }: { path: string; inputs: r
     }
     setStarting(true);
     try {
-      const given = isObject(value) ? value : {};
-      const run = await startRun({ workflow: path, inputs: given, mode, globalMode });
+      const run = await startRun({ workflow: path, inputs: isObject(value) ? value : {}, mode, globalMode });
       navigate(paths.run(run.id));
     } catch (error) {
       setRefused(problemOf(error));
@@ -63,18 +76,41 @@ export function InputForm({ path, inputs, headingId }: { path: string; inputs: r
         />
         <Option
           label="Only plan"
-          help="Nothing that changes anything outside is done."
+          help="The run stops before the first block that changes anything outside."
           checked={globalMode === "PLANNING"}
           onChange={(on) => setGlobalMode(on ? "PLANNING" : "IMPLEMENTATION")}
         />
+        {planned !== null && <Planned plan={planned} />}
       </fieldset>
       {refused !== null && <ProblemBox problem={refused} />}
-      <Button type="submit" look="primary" busy={starting} disabled={!mayStart} className="start-go">
+      <Button
+        type="submit"
+        look="primary"
+        busy={starting}
+        disabled={!mayStart || planned?.runs === 0}
+        className="start-go"
+      >
         <Icon name="start" size={14} />
         Start run
       </Button>
       {!mayStart && <p className="muted small">You may look at runs, not start them: that takes the role operator.</p>}
     </form>
+  );
+}
+
+/** What "Only plan" comes to for this workflow, before it is started. */
+function Planned({ plan }: { plan: Plan }) {
+  if (plan.stops.length === 0) return <p className="start-planned small">No block changes anything outside.</p>;
+  const names = plan.stops.slice(0, NAMED).map((block) => block.name);
+  const more = plan.stops.length > NAMED ? ` and ${plan.stops.length - NAMED} more` : "";
+  return (
+    <p className="start-planned small" role="status">
+      {plan.runs === 0
+        ? "Nothing can run: the workflow begins with blocks that change things outside: "
+        : "It stops before the first of the blocks that change things outside: "}
+      {names.join(", ")}
+      {more}.
+    </p>
   );
 }
 
@@ -99,7 +135,7 @@ function Option(props: { label: string; help: string; checked: boolean; onChange
 function schemaOfPorts(inputs: readonly Port[]): Schema {
   const properties: JsonObject = {};
   for (const port of [...inputs].sort((a, b) => Number(b.required) - Number(a.required))) {
-    const own = isObject(port.schema as Json) ? (port.schema as JsonObject) : {};
+    const own = isObject(port.schema) ? port.schema : {};
     const { default: given, description } = port;
     properties[port.name] = {
       ...own,

@@ -2,7 +2,7 @@
 import { useId, useLayoutEffect, useMemo, useRef } from "react";
 import type { Explanation } from "../api/explanation";
 import { BOX, draw, type Placed } from "../model/outline";
-import { modeOf } from "../model/words";
+import { modeOf } from "../model/labels";
 import { ModeBadge } from "../ui/badge";
 
 export function OutlineGraph({ explanation }: { explanation: Explanation }) {

@@ -1,8 +1,8 @@
 /** Small labels: how a run or a node is doing, and the mode of a node. */
-import { BADGES, type Mode, MODE_NAMES, type Word } from "../model/words";
+import { BADGES, type Mode, MODE_NAMES, type Label } from "../model/labels";
 import "./badge.css";
 
-export function StatusBadge({ word }: { word: Word }) {
+export function StatusBadge({ word }: { word: Label }) {
   return (
     <span className={`status tone-${word.tone}`}>
       <span className="status-dot" aria-hidden="true" />

@@ -1,6 +1,6 @@
 /** Buttons, and links that look like them. */
 import type { ButtonHTMLAttributes, ReactNode } from "react";
-import { Link } from "../app/link";
+import { Link } from "../navigation/link";
 import "./button.css";
 
 type Look = "primary" | "plain" | "quiet" | "danger";

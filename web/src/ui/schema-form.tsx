@@ -35,7 +35,8 @@ export function isReadable(form: HTMLFormElement): boolean {
 export function showWrong(form: HTMLFormElement): void {
   requestAnimationFrame(() => {
     const field = form.querySelector(".field-wrong")?.closest(".field");
-    field?.querySelector<HTMLElement>("input, textarea, select, button")?.focus();
+    field?.querySelector<HTMLElement>("input, textarea, select, button")?.focus({ preventScroll: true });
+    field?.scrollIntoView({ block: "nearest" });
   });
 }
 
@@ -155,7 +156,7 @@ function Control(props: ControlProps) {
         <textarea
           {...known}
           className="input"
-          rows={Math.min(14, Math.max(4, String(value ?? "").split("\n").length + 1))}
+          rows={Math.min(14, Math.max(4, (typeof value === "string" ? value : "").split("\n").length + 1))}
           value={typeof value === "string" ? value : ""}
           onChange={(event) => takeText(event.target.value)}
         />

@@ -1,6 +1,6 @@
 /** Tabs: one of several views of the same thing, chosen by pointer or by the arrow keys. The caller draws the panel. */
 import { type KeyboardEvent, type ReactNode, useEffect, useRef } from "react";
-import { bringInSight } from "./in-sight";
+import { bringInSight } from "./scroll-into-view";
 import "./tabs.css";
 
 export interface Tab<T extends string> {

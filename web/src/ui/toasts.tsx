@@ -1,7 +1,7 @@
 /** Short messages about what was just done, at the edge of the page; those about failures stay until they are closed. */
-import { problemOf } from "../api/refusal";
+import { problemOf } from "../api/errors";
 import { useStore } from "../live/use-store";
-import { Cell } from "../model/readable";
+import { Cell } from "../model/observable";
 import { IconButton } from "./button";
 import { Icon } from "./icon";
 import "./toasts.css";

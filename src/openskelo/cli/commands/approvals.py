@@ -1,4 +1,4 @@
-"""`skelo approvals`: what waits for a person, over all runs or in one."""
+"""`skelo approvals`: list the open approvals of all runs or of one."""
 
 from __future__ import annotations
 
@@ -6,37 +6,38 @@ import argparse
 import asyncio
 from collections.abc import Mapping, Sequence
 
-from openskelo.cli import exits, output, place, render, runref, suggested
-from openskelo.engine import records
-from openskelo.executors import task
+from openskelo.cli import exit_codes, output, project_context, render
+from openskelo.history import reader
 from openskelo.kernel.json import JsonObject
+from openskelo.project import Project
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("run_id", metavar="RUN", nargs="?", help="only those of this run")
+    parser.add_argument("run_id", metavar="RUN", nargs="?", help="only the approvals of this run")
 
 
 def run(args: argparse.Namespace) -> int:
-    where = place.of_args(args)
-    found, names = asyncio.run(_open(args, where))
+    where = project_context.with_runs(project_context.from_args(args))
+    open_approvals, names = asyncio.run(_read_open(args, where))
     if args.json:
-        output.document({"approvals": found})
-    elif not found:
-        output.note("nothing waits for a person")
+        output.document({"approvals": open_approvals})
+    elif not open_approvals:
+        output.note("nothing is waiting for a person")
     else:
-        typed = suggested.Suggested(where)
-        for asked in found:
-            run_id = str(asked["runId"])
-            render.question(asked, typed, run=f"{names[run_id]}, run {run_id[:8]}")
-    return exits.COMPLETED
+        write_command = project_context.CommandHint(where)
+        for approval in open_approvals:
+            run_id = str(approval["runId"])
+            render.question(approval, write_command, run=f"{names[run_id]}, run {run_id[:8]}")
+    return exit_codes.COMPLETED
 
 
-async def _open(args: argparse.Namespace, where: task.Project) -> tuple[Sequence[JsonObject], Mapping[str, str]]:
-    """The open approvals, and the names of their runs."""
-    if args.run_id is None and not place.has_runs(where):
+async def _read_open(args: argparse.Namespace, where: Project) -> tuple[Sequence[JsonObject], Mapping[str, str]]:
+    """Return the open approvals, and the names of their runs."""
+    if args.run_id is None and not project_context.has_runs(where):
+        project_context.note_data_dirs(project_context.data_dirs_below(where))
         return (), {}
-    async with place.reading(where) as log:
-        run_id = (await runref.resolve(log, args.run_id)).run_id if args.run_id else None
-        found = await records.Records(where, log).approvals(run_id)
-        runs = {str(asked["runId"]): await log.row(str(asked["runId"])) for asked in found}
-        return found, {key: row.name if row else "" for key, row in runs.items()}
+    async with project_context.reading(where) as log:
+        run_id = (await project_context.resolve_run(log, args.run_id)).run_id if args.run_id else None
+        open_approvals = await reader.HistoryReader(where, log).approvals(run_id)
+        runs = {str(approval["runId"]): await log.find_run(str(approval["runId"])) for approval in open_approvals}
+        return open_approvals, {key: row.name if row else "" for key, row in runs.items()}

@@ -1,4 +1,4 @@
-"""`skelo bench`: what a durable step costs here, as a ratio to the disk's own append and sync."""
+"""`skelo bench`: measure a durable step as a ratio to a raw append and sync on the same disk."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import time
 from pathlib import Path
 
 from openskelo import errors
-from openskelo.cli import exits, output, place
-from openskelo.engine import local
-from openskelo.executors import task
+from openskelo.cli import exit_codes, output, project_context
+from openskelo.engine import api as engine_api
 from openskelo.handlers import context
 from openskelo.kernel.json import Json, JsonObject
+from openskelo.project import Project
 from openskelo.workflows import load
 
 _ROUNDS = 5
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     if not 1 <= args.steps <= 100_000:
         raise errors.InvalidInput("--steps is from 1 to 100000", code="USAGE")
-    where = place.of_args(args)
+    where = project_context.from_args(args)
     base = where.data_dir if where.data_dir.is_dir() else where.root
     try:
         raw, steps = asyncio.run(_measure(base, args.steps))
@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         output.say(f"raw append and sync (F)  {raw * 1e6:8.1f} us")
         output.say(f"durable step             {steps * 1e6:8.1f} us   {steps / raw:.2f} F")
-    return exits.COMPLETED
+    return exit_codes.COMPLETED
 
 
 async def _measure(base: Path, steps: int) -> tuple[float, float]:
@@ -83,12 +83,12 @@ def _sync(descriptor: int) -> None:
 
 async def _chain(folder: Path, steps: int) -> float:
     workflow = load.from_document(_document(steps))
-    project = task.Project(root=folder, data_dir=folder / "data")
+    project = Project(root=folder, data_dir=folder / "data")
 
     async def step(ctx: context.Context) -> JsonObject:
         return {"n": ctx.inputs["n"]}
 
-    async with await local.Engine.open(project, handlers={"step": step}) as engine:
+    async with engine_api.open_engine(project, handlers={"step": step}) as engine:
         started = time.perf_counter()
         run_id = await engine.start(workflow, {"n": 1}, by="bench")
         document = await engine.wait(run_id)

@@ -1,4 +1,4 @@
-"""`skelo deny ID --reason`: say no to an open approval, and let its run do what it does then."""
+"""`skelo deny ID --reason`: deny an open approval, and drive its run on."""
 
 from __future__ import annotations
 
@@ -6,23 +6,24 @@ import argparse
 import asyncio
 
 from openskelo import errors
-from openskelo.cli import approvalref, place
+from openskelo.cli import project_context
+from openskelo.cli.commands import approve
 from openskelo.kernel import commands
 from openskelo.kernel.json import JsonObject
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    approvalref.add_arguments(parser)
+    approve.add_answer_arguments(parser)
     parser.add_argument(
-        "--reason", metavar="TEXT", required=True, help="why, for the record and for whoever tries again"
+        "--reason", metavar="TEXT", required=True, help="why, for the record and for the node that tries again"
     )
 
 
 def run(args: argparse.Namespace) -> int:
     if not args.reason.strip():
-        raise errors.InvalidInput("a no needs a reason", code="USAGE")
-    return asyncio.run(approvalref.answer(args, place.of_args(args), _values))
+        raise errors.InvalidInput("a denial needs a reason", code="USAGE")
+    return asyncio.run(approve.send_answer(args, project_context.from_args(args), _values))
 
 
-def _values(_args: argparse.Namespace, _schemas: approvalref.Schemas) -> tuple[commands.Answer, JsonObject | None]:
+def _values(_args: argparse.Namespace, _schemas: approve.Schemas) -> tuple[commands.Answer, JsonObject | None]:
     return "denied", None

@@ -1,4 +1,4 @@
-"""`skelo diff RUN RUN`: two runs side by side, node by node."""
+"""`skelo diff RUN RUN`: compare two runs node by node."""
 
 from __future__ import annotations
 
@@ -8,58 +8,58 @@ import os.path
 import sys
 from collections.abc import Iterable
 
-from openskelo.cli import exits, ink, output, parsing, place, runref
-from openskelo.engine import comparison, difference, records
-from openskelo.executors import task
+from openskelo.cli import exit_codes, output, parsing, project_context
+from openskelo.history import comparison, reader
 from openskelo.kernel.json import Json
+from openskelo.project import Project
 
-#: As much of a value is shown, and as much of what is the same before it parts from the other one.
+#: How many columns of a value are shown, and how many of them before the first difference.
 _COLUMNS, _BEFORE = 100, 40
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parsing.run_argument(parser, "run_a")
     parsing.run_argument(parser, "run_b")
-    parser.add_argument("--exit-code", action="store_true", help="exit with 1 when the two differ (default: always 0)")
+    parser.add_argument("--exit-code", action="store_true", help="exit with 1 if the two differ (default: always 0)")
 
 
 def run(args: argparse.Namespace) -> int:
-    found = asyncio.run(_compare(args, place.of_args(args)))
+    result = asyncio.run(_compare(args, project_context.from_args(args)))
     if args.json:
-        output.document(found.document())
+        output.document(result.document())
     else:
-        _say(found)
-    same = found.same_work and found.same_workflow and all(node.same for node in found.nodes)
-    return exits.FAILED if args.exit_code and not same else exits.COMPLETED
+        _print(result)
+    same = result.same_work and result.same_workflow and all(node.same for node in result.nodes)
+    return exit_codes.FAILED if args.exit_code and not same else exit_codes.COMPLETED
 
 
-async def _compare(args: argparse.Namespace, where: task.Project) -> comparison.Comparison:
-    async with place.reading(where) as log:
-        first = await runref.resolve(log, args.run_a)
-        second = await runref.resolve(log, args.run_b)
-        return await records.Records(where, log).diff(first.run_id, second.run_id)
+async def _compare(args: argparse.Namespace, where: Project) -> comparison.Comparison:
+    async with project_context.reading(where) as log:
+        first = await project_context.resolve_run(log, args.run_a)
+        second = await project_context.resolve_run(log, args.run_b)
+        return await reader.HistoryReader(where, log).diff(first.run_id, second.run_id)
 
 
-def _say(found: comparison.Comparison) -> None:
-    painter = ink.Ink(sys.stdout)
-    for sign, colour, side in (("-", "red", found.a), ("+", "green", found.b)):
+def _print(result: comparison.Comparison) -> None:
+    painter = output.Painter(sys.stdout)
+    for sign, colour, side in (("-", "red", result.a), ("+", "green", result.b)):
         ending = side.ending or side.status
         time = output.duration(side.use.wall_ms / 1000)
-        output.say(f"{painter.paint(sign, colour)} {side.run_id}  {ink.one_line(side.workflow)}  {ending}, {time}")
-    output.say("same workflow" if found.same_workflow else painter.paint("the workflows differ", "yellow"))
-    output.say("same work, by the receipts" if found.same_work else painter.paint("the work differs", "yellow"))
-    for name, changes in (("inputs", found.inputs), ("outputs", found.outputs)):
+        output.say(f"{painter.paint(sign, colour)} {side.run_id}  {output.one_line(side.workflow)}  {ending}, {time}")
+    output.say("same workflow" if result.same_workflow else painter.paint("the workflows differ", "yellow"))
+    output.say("same work, by the receipts" if result.same_work else painter.paint("the work differs", "yellow"))
+    for name, changes in (("inputs", result.inputs), ("outputs", result.outputs)):
         if changes:
             output.say(name)
             _changes(changes, painter)
-    for node in found.nodes:
+    for node in result.nodes:
         if not node.same:
             output.say(f"{painter.paint(node.node, 'bold')}  {_verdict(node)}".rstrip())
             _changes(node.inputs, painter, "inputs")
             _changes(node.outputs, painter)
             _errors(node, painter)
-    equal = sum(node.same for node in found.nodes)
-    output.say(f"{equal} of {len(found.nodes)} nodes are the same")
+    equal = sum(node.same for node in result.nodes)
+    output.say(f"{equal} of {len(result.nodes)} nodes are the same")
 
 
 def _verdict(node: comparison.NodeComparison) -> str:
@@ -76,29 +76,29 @@ def _verdict(node: comparison.NodeComparison) -> str:
     return ", ".join(words)
 
 
-def _errors(node: comparison.NodeComparison, painter: ink.Ink) -> None:
+def _errors(node: comparison.NodeComparison, painter: output.Painter) -> None:
     if "error" not in node.differs:
         return
     errors = [side.error if side is not None else None for side in (node.a, node.b)]
-    said = _apart(*((error or {}).get("message") for error in errors))
-    for sign, colour, error, text in zip("-+", ("red", "green"), errors, said, strict=True):
+    messages = _from_difference(*((error or {}).get("message") for error in errors))
+    for sign, colour, error, text in zip("-+", ("red", "green"), errors, messages, strict=True):
         if error is not None:
             output.say(f"  {painter.paint(sign, colour)} error {error['code']}  {text}")
 
 
-def _changes(changes: Iterable[difference.Change], painter: ink.Ink, within: str = "") -> None:
+def _changes(changes: Iterable[comparison.Change], painter: output.Painter, within: str = "") -> None:
     for change in changes:
         where = f"{within}{change.path}" or "/"
-        before, after = _apart(change.before, change.after)
+        before, after = _from_difference(change.before, change.after)
         if change.kind != "added":
             output.say(f"  {painter.paint('-', 'red')} {where}  {before}")
         if change.kind != "removed":
             output.say(f"  {painter.paint('+', 'green')} {where}  {after}")
 
 
-def _apart(*values: Json) -> list[str]:
-    """The values on a line each. Long ones that begin alike are shown from where they part, and a little before."""
+def _from_difference(*values: Json) -> list[str]:
+    """Return each value on one line; long values with the same start are shown from shortly before the difference."""
     texts = [output.compact(value) for value in values]
-    alike = len(os.path.commonprefix(texts))  # noqa: RUF071  by character is what is meant
-    begin = alike - _BEFORE if alike > _COLUMNS - _BEFORE else 0
-    return [ink.one_line(f"…{text[begin:]}" if begin else text, _COLUMNS) for text in texts]
+    common = len(os.path.commonprefix(texts))  # noqa: RUF071  by character is what is meant
+    start = common - _BEFORE if common > _COLUMNS - _BEFORE else 0
+    return [output.one_line(f"…{text[start:]}" if start else text, _COLUMNS) for text in texts]

@@ -1,4 +1,4 @@
-"""`skelo doctor`: check this machine and project, one line a finding."""
+"""`skelo doctor`: check this machine and project, and print one line for each finding."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import sys
 from collections.abc import Sequence
 
 from openskelo import errors
-from openskelo.cli import exits, ink, output, place
+from openskelo.cli import exit_codes, output, project_context
 from openskelo.engine import health
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.epilog = "exit codes: 0 all is well (warnings included), 1 something will not work"
+    parser.epilog = "exit codes: 0 no failures (warnings are allowed), 1 something will not work"
 
 
 def run(args: argparse.Namespace) -> int:
-    findings = _examined(args)
+    findings = _examine(args)
     bad = any(finding.state == "fail" for finding in findings)
     if args.json:
         output.document(
@@ -29,23 +29,23 @@ def run(args: argparse.Namespace) -> int:
                 ],
             }
         )
-        return exits.FAILED if bad else exits.COMPLETED
-    painter = ink.Ink(sys.stdout)
+        return exit_codes.FAILED if bad else exit_codes.COMPLETED
+    painter = output.Painter(sys.stdout)
     colours = {"ok": "green", "warn": "yellow", "fail": "red"}
     size = max(len(finding.name) for finding in findings)
     for finding in findings:
         state = painter.paint(f"{finding.state:<4}", colours[finding.state])
-        output.say(f"{state}  {finding.name:<{size}}  {ink.one_line(finding.detail)}")
+        output.say(f"{state}  {finding.name:<{size}}  {output.one_line(finding.detail)}")
         if finding.hint:
-            output.say(f"{'':<{size + 8}}{painter.paint(ink.one_line(finding.hint), 'dim')}")
-    return exits.FAILED if bad else exits.COMPLETED
+            output.say(f"{'':<{size + 8}}{painter.paint(output.one_line(finding.hint), 'dim')}")
+    return exit_codes.FAILED if bad else exit_codes.COMPLETED
 
 
-def _examined(args: argparse.Namespace) -> Sequence[health.Finding]:
+def _examine(args: argparse.Namespace) -> Sequence[health.Finding]:
     try:
-        where = place.of_args(args)
+        where = project_context.from_args(args)
     except errors.InvalidWorkflow as error:
         details = "; ".join(str(problem) for problem in error.problems)
-        broken = health.Finding(name="project", state="fail", detail=details, hint="mend skelo.yaml")
+        broken = health.Finding(name="project", state="fail", detail=details, hint="fix skelo.yaml")
         return [*health.machine(), broken]
     return asyncio.run(health.doctor(where))

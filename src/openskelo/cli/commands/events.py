@@ -1,4 +1,4 @@
-"""`skelo events RUN [--follow]`: the log of a run, exactly as stored or in words."""
+"""`skelo events RUN [--follow]`: print the log of a run, exactly as stored or in words."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import sys
 
 import orjson
 
-from openskelo.cli import exits, ink, interrupts, members, output, parsing, place, runref, streams, view
-from openskelo.executors import task
+from openskelo.cli import drive, exit_codes, json_fields, output, parsing, project_context, run_view
 from openskelo.kernel.json import JsonObject
-from openskelo.stores import log as stores_log
+from openskelo.project import Project
+from openskelo.stores import api
 
 _POLL_SECONDS = 0.05
 
@@ -26,40 +26,40 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    return asyncio.run(_events(args, place.of_args(args)))
+    return asyncio.run(_events(args, project_context.from_args(args)))
 
 
-async def _events(args: argparse.Namespace, where: task.Project) -> int:
-    async with place.reading(where) as log:
-        row = await runref.resolve(log, args.run_id)
+async def _events(args: argparse.Namespace, where: Project) -> int:
+    async with project_context.reading(where) as log:
+        row = await project_context.resolve_run(log, args.run_id)
         seen = args.after
-        async for lines in log.read(row.run_id, after=args.after):
+        async for lines in log.read_events(row.run_id, after=args.after):
             for line in lines:
                 seen += 1
                 _print(line, as_json=args.json)
         if args.follow and row.ending is None:
-            with interrupts.Interrupts() as stop:
+            with drive.Interrupts() as stop:
                 try:
                     await stop.until(_follow(log, row.run_id, seen, as_json=args.json))
-                except interrupts.Interrupted:
-                    return exits.CANCELLED
-    return exits.COMPLETED
+                except drive.Interrupted:
+                    return exit_codes.CANCELLED
+    return exit_codes.COMPLETED
 
 
-async def _follow(log: stores_log.Log, run_id: str, seen: int, *, as_json: bool) -> None:
-    """Print what other processes append, until the run's last event, or until nothing can be printed any more."""
+async def _follow(log: api.Store, run_id: str, seen: int, *, as_json: bool) -> None:
+    """Print what other processes append, until the run's last event or until standard output fails."""
     while True:
         sys.stdout.flush()
-        if streams.lost() is not None:
+        if output.write_failure() is not None:
             return
-        if not await log.changed():
+        if not await log.has_changed():
             await asyncio.sleep(_POLL_SECONDS)
             continue
-        async for lines in log.read(run_id, after=seen):
+        async for lines in log.read_events(run_id, after=seen):
             for line in lines:
                 seen += 1
                 _print(line, as_json=as_json)
-        row = await log.row(run_id)
+        row = await log.find_run(run_id)
         if row is not None and row.ending is not None:
             return
 
@@ -70,33 +70,39 @@ def _print(line: bytes, *, as_json: bool) -> None:
         return
     try:
         words = _words(orjson.loads(line))
-    except (ValueError, TypeError, LookupError, AttributeError):  # a damaged log is looked at, too
-        words = f"    ?  not an event: {ink.one_line(line.decode(errors='replace'))[:100]}"
+    except (ValueError, TypeError, LookupError, AttributeError):  # a damaged log must be printable, too
+        words = f"    ?  not an event: {output.one_line(line.decode(errors='replace'))[:100]}"
     output.say(words)
 
 
 def _words(envelope: JsonObject) -> str:
-    node = view.data_of(envelope).get("node")
-    words = "pruned" if "dataHash" in envelope else view.sentence(envelope) or _beside(envelope)
+    node = run_view.data_of(envelope).get("node")
+    words = "pruned" if "dataHash" in envelope else run_view.sentence(envelope) or _more_words(envelope)
     head = f"{envelope.get('seq'):>5}  {envelope.get('ts')}  {envelope.get('type'):<20}"
-    return f"{head}  {ink.one_line(str(node)) + ' ' if node else ''}{words}".rstrip()
+    return f"{head}  {output.one_line(str(node)) + ' ' if node else ''}{words}".rstrip()
 
 
-def _beside(envelope: JsonObject) -> str:
-    """What is no news while a run goes, and part of its story."""
-    data = view.data_of(envelope)
+def _more_words(envelope: JsonObject) -> str:
+    """Return words for events that the view of a running run does not show."""
+    data = run_view.data_of(envelope)
     item = f" item {data['item']}" if data.get("item") is not None else ""
     match envelope.get("type"):
         case "run.created":
-            return f"run of {ink.one_line(str(data.get('workflow')))} by {ink.one_line(str(data.get('by')))}"
+            return f"run of {output.one_line(str(data.get('workflow')))} by {output.one_line(str(data.get('by')))}"
         case "run.ended":
             return f"run ended: {data.get('ending')}"
         case "artifact.created":
-            kept = ink.one_line(members.text_at(members.object_at(data, "artifact"), "name"))
-            return f"keeps {kept}{item and f' of{item}'}"
+            name = output.one_line(json_fields.text_at(json_fields.object_at(data, "artifact"), "name"))
+            return f"artifact {name}{item and f' of{item}'}"
         case "attempt.due":
             return f"due again{item}"
+        case "call.started":
+            gate = json_fields.object_at(json_fields.object_at(data, "call"), "gate")
+            why = f" ({output.one_line(str(gate.get('why')), 80)})" if gate else ""
+            return f"{'may not call' if run_view.is_denied(data) else 'calls'} {run_view.call_words(data)}{why}"
+        case "call.completed":
+            return f"call {data.get('status')} in {data.get('durationMs')} ms"
         case "node.resolved":
-            return "has its values"
+            return "inputs resolved"
         case _:
             return ""

@@ -1,4 +1,4 @@
-"""`skelo explain FILE`: draw a workflow and say what it would take; run nothing."""
+"""`skelo explain FILE`: draw a workflow and estimate a run of it, without running it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import argparse
 import asyncio
 
 from openskelo import errors
-from openskelo.cli import exits, explaining, loaded, output, parsing, place
-from openskelo.engine import outlook, past
-from openskelo.executors import task
+from openskelo.cli import exit_codes, explanation, output, parsing, project_context
+from openskelo.history import run_estimate
+from openskelo.kernel import definition
+from openskelo.project import Project
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,24 +20,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    path = place.workflow_file(args.file)
-    where = place.of_args(args, path)
-    workflow = loaded.workflow(args.file, path, where.root, quiet=args.json)
-    before = _known(where, workflow.name)
-    on = outlook.basis(workflow, where, before, items=args.items)
-    explaining.show(workflow, on, as_json=args.json)
-    return exits.COMPLETED
+    path = project_context.workflow_file(args.file)
+    where = project_context.from_args(args, path)
+    workflow = project_context.load_workflow(args.file, path, where.root, quiet=args.json)
+    past = _read_past_runs(where, workflow)
+    on = run_estimate.basis(workflow, where, past, items=args.items)
+    explanation.show(workflow, on, as_json=args.json)
+    return exit_codes.COMPLETED
 
 
-def _known(where: task.Project, name: str) -> past.Past | None:
-    """What earlier runs took. They are no part of the workflow: one who may not see them sees all the rest."""
+def _read_past_runs(where: Project, workflow: definition.Workflow) -> run_estimate.PastRuns | None:
+    """Return the statistics of earlier runs. If the store cannot be read, explain the workflow without them."""
     try:
-        return asyncio.run(_past(where, name)) if place.has_runs(where) else None
+        return asyncio.run(_past(where, workflow)) if project_context.has_runs(where) else None
     except (errors.StoreError, errors.InvalidInput) as error:
         output.note(f"without past runs: {error.code} {error.message}")
         return None
 
 
-async def _past(where: task.Project, name: str) -> past.Past | None:
-    async with place.reading(where) as log:
-        return await past.read(log, name)
+async def _past(where: Project, workflow: definition.Workflow) -> run_estimate.PastRuns | None:
+    async with project_context.reading(where) as log:
+        return await run_estimate.read_past_runs(log, workflow)

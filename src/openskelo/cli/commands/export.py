@@ -1,45 +1,47 @@
-"""`skelo export RUN`: one file with everything that verifies the run anywhere."""
+"""`skelo export RUN`: write one file that has everything to verify the run anywhere."""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
 
-from openskelo.cli import exits, output, parsing, place, runref
-from openskelo.engine import export, records
-from openskelo.executors import task
+from openskelo.cli import exit_codes, output, parsing, project_context
+from openskelo.history import export, reader
+from openskelo.project import Project
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parsing.run_argument(parser)
-    parser.add_argument("-o", "--output", metavar="FILE", help="where to (default: RUN.skelo.jsonl here)")
-    parser.add_argument("--sign", action="store_true", help="sign the head with the data dir's key (made when missing)")
-    parser.add_argument("--force", action="store_true", help="write over the file if it exists")
+    parser.add_argument("-o", "--output", metavar="FILE", help="the file to write (default: RUN.skelo.jsonl)")
+    parser.add_argument(
+        "--sign", action="store_true", help="sign the head with the data dir's key (created if missing)"
+    )
+    parser.add_argument("--force", action="store_true", help="overwrite the file if it exists")
     parser.epilog = "`skelo verify FILE` checks the file with no database; its form is JSON lines."
 
 
 def run(args: argparse.Namespace) -> int:
-    made = asyncio.run(_export(args, place.of_args(args)))
-    signature = made.header.signature
+    exported = asyncio.run(_export(args, project_context.from_args(args)))
+    signature = exported.header.signature
     if args.json:
-        output.document(made.document())
-        return exits.COMPLETED
-    output.say(str(made.path))
-    output.note(f"{output.count(made.header.events, 'event')}, {made.bytes} bytes, head {made.header.head}")
+        output.document(exported.document())
+        return exit_codes.COMPLETED
+    output.say(str(exported.path))
+    output.note(f"{output.count(exported.header.events, 'event')}, {exported.bytes} bytes, head {exported.header.head}")
     if signature:
         output.note(f"signed with {signature['publicKey']}")
-    elif made.outdated is not None:
+    elif exported.outdated is not None:
         output.note(
-            f"not signed: the run has gone on since it was signed at event {made.outdated}; --sign signs it anew"
+            f"not signed: the run has continued since it was signed at event {exported.outdated}; --sign signs it again"
         )
-    for name in made.missing:
-        output.note(f"not there any more: {name}")
-    return exits.COMPLETED
+    for name in exported.missing:
+        output.note(f"no longer in the data dir: {name}")
+    return exit_codes.COMPLETED
 
 
-async def _export(args: argparse.Namespace, where: task.Project) -> export.Exported:
-    async with place.reading(where) as log:
-        row = await runref.resolve(log, args.run_id)
+async def _export(args: argparse.Namespace, where: Project) -> export.Exported:
+    async with project_context.reading(where) as log:
+        row = await project_context.resolve_run(log, args.run_id)
         path = args.output or f"{row.run_id}.skelo.jsonl"
-        kept = records.Records(where, log)
-        return await kept.export(row.run_id, path, sign=args.sign, overwrite=args.force)
+        run_records = reader.HistoryReader(where, log)
+        return await run_records.export(row.run_id, path, sign=args.sign, overwrite=args.force)

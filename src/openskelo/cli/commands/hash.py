@@ -1,10 +1,10 @@
-"""`skelo hash FILE…`: the hash that a run of this file would pin."""
+"""`skelo hash FILE…`: print the hash that a run of this file would pin."""
 
 from __future__ import annotations
 
 import argparse
 
-from openskelo.cli import exits, output, place
+from openskelo.cli import exit_codes, output, project_context
 from openskelo.workflows import load
 
 
@@ -16,10 +16,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    found = [(file, load.load(place.workflow_file(file))) for file in args.files]
+    workflows = [(file, load.load(project_context.workflow_file(file))) for file in args.files]
     if args.json:
-        output.document({"files": [{"file": file, "name": flow.name, "hash": flow.hash} for file, flow in found]})
-        return exits.COMPLETED
-    for file, workflow in found:
+        output.document({"files": [{"file": file, "name": flow.name, "hash": flow.hash} for file, flow in workflows]})
+        return exit_codes.COMPLETED
+    for file, workflow in workflows:
         output.say(f"{workflow.hash}  {file}")
-    return exits.COMPLETED
+    return exit_codes.COMPLETED

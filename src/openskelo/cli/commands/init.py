@@ -1,4 +1,4 @@
-"""`skelo init [DIR]`: write a small project that runs at once."""
+"""`skelo init [DIR]`: write a small project that runs right away."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import shlex
 from pathlib import Path
 
 from openskelo import errors
-from openskelo.cli import exits, output
+from openskelo.cli import exit_codes, output
 
 STARTER = Path(__file__).parent.parent / "starter"
 _SCHEMA = Path(__file__).parents[2] / "workflows" / "schema" / "blocks.schema.json"
 
-#: Where each file of the starter goes. Some have other names here, so that they rule or lint nothing in our repository.
+#: Where each starter file goes. Some have other names here, so that they do not affect our own repository.
 FILES = {
     "skelo.yaml": "skelo.yaml",
     "hello.yaml": "hello.yaml",
@@ -27,7 +27,7 @@ FILES = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", metavar="DIR", nargs="?", default=".", help="where (default: the current folder)")
-    parser.add_argument("--force", action="store_true", help="write over files of the same names")
+    parser.add_argument("--force", action="store_true", help="overwrite files of the same names")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
         raise _unwritable(folder, error) from error
     if args.json:
         output.document({"folder": str(folder.absolute()), "files": sorted(contents)})
-        return exits.COMPLETED
+        return exit_codes.COMPLETED
     for target in sorted(contents):
         output.say(f"  {folder / target}")
     output.say()
@@ -54,8 +54,8 @@ def run(args: argparse.Namespace) -> int:
         output.say(f"  cd {shlex.quote(str(folder))}")
     output.say("  skelo run hello.yaml --input name=Ada")
     output.say("  skelo explain release.yaml")
-    output.say("  skelo serve   # the dashboard: runs, graphs, approvals")
-    return exits.COMPLETED
+    output.say("  skelo serve   # the dashboard: open the link that it prints")
+    return exit_codes.COMPLETED
 
 
 def _unwritable(folder: Path, error: OSError | ValueError) -> errors.InvalidInput:
@@ -69,12 +69,12 @@ def _unwritable(folder: Path, error: OSError | ValueError) -> errors.InvalidInpu
 
 def _refuse_to_overwrite(folder: Path, contents: dict[str, bytes]) -> None:
     try:
-        there = sorted(target for target in contents if (folder / target).exists())
+        existing = sorted(target for target in contents if (folder / target).exists())
     except (OSError, ValueError) as error:
         raise _unwritable(folder, error) from error
-    if there:
+    if existing:
         raise errors.InvalidInput(
-            f"{folder} already has {', '.join(there)}",
+            f"{folder} already has {', '.join(existing)}",
             code="FILE_EXISTS",
-            hint="choose another folder, or give --force to write over them",
+            hint="choose another folder, or give --force to overwrite them",
         )

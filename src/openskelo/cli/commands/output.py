@@ -1,4 +1,4 @@
-"""`skelo output RUN [KEY]`: the outputs of a run, one of them, or a file that it has kept."""
+"""`skelo output RUN [KEY]`: print the outputs of a run, one of them, or an artifact."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import argparse
 import asyncio
 
 from openskelo import errors
-from openskelo.cli import artifacts, exits, members, output, parsing, place, runref
-from openskelo.executors import task
+from openskelo.cli import exit_codes, json_fields, output, parsing, project_context
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.workflows import suggest
+from openskelo.project import Project
+from openskelo.values import suggestions
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,54 +24,54 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    if args.key is not None and artifacts.names(args.key):
-        return _show(asyncio.run(_artifact(args, place.of_args(args))), args)
-    document = asyncio.run(_document(args, place.of_args(args)))
-    found = members.object_at(document, "outputs")
+    if args.key is not None and project_context.is_artifact(args.key):
+        return _print_value(asyncio.run(_artifact(args, project_context.from_args(args))), args)
+    document = asyncio.run(_document(args, project_context.from_args(args)))
+    outputs = json_fields.object_at(document, "outputs")
     if args.key is None:
-        output.document(found)
-        return exits.of_run(document)
-    return _show(_pick(document, found, args.key), args)
+        output.document(outputs)
+        return exit_codes.of_run(document)
+    return _print_value(_pick(document, outputs, args.key), args)
 
 
-def _show(value: Json, args: argparse.Namespace) -> int:
+def _print_value(value: Json, args: argparse.Namespace) -> int:
     if isinstance(value, str) and not args.json:
         output.say(value)
     else:
         output.document(value)
-    return exits.COMPLETED
+    return exit_codes.COMPLETED
 
 
-async def _artifact(args: argparse.Namespace, where: task.Project) -> str:
-    async with place.reading(where) as log:
-        row = await runref.resolve(log, args.run_id)
-        return await artifacts.text(log, row.run_id, args.key)
+async def _artifact(args: argparse.Namespace, where: Project) -> str:
+    async with project_context.reading(where) as log:
+        row = await project_context.resolve_run(log, args.run_id)
+        return await project_context.read_artifact(log, row.run_id, args.key)
 
 
-async def _document(args: argparse.Namespace, where: task.Project) -> JsonObject:
-    async with place.reading(where) as log:
-        row = await runref.resolve(log, args.run_id)
-        return await runref.document(log, row.run_id)
+async def _document(args: argparse.Namespace, where: Project) -> JsonObject:
+    async with project_context.reading(where) as log:
+        row = await project_context.resolve_run(log, args.run_id)
+        return await project_context.read_document(log, row.run_id)
 
 
 def _pick(document: JsonObject, outputs: JsonObject, key: str) -> Json:
     if key in outputs:
         return outputs[key]
     node, _, port = key.rpartition(".")
-    nodes = members.object_at(document, "nodes")
-    inner = members.object_at(members.object_at(nodes, node), "outputs")
+    nodes = json_fields.object_at(document, "nodes")
+    inner = json_fields.object_at(json_fields.object_at(nodes, node), "outputs")
     if port in inner:
         return inner[port]
     raise errors.NotFound(
-        f"this run has no output {key}", code="OUTPUT_NOT_FOUND", hint=_instead(key, list(outputs), nodes)
+        f"this run has no output {key}", code="OUTPUT_NOT_FOUND", hint=_suggest(key, list(outputs), nodes)
     )
 
 
-def _instead(key: str, outputs: list[str], nodes: JsonObject) -> str:
-    """What there is to ask for, of the node if one was named."""
-    given = {node: members.object_at(members.object_at(nodes, node), "outputs") for node in nodes}
-    if given.get(key):
-        return f"{key} is a node, with {', '.join(f'{key}.{port}' for port in given[key])}"
-    inner = [f"{node}.{port}" for node, ports in given.items() for port in ports]
-    near = suggest.did_you_mean(key, [*outputs, *inner])
+def _suggest(key: str, outputs: list[str], nodes: JsonObject) -> str:
+    """Return a hint with the outputs that exist, those of the node if one was named."""
+    by_node = {node: json_fields.object_at(json_fields.object_at(nodes, node), "outputs") for node in nodes}
+    if by_node.get(key):
+        return f"{key} is a node, with {', '.join(f'{key}.{port}' for port in by_node[key])}"
+    inner = [f"{node}.{port}" for node, ports in by_node.items() for port in ports]
+    near = suggestions.did_you_mean(key, [*outputs, *inner])
     return near or f"its outputs: {', '.join(outputs) or 'none so far'}"

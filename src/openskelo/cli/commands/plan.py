@@ -1,4 +1,4 @@
-"""`skelo plan GOAL`: a model writes a plan, the checker holds it to the rules, a person decides what becomes of it."""
+"""`skelo plan GOAL`: a model drafts a plan, the loader checks it, and a person decides whether it is run."""
 
 from __future__ import annotations
 
@@ -11,26 +11,17 @@ import sys
 from pathlib import Path
 
 from openskelo import errors
-from openskelo.cli import (
-    drive,
-    exits,
-    explaining,
-    identity,
-    interrupts,
-    output,
-    place,
-    problems,
-    runref,
-    terminal,
-)
-from openskelo.engine import local, outlook, planning
-from openskelo.executors import task
-from openskelo.kernel import definition
+from openskelo.cli import drive, exit_codes, explanation, inputs, output, project_context
+from openskelo.engine import api as engine_api
+from openskelo.engine import planning
+from openskelo.history import run_estimate
+from openskelo.kernel import definition, ids
 from openskelo.kernel.json import JsonObject
+from openskelo.project import Project
 from openskelo.workflows import load
 
-#: So many bytes of a plan's name are in that of its file.
-_LONGEST_NAME = 80
+#: The longest file name that is made from a plan's name, in bytes.
+_MAX_NAME_BYTES = 80
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,25 +29,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "goal", metavar="GOAL", nargs="?", help="what the plan is for, in words; - reads standard input"
     )
     parser.add_argument(
-        "--resume", metavar="RUN", help="go on with a run that was writing a plan, or take what it wrote"
+        "--resume", metavar="RUN", help="continue a run that was writing a plan, or use the plan that it wrote"
     )
-    parser.add_argument("--expert", metavar="NAME", help="who writes it (default: the project's default expert)")
-    parser.add_argument("--out", metavar="FILE", help="where the plan goes (default: PLAN_ID.plan.json)")
-    parser.add_argument("--force", action="store_true", help="replace a file that is there")
+    parser.add_argument(
+        "--expert", metavar="NAME", help="the expert that writes it (default: the project's default expert)"
+    )
+    parser.add_argument("--out", metavar="FILE", help="the file to write (default: PLAN_ID.plan.json)")
+    parser.add_argument("--force", action="store_true", help="overwrite an existing file")
     parser.add_argument(
         "--repairs",
         metavar="N",
         type=int,
         default=planning.REPAIRS,
-        help=f"how often a plan with problems goes back to who wrote it (default: {planning.REPAIRS})",
+        help=f"how often a plan with problems goes back to the expert (default: {planning.REPAIRS})",
     )
-    parser.add_argument("--approve", action="store_true", help="run the plan at once when it has no problems")
+    parser.add_argument("--approve", action="store_true", help="run the plan right away if it has no problems")
     drive.add_arguments(parser)
     parser.epilog = (
-        "What was asked, every draft and what the checker said about it are a run of their own. The plan itself "
+        "The question, every draft and the checker's findings are recorded as a run of their own. The plan itself "
         "is never run without --approve or a yes at the terminal.\n\nexit codes: 0 written, 1 no plan without "
-        "problems came of it, 2 invalid input, 3 interrupted before it was written (--resume goes on), 130 "
-        "cancelled; with a run of the plan, those of `skelo run`"
+        "problems, 2 invalid input, 3 interrupted before the plan was written (--resume continues), 130 "
+        "cancelled; if the plan is run, those of `skelo run`"
     )
 
 
@@ -70,142 +63,150 @@ def run(args: argparse.Namespace) -> int:
         raise errors.InvalidInput("the goal is empty", code="USAGE")
     out = None if args.out is None else Path(args.out)
     if out is not None:
-        _free(out, force=args.force)
-    return asyncio.run(_plan(args, place.of_args(args, out), goal, out))
+        _check_writable(out, force=args.force)
+    return asyncio.run(_plan(args, project_context.from_args(args, out), goal, out))
 
 
-async def _plan(args: argparse.Namespace, where: task.Project, goal: str | None, out: Path | None) -> int:
-    run_id, ended = await _drafted(args, where, goal)
-    if ended.get("ending") in (None, "cancelled"):
-        return _stopped(args, run_id, ended)
-    planned = planning.outcome(ended, where.root)
+async def _plan(args: argparse.Namespace, where: Project, goal: str | None, out: Path | None) -> int:
+    run_id, document = await _draft_plan(args, where, goal)
+    if document.get("ending") in (None, "cancelled"):
+        return _report_stopped(args, run_id, document)
+    planned = planning.outcome(document, where.root)
     if planned.plan is None or planned.workflow is None:
-        return _refused(args, planned)
+        return _report_no_plan(args, planned)
     path = out or Path(f"{_file_name(planned.workflow.name)}.plan.json")
-    _free(path, force=args.force, run_id=run_id)
+    _check_writable(path, force=args.force, run_id=run_id)
     _write(path, planned.plan, run_id)
     if not args.json:
         for warning in planned.problems:
-            problems.line(warning)
-        explaining.show(planned.workflow, outlook.basis(planned.workflow, where, None, items=10), as_json=False)
-    output.note(f"{path}: written; how it came about: skelo show {run_id}")
+            output.print_problem(warning)
+        explanation.show(planned.workflow, run_estimate.basis(planned.workflow, where, None, items=10), as_json=False)
+    output.note(f"{path}: written; its drafts: skelo show {ids.short(run_id)}")
     try:
-        wanted = args.approve or await _is_wanted(args)
-    except interrupts.Interrupted:
-        output.note(f"\nnothing of it was run; to run it: skelo run {_typed(path)}")
-        return exits.CANCELLED
-    if wanted:
-        return await _executed(args, where, path)
+        is_approved = args.approve or await _ask_to_run(args)
+    except drive.Interrupted:
+        output.note(f"\nthe plan was not run; to run it: skelo run {_quote(path)}")
+        return exit_codes.CANCELLED
+    if is_approved:
+        return await _run_plan(args, where, path)
     if args.json:
         output.document({**planned.document(), "file": str(path)})
     else:
-        output.note(f"nothing of it was run; to run it: skelo run {_typed(path)}")
-    return exits.COMPLETED
+        output.note(f"the plan was not run; to run it: skelo run {_quote(path)}")
+    return exit_codes.COMPLETED
 
 
-async def _drafted(args: argparse.Namespace, where: task.Project, goal: str | None) -> tuple[str, JsonObject]:
-    """The run in which the plan is written, to its end, or as far as it came before somebody stopped it."""
-    store = place.open_log(where) if goal is None else place.make_log(where)
-    async with await local.Engine.open(where, store=store, handlers=planning.handlers(where)) as engine:
-        run_id = await (_resumed(engine, args.resume) if goal is None else _asked(engine, args, goal))
+async def _draft_plan(args: argparse.Namespace, where: Project, goal: str | None) -> tuple[str, JsonObject]:
+    """Drive the run that writes the plan until it ends or the user stops it; return its id and document."""
+    store = project_context.open_existing_store(where) if goal is None else project_context.open_store(where)
+    async with engine_api.open_engine(where, store=store, handlers=planning.handlers(where)) as engine:
+        run_id = await (_resume(engine, args.resume) if goal is None else _start(engine, args, goal))
         if not args.quiet:
             output.note(f"run {run_id} writes the plan")
-        with interrupts.Interrupts() as stop:
+        with drive.Interrupts() as stop:
             try:
                 return run_id, await stop.until(engine.wait(run_id))
-            except interrupts.Interrupted as interruption:
-                return run_id, await drive.suspended(engine, run_id, stop, patient=not interruption.hurried)
+            except drive.Interrupted as interruption:
+                return run_id, await drive.suspend(engine, run_id, stop, wait_for_second=not interruption.hurried)
 
 
-async def _asked(engine: local.Engine, args: argparse.Namespace, goal: str) -> str:
-    """A new run that writes a plan."""
-    return await planning.start(engine, goal, expert=args.expert, repairs=args.repairs, by=identity.user())
+async def _start(engine: engine_api.Engine, args: argparse.Namespace, goal: str) -> str:
+    """Start a run that writes a plan, and return its id."""
+    return await planning.start(
+        engine, goal, expert=args.expert, repairs=args.repairs, by=project_context.current_user()
+    )
 
 
-async def _resumed(engine: local.Engine, named: str) -> str:
-    """A run that was writing a plan, under way again unless it has ended."""
-    row = await runref.resolve(engine.store, named)
+async def _resume(engine: engine_api.Engine, named: str) -> str:
+    """Resume a run that was writing a plan, unless it has ended, and return its id."""
+    row = await project_context.resolve_run(engine.history.store, named)
     if row.name != planning.NAME:
         raise errors.InvalidInput(
-            f"run {row.run_id} writes no plan", code="USAGE", hint=f"skelo resume {row.run_id} goes on with it"
+            f"run {row.run_id} is not writing a plan",
+            code="USAGE",
+            hint=f"skelo resume {ids.short(row.run_id)} continues it",
         )
     if row.ending is None:
-        await engine.resume(row.run_id, by=identity.user())
+        await engine.resume(row.run_id, by=project_context.current_user())
     return row.run_id
 
 
-def _stopped(args: argparse.Namespace, run_id: str, ended: JsonObject) -> int:
-    """What is said about a run that was interrupted before it had written a plan."""
+def _report_stopped(args: argparse.Namespace, run_id: str, document: JsonObject) -> int:
+    """Report that the run was interrupted before it had written a plan, and return the exit code."""
     if args.json:
         output.document({**planning.Planned(run_id=run_id).document(), "file": None})
-    cancelled = ended.get("ending") == "cancelled"
-    more = "cancelled" if cancelled else f"go on with: skelo plan --resume {run_id}"
-    output.note(f"no plan was written; {more}")
-    return exits.CANCELLED if cancelled else exits.UNFINISHED
+    cancelled = document.get("ending") == "cancelled"
+    state = "cancelled" if cancelled else f"continue with: skelo plan --resume {ids.short(run_id)}"
+    output.note(f"no plan was written; {state}")
+    return exit_codes.CANCELLED if cancelled else exit_codes.UNFINISHED
 
 
-def _refused(args: argparse.Namespace, planned: planning.Planned) -> int:
+def _report_no_plan(args: argparse.Namespace, planned: planning.Planned) -> int:
     if args.json:
         output.document({**planned.document(), "file": None})
-        return exits.FAILED
+        return exit_codes.FAILED
     for problem in planned.problems:
-        problems.line(problem, in_file=False)
+        output.print_problem(problem, in_file=False)
     error = planned.error
     why = f"{error['code']} {error['message']}" if error else "no draft was without problems"
-    output.note(f"no plan came of it: {why}; the drafts are kept: skelo show {planned.run_id}")
-    return exits.FAILED
+    output.note(f"there is no plan: {why}; the drafts are kept: skelo show {ids.short(planned.run_id)}")
+    return exit_codes.FAILED
 
 
-async def _is_wanted(args: argparse.Namespace) -> bool:
-    """Whether the person at the terminal wants the plan to be run now; nobody there is a no (Interrupted: Ctrl-C)."""
-    if not terminal.is_interactive(as_json=args.json):
+async def _ask_to_run(args: argparse.Namespace) -> bool:
+    """True if the user at the terminal wants to run the plan now; without a terminal False. Raise Interrupted."""
+    if not inputs.is_interactive(as_json=args.json):
         return False
     try:
-        with interrupts.Interrupts() as stop:
-            answer = await stop.until(terminal.Lines().ask("run it now? [y/N] "))
+        with drive.Interrupts() as stop:
+            answer = await stop.until(inputs.Lines().ask("run it now? [y/N] "))
     except EOFError:
         return False
     return answer.strip().lower() in ("y", "yes")
 
 
-async def _executed(args: argparse.Namespace, where: task.Project, path: Path) -> int:
+async def _run_plan(args: argparse.Namespace, where: Project, path: Path) -> int:
     workflow = load.load(path, root=where.root)
-    missing = _missing(workflow)
+    missing = _missing_inputs(workflow)
     if missing:
         raise errors.InvalidInput(
             f"the plan needs {', '.join(missing)}",
             code="INPUT_MISSING",
-            hint=f"skelo run {_typed(path)} --input NAME=VALUE",
+            hint=f"skelo run {_quote(path)} --input NAME=VALUE",
         )
-    async with await local.Engine.open(where, store=place.make_log(where)) as engine:
-        run_id = await engine.start(workflow, {}, by=identity.user())
+    async with engine_api.open_engine(where, store=project_context.open_store(where)) as engine:
+        run_id = await engine.start(workflow, {}, by=project_context.current_user())
         if not args.quiet:
             output.note(f"run {run_id}")
-        return await drive.to_end(engine, run_id, args)
+        return await drive.follow_to_end(engine, run_id, args)
 
 
-def _missing(workflow: definition.Workflow) -> list[str]:
+def _missing_inputs(workflow: definition.Workflow) -> list[str]:
     return [port.name for port in workflow.inputs if port.required and not port.has_default]
 
 
 def _file_name(name: str) -> str:
-    """A plan's name as that of a file: letters and digits of any script, and dashes between them."""
-    plain = re.sub(r"[^\w-]+", "-", name).encode()[:_LONGEST_NAME].decode(errors="ignore").strip("-")
+    """Return a plan's name as a file name: letters and digits of any script, and dashes between them."""
+    plain = re.sub(r"[^\w-]+", "-", name).encode()[:_MAX_NAME_BYTES].decode(errors="ignore").strip("-")
     return plain or "plan"
 
 
-def _typed(path: Path) -> str:
-    """The path as it is to be typed behind a command, where a dash would begin an option."""
+def _quote(path: Path) -> str:
+    """Return the path quoted for the shell; a leading dash must not look like an option."""
     return shlex.quote(f"./{path}" if str(path).startswith("-") else str(path))
 
 
-def _free(path: Path, *, force: bool, run_id: str | None = None) -> None:
-    """Refuse a place that cannot be written to; what was written before (by `run_id`) can still be had."""
-    again = "name another with --out, or --force" if run_id is None else f"skelo plan --resume {run_id} --out FILE"
-    if place.is_there(path) and (path.is_dir() or not force):
-        raise errors.InvalidInput(f"{path} is there already", code="FILE_EXISTS", hint=again)
+def _check_writable(path: Path, *, force: bool, run_id: str | None = None) -> None:
+    """Raise InvalidInput if `path` cannot be written; with `run_id`, the hint says how to write its plan elsewhere."""
+    hint = (
+        "name another with --out, or --force"
+        if run_id is None
+        else f"skelo plan --resume {ids.short(run_id)} --out FILE"
+    )
+    if project_context.path_exists(path) and (path.is_dir() or not force):
+        raise errors.InvalidInput(f"{path} already exists", code="FILE_EXISTS", hint=hint)
     if not path.parent.is_dir():
-        raise errors.InvalidInput(f"there is no folder {path.parent}", code="FILE_NOT_FOUND", hint=again)
+        raise errors.InvalidInput(f"there is no folder {path.parent}", code="FILE_NOT_FOUND", hint=hint)
 
 
 def _write(path: Path, document: JsonObject, run_id: str) -> None:
@@ -215,5 +216,5 @@ def _write(path: Path, document: JsonObject, run_id: str) -> None:
         raise errors.InvalidInput(
             f"{path} cannot be written: {error}",
             code="FILE_UNWRITABLE",
-            hint=f"skelo plan --resume {run_id} --out FILE",
+            hint=f"skelo plan --resume {ids.short(run_id)} --out FILE",
         ) from error

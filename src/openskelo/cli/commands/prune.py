@@ -1,4 +1,4 @@
-"""`skelo prune`: take what went through old runs out of the data dir; their records still verify."""
+"""`skelo prune`: remove the data of old runs from the data dir; their records still verify."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import re
 from datetime import timedelta
 
 from openskelo import errors
-from openskelo.cli import exits, output, parsing, place, runref
-from openskelo.engine import retention
-from openskelo.executors import task
+from openskelo.cli import exit_codes, output, parsing, project_context
+from openskelo.history import prune
+from openskelo.project import Project
 
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
 _AGE = re.compile(r"(\d{1,9})([smhdw])")
@@ -37,36 +37,51 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     age = None if args.older_than is None else _age(args.older_than)
-    choice = retention.Choice(older_than=age, keep=args.keep, status=args.status)
-    return asyncio.run(_prune(args, place.of_args(args), choice))
+    choice = prune.Choice(older_than=age, keep=args.keep, status=args.status)
+    return asyncio.run(_prune(args, project_context.from_args(args), choice))
 
 
 def _age(text: str) -> timedelta:
-    found = _AGE.fullmatch(text)
-    if found is None:
+    match = _AGE.fullmatch(text)
+    if match is None:
         raise errors.InvalidInput(
-            f"{text[:100]!r} is no age", code="USAGE", hint="a number and s, m, h, d or w, such as 30d"
+            f"{text[:100]!r} is not an age", code="USAGE", hint="a number and s, m, h, d or w, such as 30d"
         )
-    return timedelta(seconds=int(found[1]) * _SECONDS[found[2]])
+    return timedelta(seconds=int(match[1]) * _SECONDS[match[2]])
 
 
-async def _prune(args: argparse.Namespace, where: task.Project, choice: retention.Choice) -> int:
-    retention.check(args.run_ids, choice)
-    if not place.has_runs(where):
-        return _say(args, retention.Pruned(failed={}, dry_run=args.dry_run, deleted=args.delete))
-    async with place.reading(where) as log:
-        named = [(await runref.resolve(log, text)).run_id for text in args.run_ids]
-        chosen = await retention.choose(log, named, choice)
-        pruned = await retention.prune(log, chosen, where.data_dir, delete=args.delete, dry_run=args.dry_run)
+async def _prune(args: argparse.Namespace, where: Project, choice: prune.Choice) -> int:
+    prune.check_choice(args.run_ids, choice)
+    if not project_context.has_runs(where):
+        return _say(args, prune.Pruned(failed={}, dry_run=args.dry_run, deleted=args.delete))
+    async with project_context.reading(where) as log:
+        named = [(await project_context.resolve_run(log, text)).run_id for text in args.run_ids]
+        chosen = await prune.choose(log, named, choice)
+        pruned = await prune.prune_runs(log, chosen, where.data_dir, delete=args.delete, dry_run=args.dry_run)
         if args.compact and not args.dry_run:
             await log.compact()
+    if not args.dry_run:
+        await _remove_workspaces(where, {freed.run_id for freed in pruned.runs})
     return _say(args, pruned)
 
 
-def _say(args: argparse.Namespace, pruned: retention.Pruned) -> int:
+async def _remove_workspaces(where: Project, run_ids: set[str]) -> None:
+    """Remove the workspaces of these runs, except those with changes that were not applied."""
+    from openskelo.agents import apply_changes, workspace  # noqa: PLC0415 -- few data dirs have workspaces
+
+    for place in workspace.list_workspaces(where.data_dir):
+        if place.origin.run_id not in run_ids:
+            continue
+        try:
+            await apply_changes.remove(place)
+        except (errors.Refused, errors.AttemptFailed) as error:
+            output.note(f"left the workspace of {place.origin.node} ({place.origin.run_id[:8]}): {error.message}")
+
+
+def _say(args: argparse.Namespace, pruned: prune.Pruned) -> int:
     if args.json:
         output.document(pruned.document())
-        return exits.FAILED if pruned.failed else exits.COMPLETED
+        return exit_codes.FAILED if pruned.failed else exit_codes.COMPLETED
     for run_id, error in pruned.failed.items():
         output.note(f"left as it was: {run_id}  {error.code} {error.message}")
     verb = "delete" if args.delete else "prune"
@@ -75,4 +90,4 @@ def _say(args: argparse.Namespace, pruned: retention.Pruned) -> int:
     events = output.count(pruned.events, "event")
     blobs = f"{'at most ' if args.dry_run and swept.blobs else ''}{output.count(swept.blobs, 'blob')}"
     output.say(f"{verb} {output.count(len(pruned.runs), 'run')}: {events} and {blobs}, {output.size(pruned.bytes)}")
-    return exits.FAILED if pruned.failed else exits.COMPLETED
+    return exit_codes.FAILED if pruned.failed else exit_codes.COMPLETED

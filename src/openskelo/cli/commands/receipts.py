@@ -1,14 +1,14 @@
-"""`skelo receipts RUN`: the hashable record of every attempt, and one digest of the work as a whole."""
+"""`skelo receipts RUN`: print the receipt of every attempt, and one digest of the whole work."""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
 
-from openskelo.cli import exits, members, output, parsing, place, runref
-from openskelo.engine import records
-from openskelo.executors import task
+from openskelo.cli import exit_codes, json_fields, output, parsing, project_context
+from openskelo.history import reader
 from openskelo.kernel.json import JsonObject
+from openskelo.project import Project
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -20,21 +20,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    found = asyncio.run(_receipts(args, place.of_args(args)))
+    document = asyncio.run(_receipts(args, project_context.from_args(args)))
     if args.json:
-        output.document(found)
-        return exits.COMPLETED
-    rows = [_cells(one) for one in members.objects_at(found, "receipts")]
+        output.document(document)
+        return exit_codes.COMPLETED
+    rows = [_cells(receipt) for receipt in json_fields.objects_at(document, "receipts")]
     output.table(["node", "op", "visit", "attempt", "status", "ms", "output hash"], rows)
     output.say()
-    output.say(f"digest {found['digest']}")
-    return exits.COMPLETED
+    output.say(f"digest {document['digest']}")
+    return exit_codes.COMPLETED
 
 
-async def _receipts(args: argparse.Namespace, where: task.Project) -> JsonObject:
-    async with place.reading(where) as log:
-        row = await runref.resolve(log, args.run_id)
-        return await records.Records(where, log).receipts(row.run_id)
+async def _receipts(args: argparse.Namespace, where: Project) -> JsonObject:
+    async with project_context.reading(where) as log:
+        row = await project_context.resolve_run(log, args.run_id)
+        return await reader.HistoryReader(where, log).receipts(row.run_id)
 
 
 def _cells(receipt: JsonObject) -> list[str]:
@@ -45,6 +45,6 @@ def _cells(receipt: JsonObject) -> list[str]:
         str(receipt["visit"]),
         str(receipt["attempt"]),
         str(receipt["status"]),
-        str(members.object_at(receipt, "metrics").get("wall_ms", "")),
+        str(json_fields.object_at(receipt, "metrics").get("wall_ms", "")),
         str(receipt["output_hash"]),
     ]

@@ -1,4 +1,4 @@
-"""`skelo replay RUN`: do the pure steps of a run again and compare hashes; touch nothing outside."""
+"""`skelo replay RUN`: execute the pure steps of a run again and compare hashes; nothing outside is touched."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import argparse
 import asyncio
 import sys
 
-from openskelo.cli import exits, ink, output, parsing, place, runref
-from openskelo.engine import records, replay
-from openskelo.executors import task
+from openskelo.cli import exit_codes, output, parsing, project_context
+from openskelo.history import reader, replay
+from openskelo.project import Project
 
 _SHORT = 19
 
@@ -16,22 +16,22 @@ _SHORT = 19
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parsing.run_argument(parser)
     parser.epilog = (
-        "`pure` deterministic steps are executed again with their recorded inputs; of all others the kept outputs "
-        "are checked against the receipt.\n\nexit codes: 0 nothing differs, 1 something does"
+        "`pure` deterministic steps are executed again with their recorded inputs; of all other steps the stored "
+        "outputs are checked against the receipt.\n\nexit codes: 0 nothing differs, 1 something does"
     )
 
 
 def run(args: argparse.Namespace) -> int:
-    report = asyncio.run(_replay(args, place.of_args(args)))
+    report = asyncio.run(_replay(args, project_context.from_args(args)))
     if args.json:
         output.document(report.document())
-        return exits.COMPLETED if report.ok else exits.FAILED
+        return exit_codes.COMPLETED if report.ok else exit_codes.FAILED
     output.table(["node", "visit", "attempt", "result", ""], [_cells(step) for step in report.steps])
-    painter = ink.Ink(sys.stdout)
+    painter = output.Painter(sys.stdout)
     output.say()
     words, colour = ("nothing differs", "green") if report.ok else ("the record and the work differ", "red")
     output.say(painter.paint(words, colour))
-    return exits.COMPLETED if report.ok else exits.FAILED
+    return exit_codes.COMPLETED if report.ok else exit_codes.FAILED
 
 
 def _cells(step: replay.Step) -> list[str]:
@@ -43,7 +43,7 @@ def _cells(step: replay.Step) -> list[str]:
     return [node, str(step.visit), str(step.attempt), step.result, detail]
 
 
-async def _replay(args: argparse.Namespace, where: task.Project) -> replay.Report:
-    async with place.reading(where) as log:
-        row = await runref.resolve(log, args.run_id)
-        return await records.Records(where, log).replay(row.run_id)
+async def _replay(args: argparse.Namespace, where: Project) -> replay.Report:
+    async with project_context.reading(where) as log:
+        row = await project_context.resolve_run(log, args.run_id)
+        return await reader.HistoryReader(where, log).replay(row.run_id)

@@ -6,13 +6,14 @@ import argparse
 import asyncio
 
 from openskelo import errors
-from openskelo.cli import drive, exits, identity, ink, inputs, loaded, output, place, terminal
-from openskelo.engine import door, local, words
-from openskelo.executors import task
+from openskelo.cli import drive, exit_codes, inputs, output, project_context
+from openskelo.engine import api as engine_api
+from openskelo.engine.commands import input_checks
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
+from openskelo.project import Project
 
-_REFERRING = {"file": "the path of a file", "artifact": "artifact://… of a kept file"}
+_KIND_HINTS = {"file": "the path of a file", "artifact": "artifact://… of a kept file"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="K=V",
         action="append",
         default=[],
-        help="what a plan's ctx:NAME or snap:NAME stands for: a text, or K=@FILE, of a .json file its value"
+        help="the value of a plan's ctx:NAME or snap:NAME: a text, or K=@FILE; a .json file is read as JSON"
         " (repeatable)",
     )
     parser.add_argument("--dry-run", action="store_true", help="validate, explain and stop: nothing is started")
@@ -41,88 +42,94 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="interactive asks before each effect that cannot be repeated (default: auto)",
     )
     parser.add_argument("--planning", action="store_true", help="refuse every effect that is not pure")
-    drive.cache_argument(parser, begins=True)
+    drive.add_cache_argument(parser, starts=True)
     drive.add_arguments(parser)
     parser.epilog = (
         "On a terminal, missing inputs and approvals are asked for. Ctrl-C suspends the run "
-        "(exit 3, `skelo resume` goes on), a second one cancels it (exit 130)."
+        "(exit 3, `skelo resume` continues it), a second one cancels it (exit 130)."
     )
 
 
 def run(args: argparse.Namespace) -> int:
-    path = place.workflow_file(args.file)
-    where = place.of_args(args, path)
-    workflow = loaded.workflow(args.file, path, where.root, quiet=args.quiet or args.json)
-    given = inputs.of_run(workflow.inputs, args.input, args.inputs)
+    path = project_context.workflow_file(args.file)
+    where = project_context.from_args(args, path)
+    workflow = project_context.load_workflow(args.file, path, where.root, quiet=args.quiet or args.json)
+    given_inputs = inputs.of_run(workflow.inputs, args.input, args.inputs)
     if args.dry_run:
-        return _dry(args, where, workflow, given)
-    return asyncio.run(_run(args, where, workflow, given))
+        return _dry_run(args, where, workflow, given_inputs)
+    return asyncio.run(_run(args, where, workflow, given_inputs))
 
 
 async def _run(
-    args: argparse.Namespace, where: task.Project, workflow: definition.Workflow, given: dict[str, Json]
+    args: argparse.Namespace, where: Project, workflow: definition.Workflow, given_inputs: dict[str, Json]
 ) -> int:
     contexts = inputs.contexts(args.context)
-    if terminal.is_interactive(as_json=args.json):
-        given |= await _ask_missing(workflow, given, where)
-    async with await local.Engine.open(where, store=place.make_log(where), cache=args.cache) as engine:
+    if inputs.is_interactive(as_json=args.json):
+        given_inputs |= await _ask_missing(workflow, given_inputs, where)
+    async with engine_api.open_engine(where, store=project_context.open_store(where), cache=args.cache) as engine:
         run_id = await engine.start(
             workflow,
-            given,
-            by=identity.user(),
-            mode=words.mode(args.mode),
+            given_inputs,
+            by=project_context.current_user(),
+            mode=input_checks.run_mode(args.mode),
             global_mode="PLANNING" if args.planning else "IMPLEMENTATION",
             contexts=contexts,
         )
         if not args.quiet:
             output.note(f"run {run_id}")
-        return await drive.to_end(engine, run_id, args)
+            if args.data_dir is None:
+                project_context.note_place(where)
+        return await drive.follow_to_end(engine, run_id, args)
 
 
-async def _ask_missing(workflow: definition.Workflow, given: dict[str, Json], where: task.Project) -> dict[str, Json]:
-    """What nobody has given yet, asked for once the rest is known to be right."""
-    missing = [port for port in workflow.inputs if port.required and not port.has_default and port.name not in given]
-    asked: dict[str, Json] = {}
+async def _ask_missing(workflow: definition.Workflow, given_inputs: dict[str, Json], where: Project) -> dict[str, Json]:
+    """Ask for the missing inputs, after the other ones are checked, and return them."""
+    missing = [
+        port for port in workflow.inputs if port.required and not port.has_default and port.name not in given_inputs
+    ]
+    answers: dict[str, Json] = {}
     if not missing:
-        return asked
-    door.Inputs(workflow).check(given, where)
-    lines = terminal.Lines()
+        return answers
+    input_checks.Inputs(workflow).check(given_inputs, where)
+    lines = inputs.Lines()
     for port in missing:
         try:
-            asked[port.name] = await _ask(lines, port, where)
+            answers[port.name] = await _ask(lines, port, where)
         except EOFError:
-            break  # whoever was there has left: the engine names what is missing
-    return asked
+            break  # the engine reports what is missing
+    return answers
 
 
-async def _ask(lines: terminal.Lines, port: definition.Port, where: task.Project) -> Json:
-    """A value of a port, asked for again while it names a file that is not there."""
-    about = port.description or _REFERRING.get(port.kind, "")
-    schema = {"description": about, **port.schema} if about else port.schema
+async def _ask(lines: inputs.Lines, port: definition.Port, where: Project) -> Json:
+    """Ask for the value of a port, again as long as it names a file that does not exist."""
+    description = port.description or _KIND_HINTS.get(port.kind, "")
+    schema = {"description": description, **port.schema} if description else port.schema
     while True:
-        value = await terminal.ask_value(lines, port.name, schema, default=None, required=True)
+        value = await inputs.ask_value(lines, port.name, schema, default=None, required=True)
         try:
-            door.check_references([port], {port.name: value}, where)
+            input_checks.check_references([port], {port.name: value}, where)
         except errors.InvalidInput as error:
-            output.note(f"  {ink.one_line(error.message)}")
+            output.note(f"  {output.one_line(error.message)}")
         else:
             return value
 
 
-def _dry(args: argparse.Namespace, where: task.Project, workflow: definition.Workflow, given: dict[str, Json]) -> int:
-    from openskelo.cli import explaining  # noqa: PLC0415 - for a dry run only
-    from openskelo.engine import outlook  # noqa: PLC0415 - for a dry run only
+def _dry_run(
+    args: argparse.Namespace, where: Project, workflow: definition.Workflow, given_inputs: dict[str, Json]
+) -> int:
+    from openskelo.cli import explanation  # noqa: PLC0415 - for a dry run only
+    from openskelo.history import run_estimate  # noqa: PLC0415 - for a dry run only
 
-    values = door.Inputs(workflow).complete(given, where)
+    values = input_checks.Inputs(workflow).complete(given_inputs, where)
     if any(port.kind == "artifact" and port.name in values for port in workflow.inputs):
         asyncio.run(_check_artifacts(where, workflow, values))
-    explaining.show(workflow, outlook.basis(workflow, where, None, items=10), as_json=args.json)
+    explanation.show(workflow, run_estimate.basis(workflow, where, None, items=10), as_json=args.json)
     if not args.json:
         output.say()
         output.say("dry run: the workflow and its inputs are valid, nothing was started")
-    return exits.COMPLETED
+    return exit_codes.COMPLETED
 
 
-async def _check_artifacts(where: task.Project, workflow: definition.Workflow, values: JsonObject) -> None:
-    async with place.reading(where) as log:
-        await door.check_artifacts(workflow.inputs, values, log)
+async def _check_artifacts(where: Project, workflow: definition.Workflow, values: JsonObject) -> None:
+    async with project_context.reading(where) as log:
+        await input_checks.check_artifacts(workflow.inputs, values, log)

@@ -7,39 +7,43 @@ import asyncio
 import sys
 from collections.abc import Sequence
 
-from openskelo.cli import exits, output, parsing, place
-from openskelo.engine import listing
-from openskelo.executors import task
-from openskelo.stores import log as stores_log
+from openskelo.cli import exit_codes, output, parsing, project_context
+from openskelo.history import listing
+from openskelo.project import Project
+from openskelo.stores import api
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--limit", metavar="N", type=parsing.count, default=100, help="at most so many (default: 100)")
-    parser.add_argument("--offset", metavar="N", type=parsing.count, default=0, help="leave out the newest N")
+    parser.add_argument(
+        "--limit", metavar="N", type=parsing.count, default=100, help="list at most N runs (default: 100)"
+    )
+    parser.add_argument("--offset", metavar="N", type=parsing.count, default=0, help="skip the newest N runs")
     parser.add_argument(
         "--status", choices=("queued", "running", "paused", "completed", "failed"), help="only runs in this status"
     )
 
 
 def run(args: argparse.Namespace) -> int:
-    rows = asyncio.run(_rows(args, place.of_args(args)))
+    where = project_context.with_runs(project_context.from_args(args))
+    rows = asyncio.run(_rows(args, where))
     if args.json:
         output.document({"runs": [listing.run_document(row) for row in rows]})
     elif not rows:
         output.note("no runs")
     else:
         output.table(["run", "status", "ending", "created", "name"], [_cells(row) for row in rows])
-    return exits.COMPLETED
+    return exit_codes.COMPLETED
 
 
-def _cells(row: stores_log.RunRow) -> list[str]:
-    """A row of the table; on a terminal the first characters of the id do, for they name the run in every command."""
+def _cells(row: api.RunRow) -> list[str]:
+    """Return a row of the table; on a terminal with a short id, which every command accepts."""
     run_id = row.run_id[:8] if sys.stdout.isatty() else row.run_id
     return [run_id, row.status, row.ending or "", output.moment(row.created_at), row.name]
 
 
-async def _rows(args: argparse.Namespace, where: task.Project) -> Sequence[stores_log.RunRow]:
-    if not place.has_runs(where):
+async def _rows(args: argparse.Namespace, where: Project) -> Sequence[api.RunRow]:
+    if not project_context.has_runs(where):
+        project_context.note_data_dirs(project_context.data_dirs_below(where))
         return ()
-    async with place.reading(where) as log:
-        return await log.rows(limit=args.limit, offset=args.offset, status=args.status)
+    async with project_context.reading(where) as log:
+        return await log.list_runs(limit=args.limit, offset=args.offset, status=args.status)

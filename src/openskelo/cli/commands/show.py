@@ -1,36 +1,60 @@
-"""`skelo show RUN`: where a run stands, read from the log; changes nothing."""
+"""`skelo show RUN`: print the state of a run from the log, without changing anything."""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+from collections import Counter
 
-from openskelo.cli import artifacts, exits, output, parsing, place, render, runref, suggested
-from openskelo.executors import task
+import orjson
+
+from openskelo.cli import exit_codes, json_fields, output, parsing, project_context, render, run_view
+from openskelo.kernel import ids
+from openskelo.kernel.json import JsonObject
+from openskelo.project import Project
+from openskelo.stores import api
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parsing.run_argument(parser)
-    parser.add_argument("--logs", action="store_true", help="also what each attempt has logged, newest last")
-    parser.epilog = "exits with the run's code: 0, 1, 4 or 130 for one that ended, 3 for one that did not"
+    parser.add_argument("--logs", action="store_true", help="also print what each attempt has logged, newest last")
+    parser.epilog = "exits with the run's code: 0, 1, 4 or 130 if it has ended, 3 if not"
 
 
 def run(args: argparse.Namespace) -> int:
-    return asyncio.run(_show(args, place.of_args(args)))
+    return asyncio.run(_show(args, project_context.with_runs(project_context.from_args(args))))
 
 
-async def _show(args: argparse.Namespace, where: task.Project) -> int:
-    async with place.reading(where) as log:
-        row = await runref.resolve(log, args.run_id)
-        document = await runref.document(log, row.run_id)
-        logs = await artifacts.logs(log, row.run_id) if args.logs else None
-        driven = await log.driver_alive(row.run_id)
+async def _with_calls(log: api.Store, document: JsonObject) -> JsonObject:
+    """Return a run's document with the number of calls of each agent; those in pruned events do not count."""
+    nodes = {key: json_fields.as_object(node) for key, node in json_fields.object_at(document, "nodes").items()}
+    if all(node.get("mode") != "agent" for node in nodes.values()):
+        return document
+    calls: Counter[str] = Counter()
+    async for lines in log.read_events(str(document["runId"])):
+        for line in lines:
+            if b'"call.started"' in line:
+                envelope = orjson.loads(line)
+                calls[str(run_view.data_of(envelope).get("node"))] += envelope.get("type") == "call.started"
+    counted = {
+        key: {**node, "calls": calls[key]} if node.get("mode") == "agent" else node for key, node in nodes.items()
+    }
+    return {**document, "nodes": counted}
+
+
+async def _show(args: argparse.Namespace, where: Project) -> int:
+    async with project_context.reading(where) as log:
+        row = await project_context.resolve_run(log, args.run_id)
+        document = await _with_calls(log, await project_context.read_document(log, row.run_id))
+        logs = await project_context.read_logs(log, row.run_id) if args.logs else None
+        driven = await log.is_driver_alive(row.run_id)
     if args.json:
         output.document(document if logs is None else {**document, "logs": logs})
     else:
-        typed = suggested.Suggested(where)
-        render.whole(document, typed, title=row.name)
+        write_command = project_context.CommandHint(where)
+        render.full(document, write_command, title=row.name)
         render.logs(logs or ())
         if document["ending"] is None and not driven and not document["approvals"]:
-            output.note(f"no process drives this run; go on with: {typed(f'skelo resume {row.run_id}')}")
-    return exits.of_run(document)
+            command = write_command(f"skelo resume {ids.short(row.run_id)}")
+            output.note(f"no process drives this run; continue it with: {command}")
+    return exit_codes.of_run(document)

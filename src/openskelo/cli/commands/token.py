@@ -1,62 +1,63 @@
-"""`skelo token`: who may come in beyond this machine, and as what."""
+"""`skelo token`: add, list and remove the tokens of clients."""
 
 from __future__ import annotations
 
 import argparse
 
 from openskelo import errors
-from openskelo.cli import exits, output, place
-from openskelo.contract import envelope
-from openskelo.server import tokens
+from openskelo.cli import exit_codes, output, project_context
+from openskelo.record import envelope
+from openskelo.server.auth import tokens
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", choices=("add", "list", "remove"), help="what to do")
-    parser.add_argument("name", metavar="NAME", nargs="?", help="whose token it is; answers to approvals record it")
+    parser.add_argument("name", metavar="NAME", nargs="?", help="the name of its owner, which approvals record")
     parser.add_argument(
         "--role",
         choices=tokens.ROLES,
         default="operator",
-        help="viewer looks, approver answers too, operator does everything (default: operator)",
+        help="viewer reads, approver also answers, operator may do everything (default: operator)",
     )
-    parser.epilog = "A token is shown once, when it is made; the data dir keeps a hash of it."
+    parser.epilog = "A token is shown once, when it is created; the data dir keeps only its hash."
 
 
 def run(args: argparse.Namespace) -> int:
-    known = tokens.Tokens(place.of_args(args).data_dir / "tokens.json")
+    store = tokens.Tokens(project_context.from_args(args).data_dir / "tokens.json")
     if args.action == "list":
-        return _list(args, known)
+        return _list(args, store)
     if args.name is None:
         raise errors.InvalidInput(f"token {args.action} needs a NAME", code="USAGE")
     if args.action == "remove":
-        known.remove(args.name)
+        store.remove(args.name)
         if args.json:
             output.document({"removed": args.name})
-        return exits.COMPLETED
-    token = known.add(args.name, args.role)
+        return exit_codes.COMPLETED
+    token = store.add(args.name, args.role)
     if args.json:
         output.document({"name": args.name, "role": args.role, "token": token})
     else:
         output.note(f"the token of {args.name} ({args.role}); it is not shown again:")
         output.say(token)
-    return exits.COMPLETED
+    return exit_codes.COMPLETED
 
 
-def _list(args: argparse.Namespace, known: tokens.Tokens) -> int:
-    found = known.listed()
+def _list(args: argparse.Namespace, store: tokens.Tokens) -> int:
+    entries = store.list_file()
     if args.json:
         output.document(
             {
                 "tokens": [
-                    {"name": one.name, "role": one.role, "createdAt": envelope.timestamp(one.created_at)}
-                    for one in found
+                    {"name": entry.name, "role": entry.role, "createdAt": envelope.timestamp(entry.created_at)}
+                    for entry in entries
                 ]
             }
         )
-    elif not found:
+    elif not entries:
         output.note("no tokens")
     else:
         output.table(
-            ["name", "role", "created"], [[one.name, one.role, output.moment(one.created_at)] for one in found]
+            ["name", "role", "created"],
+            [[entry.name, entry.role, output.moment(entry.created_at)] for entry in entries],
         )
-    return exits.COMPLETED
+    return exit_codes.COMPLETED

@@ -1,4 +1,4 @@
-"""`skelo validate FILE…`: list every Problem of workflows, their test scripts, and a project's file; run nothing."""
+"""`skelo validate FILE…`: list every Problem of workflows, test scripts and project files, without running them."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import argparse
 from pathlib import Path
 
 from openskelo import errors
-from openskelo.cli import exits, output, place, problems
-from openskelo.frozen import frozen
+from openskelo.cli import exit_codes, output, project_context
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json
-from openskelo.workflows import load, project
-from openskelo.workflows.problems import Problem
+from openskelo.structs import frozen
+from openskelo.workflows import load
+from openskelo.workflows.project import project_file
+from openskelo.workflows.text.problems import Problem
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @frozen
 class _Script:
-    """The scripted runs of a workflow."""
+    """A test script, with the name of its workflow."""
 
     name: str
     tests: int
@@ -31,82 +32,86 @@ class _Script:
 
 @frozen
 class _Checked:
-    """What became of one file; `of` is what it holds, None after an error."""
+    """The result of checking one file; `content` is None after an error."""
 
     file: str
-    of: definition.Workflow | project.ProjectFile | _Script | None
+    content: definition.Workflow | project_file.ProjectFile | _Script | None
     problems: tuple[Problem, ...]
 
 
 def run(args: argparse.Namespace) -> int:
-    checked = [_check(file, place.workflow_file(file)) for file in args.files]
-    wrong = [problem for one in checked for problem in one.problems if problem.severity == "error"]
-    doubts = [problem for one in checked for problem in one.problems if problem.severity == "warning"]
+    results = [_check(file, project_context.workflow_file(file)) for file in args.files]
+    errors_found = [problem for result in results for problem in result.problems if problem.severity == "error"]
+    warnings = [problem for result in results for problem in result.problems if problem.severity == "warning"]
     if args.json:
         output.document(
             {
-                "problems": [problems.as_document(problem) for problem in wrong],
-                "warnings": [problems.as_document(problem) for problem in doubts],
-                "files": [_entry(one) for one in checked],
+                "problems": [output.problem_document(problem) for problem in errors_found],
+                "warnings": [output.problem_document(problem) for problem in warnings],
+                "files": [_entry(result) for result in results],
             }
         )
-        return exits.INVALID if wrong else exits.COMPLETED
-    for problem in (*wrong, *doubts):
-        problems.line(problem)
-    for one in checked:
-        if one.of is not None:
-            output.say(f"{one.file}: valid, {_summary(one.of)}")
-    if wrong:
-        output.note(problems.count(wrong))
-    return exits.INVALID if wrong else exits.COMPLETED
+        return exit_codes.INVALID if errors_found else exit_codes.COMPLETED
+    for problem in (*errors_found, *warnings):
+        output.print_problem(problem)
+    for result in results:
+        if result.content is not None:
+            output.say(f"{result.file}: valid, {_summary(result.content)}")
+    if errors_found:
+        output.note(output.count_problems(errors_found))
+    return exit_codes.INVALID if errors_found else exit_codes.COMPLETED
 
 
 def _check(file: str, path: Path) -> _Checked:
-    tested = place.tested_by(path)
-    if tested is not None:
-        return _check_script(file, path, tested)
+    workflow_path = project_context.tested_by(path)
+    if workflow_path is not None:
+        return _check_script(file, path, workflow_path)
     if not load.is_project(path):
-        workflow, found = load.check(path)
-        return _Checked(file=file, of=workflow, problems=found)
-    settings, found = project.check_file(path)
-    failed = any(problem.severity == "error" for problem in found)
-    return _Checked(file=file, of=None if failed else settings, problems=found)
+        workflow, problems_found = load.check(path)
+        return _Checked(file=file, content=workflow, problems=problems_found)
+    settings, problems_found = project_file.check_file(path)
+    failed = any(problem.severity == "error" for problem in problems_found)
+    return _Checked(file=file, content=None if failed else settings, problems=problems_found)
 
 
-def _check_script(file: str, path: Path, tested: Path) -> _Checked:
-    """A script is right or wrong about its workflow; where that has errors, they are what is to be mended first."""
-    from openskelo.cli import script  # noqa: PLC0415 - it brings the engine, which workflows are checked without
+def _check_script(file: str, path: Path, workflow_path: Path) -> _Checked:
+    """Check a test script against its workflow; if the workflow has errors, return those."""
+    from openskelo.cli import scripted_tests  # noqa: PLC0415 - it imports the engine, which a check of workflows does not need
 
-    workflow, found = load.check(tested)
+    workflow, problems_found = load.check(workflow_path)
     if workflow is None:
-        return _Checked(file=file, of=None, problems=found)
+        return _Checked(file=file, content=None, problems=problems_found)
     try:
-        cases = script.read(path, workflow)
+        cases = scripted_tests.read(path, workflow)
     except errors.InvalidWorkflow as error:
-        return _Checked(file=file, of=None, problems=tuple(one for one in error.problems if isinstance(one, Problem)))
-    return _Checked(file=file, of=_Script(name=workflow.name, tests=len(cases)), problems=())
+        return _Checked(
+            file=file,
+            content=None,
+            problems=tuple(problem for problem in error.problems if isinstance(problem, Problem)),
+        )
+    return _Checked(file=file, content=_Script(name=workflow.name, tests=len(cases)), problems=())
 
 
-def _entry(one: _Checked) -> dict[str, Json]:
+def _entry(result: _Checked) -> dict[str, Json]:
     return {
-        "file": one.file,
-        "valid": one.of is not None,
-        "name": one.of.name if one.of is not None else None,
-        "hash": one.of.hash if isinstance(one.of, definition.Workflow) else None,
+        "file": result.file,
+        "valid": result.content is not None,
+        "name": result.content.name if result.content is not None else None,
+        "hash": result.content.hash if isinstance(result.content, definition.Workflow) else None,
     }
 
 
-def _summary(of: definition.Workflow | project.ProjectFile | _Script) -> str:
-    if isinstance(of, _Script):
-        return f"{output.count(of.tests, 'test')} of {of.name}"
-    if isinstance(of, project.ProjectFile):
-        return "a project's file"
-    if of.plan is not None:
-        return f"a plan, {output.count(len(of.nodes), 'step')}, {output.count(len(of.inputs), 'input')}"
-    edges = sum(bool(binding.node) for node in of.nodes.values() for binding in node.bindings.values())
+def _summary(content: definition.Workflow | project_file.ProjectFile | _Script) -> str:
+    if isinstance(content, _Script):
+        return f"{output.count(content.tests, 'test')} of {content.name}"
+    if isinstance(content, project_file.ProjectFile):
+        return "a project file"
+    if content.plan is not None:
+        return f"a plan, {output.count(len(content.nodes), 'step')}, {output.count(len(content.inputs), 'input')}"
+    edges = sum(bool(binding.node) for node in content.nodes.values() for binding in node.bindings.values())
     words = [
-        output.count(len(of.nodes), "block"),
+        output.count(len(content.nodes), "block"),
         output.count(edges, "edge"),
-        output.count(len(of.inputs), "input"),
+        output.count(len(content.inputs), "input"),
     ]
     return ", ".join(words)

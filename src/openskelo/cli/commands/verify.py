@@ -1,4 +1,4 @@
-"""`skelo verify RUN|FILE`: prove that a record is whole and unaltered, with nothing but its bytes."""
+"""`skelo verify RUN|FILE`: prove that a record is complete and unaltered, from its bytes alone."""
 
 from __future__ import annotations
 
@@ -7,18 +7,22 @@ import asyncio
 import sys
 from pathlib import Path
 
-from openskelo.cli import exits, ink, output, place, runref
-from openskelo.contract import chain
-from openskelo.engine import records, verify
-from openskelo.executors import task
+from openskelo.cli import exit_codes, output, project_context
+from openskelo.history import reader, verify
+from openskelo.project import Project
+from openskelo.record import chain
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "record", metavar="RUN|FILE", help="a run here (id, first characters, `last`), an export, or an events.jsonl"
+        "record",
+        metavar="RUN|FILE",
+        help="a run here (id, first characters, `last`), an export, or a file of its events",
     )
     parser.add_argument(
-        "--public-key", metavar="KEY", help="the key that must have signed the head (ed25519:…), got by another way"
+        "--public-key",
+        metavar="KEY",
+        help="the key that must have signed the head (ed25519:…), obtained in another way",
     )
     parser.epilog = (
         "exit codes: 0 intact and ended, 1 altered (or not signed by KEY up to the last event), 3 intact but unfinished"
@@ -26,22 +30,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    proved = _verify(args)
+    verification = _verify(args)
     if args.json:
-        output.document(proved.document())
+        output.document(verification.document())
     else:
-        _say(proved)
-    if not proved.intact:
-        return exits.FAILED
-    return exits.COMPLETED if proved.ended else exits.UNFINISHED
+        _print(verification)
+    if not verification.intact:
+        return exit_codes.FAILED
+    return exit_codes.COMPLETED if verification.ended else exit_codes.UNFINISHED
 
 
 def _verify(args: argparse.Namespace) -> chain.Verification:
-    """A name that looks like a file is one; everything else names a run."""
+    """Verify a file if the argument looks like a path, else a run."""
     path = Path(args.record)
     if path.suffix or path.name != args.record or _is_file(path):
         return verify.verify_file(path, public_key=args.public_key)
-    return asyncio.run(_verify_run(args, place.of_args(args)))
+    return asyncio.run(_verify_run(args, project_context.from_args(args)))
 
 
 def _is_file(path: Path) -> bool:
@@ -51,43 +55,47 @@ def _is_file(path: Path) -> bool:
         return False
 
 
-async def _verify_run(args: argparse.Namespace, where: task.Project) -> chain.Verification:
-    async with place.reading(where) as log:
-        row = await runref.resolve(log, args.record)
-        return await records.Records(where, log).verify(row.run_id, public_key=args.public_key)
+async def _verify_run(args: argparse.Namespace, where: Project) -> chain.Verification:
+    async with project_context.reading(where) as log:
+        row = await project_context.resolve_run(log, args.record)
+        return await reader.HistoryReader(where, log).verify(row.run_id, public_key=args.public_key)
 
 
-def _say(proved: chain.Verification) -> None:
-    painter = ink.Ink(sys.stdout)
-    if not proved.intact:
-        output.say(f"{painter.paint(_fault(proved), 'red', 'bold')}  {proved.run_id or ''}".rstrip())
-        for problem in proved.problems[: 1 if _is_no_record(proved) else None]:
+def _print(verification: chain.Verification) -> None:
+    painter = output.Painter(sys.stdout)
+    if not verification.intact:
+        output.say(
+            f"{painter.paint(_describe_fault(verification), 'red', 'bold')}  {verification.run_id or ''}".rstrip()
+        )
+        for problem in verification.problems[: 1 if _is_not_a_record(verification) else None]:
             place_text = f"line {problem.line}, byte {problem.offset}: " if problem.line else ""
-            output.say(f"  {place_text}{problem.code} {ink.one_line(problem.message)}")
+            output.say(f"  {place_text}{problem.code} {output.one_line(problem.message)}")
         return
-    word = "intact and ended" if proved.ended else "intact but unfinished"
-    output.say(f"{painter.paint(word, 'green' if proved.ended else 'yellow')}  {proved.run_id}")
-    pruned = f", {proved.pruned} of them pruned" if proved.pruned else ""
-    counts = [output.count(proved.receipts, "receipt"), output.count(proved.blobs, "blob")]
-    output.say(f"  {output.count(proved.events, 'event')}{pruned}, {', '.join(counts)}")
-    output.say(f"  head {proved.head}")
-    if proved.signature in ("ok", "partial"):
-        whose = "the key you gave" if proved.key == "given" else "the key it brings along (this proves no identity)"
-        output.say(f"  signed up to event {proved.signed_seq} by {whose}: {proved.public_key}")
-    if proved.signature == "partial":
-        output.say("  what comes after that event is signed by nobody")
+    word = "intact and ended" if verification.ended else "intact but unfinished"
+    output.say(f"{painter.paint(word, 'green' if verification.ended else 'yellow')}  {verification.run_id}")
+    pruned = f", {verification.pruned} of them pruned" if verification.pruned else ""
+    counts = [output.count(verification.receipts, "receipt"), output.count(verification.blobs, "blob")]
+    output.say(f"  {output.count(verification.events, 'event')}{pruned}, {', '.join(counts)}")
+    output.say(f"  head {verification.head}")
+    if verification.signature in ("ok", "partial"):
+        whose = "the given key" if verification.key == "given" else "the key in the record (this proves no identity)"
+        output.say(f"  signed up to event {verification.signed_seq} by {whose}: {verification.public_key}")
+    if verification.signature == "partial":
+        output.say("  the events after that one are not signed")
 
 
-def _fault(proved: chain.Verification) -> str:
-    """What is wrong in a word: a record that is whole, and only lacks the signature asked for, was not altered."""
-    if _is_no_record(proved):
-        return "no record of a run"
-    unsigned = all(problem.code in ("SIGNATURE_MISSING", "SIGNATURE_PARTIAL") for problem in proved.problems)
+def _describe_fault(verification: chain.Verification) -> str:
+    """Return what is wrong in a few words; a record that only lacks the wanted signature is not altered."""
+    if _is_not_a_record(verification):
+        return "not a record of a run"
+    unsigned = all(problem.code in ("SIGNATURE_MISSING", "SIGNATURE_PARTIAL") for problem in verification.problems)
     if not unsigned:
         return "altered"
-    return "signed in part" if proved.signature == "partial" else "not signed"
+    return "signed in part" if verification.signature == "partial" else "not signed"
 
 
-def _is_no_record(proved: chain.Verification) -> bool:
-    """Whether not one line is an event: somebody has named another file."""
-    return proved.run_id is None and all(problem.code in ("LINE_INVALID", "EMPTY") for problem in proved.problems)
+def _is_not_a_record(verification: chain.Verification) -> bool:
+    """True if no line is an event: the user has named another kind of file."""
+    return verification.run_id is None and all(
+        problem.code in ("LINE_INVALID", "EMPTY") for problem in verification.problems
+    )

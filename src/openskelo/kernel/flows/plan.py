@@ -1,176 +1,284 @@
-"""Which step comes next: the scheduler of plans, a program counter over steps that are entered one at a time.
+"""The scheduler of plans: a program counter that enters one step at a time.
 
-The first half rules (it may look at anything and changes nothing), the second half applies what was ruled.
+A step saves its value in a variable and names the next step; a branch chooses between two. A `retry` step runs its
+target under its own retry policy: the target gets `retried_by`, and the plan goes on after the retry step when the
+target has succeeded. An `emit` step ends the run. A loop in which a step gives the same failing verdict again and again
+holds the plan at that step until a person has answered. This module implements `scheduler.Scheduler`.
 """
 
 from __future__ import annotations
 
 from typing import Any, cast
 
-from openskelo.frozen import replace
-from openskelo.kernel import commands, definition, events, outcome, places, receipts
-from openskelo.kernel.json import Json, JsonObject, Stored
-from openskelo.kernel.run import Course, NodeOutcome, NodeState, Run
+import msgspec
 
-#: The key of the value of a step that saves it nowhere.
+from openskelo.errors import Refused
+from openskelo.kernel import commands, definition, events, outcome, receipts, system_approvals
+from openskelo.kernel.flows import visits
+from openskelo.kernel.json import Json, JsonObject, Stored
+from openskelo.kernel.run import NodeState, PlanState, Run, Streak, stall_kind
+from openskelo.structs import replace
+
+#: The name of the value in the outputs of a step that saves it in no variable.
 UNSAVED = "output"
 
 
 def outputs(step: definition.Step, value: Json) -> dict[str, Json]:
-    """The outputs of a step that has come to `value`; a retry saves what its target gives, and nothing of its own."""
-    return {UNSAVED if step.save_as is None or step.op == "retry" else step.save_as: value}
+    """Return the outputs of a step with this value; a retry step has no value of its own and saves its target's."""
+    name = UNSAVED if step.save_as is None or step.op == "retry" else step.save_as
+    return {name: value}
 
 
 def value(outputs: Json) -> Json:
-    """The one value in the outputs of a step."""
+    """Return the one value in the outputs of a step."""
     return next(iter(cast("JsonObject", outputs).values()))
 
 
 def _step(run: Run, key: str) -> definition.Step:
-    step: Any = run.workflow.nodes[key].step  # every node of a plan is one
-    return step
+    return cast("definition.Step", run.workflow.nodes[key].step)  # every node of a plan has one
 
 
-# -- ruling -----------------------------------------------------------------------------------------------------------
+def _state(run: Run) -> PlanState:
+    return cast("PlanState", run.plan_state)  # every run of a plan has one
 
 
-def goto(run: Run, report: commands.ReportAttempt) -> str | None:
-    """Where a branch goes that has come to its outcome; None for other steps, which have one way to go."""
-    step = _step(run, report.node)
-    if step.op != "branch":
+# -- decide -----------------------------------------------------------------------------------------------------------
+
+
+def check_start(run: Run, command: commands.CreateRun) -> None:
+    """Raise Refused KEPT_INVALID if the first step is unknown or already done, or outputs to judge were given."""
+    if command.unjudged is not None:
+        raise Refused("a plan does not start with outputs that are to be judged", code="KEPT_INVALID")
+    entry = cast("definition.Plan", run.workflow.plan).entry
+    first = entry if command.parent is None else command.parent.get("node", entry)
+    if first not in run.workflow.nodes or first in command.kept:
+        raise Refused(f"the plan cannot start with {first}", code="KEPT_INVALID")
+
+
+def refuse_visit(run: Run, node: NodeState, at: int) -> events.NodeFailed | None:
+    """Return the failure LOOP_LIMIT of a step that has been entered too often; None if it may start."""
+    if not _is_over_limit(run, node):
         return None
-    return step.then if report.outcome.holds else step.otherwise
-
-
-def retry(run: Run, course: Course, key: str) -> definition.Retry:
-    """How often and with which waits the step is tried: as the retry says under which it runs, if it does."""
-    return run.workflow.nodes[key if course.trying is None else course.trying].retry
-
-
-def verdict(run: Run, report: commands.ReportAttempt) -> outcome.Failure | None:
-    """The failed try that a check which does not hold is for the retry under which it runs; alone it is a value."""
-    if report.outcome.holds is not False or _step(run, report.node).op != "verify":
-        return None
-    return outcome.Failure(code="VERIFY_FAILED", message=f"the check of {report.node} does not hold")
-
-
-def told_denial(run: Run, report: commands.ReportAttempt, failure: outcome.Failure) -> commands.ReportAttempt | None:
-    """The report of work that was not allowed, with what the step saves where the plan goes on; None where it ends."""
-    step = run.workflow.nodes[report.node].step
-    if step is None or step.on_denied is None:
-        return None
-    denial: JsonObject = {"denied": True, "code": failure.code, "message": failure.message}
-    left = outputs(step, denial)
-    told = replace(report.outcome, outputs={"value": left}, output_hash=receipts.digest(left))
-    return replace(report, outcome=told)
-
-
-def refusal(run: Run, node: NodeState, at: int) -> events.NodeFailed | None:
-    """The failure of a step that has been entered once too often, or None."""
-    limit = None if node.visit <= 1 else _step(run, node.key).max_visits
-    if limit is None or node.visit <= limit:
-        return None
+    limit = _step(run, node.key).max_visits
     error: JsonObject = {"code": "LOOP_LIMIT", "message": f"{node.key} may be entered {limit} times, and no more"}
     return events.NodeFailed(at=at, node=node.key, visit=node.visit, error=error)
 
 
-def blame(run: Run, course: Course, failed: tuple[str, JsonObject, events.Ending]) -> JsonObject:
-    """The error of a run in which a step has failed: that no try is left, if it is so, and what the last said."""
-    key, error, ending = failed
-    tries = retry(run, course, key).max_attempts
-    if course.trying is None or ending != "failed" or run.nodes[key].slots[0].failures < tries:
-        return {**error, "node": key}
-    message = f"{key} was tried {tries} times under {course.trying}: {error['message']}"
-    return {"code": "RETRY_EXHAUSTED", "message": message, "node": key, "cause": error}
+def _is_over_limit(run: Run, node: NodeState) -> bool:
+    limit = _step(run, node.key).max_visits
+    return limit is not None and node.visit > max(limit, 1)
 
 
-def close(course: Course, at: int) -> events.RunEnding | None:
-    """How a plan that is over ends, where it does not end well; None where it does."""
-    key, ending = cast("tuple[str, events.Ending]", course.ended)
+def completion(
+    run: Run, succeeded: events.AttemptSucceeded, outcome: outcome.Outcome | None
+) -> tuple[events.Event, ...]:
+    """Return the success; that of a branch says where the plan goes (`goto`).
+
+    A failing verdict that came back `stall_after` times in a row holds the plan until a person lets its loop go on.
+    """
+    step = _step(run, succeeded.node)
+    if outcome is None or outcome.holds is None:
+        return (succeeded,)
+    if step.op == "branch":
+        return (replace(succeeded, goto=step.then if outcome.holds else step.otherwise),)
+    if outcome.holds:
+        return (succeeded,)
+    failing = replace(succeeded, holds=False)
+    streak = extend_streak(run, failing)
+    kind = stall_kind(streak, run.workflow.nodes[failing.node].retry.stall_after)
+    if kind is None:
+        return (failing,)
+    evidence: JsonObject = {
+        "repeats": streak.length,
+        "code": "SAME_VERDICT",
+        "message": _describe_verdict(failing),
+        "outputHash": failing.receipt["output_hash"],
+        "inputsHash": streak.output,
+    }
+    stalled = events.RunStalled(at=failing.at, node=failing.node, visit=failing.visit, kind=kind, evidence=evidence)
+    return (stalled, failing, system_approvals.about_stall(run, stalled, None))
+
+
+def extend_streak(run: Run, failing: events.AttemptSucceeded) -> Streak:
+    """Return how often the step has given the same failing verdict in a row, `failing` included.
+
+    A verify judges the work of other steps, so its verdict counts whatever it looked at. Any other step stalls only if
+    it also worked on the same inputs. A question to a person in between begins a new streak, because the person may
+    have changed something.
+    """
+    receipt = failing.receipt
+    inputs_hash = cast("str", receipt["inputs_hash"])
+    looked_at = "" if _step(run, failing.node).op == "verify" else inputs_hash
+    verdict = (f"{receipt['output_hash']} {looked_at}", str(run.approvals_requested))
+    return run.nodes[failing.node].loop.extended(verdict, inputs_hash)
+
+
+def _describe_verdict(failing: events.AttemptSucceeded) -> str:
+    """Return the verdict as JSON, if the event holds it; a large one is stored elsewhere."""
+    if "value" not in failing.outputs:
+        return "its verdict does not hold"
+    return msgspec.json.encode(value(failing.outputs["value"])).decode()
+
+
+def failed_check(run: Run, report: commands.ReportAttempt) -> outcome.Failure | None:
+    """Return the failure VERIFY_FAILED of a check that does not hold and runs under a retry step.
+
+    Return None otherwise: without a retry step, the result of a check is an ordinary value.
+    """
+    if report.outcome.holds is not False or run.nodes[report.node].retried_by is None:
+        return None
+    if _step(run, report.node).op != "verify":
+        return None
+    return outcome.Failure(code="VERIFY_FAILED", message=f"the check of {report.node} does not hold")
+
+
+def denial_report(run: Run, report: commands.ReportAttempt, failure: outcome.Failure) -> commands.ReportAttempt | None:
+    """Return the report of a denied step with the denial as its value; None if the plan does not go on from it."""
+    step = run.workflow.nodes[report.node].step
+    if step is None or step.on_denied is None:
+        return None
+    denial: JsonObject = {"denied": True, "code": failure.code, "message": failure.message}
+    saved = outputs(step, denial)
+    denied = replace(report.outcome, outputs={"value": saved}, output_hash=receipts.digest(saved))
+    return replace(report, outcome=denied)
+
+
+def closing(run: Run, at: int) -> events.RunEnding | None:
+    """Return the ending of a plan that failed, is stuck, or was ended by a step with an ending other than ok."""
+    if run.failed is not None and (exhausted := _exhausted_retry(run)) is not None:
+        return events.RunEnding(at=at, ending="failed", error=exhausted)
+    if run.failed is not None or run.unfinished:
+        return visits.failed_ending(run, at)
+    state = _state(run)
+    key, ending = cast("tuple[str, events.Ending]", state.ended)
     if ending == "ok":
         return None
-    what = "hands over to a person" if course.emitted is None else "emits its result"
+    what = "hands over to a person" if state.emitted is None else "emits its result"
     error: JsonObject = {
-        "code": "ESCALATED" if course.emitted is None else "EMITTED",
+        "code": "ESCALATED" if state.emitted is None else "EMITTED",
         "message": f"{key} {what} and ends the run as {ending}",
         "node": key,
     }
     return events.RunEnding(at=at, ending=ending, error=error)
 
 
-# -- applying ---------------------------------------------------------------------------------------------------------
+def _exhausted_retry(run: Run) -> JsonObject | None:
+    """Return the error RETRY_EXHAUSTED if the step has failed as often as its retry step allows; else None."""
+    key, error, ending = cast("tuple[str, JsonObject, events.Ending]", run.failed)
+    node = run.nodes[key]
+    if node.retried_by is None or ending != "failed":
+        return None
+    tries = run.workflow.nodes[node.retried_by].retry.max_attempts
+    if node.slots[0].failures < tries:
+        return None
+    message = f"{key} was tried {tries} times under {node.retried_by}: {error['message']}"
+    return {"code": "RETRY_EXHAUSTED", "message": message, "node": key, "cause": error}
 
 
-def begin(run: Run, course: Course, event: events.RunCreated) -> None:
-    """Enter the first step, or the one that a fork starts from with the variables it was given."""
+# -- apply ------------------------------------------------------------------------------------------------------------
+
+
+def start(run: Run, event: events.RunCreated) -> None:
+    """Enter the first step; that of a fork is the node it starts from, with the variables it was given."""
     plan = cast("definition.Plan", run.workflow.plan)
-    course.contexts = event.contexts
+    state = _state(run)
+    state.contexts = event.contexts
     if event.variables is None:
-        course.variables = {name: {"value": {UNSAVED: value}} for name, value in plan.variables.items()}
+        state.variables = {name: {"value": {UNSAVED: value}} for name, value in plan.variables.items()}
     else:
-        course.variables = {name: cast("Stored", stored) for name, stored in event.variables.items()}
-    enter(run, cast("str", (event.parent or {}).get("node", plan.entry)), event.at)
+        state.variables = {name: cast("Stored", stored) for name, stored in event.variables.items()}
+    first: Any = (event.parent or {}).get("node", plan.entry)
+    _enter(run, first, event.at)
 
 
-def enter(run: Run, key: str, at: int) -> None:
-    """Begin a visit of the step, for the first time or anew; one too many is owed its refusal."""
+def _enter(run: Run, key: str, at: int) -> None:
     node = run.nodes[key]
     if node.status == "done":
-        node.outcome = node.outputs = node.inputs = node.error = None
-        node.running = node.done_slots = 0
-        node.granted = node.edited = False
-    places.enter(run, node, at)
-    limit = None if node.visit <= 1 else _step(run, key).max_visits
-    if limit is not None and node.visit > limit:
+        visits.clear(node)
+    node.retried_by = _state(run).trying
+    visits.enter(run, node, at)
+    if _is_over_limit(run, node):  # it gets no values: `refuse_visit` fails it
         run.resolving.pop(key, None)
         node.status = "ready"
         run.ready[key] = None
 
 
-def succeeded(run: Run, course: Course, node: NodeState, event: events.AttemptSucceeded) -> None:
-    """The step is done: its value is saved, and the next one is entered or the run is over."""
-    step = _step(run, node.key)
-    _leave(node, "succeeded")
-    node.outputs = event.outputs
-    if step.op == "retry":
-        course.trying = node.key
-        enter(run, cast("str", step.target), event.at)
-        return
-    _save(course, step, event.outputs)
-    if step.op == "emit":
-        course.emitted = event.outputs
-        _end(run, course, node.key, step.ending or "ok")
-        return
-    following = event.goto if step.op == "branch" else step.next
-    if course.trying is not None:
-        around = _step(run, course.trying)
-        _save(course, around, event.outputs)
-        following, course.trying = around.next, None
-    if following is not None:
-        enter(run, following, event.at)
-    else:
-        _end(run, course, node.key, "escalated" if step.op == "ask_human" else "ok")
-
-
-def denied(run: Run, course: Course, node: NodeState, event: events.AttemptFailed) -> None:
-    """The step was not allowed, and the plan goes on elsewhere."""
-    _leave(node, "failed")
-    node.error = event.error
-    _save(course, _step(run, node.key), cast("Stored", event.outputs))
-    course.trying = None
-    enter(run, cast("str", event.goto), event.at)
-
-
-def _leave(node: NodeState, how: NodeOutcome) -> None:
+def node_done(
+    run: Run,
+    node: NodeState,
+    event: events.AttemptSucceeded | events.NodeFinished | events.NodeSkipped | events.NodeKept,
+) -> None:
+    """Save the value of the step, and enter the next step or end the plan."""
     node.status = "done"
-    node.outcome = how
+    if not isinstance(event, events.AttemptSucceeded):
+        return  # a fork has kept the step, and starts elsewhere
+    state, step = _state(run), _step(run, node.key)
+    if step.op == "retry":
+        state.trying = node.key
+        _enter(run, cast("str", step.target), event.at)
+        return
+    _save(state, step, event.outputs)
+    if step.op == "emit":
+        state.emitted = event.outputs
+        _end(run, node.key, step.ending or "ok")
+        return
+    if state.held == node.key:
+        node.status = "asking"
+    else:
+        _go_on(run, node, event.outputs, event.goto if step.op == "branch" else step.next, event.at)
 
 
-def _save(course: Course, step: definition.Step, outputs: Stored) -> None:
+def _go_on(run: Run, node: NodeState, outputs: Stored, next_key: str | None, at: int) -> None:
+    """Enter the step that follows a finished one, or end the plan; after a tried step its retry step decides."""
+    state = _state(run)
+    if state.trying is not None:
+        retry_step = _step(run, state.trying)
+        _save(state, retry_step, outputs)
+        next_key, state.trying = retry_step.next, None
+    if next_key is not None:
+        _enter(run, next_key, at)
+    else:
+        _end(run, node.key, "escalated" if _step(run, node.key).op == "ask_human" else "ok")
+
+
+def hold_step(run: Run, event: events.RunStalled) -> None:
+    """Hold the plan at a step that ends next, until a person has answered; a stalled retry holds itself."""
+    if run.plan_state is not None and (event.node, event.visit, 0) in run.in_flight:
+        run.plan_state.held = event.node
+
+
+def release_step(run: Run, node: NodeState, at: int) -> bool:
+    """Let a held plan go on; return whether it was held."""
+    state = run.plan_state
+    if state is None or state.held is None:
+        return False
+    state.held = None
+    node.status = "done"
+    _go_on(run, node, cast("Stored", node.outputs), _step(run, node.key).next, at)
+    return True
+
+
+def node_failed(run: Run, node: NodeState, event: events.AttemptFailed | events.NodeFailed) -> None:
+    """Fail the run."""
+    visits.fail_run(run, node, event)
+
+
+def go_on_denied(run: Run, node: NodeState, event: events.AttemptFailed) -> None:
+    """Save the denial of the step, and enter the step that its `on_denied` names."""
+    state = _state(run)
+    node.status = "done"
+    node.outcome = "failed"
+    node.error = event.error
+    _save(state, _step(run, node.key), cast("Stored", event.outputs))
+    state.trying = None
+    _enter(run, cast("str", event.goto), event.at)
+
+
+def _save(state: PlanState, step: definition.Step, outputs: Stored) -> None:
     if step.save_as is not None:
-        course.variables[step.save_as] = outputs
+        state.variables[step.save_as] = outputs
 
 
-def _end(run: Run, course: Course, key: str, ending: events.Ending) -> None:
-    course.ended = (key, ending)
+def _end(run: Run, key: str, ending: events.Ending) -> None:
+    _state(run).ended = (key, ending)
     run.unfinished = 0

@@ -1,1 +1,1 @@
-"""The routes of the REST interface, one file a resource."""
+"""The REST routes, one file per resource. They hold no state; `context` gives them the parts of the server."""

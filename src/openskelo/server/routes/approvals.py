@@ -1,71 +1,74 @@
-"""Approvals: what waits for a person, and their answers."""
+"""Approvals: the open ones, the answered ones, and answering."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import Annotated, cast
 
 from fastapi import APIRouter, Query, Response
 
 from openskelo import errors
-from openskelo.contract.wire import approval as wire
-from openskelo.server import answered, models, problems, responses, views
-from openskelo.server.bodies import Route
-from openskelo.server.desk import VIEWERS, Approver, Here
-from openskelo.server.params import ApprovalId, Limit, RunId
-from openskelo.stores import log
+from openskelo.kernel.json import Json, JsonObject
+from openskelo.server import models, problems, rest, views
+from openskelo.server.rest import VIEWERS, Approver, Context
+from openskelo.stores import api
+from openskelo.wire.models import approval as wire
 
-router = APIRouter(prefix="/api/approvals", tags=["approvals"], route_class=Route, dependencies=VIEWERS)
+router = APIRouter(prefix="/api/approvals", tags=["approvals"], route_class=rest.StrictRoute, dependencies=VIEWERS)
 
 
 @router.get("", response_model=models.ApprovalPage, responses=problems.responses(410))
 async def list_approvals(
-    desk: Here,
-    run_id: Annotated[RunId | None, Query(alias="runId", description="only those of this run")] = None,
-    limit: Limit = 100,
-    cursor: Annotated[ApprovalId | None, Query(description="`nextCursor` of the page before")] = None,
+    context: Context,
+    run_id: Annotated[rest.RunId | None, Query(alias="runId", description="only approvals of this run")] = None,
+    limit: rest.Limit = 100,
+    cursor: Annotated[rest.ApprovalId | None, Query(description="`nextCursor` of the previous page")] = None,
 ) -> Response:
-    """Open approvals, in the order they were asked."""
-    await _check_cursor(desk, cursor)
-    rows = await desk.engine.store.approvals(run_id, limit=limit + 1, after=cursor)
-    more = rows[limit - 1].approval_id if len(rows) > limit else None
-    return responses.document({"approvals": [views.approval(row) for row in rows[:limit]], "nextCursor": more})
+    """List open approvals, oldest first."""
+    await _check_cursor(context, cursor)
+    rows = await context.store.list_approvals(run_id, limit=limit + 1, after=cursor)
+    next_cursor = rows[limit - 1].approval_id if len(rows) > limit else None
+    return rest.json_response(
+        {"approvals": [views.approval_document(row) for row in rows[:limit]], "nextCursor": next_cursor}
+    )
 
 
 @router.get("/answered", response_model=models.AnsweredPage, responses=problems.responses(410))
 async def list_answered(
-    desk: Here,
-    limit: Annotated[int, Query(ge=1, le=100, description="at most so many")] = 20,
-    cursor: Annotated[ApprovalId | None, Query(description="`nextCursor` of the page before")] = None,
+    context: Context,
+    limit: Annotated[int, Query(ge=1, le=100, description="the maximum number of entries")] = 20,
+    cursor: Annotated[rest.ApprovalId | None, Query(description="`nextCursor` of the previous page")] = None,
 ) -> Response:
-    """Answered approvals of all runs, the newest question first."""
-    await _check_cursor(desk, cursor)
-    closed = await desk.engine.store.closed(limit=limit + 1, before=cursor)
-    found = await answered.of(desk.views, closed[:limit])
-    more = closed[limit - 1][0] if len(closed) > limit else None
-    return responses.document({"answered": found, "nextCursor": more})
+    """List answered approvals of all runs, the most recently requested first."""
+    await _check_cursor(context, cursor)
+    closed = await context.store.list_closed_approvals(limit=limit + 1, before=cursor)
+    answered = await _read_answered(context.views, closed[:limit])
+    next_cursor = closed[limit - 1][0] if len(closed) > limit else None
+    return rest.json_response({"answered": answered, "nextCursor": next_cursor})
 
 
 @router.get("/{approval_id}/answer", response_model=models.Answered, responses=problems.responses(404))
-async def get_answer(desk: Here, approval_id: ApprovalId) -> Response:
-    """An answered approval: what was asked, and what was answered."""
-    run_id = await desk.engine.store.asker(approval_id)
-    found = [] if run_id is None else await answered.of(desk.views, [(approval_id, run_id)])
-    if not found:
+async def get_answer(context: Context, approval_id: rest.ApprovalId) -> Response:
+    """Return an answered approval: what was requested, and the answer."""
+    run_id = await context.store.find_approval_run(approval_id)
+    answered = [] if run_id is None else await _read_answered(context.views, [(approval_id, run_id)])
+    if not answered:
         raise errors.NotFound(
             f"approval {approval_id} is not answered",
             code="APPROVAL_NOT_FOUND",
-            hint="GET /api/approvals/answered lists those that are",
+            hint="GET /api/approvals/answered lists answered approvals",
         )
-    return responses.document(found[0])
+    return rest.json_response(answered[0])
 
 
 @router.get("/{approval_id}", response_model=wire.Approval, responses=problems.responses(404, 410))
-async def get_approval(desk: Here, approval_id: ApprovalId) -> Response:
-    """An open approval."""
-    row = await desk.engine.store.approval(approval_id)
-    if row is None and await desk.engine.store.asker(approval_id) is not None:
-        raise problems.Problem(410, "APPROVAL_CLOSED", "the approval is not open any more")
-    return responses.document(views.approval(_open(approval_id, row)))
+async def get_approval(context: Context, approval_id: rest.ApprovalId) -> Response:
+    """Return an open approval; a call of an agent with all of its arguments."""
+    try:
+        row = await api.get_approval(context.store, approval_id)
+    except errors.Refused as closed:
+        raise problems.Problem(410, closed.code, "the approval is no longer open") from closed
+    return rest.json_response(await views.whole_approval(context.store, row))
 
 
 @router.post(
@@ -73,31 +76,65 @@ async def get_approval(desk: Here, approval_id: ApprovalId) -> Response:
     response_model=models.Resolved,
     responses=problems.responses(202, 404, 409, 413, 415),
 )
-async def resolve_approval(desk: Here, who: Approver, approval_id: ApprovalId, body: wire.ResolveBody) -> Response:
-    """Answer an approval; its run goes on. Modified arguments must fit the form."""
-    row = await desk.engine.store.approval(approval_id)
+async def resolve_approval(
+    context: Context, caller: Approver, approval_id: rest.ApprovalId, body: wire.ResolveBody
+) -> Response:
+    """Answer an approval; its run goes on. Modified arguments must match the form."""
+    row = await context.store.find_approval(approval_id)
     if body.digest is not None and row is not None and body.digest != row.document["digest"]:
-        raise errors.Refused("the answer is about something else than what is asked", code="APPROVAL_DIGEST")
-    given = body.resolution
-    if given.modified_args is not None and given.status != "modified":
+        raise errors.Refused("the answer is for another request than the open one", code="APPROVAL_DIGEST")
+    resolution = body.resolution
+    if resolution.modified_args is not None and resolution.status != "modified":
         raise errors.InvalidInput(
-            "only a modified answer has modifiedArgs", code="APPROVAL_INVALID", hint="use status modified"
+            "modifiedArgs needs the status modified", code="APPROVAL_INVALID", hint="use status modified"
         )
-    run_id = await desk.engine.answer(
-        approval_id, status=given.status, values=given.modified_args, reason=given.reason, by=who.name
+    run_id = await context.engine.answer(
+        approval_id,
+        status=resolution.status,
+        values=resolution.modified_args,
+        reason=resolution.reason,
+        remember=resolution.remember,
+        by=caller.name,
     )
-    return responses.document({"approvalId": approval_id, "runId": run_id, "status": given.status, "by": who.name})
+    return rest.json_response(
+        {"approvalId": approval_id, "runId": run_id, "status": resolution.status, "by": caller.name}
+    )
 
 
-async def _check_cursor(desk: Here, cursor: str | None) -> None:
-    """Say that the place to go on from is gone: an empty page would look like the end of the list."""
-    if cursor is not None and await desk.engine.store.asker(cursor) is None:
-        raise problems.gone(cursor)
+async def _check_cursor(context: Context, cursor: str | None) -> None:
+    """Raise a 410 if the cursor's approval was deleted: an empty page would look like the end of the list."""
+    if cursor is not None and await context.store.find_approval_run(cursor) is None:
+        raise problems.cursor_gone(cursor)
 
 
-def _open(approval_id: str, row: log.ApprovalRow | None) -> log.ApprovalRow:
-    if row is None:
-        raise errors.NotFound(
-            f"there is no approval {approval_id}", code="APPROVAL_NOT_FOUND", hint="GET /api/approvals lists them"
-        )
-    return row
+async def _read_answered(run_views: views.Views, closed: Sequence[tuple[str, str]]) -> list[JsonObject]:
+    """Return the answered approvals with these (approval id, run id), in order; those of pruned runs are left out."""
+    by_run: dict[str, dict[str, JsonObject]] = {}
+    for _, run_id in closed:
+        if run_id not in by_run:
+            by_run[run_id] = await _read_answered_of_run(run_views, run_id)
+    return [by_run[run_id][approval_id] for approval_id, run_id in closed if approval_id in by_run[run_id]]
+
+
+async def _read_answered_of_run(run_views: views.Views, run_id: str) -> dict[str, JsonObject]:
+    """Return the run's answered approvals by id, built from the events that requested and resolved them."""
+    requested: dict[str, Json] = {}
+    answered: dict[str, JsonObject] = {}
+    try:
+        events = await run_views.events_containing(run_id, b'"approval.re')
+    except errors.NotFound:
+        return {}
+    for event in events:
+        approval_id = cast("str", event.get("approvalId"))
+        if event["type"] == "approval.requested":
+            requested[approval_id] = event["approval"]
+        elif event["type"] == "approval.resolved" and approval_id in requested:
+            answered[approval_id] = {
+                "approval": requested[approval_id],
+                "resolution": event["resolution"],
+                "by": event["by"],
+                "digest": event["digest"],
+                "withdrawn": event["withdrawn"],
+                "answeredAt": event["ts"],
+            }
+    return answered

@@ -1,4 +1,4 @@
-"""The server itself: whether it is well, which version it is, and who asks."""
+"""The server itself: its health, its version, and the caller's session."""
 
 from __future__ import annotations
 
@@ -6,30 +6,34 @@ from importlib import metadata
 
 from fastapi import APIRouter, Response
 
-from openskelo.contract import projection
-from openskelo.server import models, problems, responses
-from openskelo.server.bodies import Route
-from openskelo.server.desk import VIEWERS, Here, Viewer
+from openskelo.server import models, problems, rest
+from openskelo.server.rest import VIEWERS, Context, Viewer
+from openskelo.wire import projection
 
-router = APIRouter(prefix="/api", tags=["service"], route_class=Route)
+#: No note has this prefix.
+_NO_NOTES = "health:"
+
+router = APIRouter(prefix="/api", tags=["service"], route_class=rest.StrictRoute)
 
 
 @router.get("/health", response_model=models.Health, responses=problems.responses())
-async def get_health(desk: Here) -> Response:
-    """Whether the server answers and its data dir can be read. Needs no token."""
-    await desk.engine.store.rows(limit=1)
-    return responses.document({"status": "ok"})
+async def get_health(context: Context) -> Response:
+    """Check that the server answers and its store can be read. Needs no token."""
+    await context.store.list_runs(limit=1)
+    # Changes nothing and syncs nothing, but fails where a commit would: a data dir that is gone can still be read.
+    await context.store.delete_notes(_NO_NOTES, before=0)
+    return rest.json_response({"status": "ok"})
 
 
 @router.get("/version", dependencies=VIEWERS, response_model=models.Version, responses=problems.responses())
 async def get_version() -> Response:
-    """The program's version and the contract's."""
-    return responses.document(
+    """Return the version of the program and of the contract."""
+    return rest.json_response(
         {"version": metadata.version("openskelo"), "contractVersion": projection.CONTRACT_VERSION}
     )
 
 
 @router.get("/session", response_model=models.Session, responses=problems.responses())
-async def get_session(who: Viewer) -> Response:
-    """Who asks, as what, and what a browser's changes must carry along."""
-    return responses.document({"name": who.name, "role": who.role, "csrfToken": who.csrf})
+async def get_session(caller: Viewer) -> Response:
+    """Return the caller's name and role, and the CSRF token that a browser's changes must carry."""
+    return rest.json_response({"name": caller.name, "role": caller.role, "csrfToken": caller.csrf})

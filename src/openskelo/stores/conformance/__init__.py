@@ -1,11 +1,23 @@
-"""What every store must do, as checks that run against any implementation of `Log`.
+"""The conformance suite: what every store must do, as checks that run against any implementation of `api.Store`.
 
-Each check takes a `rig.Open`, which opens one more store over the same data, as another process would. A check fails by
-raising AssertionError and closes what it opened. The data must be empty when a check begins.
+A check is an async function that takes `open_store`, which opens one more store over the same data, as another process
+would. It fails by raising AssertionError, and closes what it opened. The data must be empty when a check begins.
+
+    event_log          EventLog                    blobs_and_notes   Blobs, Notes
+    listings           Listings, Approvals         retention         Retention
+    inbox_and_claims   CommandInbox, Claims
+
+`openskelo.testing.STORE_CHECKS` are these checks; `docs/extending/store.md` shows how a new store runs them.
 """
 
 from __future__ import annotations
 
-from openskelo.stores.conformance import beside, feed, lines, retention, rig
+from openskelo.stores.conformance import blobs_and_notes, event_log, fixtures, inbox_and_claims, listings, retention
 
-CHECKS: tuple[rig.Check, ...] = (*lines.CHECKS, *feed.CHECKS, *beside.CHECKS, *retention.CHECKS)
+CHECKS: tuple[fixtures.Check, ...] = (
+    *event_log.CHECKS,
+    *listings.CHECKS,
+    *inbox_and_claims.CHECKS,
+    *blobs_and_notes.CHECKS,
+    *retention.CHECKS,
+)

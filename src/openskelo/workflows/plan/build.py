@@ -1,4 +1,9 @@
-"""The checked steps of a plan as nodes of a workflow."""
+"""Builds the nodes of a Workflow from the checked steps of a plan.
+
+A step becomes one node. Its `next` is the step behind it, its jumps lead where the author says, with one exception: a
+retry that stands right behind the step it tries takes that step's place. Every jump to the step then leads to the
+retry, and the run goes on behind both, so that the step is not done again after it has succeeded.
+"""
 
 from __future__ import annotations
 
@@ -6,48 +11,46 @@ import itertools
 from collections.abc import Collection, Iterable, Mapping
 from typing import cast
 
-from openskelo.frozen import replace
-from openskelo.handlers import op_catalog, registry
+from openskelo import ops
+from openskelo.handlers import project_registry
 from openskelo.kernel import definition, events
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.workflows import approvals
-from openskelo.workflows.plan import ops, reach, step
+from openskelo.ops import checkers, functions
+from openskelo.structs import replace
+from openskelo.workflows.blocks import approvals
+from openskelo.workflows.plan import name_check, step
 
-#: What a person answers who is asked for nothing in particular.
-ANSWER: JsonObject = {
+_ANSWER: JsonObject = {
     "type": "object",
     "properties": {"answer": {"type": "string"}},
     "additionalProperties": False,
 }
-_MODES: Mapping[definition.Op, definition.Mode] = {"route_expert": "ai", "ask_human": "approval"}
-_GROWING_MS = 1_000
+_DEFAULT_DELAY_MS = 1_000
 
 
-def nodes(
-    drafts: Mapping[str, step.Draft], around: reach.Reach, inputs: Collection[str], outputs: JsonObject
+def build_nodes(
+    drafts: Mapping[str, step.Draft], scope: name_check.Scope, inputs: Collection[str], outputs: JsonObject
 ) -> dict[str, definition.Node]:
-    """The nodes, each with the step after it; jumps lead to steps that are there. What else is given is the plan's."""
+    """Return the nodes of a plan whose jumps are checked; `inputs` and `outputs` are those of the plan."""
     drafts = {key: _with_task(draft) if "task" in inputs else draft for key, draft in drafts.items()}
     drafts = {key: _with_outputs(draft, outputs) if draft.op == "emit" else draft for key, draft in drafts.items()}
-    through = _guarded(drafts)
+    retries = _retries_of_previous(drafts)
     following = {
-        key: None if after is None else through.get(after, after)
+        key: None if after is None else retries.get(after, after)
         for key, after in zip(drafts, [*list(drafts)[1:], None], strict=True)
     }
-    following |= {key: following[guard] for key, guard in through.items()}
-    return {key: _node(draft, following[key], through, around) for key, draft in drafts.items()}
+    following |= {key: following[retry] for key, retry in retries.items()}
+    return {key: _node(draft, following[key], retries, scope) for key, draft in drafts.items()}
 
 
 def entry(drafts: Mapping[str, step.Draft]) -> str:
-    """Where a run begins: at the first step, or at the retry right behind it."""
+    """Return where a run starts: the first step, or the retry right behind it."""
     first = next(iter(drafts))
-    return _guarded(drafts).get(first, first)
+    return _retries_of_previous(drafts).get(first, first)
 
 
-def _guarded(drafts: Mapping[str, step.Draft]) -> dict[str, str]:
-    """Every step that has a retry of itself right behind it, with that retry: whatever leads to the step leads to the
-    retry, which tries it and goes on after both. So an error of the step is the retry's to deal with, and a step that
-    has succeeded is not done again."""
+def _retries_of_previous(drafts: Mapping[str, step.Draft]) -> dict[str, str]:
+    """Return the retries that stand right behind the step they try, by that step."""
     return {
         key: after
         for key, after in itertools.pairwise(drafts)
@@ -55,61 +58,67 @@ def _guarded(drafts: Mapping[str, step.Draft]) -> dict[str, str]:
     }
 
 
-def _node(draft: step.Draft, following: str | None, through: Mapping[str, str], around: reach.Reach) -> definition.Node:
-    tool = reach.tool_of(draft, around) if draft.op == "tool_call" else None
+def _node(
+    draft: step.Draft, following: str | None, retries: Mapping[str, str], scope: name_check.Scope
+) -> definition.Node:
+    tool = name_check.tool_of(draft, scope) if draft.op == "tool_call" else None
     return definition.Node(
         key=draft.id,
-        mode=_MODES.get(draft.op, "deterministic"),
+        mode=ops.OPS[draft.op].node_mode,
         label=draft.id,
         description=draft.description,
-        config=_config(draft, around),
+        config=_config(draft, scope),
         approval=_approval(draft) if draft.op == "ask_human" else None,
         retry=_retry(draft),
         timeout_ms=draft.timeout_ms or (tool.timeout_ms if tool is not None else None),
         repairs=_repairs(draft),
-        effect=_effect(draft, tool, around),
+        effect=_effect(draft, tool, scope),
         reserve=_reserve(draft, tool),
-        step=_step(draft, following, through),
+        step=_step(draft, following, retries),
     )
 
 
 def _with_task(draft: step.Draft) -> step.Draft:
-    """A prompt begins with the plan's task where the step names no other: it is then among what the step is given."""
+    """Return an `assemble_prompt` that names no task with the plan's own task; any other step as it is."""
     if draft.op != "transform" or draft.args.get("fn") != "assemble_prompt" or "task" in draft.args:
         return draft
     return replace(draft, args={**draft.args, "task": "input:task"})
 
 
 def _with_outputs(draft: step.Draft, outputs: JsonObject) -> step.Draft:
-    """An emit gives what the plan's `outputs` name where it names nothing itself."""
+    """Return an emit with the refs of the plan's `outputs` where it has none of its own."""
     declared = {key: value for key, value in outputs.items() if key in ("result_ref", "audit_refs")}
     return replace(draft, args={**declared, **draft.args})
 
 
-def _effect(draft: step.Draft, tool: registry.Tool | None, around: reach.Reach) -> definition.Effect:
-    """Checks that look at more than their value may come out otherwise another day: a replay leaves them alone."""
+def _effect(draft: step.Draft, tool: project_registry.Tool | None, scope: name_check.Scope) -> definition.Effect:
+    """Return the effect of a step.
+
+    A checker that looks at more than its value (files, processes) may decide differently on another day. It is
+    `idempotent`, not `pure`, so that a replay does not run it again.
+    """
     if tool is not None:
         return tool.effect
-    checker = op_catalog.checker(around.registry, draft.text("checker_id") or "") if draft.op == "verify" else None
-    outside = checker is not None and (checker.kind == "python" or checker.target in op_catalog.LOOKING_OUT)
-    return "idempotent" if outside else "pure"
+    checker = functions.checker(scope.registry, draft.text("checker_id") or "") if draft.op == "verify" else None
+    outside = checker is not None and (checker.kind == "python" or checkers.CHECKERS[checker.target].reads_outside)
+    return "idempotent" if outside else ops.OPS[draft.op].effect
 
 
-def _reserve(draft: step.Draft, tool: registry.Tool | None) -> definition.Amount:
-    """What is set aside before an attempt as far as the step itself says; prices and prompts are added later."""
-    longest = draft.args.get("max_new_tokens")
-    tokens = longest if isinstance(longest, int) and draft.op == "route_expert" else 0
+def _reserve(draft: step.Draft, tool: project_registry.Tool | None) -> definition.Amount:
+    """Return what an attempt reserves according to the step itself; `pinning` adds prices and prompts later."""
+    max_new_tokens = draft.args.get("max_new_tokens")
+    tokens = max_new_tokens if isinstance(max_new_tokens, int) and draft.op == "route_expert" else 0
     cost = 0 if tool is None else tool.cost_nanousd
     return definition.Amount(tokens=tokens, tool_nanousd=cost) if tokens or cost else definition.NOTHING
 
 
-def _step(draft: step.Draft, following: str | None, through: Mapping[str, str]) -> definition.Step:
+def _step(draft: step.Draft, following: str | None, retries: Mapping[str, str]) -> definition.Step:
     def jump(name: str) -> str | None:
-        told = draft.text(name)
-        return None if told is None else through.get(told, told)
+        target = draft.text(name)
+        return None if target is None else retries.get(target, target)
 
     op = draft.op
-    after = None if op in ops.SILENT else following
+    after = following if ops.OPS[op].saves_value else None
     return definition.Step(
         op=op,
         args=draft.args,
@@ -124,53 +133,73 @@ def _step(draft: step.Draft, following: str | None, through: Mapping[str, str]) 
     )
 
 
-def _config(draft: step.Draft, around: reach.Reach) -> JsonObject:
-    """What an expert is asked with, under the names that blocks have for it; `denied` says why it will not be."""
+def _config(draft: step.Draft, scope: name_check.Scope) -> JsonObject:
+    """Return the settings of an expert, under the names that blocks use; `denied` is why the mode denies it."""
     if draft.op != "route_expert":
         return {}
     names = {"expert_id": "expert", "max_new_tokens": "max_tokens", "temperature": "temperature", "top_p": "top_p"}
     names |= {"seed": "seed", "stop": "stop", "system": "system"}
-    found: dict[str, Json] = {name: draft.args[key] for key, name in names.items() if key in draft.args}
-    if isinstance(system := found.get("system"), Mapping):
-        found["system"] = system["$literal"]
-    why = reach.denial(draft, around)
-    return found if why is None else {**found, "denied": why}
+    config: dict[str, Json] = {name: draft.args[key] for key, name in names.items() if key in draft.args}
+    if isinstance(system := config.get("system"), Mapping):
+        config["system"] = system["$literal"]
+    denial = name_check.denial(draft, scope)
+    if denial is not None:
+        config["denied"] = denial
+    return config
 
 
 def _repairs(draft: step.Draft) -> int:
-    told = draft.args.get("repairs")
-    if isinstance(told, int):
-        return told
+    repairs = draft.args.get("repairs")
+    if isinstance(repairs, int):
+        return repairs
     return 1 if draft.op == "route_expert" and "output_schema" in draft.args else 0
 
 
 def _retry(draft: step.Draft) -> definition.Retry:
     if draft.op != "retry":
-        return definition.Retry(stall_after=0)
+        return _stalling(draft)
     args = draft.args
     backoff = cast("definition.Backoff", args["backoff"])
     return definition.Retry(
-        max_attempts=cast("int", args["max_retries"]),
+        max_attempts=1 + cast("int", args["max_retries"]),  # the first try is no retry
         backoff=backoff,
-        delay_ms=cast("int", args.get("delay_ms", 0 if backoff == "none" else _GROWING_MS)),
+        delay_ms=cast("int", args.get("delay_ms", 0 if backoff == "none" else _DEFAULT_DELAY_MS)),
         max_delay_ms=cast("int", args["max_delay_ms"]),
         stall_after=0,
     )
 
 
+def _stalling(draft: step.Draft) -> definition.Retry:
+    """Return the policy of a step that is tried once: after how many equal failing verdicts in a row a person is asked.
+
+    A retry has its own bound and its own exit (RETRY_EXHAUSTED), so it does not ask.
+    """
+    if ops.OPS[draft.op].controls_flow:
+        return definition.Retry(stall_after=0)
+    return definition.ONE_TRY if draft.stall_after is None else definition.Retry(stall_after=draft.stall_after)
+
+
 def _approval(draft: step.Draft) -> definition.Approval:
     request = cast("JsonObject", draft.args["request"])
-    timeout, who = draft.args.get("timeout_ms"), draft.args.get("approvers")
+    timeout = draft.args.get("timeout_ms")
+    approvers = draft.args.get("approvers")
     return definition.Approval(
-        # The message is a text, and the prompt of an approval a template.
+        # The message is plain text, but the prompt of an approval is a template: escape its braces.
         prompt=str(request["message"]).replace("{{", "\\{{"),
-        approvers=tuple(map(str, who)) if isinstance(who, list) else (),
+        approvers=tuple(map(str, approvers)) if isinstance(approvers, list) else (),
         timeout_ms=timeout if isinstance(timeout, int) else None,
-        form=approvals.form(draft.at("answer")) if "answer" in draft.args else ANSWER,
+        form=answer_form(draft),
     )
 
 
+def answer_form(draft: step.Draft) -> JsonObject:
+    """Return the form of an ask_human: its `answer`, by default one text, which must be given if the step saves it."""
+    if "answer" in draft.args:
+        return approvals.form(draft.at("answer"))
+    return _ANSWER if draft.save_as is None else {**_ANSWER, "required": ["answer"]}
+
+
 def contexts(uses: Iterable[step.Use], declared: Iterable[str]) -> tuple[str, ...]:
-    """The `ctx:` and `snap:` names that a plan needs, in their order."""
-    read = (use.ref.root for use in uses if use.ref.kind in ("ctx", "snap"))
-    return tuple(dict.fromkeys((*declared, *read)))
+    """Return the `ctx:` and `snap:` names that a plan needs, declared ones first, in the order of the text."""
+    used = (use.ref.root for use in uses if use.ref.kind in ("ctx", "snap"))
+    return tuple(dict.fromkeys((*declared, *used)))

@@ -1,4 +1,8 @@
-"""One step of a plan, as far as it can be read by itself: its op, its arguments, and the refs in them."""
+"""Parser of one step of a plan: its op, its arguments, and the refs in them.
+
+A step is read by itself here. What it names in the rest of the plan (jumps, variables) and in the project (experts,
+tools) stays a name; `plan_loader`, `checks` and `name_check` resolve it.
+"""
 
 from __future__ import annotations
 
@@ -6,37 +10,44 @@ import re
 from collections.abc import Mapping
 from typing import cast
 
-from openskelo import errors
-from openskelo.frozen import frozen
+from openskelo import errors, ops
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.values import plan_expression, refs, schema
-from openskelo.workflows import block, cursor, scope, suggest
-from openskelo.workflows.plan import ops
+from openskelo.ops import functions
+from openskelo.structs import frozen, replace
+from openskelo.values import plan_refs
+from openskelo.values.cel import plan_expression
+from openskelo.values.schema import validator
+from openskelo.workflows.blocks import block, expression_scope
+from openskelo.workflows.text import cursor, problems
 
-KEYS = frozenset({"id", "op", "args", "save_as", "max_visits", "timeout_ms", "description"})
+KEYS = frozenset({"id", "op", "args", "save_as", "max_visits", "stall_after", "timeout_ms", "description"})
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}\Z")
-_LONGEST_MS = 7 * 86_400_000
-_MOST_VISITS = 1_000_000
-#: A text that is meant to be a ref, whether it is one or not.
-_MEANT = re.compile(r"(?:var|input|ctx|snap):\S")
-#: A name whose absence an expression asks about.
-_ASKED = re.compile(r"\bhas\s*\(\s*(var|input|ctx|snap)\s*\.\s*([A-Za-z_]\w*)")
+_MAX_TIMEOUT_MS = 7 * 86_400_000
+_MAX_VISITS = 1_000_000
+_MAX_STALL_AFTER = 1_000
+#: A text that looks like a ref; if it cannot be parsed as one, it is a mistake.
+_LIKE_REF = re.compile(r"(?:var|input|ctx|snap):\S")
+#: A name that an expression tests with `has(...)`: it may be unset.
+_TESTED = re.compile(r"\bhas\s*\(\s*(var|input|ctx|snap)\s*\.\s*([A-Za-z_]\w*)")
 
 
 @frozen
 class Use:
-    """A value that a step reads, and where that is written; one that is not `needed` may be unset."""
+    """A ref that a step reads, and where it is written; a value that is not `needed` may be unset."""
 
-    ref: refs.Ref
+    ref: plan_refs.Ref
     place: cursor.Cursor
     needed: bool = True
 
 
 @frozen
 class Draft:
-    """A step whose jumps are still names. `args` are as the table wants them, defaults filled in."""
+    """A step whose jumps are still names.
+
+    `args` are checked against what the op takes and have their defaults; `written` is where the author wrote them.
+    """
 
     id: str
     op: definition.Op
@@ -45,158 +56,175 @@ class Draft:
     written: cursor.Cursor
     save_as: str | None
     max_visits: int | None
+    stall_after: int | None
     timeout_ms: int | None
     description: str
     uses: tuple[Use, ...]
 
     def at(self, name: str) -> cursor.Cursor:
-        """Where the argument `name` is written."""
+        """Return the cursor at the argument `name`."""
         return self.written.at(name, self.args.get(name))
 
     def text(self, name: str) -> str | None:
-        """An argument that is a text, or None."""
+        """Return an argument that is a text; None if it is absent or not a text."""
         value = self.args.get(name)
         return value if isinstance(value, str) else None
 
 
-def identify(entry: cursor.Cursor) -> str | None:
-    """The step's id; None after a Problem."""
+def read_id(entry: cursor.Cursor) -> str | None:
+    """Return the step's id; None after a Problem."""
     fields = entry.fields()
-    found = None if fields is None else fields.need("id")
-    text = None if found is None else found.text(blank=False)
-    if found is None or text is None:
+    place = None if fields is None else fields.need("id")
+    text = None if place is None else place.text(blank=False)
+    if place is None or text is None:
         return None
     if not block.ID.match(text):
         hint = "a letter, then letters, digits, - or _, at most 64"
-        found.problem("ID_INVALID", f"{text[:80]!r} cannot be the id of a step", hint=hint)
+        place.problem("ID_INVALID", f"{text[:80]!r} cannot be the id of a step", hint=hint)
         return None
     return text
 
 
 def read(key: str, entry: cursor.Cursor) -> Draft | None:
-    """The step at `entry`; None when it cannot be told what it does."""
+    """Return the step at `entry`; None if it has no known op, which is a Problem."""
     fields = entry.fields(KEYS)
-    named = None if fields is None else fields.need("op")
-    op = None if named is None else _op(named)
+    op_place = None if fields is None else fields.need("op")
+    op = None if op_place is None else _read_op(op_place)
     if fields is None or op is None:
         return None
     written = fields.get("args") or entry.at("args", {})
-    args, uses = _args(op, written)
+    args, uses = _read_args(op, written)
+    if op == "emit" and args.get("status") != "ok":
+        uses = tuple(replace(use, needed=False) for use in uses)  # only a run that ends as ok needs its result
     return Draft(
         id=key,
         op=op,
         place=entry,
         args=args,
         written=written,
-        save_as=_save_as(fields.get("save_as"), op),
-        max_visits=_integer(fields.get("max_visits"), _MOST_VISITS),
-        timeout_ms=_timeout(fields.get("timeout_ms"), op),
+        save_as=_read_save_as(fields.get("save_as"), op),
+        max_visits=_read_positive(fields.get("max_visits"), _MAX_VISITS),
+        stall_after=_read_stall_after(fields.get("stall_after"), op),
+        timeout_ms=_read_timeout(fields.get("timeout_ms"), op),
         description=fields.text("description"),
         uses=uses,
     )
 
 
-def _op(named: cursor.Cursor) -> definition.Op | None:
-    text = named.text(blank=False)
-    if text is None or text in ops.TABLE:
-        return cast("definition.Op | None", text)
-    hint = suggest.near(text, ops.OPS, otherwise=f"there are {', '.join(ops.OPS)}")
-    named.problem("OP_UNKNOWN", f"there is no op {text[:60]!r}", hint=hint)
+def _read_op(place: cursor.Cursor) -> definition.Op | None:
+    text = place.text(blank=False)
+    if text is None or text in ops.OPS:
+        return text
+    hint = problems.did_you_mean(text, ops.OPS, otherwise=f"there are {', '.join(ops.OPS)}")
+    place.problem("OP_UNKNOWN", f"there is no op {text[:60]!r}", hint=hint)
     return None
 
 
-def _save_as(found: cursor.Cursor | None, op: definition.Op) -> str | None:
-    text = None if found is None else found.text(blank=False)
-    if found is None or text is None:
+def _read_save_as(place: cursor.Cursor | None, op: definition.Op) -> str | None:
+    text = None if place is None else place.text(blank=False)
+    if place is None or text is None:
         return None
-    if op in ops.SILENT:
-        found.key_problem("CONFLICT", f"`{op}` has nothing to save", hint="leave `save_as` out")
+    if not ops.OPS[op].saves_value:
+        place.key_problem("CONFLICT", f"`{op}` has nothing to save", hint="leave `save_as` out")
         return None
     if not NAME.match(text):
         hint = "letters, digits, - and _, beginning with a letter or _; refs write it as var:NAME"
-        found.problem("NAME_INVALID", f"{text[:80]!r} cannot name a variable", hint=hint)
+        place.problem("NAME_INVALID", f"{text[:80]!r} cannot name a variable", hint=hint)
         return None
     return text
 
 
-def _integer(found: cursor.Cursor | None, most: int) -> int | None:
-    return None if found is None else found.integer(1, most)
+def _read_positive(place: cursor.Cursor | None, maximum: int) -> int | None:
+    return None if place is None else place.integer(1, maximum)
 
 
-def _timeout(found: cursor.Cursor | None, op: definition.Op) -> int | None:
-    if found is not None and op not in ops.TIMED:
-        hint = "give `timeout_ms` in its args" if op == "ask_human" else None
-        found.key_problem("CONFLICT", f"`{op}` takes no time that could run out", hint=hint)
+def _read_stall_after(place: cursor.Cursor | None, op: definition.Op) -> int | None:
+    if place is not None and ops.OPS[op].controls_flow:
+        place.key_problem("CONFLICT", f"`{op}` gives no verdict", hint="give it to the step whose verdict repeats")
         return None
-    return _integer(found, _LONGEST_MS)
+    return None if place is None else place.integer(0, _MAX_STALL_AFTER)
 
 
-def _args(op: definition.Op, written: cursor.Cursor) -> tuple[JsonObject, tuple[Use, ...]]:
-    table = ops.TABLE[op]
-    fields = written.fields(None if table.open else table.args.keys())
+def _read_timeout(place: cursor.Cursor | None, op: definition.Op) -> int | None:
+    if place is not None and ops.OPS[op].controls_flow:
+        hint = "give `timeout_ms` in its args" if op == "ask_human" else None
+        place.key_problem("CONFLICT", f"`{op}` has no timeout", hint=hint)
+        return None
+    return _read_positive(place, _MAX_TIMEOUT_MS)
+
+
+def _read_args(op: definition.Op, written: cursor.Cursor) -> tuple[JsonObject, tuple[Use, ...]]:
+    """Return the arguments with their defaults, and the refs in them; Problems where they are not what the op takes."""
+    takes = ops.OPS[op]
+    fields = written.fields(None if takes.open else takes.args.keys())
     if fields is None:
         return {}, ()
-    args: dict[str, Json] = {name: one.default for name, one in table.args.items() if one.default is not None}
+    args: dict[str, Json] = {name: arg.default for name, arg in takes.args.items() if arg.default is not None}
     uses: list[Use] = []
     for place in fields:
         name = str(place.path[-1])
-        known = table.args.get(name)
-        if known is None and not table.open:
+        arg = takes.args.get(name)
+        if arg is None and not takes.open:
             continue
-        if known is not None and not _fits(place, known):
+        if arg is not None and not _check_arg(place, arg):
             continue
-        args[name] = _kept(op, place, known, uses)
-    for name, one in table.args.items():
-        if one.required and name not in fields:
+        args[name] = _read_arg(op, place, arg, uses)
+    for name, arg in takes.args.items():
+        if arg.required and name not in fields:
             fields.missing(name)
-    for group in table.one_of:
+    for group in takes.one_of:
         _check_group(fields, group)
     return args, tuple(uses)
 
 
 def _check_group(fields: cursor.Fields, group: tuple[str, ...]) -> None:
-    given = [name for name in group if name in fields]
+    """Report a group of which not exactly one argument is there."""
+    present = [name for name in group if name in fields]
     listed = " or ".join(f"`{name}`" for name in group)
-    if not given:
+    if not present:
         fields.cursor.problem("MISSING_KEY", f"{fields.cursor.name} needs {listed}")
-    elif len(given) > 1 and (extra := fields.get(given[1])) is not None:
+    elif len(present) > 1 and (extra := fields.get(present[1])) is not None:
         extra.key_problem("CONFLICT", f"give {listed}, not both")
 
 
-def _fits(place: cursor.Cursor, known: ops.Arg) -> bool:
-    """Whether an argument is what the table says; where not, that is a Problem at the very value."""
-    if known.kind == "ref":
-        return _is_ref(place)
-    if known.kind == "refs":
-        wrong = [item for item in (place.items() or ()) if not _is_ref(item)]
+def _check_arg(place: cursor.Cursor, arg: ops.Arg) -> bool:
+    """True if the argument is what the op takes; otherwise each wrong value is a Problem."""
+    if arg.kind == "ref":
+        return _check_ref(place)
+    if arg.kind == "refs":
+        wrong = [item for item in (place.items() or ()) if not _check_ref(item)]
         return not wrong and isinstance(place.value, list)
-    violations = schema.compile(known.schema).check(place.value)
+    violations = validator.compile(arg.schema).check(place.value)
     for violation in violations:
         place.below(violation.path).problem("ARG_INVALID", f"{place.name}: {violation.message}")
     return not violations
 
 
-def _is_ref(place: cursor.Cursor) -> bool:
-    if isinstance(place.value, str) and refs.parse(place.value) is not None:
+def _check_ref(place: cursor.Cursor) -> bool:
+    """True if the value is a ref; otherwise a Problem."""
+    if isinstance(place.value, str) and plan_refs.parse(place.value) is not None:
         return True
-    shown = f", not {place.value[:60]!r}" if isinstance(place.value, str) else f", not {cursor.kind(place.value)}"
+    shown = repr(place.value[:60]) if isinstance(place.value, str) else cursor.kind(place.value)
     hint = "like var:patch, var:v1.ok, input:task, ctx:repo_diff or snap:t381"
-    place.problem("REF_INVALID", f"{place.name} must be a ref{shown}", hint=hint)
+    place.problem("REF_INVALID", f"{place.name} must be a ref, not {shown}", hint=hint)
     return False
 
 
-def _kept(op: definition.Op, place: cursor.Cursor, known: ops.Arg | None, uses: list[Use]) -> Json:
-    """An argument as the run will see it; what it reads is added to `uses`."""
+def _read_arg(op: definition.Op, place: cursor.Cursor, arg: ops.Arg | None, uses: list[Use]) -> Json:
+    """Return an argument as the run sees it, and add the refs in it to `uses`."""
     name = str(place.path[-1])
-    kind = known.kind if known is not None else "free" if name in ops.CONSTANT else "value"
+    kind = "free" if name in functions.CONSTANT_ARGS else "value"
+    if arg is not None:
+        kind = arg.kind
     if op in ("transform", "branch") and isinstance(text := _expression(op, place), str):
         _compile(place if op == "transform" else place.at("expr", text), text, op, uses)
         return place.value
     if kind in ("ref", "refs", "value"):
-        _find(op, place, (name,), uses)
-        return place.value
-    if kind == "free" and (name,) not in refs.FREE.get(op, frozenset()) and refs.is_read(place.value):
-        return {refs.LITERAL: place.value}
+        _collect_refs(op, place, (name,), uses)
+        is_plain_condition = op == "branch" and name == "cond" and not isinstance(place.value, Mapping)
+        return {"ok": place.value} if is_plain_condition else place.value
+    if kind == "free" and (name,) not in plan_refs.FREE.get(op, frozenset()) and plan_refs.needs_literal(place.value):
+        return {plan_refs.LITERAL: place.value}
     if name == "output_schema":
         _check_schema(place)
         _check_object(place)
@@ -204,6 +232,7 @@ def _kept(op: definition.Op, place: cursor.Cursor, known: ops.Arg | None, uses: 
 
 
 def _expression(op: definition.Op, place: cursor.Cursor) -> Json:
+    """Return the text of the CEL expression in `expr` of a transform or `cond` of a branch; None if there is none."""
     if op == "transform":
         return place.value if place.path[-1] == "expr" else None
     return place.value.get("expr") if place.path[-1] == "cond" and isinstance(place.value, Mapping) else None
@@ -213,58 +242,58 @@ def _compile(place: cursor.Cursor, text: str, op: definition.Op, uses: list[Use]
     try:
         compiled = plan_expression.compile(text)
     except errors.InvalidInput as error:
-        scope.report(place, error)
+        expression_scope.report(place, error)
         return
     if op == "branch" and compiled.returns not in ("bool", "dyn"):
         place.problem("EXPR_TYPE", f"`expr` must give true or false, and this gives {compiled.returns}")
-    asked = set(_ASKED.findall(text))
+    tested = set(_TESTED.findall(text))
     for kind, names in compiled.names.items():
         for name in sorted(names or ()):
-            ref = refs.Ref(kind=cast("refs.Kind", kind), name=name)
-            uses.append(Use(ref=ref, place=place, needed=(kind, name) not in asked))
+            ref = plan_refs.Ref(kind=cast("plan_refs.Kind", kind), name=name)
+            uses.append(Use(ref=ref, place=place, needed=(kind, name) not in tested))
 
 
-def _find(op: definition.Op, place: cursor.Cursor, at: refs.Path, uses: list[Use]) -> None:
-    """Every ref at or below a value that may hold some."""
+def _collect_refs(op: definition.Op, place: cursor.Cursor, path: plan_refs.Path, uses: list[Use]) -> None:
+    """Append every ref at or below a value to `uses`; a text that only looks like a ref is a Problem."""
     value = place.value
-    if at in refs.FREE.get(op, frozenset()):
+    if path in plan_refs.FREE.get(op, frozenset()):
         return
-    key = next((part for part in reversed(at) if isinstance(part, str)), "")
+    key = next((part for part in reversed(path) if isinstance(part, str)), "")
     match value:
         case str():
-            ref = refs.parse(value)
+            ref = plan_refs.parse(value)
             if ref is not None:
-                uses.append(Use(ref=ref, place=place, needed=op != "emit"))
+                uses.append(Use(ref=ref, place=place, needed=op != "emit" or path == ("result_ref",)))
             elif key.endswith(("_ref", "_refs")):
-                _is_ref(place)
-            elif _MEANT.match(value):
+                _check_ref(place)
+            elif _LIKE_REF.match(value):
                 hint = 'write {"$literal": …} for a text that begins like one'
                 place.problem("REF_INVALID", f"{value[:60]!r} is not a ref", hint=hint)
         case list():
             for index, item in enumerate(value):
-                _find(op, place.at(index, item), (*at, index), uses)
-        case Mapping() if refs.LITERAL in value:
+                _collect_refs(op, place.at(index, item), (*path, index), uses)
+        case Mapping() if plan_refs.LITERAL in value:
             if len(value) != 1:
                 place.problem("CONFLICT", "`$literal` stands alone in its map")
         case Mapping():
             for name, item in value.items():
-                _find(op, place.at(name, item), (*at, name), uses)
+                _collect_refs(op, place.at(name, item), (*path, name), uses)
         case _:
             if key.endswith("_ref"):
-                _is_ref(place)
+                _check_ref(place)
 
 
 def _check_object(place: cursor.Cursor) -> None:
-    """An expert answers with one JSON object, or not at all: no other type could ever be kept."""
-    kind = place.value.get("type") if isinstance(place.value, Mapping) else None
-    kinds = kind if isinstance(kind, list) else [kind]
-    if kinds and all(one in ("array", "string", "number", "integer", "boolean", "null") for one in kinds):
+    """Report an `output_schema` that allows no object: an expert always answers with one JSON object."""
+    declared = place.value.get("type") if isinstance(place.value, Mapping) else None
+    types = declared if isinstance(declared, list) else [declared]
+    if types and all(name in ("array", "string", "number", "integer", "boolean", "null") for name in types):
         hint = "put the value under a name: {type: object, properties: {items: …}, required: [items]}"
-        place.at("type", kind).problem("SCHEMA_INVALID", "an expert answers with one JSON object", hint=hint)
+        place.at("type", declared).problem("SCHEMA_INVALID", "an expert answers with one JSON object", hint=hint)
 
 
 def _check_schema(place: cursor.Cursor) -> None:
     try:
-        schema.compile(cast("JsonObject", place.value))
+        validator.compile(cast("JsonObject", place.value))
     except errors.InvalidInput as error:
-        place.problem(error.code, f"{place.name} is no JSON Schema: {error.message}", hint=error.hint)
+        place.problem(error.code, f"{place.name} is not a JSON Schema: {error.message}", hint=error.hint)

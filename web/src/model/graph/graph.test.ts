@@ -2,13 +2,13 @@ import { describe, expect, test } from "vitest";
 import type { Edge, Node, Run } from "../../api/types";
 import { elkGraph, labelAt, layoutOf, pathOf } from "./elk";
 import { failedPath } from "./failed-path";
-import { groupsOf, sameGraph, shapeOf } from "./shape";
-import { lineState, standingOf } from "./standing";
+import { groupsOf, modeCounts, sameGraph, shapeOf } from "./shape";
+import { lineState, nodeStatusOf, tookMs } from "./node-status";
 
 const NONE = new Set<string>();
 
 function node(key: string, more: Partial<Node> = {}): Node {
-  const usage = { promptTokens: 0, completionTokens: 0, totalTokens: 0, costUsd: 0 };
+  const usage = { promptTokens: 0, completionTokens: 0, totalTokens: 0, costUsd: 0, workMs: 0 };
   const still = { status: "idle", outcome: null, visits: 0, attempts: 0, items: null, startedAt: null, endedAt: null };
   const place = { id: key, key, label: key, mode: "deterministic", kind: "handler", parent: null };
   return { ...place, ...still, usage, ...more } as unknown as Node;
@@ -20,7 +20,7 @@ function graph(nodes: readonly Node[], edges: readonly (readonly [string, string
     edges: Object.fromEntries(
       edges.map(([from, to, label = "a>b", kind = "data"]) => {
         const id = `${from}-${to}-${label}`;
-        return [id, { id, from, to, label, kind, bidirectional: false, type: "handoff" } as Edge];
+        return [id, { id, from, to, label, kind, bidirectional: false, type: "handoff" }];
       }),
     ),
   } satisfies Pick<Run, "nodes" | "edges">;
@@ -49,6 +49,19 @@ const NESTED = graph(
 );
 
 describe("the shape", () => {
+  test("the numbers of the modes add up: the frame of a sub-workflow and its ports do no work", () => {
+    expect(modeCounts(NESTED.nodes)).toEqual({ all: 4, ai: 0, deterministic: 4, approval: 0 });
+  });
+
+  test("a closed sub-workflow has the modes of its parts", () => {
+    const shape = shapeOf(NESTED, new Set(["s"]), NONE);
+    expect(shape.nodes.map((one) => [one.id, one.modes])).toEqual([
+      ["a", ["deterministic"]],
+      ["s", ["dag", "deterministic"]],
+      ["z", ["deterministic"]],
+    ]);
+  });
+
   test("open sub-workflows are groups around their parts, and edges into the group itself are not drawn", () => {
     const shape = shapeOf(NESTED, NONE, NONE);
     const looks = shape.nodes.map((one) => [one.id, one.look, one.parent, one.label]);
@@ -150,22 +163,44 @@ describe("the layout", () => {
 describe("how things are doing", () => {
   test("a sub-workflow is as bad as its worst part, and takes what its parts take", () => {
     const s = node("s", { mode: "dag" });
-    const usage = { promptTokens: 1, completionTokens: 1, totalTokens: 2, costUsd: 0.5 };
+    const usage = { promptTokens: 1, completionTokens: 1, totalTokens: 2, costUsd: 0.5, workMs: 70 };
     const x = node("x", { status: "running", visits: 1, attempts: 2, startedAt: "2026-01-01T00:00:02Z", usage });
     const y = node("y", { outcome: "succeeded", visits: 1, startedAt: "2026-01-01T00:00:01Z", usage });
-    const standing = standingOf({ s, x, y }, s, ["x", "y"]);
+    const standing = nodeStatusOf({ nodes: { s, x, y }, ending: null }, s, ["x", "y"]);
     expect(standing).toEqual({
       word: { text: "Running", tone: "busy" },
+      summary: "",
       startedAt: "2026-01-01T00:00:01Z",
       endedAt: null,
+      tookMs: null,
       attempts: 2,
       costUsd: 1,
       tokens: 4,
       done: 1,
       total: 2,
     });
-    const between = standingOf({ s, y }, s, ["y"]);
+    const between = nodeStatusOf({ nodes: { s, y }, ending: null }, s, ["y"]);
     expect(between.word).toEqual({ text: "Running", tone: "busy" });
+  });
+
+  test("a node took as long as it worked, not as long as it waited for a worker or its next attempt", () => {
+    const times = { startedAt: "2026-01-01T00:00:00.000Z", endedAt: "2026-01-01T00:00:01.300Z" };
+    const usage = { promptTokens: 0, completionTokens: 0, totalTokens: 0, costUsd: 0, workMs: 120 };
+    const failed = { ...times, usage, outcome: "failed" } as const;
+    expect(tookMs(node("a", failed))).toBe(120);
+    expect(tookMs(node("each", { ...failed, items: { total: 9, done: 9, running: 0 } }))).toBe(1_300);
+    expect(tookMs(node("ask", { ...failed, mode: "approval", kind: "approval" }))).toBe(1_300);
+    expect(tookMs(node("b", { ...failed, endedAt: null }))).toBe(null);
+  });
+
+  test("a node that its run never reached does not wait", () => {
+    const last = node("last", { summary: "waiting" });
+    const standing = (ending: Run["ending"]) => {
+      const { word, summary } = nodeStatusOf({ nodes: { last }, ending }, last, []);
+      return [word.text, summary];
+    };
+    expect(standing(null)).toEqual(["Not started", ""]);
+    expect(standing("failed")).toEqual(["Not reached", ""]);
   });
 
   test("something flows along a line from what is done to what is at work", () => {

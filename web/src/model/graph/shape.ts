@@ -5,7 +5,7 @@
  * card, and what leads into its parts leads to it.
  */
 import type { Edge, Node, Run } from "../../api/types";
-import { type Mode, modeOf } from "../words";
+import { type Mode, modeOf, type WorkMode } from "../labels";
 
 export type Graph = Pick<Run, "nodes" | "edges">;
 
@@ -14,6 +14,8 @@ export interface ShapeNode {
   key: string;
   label: string;
   mode: Mode;
+  /** What the filter by mode goes by: its own mode; of a sub-workflow, the modes of its parts. */
+  modes: readonly Mode[];
   /** A group is drawn around its parts; a port is where a sub-workflow takes its inputs. */
   look: "card" | "group" | "port";
   /** The open group it is drawn in. */
@@ -50,7 +52,7 @@ export function shapeOf(graph: Graph, closed: ReadonlySet<string>, open: Readonl
   for (const node of Object.values(graph.nodes)) shown.set(node.id, outermostClosed(graph.nodes, node, closed));
   const nodes = Object.values(graph.nodes)
     .filter((node) => shown.get(node.id) === node.id)
-    .map((node) => shapeNode(node, parts, closed, open));
+    .map((node) => ({ ...shapeNode(node, parts, closed, open), modes: modesOf(graph.nodes, node, parts) }));
   return { nodes, edges: edgesOf(graph, shown, new Set(nodes.filter(isGroup).map((node) => node.id))) };
 }
 
@@ -59,14 +61,31 @@ export function groupsOf(nodes: Run["nodes"]): string[] {
   return [...partsOf(nodes).keys()];
 }
 
-const isGroup = (node: ShapeNode) => node.look === "group";
+/** How many nodes there are of each mode, and of all together. The frame of a sub-workflow and its ports do no work. */
+export function modeCounts(nodes: Run["nodes"]): Record<"all" | WorkMode, number> {
+  const counts = { all: 0, ai: 0, deterministic: 0, approval: 0 };
+  for (const node of Object.values(nodes)) {
+    const mode = modeOf(node);
+    if (mode === "dag") continue;
+    counts.all += 1;
+    counts[mode] += 1;
+  }
+  return counts;
+}
+
+function modesOf(nodes: Run["nodes"], node: Node, parts: ReadonlyMap<string, string[]>): readonly Mode[] {
+  const inside = (parts.get(node.id) ?? []).flatMap((id) => nodes[id] ?? []);
+  return inside.length === 0 ? [modeOf(node)] : [...new Set(inside.map(modeOf))];
+}
+
+const isGroup = (node: Pick<ShapeNode, "look">) => node.look === "group";
 
 function shapeNode(
   node: Node,
   parts: ReadonlyMap<string, string[]>,
   closed: ReadonlySet<string>,
   open: ReadonlySet<string>,
-): ShapeNode {
+): Omit<ShapeNode, "modes"> {
   const members = parts.get(node.id) ?? [];
   const isPort = node.parent !== null && node.mode === "dag" && node.key.endsWith("/inputs");
   return {
@@ -137,7 +156,7 @@ function isInside(nodes: Run["nodes"], inner: string, outer: string): boolean {
   return false;
 }
 
-/** Whether two graphs have the same shape whatever is open: only then need nothing be laid out anew. */
+/** True if two graphs have the same shape, whichever groups are open. Otherwise the layout is computed again. */
 export function sameGraph(a: Graph | null, b: Graph | null): boolean {
   if (a === b) return true;
   if (a === null || b === null || a.edges !== b.edges) return false;

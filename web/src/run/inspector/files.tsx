@@ -2,8 +2,8 @@
 import { useCallback, useState } from "react";
 import { contentPath, getContent } from "../../api/client";
 import type { Artifact } from "../../api/types";
-import { useAsked } from "../../live/use-asked";
-import { count } from "../../model/amounts";
+import { useRequest } from "../../live/use-request";
+import { bytes } from "../../model/amounts";
 import { attemptName } from "../../model/attempts";
 import { languageOf } from "../../model/highlight";
 import { Code } from "../../ui/code";
@@ -47,7 +47,7 @@ function File({ id, artifact }: { id: string; artifact: Artifact }) {
         </button>
         <span className="file-kind">{artifact.kind}</span>
         <span className="muted small number">{attemptName(artifact)}</span>
-        <span className="muted small number">{size(artifact.size)}</span>
+        <span className="muted small number">{bytes(artifact.size)}</span>
         <a
           className="text-link small"
           href={contentPath(id, artifact.id)}
@@ -70,7 +70,7 @@ function Preview({ id, artifact }: { id: string; artifact: Artifact }) {
 }
 
 function TextPreview({ id, artifact }: { id: string; artifact: Artifact }) {
-  const content = useAsked(
+  const content = useRequest(
     useCallback((signal: AbortSignal) => getContent(id, artifact.id, signal), [id, artifact.id]),
   );
   return (
@@ -91,9 +91,4 @@ function parsed(text: string) {
   } catch {
     return undefined; // it is shown as the text it is
   }
-}
-
-function size(bytes: number): string {
-  if (bytes < 1_024) return `${bytes} B`;
-  return bytes < 1_048_576 ? `${(bytes / 1_024).toFixed(1)} KiB` : `${count(Math.round(bytes / 104_857.6) / 10)} MiB`;
 }

@@ -1,9 +1,10 @@
 /** A node, looked at closely: beside the graph, in panels; the address says which node and which panel. */
 import { useMemo, useState } from "react";
-import { setSearch, useSearch } from "../../app/router";
+import { setSearch, useSearch } from "../../navigation/router";
 import { useShortcuts } from "../../app/shortcuts";
-import { useNode } from "../../live/hooks";
-import { modeOf, nodeWord } from "../../model/words";
+import { useNode, useRunPart } from "../../live/hooks";
+import { modeOf, nodeLabel } from "../../model/labels";
+import type { RunState } from "../../model/run-store";
 import { ModeBadge, StatusBadge } from "../../ui/badge";
 import { IconButton } from "../../ui/button";
 import { Icon } from "../../ui/icon";
@@ -24,11 +25,14 @@ interface Props {
   onClose: () => void;
 }
 
+const hasEnded = ({ run }: RunState) => run !== null && run.ending !== null;
+
 /** The panel looked at last is shown first of the next node too. */
 let lastPanel: string | null = null;
 
 export default function Inspector({ id, nodeKey, onClose }: Props) {
   const node = useNode(id, nodeKey);
+  const runEnded = useRunPart(id, hasEnded);
   const [wide, setWide] = useState(false);
   const keys = useMemo(() => [{ keys: "Escape", what: "Close the node", group: "Node", run: onClose }], [onClose]);
   useShortcuts(keys);
@@ -38,7 +42,7 @@ export default function Inspector({ id, nodeKey, onClose }: Props) {
         <div className="inspector-title">
           {node !== null && <ModeBadge mode={modeOf(node)} />}
           <h2>{node?.label ?? nodeKey}</h2>
-          {node !== null && <StatusBadge word={nodeWord(node)} />}
+          {node !== null && <StatusBadge word={nodeLabel(node, runEnded)} />}
         </div>
         <div className="inspector-tools">
           <IconButton label="Copy the link to this view" onClick={() => void copyLink()}>

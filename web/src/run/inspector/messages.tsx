@@ -1,9 +1,14 @@
 /** What was said here: answers as they are written, answers that are final, and what people said. */
+import { isObject, type JsonObject } from "../../api/json";
 import type { Event } from "../../api/types";
-import { useSaid } from "../../live/hooks";
+import { usePartialText } from "../../live/hooks";
 import { clock } from "../../model/amounts";
 import { attemptName } from "../../model/attempts";
+import { partialTexts } from "../../model/partial-json";
+import { parsedJson } from "../../model/text-kinds";
 import { StatusBadge } from "../../ui/badge";
+import { Markdown } from "../../ui/markdown";
+import { ValueView } from "../../ui/value-view";
 import { Answer, Nothing, type PanelProps } from "./panel";
 import { useNodeEvents } from "./use-node-record";
 
@@ -12,7 +17,7 @@ type Heard = Extract<Event, { type: "message.user" }>;
 
 export function Messages({ id, node }: PanelProps) {
   const events = useNodeEvents(id, node);
-  const said = useSaid(id, node.id);
+  const said = usePartialText(id, node.id);
   return (
     <Answer asked={events}>
       {(found) => {
@@ -33,10 +38,7 @@ export function Messages({ id, node }: PanelProps) {
                   <strong>{attemptName(one)}</strong>
                   <StatusBadge word={{ text: "Writing", tone: "busy" }} />
                 </header>
-                <pre>
-                  {one.text}
-                  <span className="message-caret" aria-hidden="true" />
-                </pre>
+                <Written text={one.text} />
               </li>
             ))}
           </ol>
@@ -66,7 +68,7 @@ function Answered({ event }: { event: Final }) {
           {clock(event.ts)}
         </time>
       </header>
-      {event.content !== "" && <pre>{pretty(event.content)}</pre>}
+      {event.content !== "" && <Content content={event.content} />}
       {event.content === "" && (
         <p className="muted small">
           {event.stored
@@ -88,17 +90,55 @@ function Said({ event }: { event: Heard }) {
           {clock(event.ts)}
         </time>
       </header>
-      <pre>{event.message.content}</pre>
+      <div className="message-text">
+        <Markdown text={event.message.content} />
+      </div>
     </li>
   );
 }
 
-/** JSON with room to breathe; all else as it is. */
-function pretty(content: string): string {
-  if (!/^\s*[[{]/.test(content)) return content;
-  try {
-    return JSON.stringify(JSON.parse(content), null, 2);
-  } catch {
-    return content; // a text that only begins like JSON
-  }
+/** An answer in JSON by its parts, texts as texts; any other answer as it is. */
+function Content({ content }: { content: string }) {
+  const value = parsedJson(content);
+  if (!isObject(value ?? undefined)) return <MessageText text={content} />;
+  return (
+    <dl className="message-parts">
+      {Object.entries(value as JsonObject).map(([name, part]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd className="message-text">
+            <ValueView value={part} label={name} />
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** An answer that is being written: the texts in it as far as they have come, not the JSON around them. */
+function Written({ text }: { text: string }) {
+  const texts = partialTexts(text) ?? [{ name: "", text }];
+  const caret = <span className="message-caret" aria-hidden="true" />;
+  if (texts.length === 0) return <div className="message-text">{caret}</div>;
+  return (
+    <dl className="message-parts">
+      {texts.map((part, at) => (
+        <div key={part.name}>
+          {part.name !== "" && <dt>{part.name}</dt>}
+          <dd className="message-text">
+            <span className="message-written">{part.text}</span>
+            {at === texts.length - 1 && caret}
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function MessageText({ text }: { text: string }) {
+  return (
+    <div className="message-text">
+      <Markdown text={text} />
+    </div>
+  );
 }

@@ -1,7 +1,7 @@
 /** What panels of the inspector have in common: sections, values that are asked for, words where there is nothing. */
 import type { ReactNode } from "react";
 import type { Node } from "../../api/types";
-import type { Asked } from "../../live/use-asked";
+import type { RequestState } from "../../live/use-request";
 import { ProblemBox, Waiting } from "../../ui/notice";
 
 export interface PanelProps {
@@ -22,7 +22,7 @@ export function Section(props: { title: string; aside?: ReactNode; children: Rea
 }
 
 /** Draws an answer once there is one, and what went wrong instead of one. */
-export function Answer<T>({ asked, children }: { asked: Asked<T>; children: (value: T) => ReactNode }) {
+export function Answer<T>({ asked, children }: { asked: RequestState<T>; children: (value: T) => ReactNode }) {
   if (asked.value !== null) return children(asked.value);
   if (asked.problem !== null) return <ProblemBox problem={asked.problem} again={asked.again} />;
   return <Waiting what="Loading" />;

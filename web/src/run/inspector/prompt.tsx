@@ -3,10 +3,11 @@ import { useCallback, useState } from "react";
 import { getContent } from "../../api/client";
 import { isObject, type Json } from "../../api/json";
 import type { Artifact } from "../../api/types";
-import { useAsked } from "../../live/use-asked";
+import { useRequest } from "../../live/use-request";
 import { attemptName } from "../../model/attempts";
 import { CopyButton } from "../../ui/copy-button";
 import { JsonTree } from "../../ui/json-tree";
+import { Markdown } from "../../ui/markdown";
 import { Answer, Nothing, type PanelProps, Section } from "./panel";
 import { attemptOf, useArtifacts } from "./use-artifacts";
 
@@ -29,7 +30,7 @@ export function Prompt({ id, node }: PanelProps) {
   if (last === undefined) return <Nothing>No prompt has been sent yet.</Nothing>;
   const current = chosen !== null && attempts.includes(chosen) ? chosen : last;
   const found = prompts.filter((one) => attemptOf(one) === current);
-  const shown = found.find((one) => one.name === (blocks ? BLOCKS : FULL)) ?? found[0];
+  const shown = found.findLast((one) => one.name === (blocks ? BLOCKS : FULL)) ?? found[0];
   return (
     <>
       <div className="panel-tools">
@@ -70,7 +71,7 @@ export function Prompt({ id, node }: PanelProps) {
 }
 
 function Sent({ id, artifact, blocks }: { id: string; artifact: Artifact; blocks: boolean }) {
-  const content = useAsked(
+  const content = useRequest(
     useCallback((signal: AbortSignal) => getContent(id, artifact.id, signal), [id, artifact.id]),
   );
   return (
@@ -83,16 +84,21 @@ function Sent({ id, artifact, blocks }: { id: string; artifact: Artifact; blocks
 function Blocks({ text }: { text: string }) {
   const document = JSON.parse(text) as Json;
   if (!isObject(document)) return <Text text={text} what="the prompt" />;
-  const said = Object.keys(NAMES).filter((name) => typeof document[name] === "string" && document[name] !== "");
+  const texts = Object.keys(NAMES).flatMap((name) => {
+    const part = document[name];
+    return typeof part === "string" && part !== "" ? [{ name, part }] : [];
+  });
   const rest = Object.fromEntries(Object.entries(document).filter(([name]) => !(name in NAMES)));
   return (
     <>
-      {said.map((name) => (
+      {texts.map(({ name, part }) => (
         <Section key={name} title={NAMES[name] ?? name}>
-          <Text text={String(document[name])} what={name} />
+          <div className="message-text" tabIndex={0} role="group" aria-label={name}>
+            <Markdown text={part} />
+          </div>
         </Section>
       ))}
-      <Section title="Asked of">
+      <Section title="Sent to">
         <JsonTree value={rest} label="Who was asked, and how" />
       </Section>
     </>

@@ -2,9 +2,9 @@
 import { useCallback } from "react";
 import { listReceipts, verifyRun } from "../../api/client";
 import type { Receipt, Verification } from "../../api/types";
-import { type Asked, useAsked } from "../../live/use-asked";
+import { type RequestState, useRequest } from "../../live/use-request";
 import { count, duration, moment } from "../../model/amounts";
-import { attemptName, attemptWord } from "../../model/attempts";
+import { attemptName, attemptLabel } from "../../model/attempts";
 import { StatusBadge } from "../../ui/badge";
 import { Button } from "../../ui/button";
 import { CopyButton } from "../../ui/copy-button";
@@ -15,7 +15,7 @@ const SHOWN = 60;
 
 export function Receipts({ id, node }: PanelProps) {
   const ended = `${node.attempts} ${node.outcome}`;
-  const receipts = useAsked(
+  const receipts = useRequest(
     useCallback(
       async (signal: AbortSignal) => {
         void ended; // each attempt that ends leaves another one
@@ -24,7 +24,7 @@ export function Receipts({ id, node }: PanelProps) {
       [id, ended],
     ),
   );
-  const proof = useAsked(useCallback((signal: AbortSignal) => verifyRun(id, signal), [id]));
+  const proof = useRequest(useCallback((signal: AbortSignal) => verifyRun(id, signal), [id]));
   return (
     <>
       <Mark proof={proof} />
@@ -45,7 +45,7 @@ export function Receipts({ id, node }: PanelProps) {
   );
 }
 
-function Mark({ proof }: { proof: Asked<Verification> }) {
+function Mark({ proof }: { proof: RequestState<Verification> }) {
   const again = (
     <Button look="quiet" onClick={proof.again} busy={proof.loading}>
       Verify again
@@ -80,7 +80,7 @@ function One({ receipt }: { receipt: Receipt }) {
     <li className="attempt">
       <header>
         <h3>{attemptName({ ...receipt, item: receipt.item ?? null })}</h3>
-        <StatusBadge word={attemptWord({ status: receipt.status, cached: false })} />
+        <StatusBadge word={attemptLabel({ status: receipt.status, cached: false })} />
         <CopyButton text={() => JSON.stringify(receipt, null, 2)} what="the receipt" />
       </header>
       <Facts

@@ -1,21 +1,26 @@
 /** The node at a glance: what came of it, what it took, who was asked. */
 import { type ReactNode, useCallback } from "react";
-import { Link } from "../../app/link";
-import { paths } from "../../app/paths";
+import { Link } from "../../navigation/link";
+import { paths } from "../../navigation/paths";
 import type { Fact } from "../../api/types";
 import { useRunPart } from "../../live/hooks";
 import { sameParts } from "../../live/use-store";
-import { clock, count, moment, money } from "../../model/amounts";
+import { clock, count, duration, moment, money } from "../../model/amounts";
 import { attemptName } from "../../model/attempts";
 import { dataOf, number, object, text } from "../../model/facts";
+import { elapsedMs, summaryOf, tookMs } from "../../model/graph/node-status";
 import type { RunState } from "../../model/run-store";
-import { isUnderWay, MODE_NAMES, modeOf } from "../../model/words";
+import { isRunning, MODE_NAMES, modeOf } from "../../model/labels";
 import { Took } from "../../ui/time";
+import { AgentSummary } from "./agent-summary";
 import { Answer, Facts, Nothing, type PanelProps, Section } from "./panel";
 import { useNodeFacts } from "./use-node-record";
 
+const NO_FACTS: readonly Fact[] = [];
+
 export function Summary({ id, node }: PanelProps) {
   const facts = useNodeFacts(id, node);
+  const summary = summaryOf(node, useRunPart(id, hasEnded));
   return (
     <>
       {node.error !== null && (
@@ -24,8 +29,9 @@ export function Summary({ id, node }: PanelProps) {
           <p>{node.error.message}</p>
         </div>
       )}
-      {node.error === null && node.summary !== "" && <p className="panel-lead">{node.summary}</p>}
+      {node.error === null && summary !== "" && <p className="panel-lead">{summary}</p>}
       <Facts rows={rowsOf(node)} />
+      {node.kind === "agent" && <AgentSummary id={id} node={node} facts={facts.value ?? NO_FACTS} />}
       <Neighbours id={id} node={node} />
       <Section title="What happened">
         <Answer asked={facts}>{(found) => <Story facts={found} />}</Answer>
@@ -34,29 +40,55 @@ export function Summary({ id, node }: PanelProps) {
   );
 }
 
+const hasEnded = ({ run }: RunState) => run !== null && run.ending !== null;
+
+/** How long it took, and beside it the time from its start to its end if much of that was waiting. */
+function Taken({ node }: { node: PanelProps["node"] }) {
+  const worked = tookMs(node);
+  const elapsed = elapsedMs(node.startedAt, node.endedAt);
+  if (node.startedAt === null) return null;
+  if (worked === null || elapsed === null) return <Took from={node.startedAt} to={null} />;
+  const [work, whole] = [duration(worked), duration(elapsed)];
+  return <span className="number">{work === whole ? work : `${work} of work, ${whole} from start to end`}</span>;
+}
+
 function rowsOf(node: PanelProps["node"]): (readonly [string, ReactNode])[] {
   const rows: (readonly [string, ReactNode])[] = [
-    ["Mode", node.op === null ? MODE_NAMES[modeOf(node)] : `${MODE_NAMES[modeOf(node)]} · ${node.op}`],
+    ["Mode", modeWords(node)],
     ["Effect", node.effect],
     ["Attempts", node.visits > 1 ? `${node.attempts} in ${node.visits} visits` : String(node.attempts)],
   ];
   if (node.startedAt !== null) {
     rows.push(["Started", moment(node.startedAt)]);
-    const goesOn = node.endedAt === null && isUnderWay(node);
-    if (goesOn || node.endedAt !== null) rows.push(["Took", <Took from={node.startedAt} to={node.endedAt} />]);
+    const goesOn = node.endedAt === null && isRunning(node);
+    if (goesOn || node.endedAt !== null) rows.push(["Took", <Taken key="took" node={node} />]);
   }
   if (node.items !== null) rows.push(["Items", itemsOf(node.items)]);
   if (node.usage.totalTokens > 0) {
     rows.push(["Tokens", `${count(node.usage.promptTokens)} in, ${count(node.usage.completionTokens)} out`]);
-    rows.push(["Cost", money(node.usage.costUsd)]);
+    rows.push(["Cost", costWords(node)]);
   }
   if (node.inboxCount > 0) rows.push(["Inbox", `${node.inboxCount} waiting`]);
   return rows;
 }
 
-function itemsOf({ done, total, kept }: NonNullable<PanelProps["node"]["items"]>): string {
-  const counted = `${count(done)} of ${count(total)}`;
-  return kept ? `${counted}, ${count(kept)} of them done in the run it was forked from` : counted;
+function modeWords(node: PanelProps["node"]): string {
+  const name = node.kind === "agent" ? "Agent" : MODE_NAMES[modeOf(node)];
+  return node.op === null ? name : `${name} · ${node.op}`;
+}
+
+/** A cost of 0 with tokens is one that the agent has not told. */
+function costWords(node: PanelProps["node"]): string {
+  if (node.usage.costUnknown === true) return "USD unknown (own log-in)";
+  const isUntold = node.kind === "agent" && node.usage.costUsd === 0;
+  return isUntold ? "not known: the agent has told none" : money(node.usage.costUsd);
+}
+
+function itemsOf({ done, total, kept, failed }: NonNullable<PanelProps["node"]["items"]>): string {
+  const parts = [`${count(done)} of ${count(total)}`];
+  if (failed) parts.push(`${count(failed)} of them failed`);
+  if (kept) parts.push(`${count(kept)} of them done in the run it was forked from`);
+  return parts.join(", ");
 }
 
 /** Where its inputs come from and where its outputs go. */
@@ -116,6 +148,8 @@ const TOLD: Record<string, (fact: Fact) => string> = {
   "attempt.interrupted": (fact) => `Interrupted: ${text(dataOf(fact), "reason")}`,
   "attempt.cancelled": (fact) => `Cancelled: ${text(dataOf(fact), "reason")}`,
   "node.finished": () => "All items are done",
+  "item.failed": (fact) =>
+    `Item ${number(dataOf(fact), "item")} failed: ${text(object(dataOf(fact), "error"), "message")}`,
   "node.failed": (fact) => `Failed: ${text(object(dataOf(fact), "error"), "message")}`,
   "message.received": () => "A message came",
 };

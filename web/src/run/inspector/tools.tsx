@@ -1,12 +1,15 @@
 /** What was called here, with what, and whether it worked. */
 import type { Event, Tool } from "../../api/types";
+import { agentAttempts, type Call as AgentCallFacts, callsOf } from "../../model/agent-calls";
 import { clock } from "../../model/amounts";
-import type { Word } from "../../model/words";
+import type { Label } from "../../model/labels";
 import { StatusBadge } from "../../ui/badge";
 import { JsonTree } from "../../ui/json-tree";
 import { Took } from "../../ui/time";
 import { Answer, Nothing, type PanelProps } from "./panel";
-import { useNodeEvents } from "./use-node-record";
+import { AgentCall } from "./agent-call";
+import { useNodeEvents, useNodeFacts } from "./use-node-record";
+import "./conversation.css";
 
 interface Call {
   tool: Tool;
@@ -19,12 +22,53 @@ interface Call {
 
 const SHOWN = 60;
 
-export function Tools({ id, node }: PanelProps) {
+export function Tools(props: PanelProps) {
+  return props.node.kind === "agent" ? <AgentTools {...props} /> : <NodeTools {...props} />;
+}
+
+/** The calls of an agent, with what was decided about each, newest first. */
+function AgentTools({ id, node }: PanelProps) {
+  const facts = useNodeFacts(id, node);
+  return (
+    <Answer asked={facts}>
+      {(found) => {
+        const calls = callsOf(agentAttempts(found)).reverse();
+        if (calls.length === 0) return <Nothing>Nothing has been called yet.</Nothing>;
+        return (
+          <>
+            <p className="muted small">{tally(calls)}</p>
+            <ol className="conversation-parts">
+              {calls.slice(0, SHOWN).map((call) => (
+                <li key={call.id}>
+                  <AgentCall call={call} />
+                </li>
+              ))}
+            </ol>
+            {calls.length > SHOWN && <Nothing>{calls.length - SHOWN} earlier ones are in the event log.</Nothing>}
+          </>
+        );
+      }}
+    </Answer>
+  );
+}
+
+function tally(calls: readonly AgentCallFacts[]): string {
+  const of = (status: AgentCallFacts["status"]) => calls.filter((call) => call.status === status).length;
+  const parts: [number, string][] = [
+    [of("failed"), "failed"],
+    [of("denied"), "denied"],
+    [of("asked"), "waiting for a person"],
+  ];
+  const some = parts.filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}`);
+  return [calls.length === 1 ? "1 call" : `${calls.length} calls`, ...some].join(", ");
+}
+
+function NodeTools({ id, node }: PanelProps) {
   const events = useNodeEvents(id, node);
   return (
     <Answer asked={events}>
       {(found) => {
-        const calls = callsOf(found).reverse();
+        const calls = callsIn(found).reverse();
         if (calls.length === 0) return <Nothing>Nothing has been called yet.</Nothing>;
         return (
           <ol className="attempts">
@@ -44,7 +88,7 @@ function One({ call }: { call: Call }) {
     <li className="attempt">
       <header>
         <h3 className="mono">{call.tool.name}</h3>
-        <StatusBadge word={wordOf(call)} />
+        <StatusBadge word={labelOf(call)} />
         <span className="attempt-facts number">
           {at !== null && <time dateTime={at}>{clock(at)}</time>}
           {call.startedAt !== null && <Took from={call.startedAt} to={call.endedAt} />}
@@ -65,13 +109,13 @@ function One({ call }: { call: Call }) {
   );
 }
 
-function wordOf(call: Call): Word {
+function labelOf(call: Call): Label {
   if (call.ok === true) return { text: "Worked", tone: "ok" };
   if (call.ok === false) return { text: call.startedAt === null ? "Never called" : "Failed", tone: "bad" };
   return call.startedAt === null ? { text: "A person is asked", tone: "warn" } : { text: "Running", tone: "busy" };
 }
 
-function callsOf(events: readonly Event[]): Call[] {
+function callsIn(events: readonly Event[]): Call[] {
   const calls = new Map<string, Call>();
   for (const event of events) {
     if (event.type === "tool.proposed" || event.type === "tool.started") {

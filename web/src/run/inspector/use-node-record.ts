@@ -2,12 +2,12 @@
 import { useCallback, useEffect, useState } from "react";
 import { getNode, listNodeEvents, listNodeFacts } from "../../api/client";
 import type { Event, Fact, Node } from "../../api/types";
-import { type Asked, useAsked } from "../../live/use-asked";
+import { type RequestState, useRequest } from "../../live/use-request";
 
 /** A busy node changes often; so long nothing is asked again. */
 const REST_MS = 400;
 
-/** Another text whenever something happened to the node, but not more often than anybody can read. */
+/** Changes whenever something happened to the node, but no more often than a person can read. */
 function useRevision(node: Node): string {
   const now = `${node.lastActivityAt} ${node.visits} ${node.attempts} ${node.status} ${node.outcome}`;
   const [settled, setSettled] = useState(now);
@@ -19,14 +19,14 @@ function useRevision(node: Node): string {
 }
 
 /** The node with its inputs and outputs. */
-export function useWholeNode(id: string, node: Node): Asked<Node> {
+export function useWholeNode(id: string, node: Node): RequestState<Node> {
   return useAskedOf(
     node,
     useCallback((signal: AbortSignal) => getNode(id, node.id, signal), [id, node.id]),
   );
 }
 
-export function useNodeFacts(id: string, node: Node): Asked<Fact[]> {
+export function useNodeFacts(id: string, node: Node): RequestState<Fact[]> {
   const ask = useCallback(
     (signal: AbortSignal) =>
       allPages(async (since) => {
@@ -38,7 +38,7 @@ export function useNodeFacts(id: string, node: Node): Asked<Fact[]> {
   return useAskedOf(node, ask);
 }
 
-export function useNodeEvents(id: string, node: Node): Asked<Event[]> {
+export function useNodeEvents(id: string, node: Node): RequestState<Event[]> {
   const ask = useCallback(
     (signal: AbortSignal) =>
       allPages(async (since) => {
@@ -50,8 +50,8 @@ export function useNodeEvents(id: string, node: Node): Asked<Event[]> {
   return useAskedOf(node, ask);
 }
 
-/** Asked again whenever something happened to the node. */
-function useAskedOf<T>(node: Node, ask: (signal: AbortSignal) => Promise<T>): Asked<T> {
+/** The request is repeated whenever something happened to the node. */
+function useAskedOf<T>(node: Node, ask: (signal: AbortSignal) => Promise<T>): RequestState<T> {
   const revision = useRevision(node);
   const again = useCallback(
     (signal: AbortSignal) => {
@@ -60,7 +60,7 @@ function useAskedOf<T>(node: Node, ask: (signal: AbortSignal) => Promise<T>): As
     },
     [ask, revision],
   );
-  return useAsked(again);
+  return useRequest(again);
 }
 
 async function allPages<T>(ask: (since: number) => Promise<{ found: T[]; next: number | null }>): Promise<T[]> {

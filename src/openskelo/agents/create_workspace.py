@@ -1,0 +1,240 @@
+"""Make the workspace of an agent: find the repository, check out its files, copy what git ignores, run the set-up.
+
+A workspace that exists is opened as it is. One that was not finished, because the set-up failed or this process was
+killed, is made anew: `workspace.json` is written last.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import socket
+import stat
+import weakref
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import assert_never
+
+import msgspec
+
+from openskelo import agent_settings, errors, files
+from openskelo.agents import workspace
+from openskelo.handlers import blocking_call
+from openskelo.programs import git
+from openskelo.project import Project
+from openskelo.structs import frozen
+
+_GIT_MS = 300_000
+#: Held while a workspace is made, because several agents of a run may share it.
+_locks: weakref.WeakValueDictionary[Path, asyncio.Lock] = weakref.WeakValueDictionary()
+
+
+async def open_workspace(
+    project: Project, wanted: agent_settings.WorkspaceSettings, run_id: str, node: str, lines: list[str]
+) -> workspace.Workspace:
+    """Return the workspace of a node (or of its whole run), made and set up if it does not exist yet.
+
+    The output of the set-up is added to `lines`. Raise AttemptFailed: WORKSPACE_REPOSITORY, WORKSPACE_SETUP,
+    GIT_MISSING, GIT_FAILED.
+    """
+    owner = workspace.WHOLE_RUN if wanted.shared == "run" else node
+    place = workspace.place_of(project.data_dir, run_id, owner)
+    async with _locks.setdefault(place, asyncio.Lock()):
+        existing = workspace.read(place)
+        if existing is not None:
+            return existing
+        origin = await _find_origin(project, wanted, run_id, owner)
+        return await _create(project, wanted, workspace.Workspace(place, origin), lines)
+
+
+async def _create(
+    project: Project, wanted: agent_settings.WorkspaceSettings, made: workspace.Workspace, lines: list[str]
+) -> workspace.Workspace:
+    place, origin = made.place, made.origin
+    await blocking_call.run(lambda: _clear(place))
+    await _create_tree(made)
+    if origin.kind in ("worktree", "clone"):
+        await blocking_call.run(lambda: _copy_ignored(Path(origin.repository), made.tree, wanted.copy, project))
+    if not made.folder.is_dir():
+        raise _no_repository(wanted.repository, f"has no folder {wanted.folder!r}")
+    await made.run_commands(wanted.setup, lines)
+    with files.atomic_file(place / workspace.ORIGIN_FILE) as file:
+        file.write(msgspec.json.encode(origin))
+    return made
+
+
+def _clear(place: Path) -> None:
+    """Remove what an interrupted start has left, and make the home folder."""
+    shutil.rmtree(place, ignore_errors=True)
+    (place / "home").mkdir(parents=True, mode=0o700)
+
+
+async def _find_origin(
+    project: Project, wanted: agent_settings.WorkspaceSettings, run_id: str, owner: str
+) -> workspace.Origin:
+    folder = (project.root / wanted.repository).resolve()
+    if not folder.is_relative_to(project.root) and folder not in project.read_roots:
+        raise _no_repository(wanted.repository, "is outside of the project", hint="name it under `read_roots`")
+    if not folder.is_dir():
+        raise _no_repository(wanted.repository, "is no folder")
+    repository = await _find_repository(folder)
+    branch = ""
+    match wanted.kind:
+        case "worktree" | "clone":
+            repository = _check_repository(repository, wanted.repository)
+            branch = f"skelo/{run_id[:8]}/{workspace.file_name(owner).strip('.-')}"
+        case "in_place":
+            repository = repository or _Repository(top=folder, prefix="", head="")
+        case "none":
+            repository = _Repository(top=folder, prefix="", head="")
+        case _:
+            assert_never(wanted.kind)
+    return workspace.Origin(
+        run_id=run_id,
+        node=owner,
+        kind=wanted.kind,
+        repository=str(repository.top),
+        folder="" if wanted.kind == "none" else str(Path(repository.prefix) / wanted.folder),
+        base=repository.head,
+        branch=branch,
+        teardown=wanted.teardown,
+        command_timeout_ms=wanted.command_timeout_ms,
+        ports=_choose_ports(project.data_dir, wanted.ports),
+    )
+
+
+@frozen
+class _Repository:
+    """The git repository around a folder: its top, the way down to the folder, and the commit it is at."""
+
+    top: Path
+    prefix: str
+    head: str
+    is_bare: bool = False
+
+
+async def _find_repository(folder: Path) -> _Repository | None:
+    """Return the repository that `folder` belongs to, None if there is none."""
+    above = {"GIT_CEILING_DIRECTORIES": ""}  # the project may be a part of the repository
+    found = await git.run(folder, "rev-parse", "--is-bare-repository", environment=above)
+    if found.status != 0:
+        return None
+    if found.stdout.strip() == b"true":
+        return _Repository(top=folder, prefix="", head="", is_bare=True)
+    shown = await git.run(folder, "rev-parse", "--show-toplevel", "--show-prefix", environment=above)
+    top, _, prefix = shown.stdout.decode("utf-8", "surrogateescape").rstrip("\n").partition("\n")
+    head = await git.run(folder, "rev-parse", "--verify", "--quiet", "HEAD^{commit}", environment=above)
+    return _Repository(top=Path(top), prefix=prefix.rstrip("/"), head=head.stdout.decode().strip())
+
+
+def _check_repository(repository: _Repository | None, name: str) -> _Repository:
+    """Return the repository; raise AttemptFailed WORKSPACE_REPOSITORY if no files can be checked out of it."""
+    if repository is None:
+        hint = "run `git init` and commit, or use `workspace: in_place` or `none`"
+        raise _no_repository(name, "is not in a git repository", hint=hint)
+    if repository.is_bare:
+        raise _no_repository(name, "is a bare repository", hint="name a repository that has files")
+    if not repository.head:
+        raise _no_repository(name, "has no commit yet", hint="commit what the agent is to start from")
+    return repository
+
+
+def _choose_ports(data_dir: Path, count: int) -> tuple[int, ...]:
+    """Return ports that are free now and that no other workspace of the data dir has."""
+    if not count:
+        return ()
+    taken = {port for other in workspace.list_workspaces(data_dir) for port in other.origin.ports}
+    ports: list[int] = []
+    sockets: list[socket.socket] = []
+    try:
+        while len(ports) < count:
+            sockets.append(socket.create_server(("127.0.0.1", 0)))
+            port = sockets[-1].getsockname()[1]
+            if port not in taken:
+                ports.append(port)
+    finally:
+        for listening in sockets:
+            listening.close()
+    return tuple(ports)
+
+
+async def _create_tree(made: workspace.Workspace) -> None:
+    """Make the folder. The files come from our own git dir, so that no filter of the repository's config runs."""
+    origin, tree = made.origin, str(made.tree)
+    repository = Path(origin.repository)
+    options = ("--quiet", "--no-checkout")
+    match origin.kind:
+        case "worktree":
+            await _reserve_branch(repository, origin)
+            # Forced, because an interrupted start may have left an entry for the same folder.
+            add = ("worktree", "add", "--force", *options, "--detach", tree, origin.base)
+            await git.read(repository, *add, timeout_ms=_GIT_MS)
+            await _fill(made)
+        case "clone":
+            await git.read(repository, "clone", "--shared", *options, str(repository), tree, timeout_ms=_GIT_MS)
+            await _fill(made)
+        case "none":
+            made.tree.mkdir()
+            await made.create_shadow()
+        case "in_place":
+            await made.create_shadow()
+        case _:
+            assert_never(origin.kind)
+
+
+async def _reserve_branch(repository: Path, origin: workspace.Origin) -> None:
+    """Make the branch; raise AttemptFailed WORKSPACE_REPOSITORY if one of that name has commits that would be lost.
+
+    An interrupted start may have left the branch at an earlier commit of the base.
+    """
+    branch = f"refs/heads/{origin.branch}"
+    existing = await git.run(repository, "rev-parse", "--verify", "--quiet", branch)
+    if existing.status == 0:
+        commit = existing.stdout.decode().strip()
+        merged = await git.run(repository, "merge-base", "--is-ancestor", commit, origin.base)
+        if merged.status != 0:
+            why = f"has a branch {origin.branch!r} with commits of its own already"
+            raise _no_repository(origin.repository, why, hint="rename or delete that branch")
+    await git.read(repository, "update-ref", branch, origin.base)
+
+
+async def _fill(made: workspace.Workspace) -> None:
+    """Write the files of the base commit, and the branch and the index that the agent's own git commands use."""
+    await made.create_shadow()
+    await made.check_out()
+    branch = f"refs/heads/{made.origin.branch}"
+    await git.read(made.tree, "update-ref", branch, made.origin.base)
+    await git.read(made.tree, "symbolic-ref", "HEAD", branch)
+    await git.read(made.tree, "read-tree", "HEAD", timeout_ms=_GIT_MS)
+
+
+def _copy_ignored(repository: Path, tree: Path, patterns: Sequence[str], project: Project) -> None:
+    """Copy files that the author names and that are not in the tree already: an agent may need `.env.test`, say."""
+    left_out = {repository / ".git", project.data_dir.resolve()}
+    for pattern in patterns:
+        for matched in sorted(repository.glob(pattern)):
+            for source in _regular_files(matched, left_out):
+                target = tree / source.relative_to(repository)
+                if target.exists() or not source.resolve().is_relative_to(repository):
+                    continue
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(source, target)
+
+
+def _regular_files(matched: Path, left_out: set[Path]) -> Iterator[Path]:
+    """Yield a file, or all files below a folder; no links, no devices, nothing of the folders that are left out."""
+    if not left_out.isdisjoint((matched, *matched.parents)):
+        return
+    mode = matched.lstat().st_mode
+    if stat.S_ISREG(mode):
+        yield matched
+    elif stat.S_ISDIR(mode):
+        for entry in sorted(os.scandir(matched), key=lambda entry: entry.name):
+            yield from _regular_files(Path(entry.path), left_out)
+
+
+def _no_repository(name: str, why: str, hint: str | None = None) -> errors.AttemptFailed:
+    return errors.AttemptFailed(
+        f"the repository {name!r} {why}", code="WORKSPACE_REPOSITORY", hint=hint, retryable=False
+    )

@@ -1,0 +1,277 @@
+"""The gate of a session: every call of the agent is ruled on here, in whichever way the agent asks.
+
+    hook (PreToolUse)            the agent's program asks before every call ──┐
+    session/request_permission   the agent asks about a call over ACP ────────┴─> policy: allow, deny, or ask a person
+    elicitation/create           the agent has a question of its own ───────────> ask a person
+
+A hook can carry a reason and changed arguments back to the model; the protocol can only carry yes or no. A call that
+comes both ways is ruled on once. Outside of a turn every call is denied. The gate of a session outlives its attempts:
+the executor opens it for each turn with what the attempt brings along.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Protocol, cast
+
+import orjson
+
+from openskelo import agent_settings, errors
+from openskelo.agents import acp_client, policy, profiles, session_server, toolbox
+from openskelo.kernel.json import Json, JsonObject
+from openskelo.structs import frozen
+
+#: The longest request of a hook that is read.
+_MAX_HOOK_BYTES = 32 * 1024 * 1024
+_MAX_DIFF_CHARACTERS = 20_000
+_MAX_FILE_BYTES = 2 * 1024 * 1024
+_NO_TURN = "no turn is under way"
+
+
+@frozen
+class Ruling:
+    """What was decided about a call. `arguments` are set if a person has changed them."""
+
+    is_allowed: bool
+    why: str
+    was_asked: bool = False
+    arguments: JsonObject | None = None
+
+
+@frozen
+class Question:
+    """A call that a person is asked about. `can_change` says that changed arguments reach the agent."""
+
+    agent_call_id: str
+    call: policy.Call
+    why: str
+    can_change: bool
+    diff: str = ""
+
+
+class Asker(Protocol):
+    """How the gate reaches the attempt whose turn is under way."""
+
+    async def ask_about(self, question: Question) -> Ruling:
+        """Ask a person, and wait for the answer."""
+        ...
+
+    async def ask_form(self, prompt: str, schema: JsonObject) -> JsonObject | None:
+        """Ask a person the agent's own question; return the filled form, None if the person declines."""
+        ...
+
+    def on_ruling(self, agent_call_id: str, call: policy.Call, ruling: Ruling) -> None:
+        """Take note of what was decided about a call."""
+        ...
+
+    def remembered_rules(self) -> tuple[JsonObject, ...]:
+        """Return the rules that approvals have made for this turn and this run."""
+        ...
+
+    def spent_usd(self) -> float:
+        """Return what the turn has cost so far."""
+        ...
+
+
+class Gate:
+    """Rules on the calls of one session."""
+
+    def __init__(self, agent: agent_settings.AgentSettings, folder: Path, *, is_planning: bool = False) -> None:
+        self._agent = agent
+        self._is_planning = is_planning
+        self._profile = profiles.PROFILES[agent.provider]
+        self._folder = folder
+        self._asker: Asker | None = None
+        self._rulings: dict[str, asyncio.Future[Ruling]] = {}  # of this turn, by the agent's id of the call
+
+    def open(self, asker: Asker) -> None:
+        """Rule on calls from now on, for this attempt."""
+        self._asker, self._rulings = asker, {}
+
+    def close(self) -> None:
+        """Deny every call from now on, also those that wait for their ruling."""
+        self._asker = None
+        for made in self._rulings.values():
+            made.cancel()
+
+    def has_ruled(self, agent_call_id: str) -> bool:
+        """True if a call of this turn was ruled on, or is waiting for its ruling."""
+        return agent_call_id in self._rulings
+
+    # -- over the protocol --------------------------------------------------------------------------------------------
+
+    async def permit(self, request: acp_client.PermissionRequest) -> Ruling:
+        """Rule on a call that the agent asks about over ACP."""
+        told = request.call
+        call = policy.make_call(
+            self._profile.tool_name(told),
+            told.kind,
+            self._profile.call_arguments(told),
+            self._folder,
+            locations=told.locations,
+            is_tool_server=self._profile.is_tool_server(told),
+        )
+        if self._profile.is_own_tool(told):
+            return self._allow_own(told.id, call)
+        diff = "\n".join(_diff(str(part["path"]), part["oldText"], part["newText"]) for part in told.diffs)
+        return await self._rule_once(told.id, call, can_change=False, diff=diff)
+
+    # -- by the hook --------------------------------------------------------------------------------------------------
+
+    async def handle_hook(
+        self, _scope: session_server.Scope, receive: session_server.Receive, send: session_server.Send
+    ) -> None:
+        """Answer one request of the agent's hook."""
+        body = b""
+        more = True
+        while more and len(body) <= _MAX_HOOK_BYTES:
+            message = await receive()
+            body += message.get("body", b"")
+            more = message.get("more_body", False)
+        answer = orjson.dumps(await self._answer_hook(body))
+        headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(answer))]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": answer})
+
+    async def _answer_hook(self, body: bytes) -> JsonObject:
+        """Return the hook's answer. It has exactly these keys: agents ignore an answer with others."""
+        ruling = await self._rule_hook(body)
+        decision: dict[str, Json] = {
+            "hookEventName": "PreToolUse",
+            "permissionDecision": "allow" if ruling.is_allowed else "deny",
+            "permissionDecisionReason": ruling.why,
+        }
+        if ruling.arguments is not None:
+            decision["updatedInput"] = ruling.arguments
+        return {"hookSpecificOutput": decision}
+
+    async def _rule_hook(self, body: bytes) -> Ruling:
+        try:
+            told = orjson.loads(body)
+        except orjson.JSONDecodeError:
+            told = None
+        if not isinstance(told, Mapping):
+            return Ruling(is_allowed=False, why="the request of the hook could not be read")
+        fields = cast("Mapping[str, Json]", told)
+        tool = str(fields.get("tool_name") or "")
+        call_id = str(fields.get("tool_use_id") or "") or f"hook:{hash(body)}"
+        call = policy.make_call(
+            tool,
+            self._profile.tool_kinds.get(tool, "other"),
+            fields.get("tool_input"),
+            self._folder,
+            is_tool_server=tool.startswith("mcp__"),
+        )
+        if tool.startswith(f"mcp__{toolbox.SERVER_NAME}__"):
+            return self._allow_own(call_id, call)
+        return await self._rule_once(call_id, call, can_change=True, diff=_edit_diff(call, self._folder))
+
+    # -- the agent's own questions ------------------------------------------------------------------------------------
+
+    async def ask_form(self, prompt: str, schema: JsonObject) -> JsonObject | None:
+        """Put a question of the agent's own to a person; None if the person declines, or there is no turn."""
+        return None if self._asker is None else await self._asker.ask_form(prompt, schema)
+
+    # -- the ruling ---------------------------------------------------------------------------------------------------
+
+    def _allow_own(self, call_id: str, call: policy.Call) -> Ruling:
+        """Allow a call of one of our tools: the kernel rules on what it asks for."""
+        ruling = Ruling(is_allowed=self._asker is not None, why="a tool of OpenSkelo")
+        if self._asker is not None and call_id not in self._rulings:
+            made: asyncio.Future[Ruling] = asyncio.get_running_loop().create_future()
+            made.set_result(ruling)
+            self._rulings[call_id] = made
+            self._asker.on_ruling(call_id, call, ruling)
+        return ruling
+
+    async def _rule_once(self, call_id: str, call: policy.Call, *, can_change: bool, diff: str) -> Ruling:
+        """Rule on a call, or return the ruling on it that was made, or is being made, on its other way."""
+        made = self._rulings.get(call_id)
+        if made is None:
+            made = self._rulings[call_id] = asyncio.ensure_future(
+                self._rule(call_id, call, can_change=can_change, diff=diff)
+            )
+        try:
+            return await asyncio.shield(made)
+        except asyncio.CancelledError:
+            if made.cancelled():  # by `close`; else the caller itself is cancelled
+                return Ruling(is_allowed=False, why=_NO_TURN)
+            raise
+
+    async def _rule(self, call_id: str, call: policy.Call, *, can_change: bool, diff: str) -> Ruling:
+        asker = self._asker
+        if asker is None:
+            return Ruling(is_allowed=False, why=_NO_TURN)
+        verdict = policy.decide(call, self._agent, asker.remembered_rules(), asker.spent_usd())
+        if self._is_planning and (denied := policy.forbid_changes(call)) is not None:
+            verdict = denied
+        ruling = Ruling(is_allowed=verdict.decision == "allow", why=verdict.why)
+        if verdict.decision == "ask":
+            question = Question(agent_call_id=call_id, call=call, why=verdict.why, can_change=can_change, diff=diff)
+            try:
+                ruling = await asker.ask_about(question)
+            except errors.Refused as refused:  # the turn is over, or the question was withdrawn
+                return Ruling(is_allowed=False, why=refused.message, was_asked=True)
+        asker.on_ruling(call_id, call, ruling)
+        return ruling
+
+
+def ask_human_tool(agent_gate: Gate) -> toolbox.Tool:
+    """Return the tool `ask_human`, with which an agent asks a person in the middle of its work."""
+
+    async def ask(arguments: JsonObject) -> Json:
+        question = str(arguments["question"])
+        answer: dict[str, Json] = {"type": "string", "title": question[:200]}
+        if isinstance(arguments.get("options"), list):
+            answer["enum"] = arguments["options"]
+        form: JsonObject = {"type": "object", "properties": {"answer": answer}, "required": ["answer"]}
+        filled = await agent_gate.ask_form(question, form)
+        return "The person gives no answer. Decide yourself, or end." if filled is None else filled["answer"]
+
+    return toolbox.Tool(
+        name="ask_human",
+        description="Ask a person a question, and wait for the answer. Ask only what you cannot find out yourself.",
+        schema={
+            "type": "object",
+            "properties": {
+                "question": {"type": "string", "minLength": 1, "maxLength": 4000},
+                "options": {"type": "array", "items": {"type": "string"}, "minItems": 2, "maxItems": 20},
+            },
+            "required": ["question"],
+            "additionalProperties": False,
+        },
+        call=ask,
+    )
+
+
+def _edit_diff(call: policy.Call, folder: Path) -> str:
+    """Return what an edit would change, as a diff, if its arguments say so; empty otherwise."""
+    arguments = call.arguments or {}
+    if call.kind != "edit" or len(call.paths) != 1:
+        return ""
+    (path,) = call.paths
+    if "content" in arguments:
+        return _diff(path, _read(folder / path), arguments["content"])
+    if "old_string" in arguments:
+        return _diff(path, arguments["old_string"], arguments.get("new_string"))
+    return ""
+
+
+def _read(path: Path) -> str:
+    try:
+        if path.is_file() and path.stat().st_size <= _MAX_FILE_BYTES:
+            return path.read_text("utf-8", "replace")
+    except OSError:
+        pass
+    return ""
+
+
+def _diff(path: str, old: Json, new: Json) -> str:
+    lines = difflib.unified_diff(
+        str(old or "").splitlines(), str(new or "").splitlines(), f"a/{path}", f"b/{path}", lineterm=""
+    )
+    text = "\n".join(lines)
+    return text if len(text) <= _MAX_DIFF_CHARACTERS else f"{text[:_MAX_DIFF_CHARACTERS]}\n… (shortened)"

@@ -1,0 +1,258 @@
+"""`skelo chat RUN NODE [MESSAGE]`: talk to a node of a live graph, and follow what it says and does.
+
+With a message the command ends with the turn that reads it. Without one it shows the conversation so far and then takes
+messages, one a line, from the terminal or from standard input. Questions of the node's agent are asked in place on a
+terminal; elsewhere the command ends with exit code 3 when the node waits for a person.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from typing import cast
+
+import orjson
+
+from openskelo import errors
+from openskelo.cli import drive, exit_codes, inputs, json_fields, output, parsing, project_context
+from openskelo.engine import api as engine_api
+from openskelo.executors import stored_values
+from openskelo.kernel import commands
+from openskelo.kernel.json import Json, JsonObject, Stored
+from openskelo.project import Project
+from openskelo.values import suggestions
+from openskelo.wire import wire_ids
+
+#: How much of the arguments of a call is shown in its line.
+_MAX_ARGUMENTS = 160
+_TURN_ENDED = ("attempt.succeeded", "attempt.failed", "attempt.cancelled", "node.failed", "run.ended")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parsing.run_argument(parser)
+    parser.add_argument("node", metavar="NODE", help="the key or the id of the node")
+    parser.add_argument("message", metavar="MESSAGE", nargs="?", help="what to say; else one message a line is read")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--interrupt", action="store_true", help="stop the turn under way; the next one reads the message")
+    how.add_argument(
+        "--steer", action="store_true", help="let the turn under way read it, if the agent can; else queue"
+    )
+    how.add_argument(
+        "--reset", action="store_true", help="begin a new conversation, before the message if there is one"
+    )
+    how.add_argument("--restart", action="store_true", help="take the turn under way, or the last failed one, again")
+    parser.add_argument("--no-wait", action="store_true", help="send the message and do not wait for the answer")
+    parser.epilog = "With --json every line is one JSON document: a message, a call, or a question."
+
+
+def run(args: argparse.Namespace) -> int:
+    return asyncio.run(_chat(args, project_context.from_args(args)))
+
+
+async def _chat(args: argparse.Namespace, where: Project) -> int:
+    async with drive.engine_at(where) as engine:
+        async with project_context.reading(where) as log:
+            run_id = (await project_context.resolve_run(log, args.run_id)).run_id
+        node = await _find_node(engine, run_id, args.node)
+        chat = _Chat(engine, run_id, node, args)
+        with contextlib.suppress(errors.Busy):  # another process drives it
+            await engine.resume(run_id, by=project_context.current_user(), only=commands.SUSPENDED)
+        with drive.Interrupts() as stop:
+            try:
+                return await stop.until(chat.talk())
+            except drive.Interrupted:
+                await engine.suspend(by=project_context.current_user())
+                return exit_codes.UNFINISHED
+
+
+async def _find_node(engine: engine_api.Engine, run_id: str, text: str) -> str:
+    """Return the key of a node that is named by its key or its id (NotFound)."""
+    keys = json_fields.object_at(await engine.show(run_id), "nodes")
+    for key in keys:
+        if text in (key, wire_ids.node(run_id, key)):
+            return key
+    near = suggestions.name_like(text, keys)
+    hint = f"did you mean {near}?" if near else f"its nodes: {', '.join(keys) or 'none'}"
+    raise errors.NotFound(f"run {run_id} has no node {text}", code="NODE_NOT_FOUND", hint=hint)
+
+
+class _Chat:
+    """A conversation with one node. `seq` is the last event that was shown."""
+
+    def __init__(self, engine: engine_api.Engine, run_id: str, node: str, args: argparse.Namespace) -> None:
+        self._engine = engine
+        self._run_id = run_id
+        self._node = node
+        self._args = args
+        self._graph = engine.graph(run_id)
+        self._is_interactive = inputs.is_interactive(as_json=args.json)
+        self._lines = inputs.Lines()
+        self._by = project_context.current_user()
+        self._seq = 0
+
+    async def talk(self) -> int:
+        """Say what the arguments say, and return the exit code of the last turn."""
+        code = await self._talk()
+        if self._engine.has_driven(self._run_id):  # then the nodes after it may still be at work here
+            await self._engine.wait(self._run_id)
+        return code
+
+    async def _talk(self) -> int:
+        args = self._args
+        if args.message is not None or args.reset or args.restart:
+            self._seq = await drive.last_seq(self._engine, self._run_id)
+            if args.reset:
+                await self._graph.reset(self._node, by=self._by)
+                output.note("the next turn begins a new conversation")
+            if args.restart:
+                await self._graph.retry(self._node, by=self._by)
+                return exit_codes.COMPLETED if args.no_wait else await self._follow_turn()
+            return exit_codes.COMPLETED if args.message is None else await self._say(args.message)
+        await self._show_past()
+        code = exit_codes.COMPLETED
+        async for line in self._typed():
+            if line.strip():
+                code = await self._say(line.strip())
+        return code
+
+    async def _typed(self) -> AsyncIterator[str]:
+        """Yield the lines that the user types, or that stand in standard input."""
+        while True:
+            try:
+                yield await self._lines.ask("> " if self._is_interactive else "")
+            except EOFError:
+                return
+
+    async def _say(self, text: str) -> int:
+        sent = await self._graph.send(
+            self._node, text, interrupt=self._args.interrupt, steer=self._args.steer, by=self._by
+        )
+        if sent.reset:
+            output.note("the next turn begins a new conversation")
+            return exit_codes.COMPLETED
+        if self._args.steer and not sent.steers:
+            output.note("queued: no turn is under way whose agent can take a word")
+        return exit_codes.COMPLETED if self._args.no_wait else await self._follow_turn()
+
+    async def _show_past(self) -> None:
+        async for envelope in self._engine.follow(self._run_id, until_end=False):
+            await self._show(envelope)
+
+    async def _follow_turn(self) -> int:
+        """Show what the node does until it has nothing left to read; return the exit code of its last turn."""
+        while True:
+            asked: str | None = None
+            async for envelope in self._engine.follow(self._run_id, after=self._seq):
+                await self._show(envelope)
+                if not self._is_about_node(envelope) and envelope["type"] != "run.ended":
+                    continue
+                data = json_fields.object_at(envelope, "data")
+                if envelope["type"] == "approval.requested":
+                    asked = str(data["approvalId"])
+                    break
+                if envelope["type"] in _TURN_ENDED and (code := await self._exit_code()) is not None:
+                    return code
+            if asked is None:
+                return await self._exit_code() or exit_codes.COMPLETED
+            if not await self._answer(asked):
+                return exit_codes.UNFINISHED
+
+    async def _exit_code(self) -> int | None:
+        """Return the exit code of the node's last turn, None while it has another one to take."""
+        node = json_fields.object_at(json_fields.object_at(await self._engine.show(self._run_id), "nodes"), self._node)
+        if node.get("status") in ("running", "blocked") or node.get("outcome") is None:
+            return None
+        return exit_codes.COMPLETED if node.get("outcome") == "succeeded" else exit_codes.FAILED
+
+    async def _answer(self, approval_id: str) -> bool:
+        """Ask the user about an approval of the node; False if it stays open."""
+        document = await self._engine.show(self._run_id)
+        for approval in json_fields.objects_at(document, "approvals"):
+            if approval.get("id") == approval_id:
+                if not self._is_interactive:
+                    output.note(f"the node waits for a person: skelo approve {approval_id}")
+                    return False
+                return await drive.ask_one(self._engine, self._run_id, self._lines, approval)
+        return True  # another person was faster
+
+    # -- what is shown ------------------------------------------------------------------------------------------------
+
+    def _is_about_node(self, envelope: JsonObject) -> bool:
+        return json_fields.object_at(envelope, "data").get("node") == self._node
+
+    async def _show(self, envelope: JsonObject) -> None:
+        self._seq = int(str(envelope["seq"]))
+        if not self._is_about_node(envelope):
+            return
+        shown = await self._document(str(envelope["type"]), json_fields.object_at(envelope, "data"))
+        if shown is None:
+            return
+        if self._args.json:
+            output.raw_line(orjson.dumps({"seq": self._seq, "at": envelope["ts"], **shown}))
+        elif words := _words(self._node, shown):
+            output.say(words)
+
+    async def _document(self, event_type: str, data: JsonObject) -> JsonObject | None:
+        """Return what an event says to a reader of the conversation, None if it says nothing."""
+        match event_type:
+            case "message.received":
+                content = await self._load(data["content"])
+                return {"type": "message", "role": "user", "by": data["by"], "content": content}
+            case "attempt.succeeded":
+                outputs = await self._load(data["outputs"])
+                said = outputs.get("message") if isinstance(outputs, dict) else None
+                content = said if isinstance(said, str) else outputs
+                return {"type": "message", "role": "assistant", "status": "final", "content": content}
+            case "attempt.cancelled":
+                return {
+                    "type": "message",
+                    "role": "assistant",
+                    "status": "interrupted",
+                    "content": data.get("said") or "",
+                }
+            case "attempt.failed" | "node.failed":
+                error = json_fields.object_at(data, "error")
+                return {"type": "message", "role": "assistant", "status": "failed", "error": error, "content": ""}
+            case "session.reset":
+                return {"type": "reset", "by": data["by"]}
+            case "call.started":
+                call = json_fields.object_at(data, "call")
+                args = json_fields.object_at(data, "args")
+                return {"type": "call", "id": call.get("id"), "tool": call.get("tool"), "arguments": args.get("value")}
+            case "call.completed":
+                return {"type": "callEnded", "id": data.get("callId"), "status": data.get("status")}
+            case "approval.requested":
+                return {"type": "question", "id": data["approvalId"], "prompt": data["prompt"]}
+            case _:
+                return None
+
+    async def _load(self, stored: Json) -> Json:
+        return await stored_values.load(self._engine.history.store, cast("Stored", stored))
+
+
+def _words(node: str, shown: JsonObject) -> str:
+    """Return a document as a line for people; empty for what they do not need."""
+    content = output.clean(str(shown.get("content", "")))
+    match shown["type"], shown.get("role"), shown.get("status"):
+        case "message", "user", _:
+            return f"{output.one_line(str(shown['by']))}: {content}"
+        case "message", _, "interrupted":
+            return f"{node} (interrupted): {content}"
+        case "message", _, "failed":
+            error = json_fields.object_at(shown, "error")
+            return f"{node} failed: {error.get('code')} {output.one_line(str(error.get('message')))}"
+        case "message", _, _:
+            return f"{node}: {content}"
+        case "call", _, _:
+            arguments = output.one_line(str(shown.get("arguments") or ""))[:_MAX_ARGUMENTS]
+            return f"  calls {output.one_line(str(shown['tool']))} {arguments}".rstrip()
+        case "callEnded", _, "failed":
+            return "  the call failed"
+        case "question", _, _:
+            return f"  asks: {output.one_line(str(shown['prompt']))}"
+        case "reset", _, _:
+            return "  (a new conversation)"
+        case _:
+            return ""

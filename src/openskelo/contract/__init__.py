@@ -1,1 +1,0 @@
-"""The wire: envelopes, the hash chain, and the projections that readers see."""

@@ -1,0 +1,374 @@
+"""One run in memory while this process drives it: its state, its mailbox and its attempts under way.
+
+Commands reach a run through its mailbox (`QueuedCommand`). The driver lets the run take a turn: the run decides every
+queued command in memory, applies the events, and returns one `Turn`: the append that makes the events durable, and what
+the driver has to do once they are. Between the decision and the append memory is ahead of the log. So no event is
+visible to other tasks before the append, and a run whose append fails leaves memory (`drop`) and is read from its log
+when it is needed again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import deque
+from collections.abc import Generator, Mapping, Sequence
+from typing import cast
+
+from openskelo import clock, errors
+from openskelo.engine.drive import resolve
+from openskelo.executors.attempt import budget_claims, running_attempt
+from openskelo.executors.attempt import performer as attempt_performer
+from openskelo.executors.inputs import node_inputs
+from openskelo.history import listing
+from openskelo.kernel import commands, decide, events, outcome, reports
+from openskelo.kernel.apply import apply
+from openskelo.kernel.decide import step
+from openskelo.kernel.json import JsonObject
+from openskelo.kernel.run import Attempt, AttemptId, Run, is_busy
+from openskelo.record import envelope
+from openskelo.stores import api
+from openskelo.structs import field, mutable, replace
+
+_CUTS = (events.AttemptCancelled, events.AttemptInterrupted)
+#: The events that a waiting attempt is told.
+ABOUT_QUESTIONS = (
+    events.ApprovalRequested,
+    events.ApprovalResolved,
+    events.ApprovalWithdrawn,
+    events.CallGranted,
+)
+
+
+@mutable
+class QueuedCommand:
+    """A command on its way to a run, with what is committed beside its events.
+
+    `inbox_id` is the id of a command that another process queued in the store: the same append removes it there. The
+    sender waits for `done`, if it waits.
+    """
+
+    command: commands.Command
+    blobs: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
+    cached: Mapping[str, JsonObject] = field(default_factory=dict[str, JsonObject])
+    inbox_id: int | None = None
+    done: asyncio.Future[None] | None = None
+
+    def acknowledge(self) -> None:
+        """Tell the sender that the command was carried out and is durable."""
+        if self.done is not None and not self.done.done():
+            self.done.set_result(None)
+
+    def fail(self, error: errors.OpenSkeloError) -> None:
+        """Tell the sender why the command changed nothing."""
+        if self.done is not None and not self.done.done():
+            self.done.set_exception(error)
+
+
+class AttemptTask:
+    """One attempt of a run and the asyncio task that performs it.
+
+    `progress` is how far the work has come, once it has begun. `cancelled` is True if the driver stopped it: then a
+    CancelledError in the task is no failure of the work.
+    """
+
+    def __init__(self, attempt: Attempt) -> None:
+        self.attempt = attempt
+        self.key: AttemptId = (attempt.node, attempt.visit, attempt.slot)
+        self.task: asyncio.Task[None] | None = None
+        self.progress: running_attempt.RunningAttempt | None = None
+        self.cancelled = False
+        self._answers: dict[str, asyncio.Future[JsonObject]] = {}  # by call
+        self._asked_calls: dict[str, str] = {}  # the call of each open approval
+        self._waits = 0  # questions for whose answers the attempt waits
+
+    def expect_answer(self, call_id: str) -> asyncio.Future[JsonObject]:
+        """Return the future resolution of a question about a call (Refused if it is withdrawn)."""
+        answer = self._answers[call_id] = asyncio.get_running_loop().create_future()
+        return answer
+
+    @contextlib.contextmanager
+    def clock_stopped(self) -> Generator[None]:
+        """Let the attempt's clock stand still, also while it waits for several answers at once."""
+        usage = budget_claims.Usage() if self.progress is None else self.progress.usage
+        self._waits += 1
+        if self._waits == 1:
+            usage.begin_wait()
+        try:
+            yield
+        finally:
+            self._waits -= 1
+            if not self._waits:
+                usage.end_wait()
+
+    def hear(self, fact: events.Event) -> None:
+        """Take note of a question that was asked for this attempt, or tell the attempt the answer."""
+        match fact:
+            case events.ApprovalRequested() if fact.tool["id"] in self._answers:
+                self._asked_calls[fact.approval_id] = cast("str", fact.tool["id"])
+            case events.ApprovalResolved() if fact.approval_id in self._asked_calls:
+                resolution: JsonObject = {**fact.resolution, "by": fact.by, "reason": fact.reason}
+                self._settle_answer(self._asked_calls.pop(fact.approval_id), resolution)
+            case events.ApprovalWithdrawn() if fact.approval_id in self._asked_calls:
+                self._settle_answer(self._asked_calls.pop(fact.approval_id), None)
+            case events.CallGranted():
+                self._settle_answer(fact.call_id, cast("JsonObject", fact.grant["resolution"]))
+            case _:
+                pass
+
+    def _settle_answer(self, call_id: str, resolution: JsonObject | None) -> None:
+        answer = self._answers.pop(call_id, None)
+        if answer is None or answer.done():
+            return
+        if resolution is None:
+            answer.set_exception(errors.Refused("the question was withdrawn", code="APPROVAL_CLOSED"))
+            answer.exception()  # the attempt may be over, and not wait for it any more
+        else:
+            answer.set_result(resolution)
+
+    def cancel(self) -> None:
+        """Stop the attempt. The caller removes it from its run."""
+        self.cancelled = True
+        for call_id in tuple(self._answers):
+            self._settle_answer(call_id, None)
+        if self.task is not None:
+            self.task.cancel()
+
+    async def wait(self) -> None:
+        """Wait until the task has ended."""
+        if self.task is not None:
+            await asyncio.wait({self.task})
+
+
+@mutable
+class Timer:
+    """When time itself moves a run next: `tick_at` in the run's own time, `expires_at` by the system's clock.
+
+    `due_at` is the moment of `tick_at` by the event loop's clock, which no user can set.
+    """
+
+    tick_at: int | None = None
+    due_at: float = 0.0
+    expires_at: int | None = None
+
+
+@mutable
+class Turn:
+    """The result of the queued commands of one run: the append, its events, and the commands to acknowledge."""
+
+    run: DrivenRun
+    append: api.Append
+    facts: list[events.Event]
+    commands: list[QueuedCommand]
+
+
+class DrivenRun:
+    """The state, mailbox and attempts of one run. Only its driver lets it take a turn."""
+
+    def __init__(
+        self,
+        run: Run,
+        chain: envelope.Chain,
+        row: api.RunRow | None,
+        performer: attempt_performer.Performer,
+    ) -> None:
+        self.state = run
+        self.chain = chain
+        self.row = row
+        self.mailbox: deque[QueuedCommand] = deque()
+        self.inbox_ids: set[int] = set()  # commands of other processes that are, or were, in the mailbox
+        self.attempts: dict[AttemptId, AttemptTask] = {}
+        self.visits = node_inputs.Visits()
+        self.durable_seq = chain.seq
+        self.timer = Timer()
+        self.last_used = 0.0  # when a caller last needed this run in memory, by the loop's clock
+        self.failure: errors.OpenSkeloError | None = None
+        self._performer = performer
+        self._clock = clock.RunClock()
+        # Of attempts whose stop is not in the log yet.
+        self._partial_results: dict[AttemptId, attempt_performer.PartialResult] = {}
+        self._current: list[QueuedCommand] = []  # the commands of the turn that is being taken
+        self._change_waiters: list[asyncio.Future[None]] = []
+        self._settle_waiters: list[asyncio.Future[None]] = []
+
+    @property
+    def id(self) -> str:
+        """Return the run's id."""
+        return self.state.id
+
+    # -- a turn -------------------------------------------------------------------------------------------------------
+
+    async def take_turn(self, resolver: resolve.Resolver) -> Turn | None:
+        """Decide and apply every queued command in memory; return None if there is nothing to make durable.
+
+        After StoreError memory is ahead of the log: the driver must drop the run.
+        """
+        facts: list[events.Event] = []
+        accepted = self._current = []
+        while self.mailbox:
+            queued = self.mailbox.popleft()
+            wall = queued.command.at
+            command = self._in_own_time(queued.command)
+            try:
+                facts += step(self.state, command, self)
+            except errors.Refused as refusal:
+                queued.fail(refusal)
+                if queued.inbox_id is None:
+                    continue  # else the append still has to remove the command from the store
+            accepted.append(queued)
+            if self.state.resolving:
+                facts += await self._resolve_nodes(resolver, command.at, wall)
+        if not facts and all(queued.inbox_id is None for queued in accepted):
+            for queued in accepted:
+                queued.acknowledge()
+            return None
+        blobs: dict[str, bytes] = {}
+        if self._partial_results:
+            facts = self._with_partial_results(facts, blobs)
+        return Turn(run=self, append=self._append(facts, accepted, blobs), facts=facts, commands=accepted)
+
+    def now(self, wall: int) -> int:
+        """Return the run's time when the system's clock shows `wall`: never earlier than its last event."""
+        return self._clock.at(wall, self.state.updated_at)
+
+    def _in_own_time(self, command: commands.Command) -> commands.Command:
+        """Return the command, which was made by the system's clock, with the time of the run."""
+        at = self.now(command.at)
+        if at == command.at:
+            return command
+        if isinstance(command, commands.AnswerApproval):
+            return replace(command, at=at, answered_at=command.at)
+        return replace(command, at=at)
+
+    async def _resolve_nodes(self, resolver: resolve.Resolver, at: int, wall: int) -> list[events.Event]:
+        """Evaluate the expressions of every node that waits for them, until none does or the run ends."""
+        facts: list[events.Event] = []
+        while keys := decide.resolutions(self.state):
+            for key in keys:
+                if key in self.state.resolving and self.state.ending is None:
+                    facts += step(self.state, await resolver.resolve(self.state, key, at, wall), self)
+        return facts
+
+    def _append(
+        self, facts: Sequence[events.Event], accepted: Sequence[QueuedCommand], blobs: dict[str, bytes]
+    ) -> api.Append:
+        cached: dict[str, JsonObject] = {}
+        for queued in accepted:
+            blobs.update(queued.blobs)
+            cached.update(queued.cached)
+        expected_seq = self.chain.seq
+        lines = envelope.seal(self.chain, facts)
+        row = listing.row(self.state, self.row)
+        if row is not None:
+            self.row = row
+        opened, closed = listing.approvals(self.state, facts)
+        return api.Append(
+            run_id=self.id,
+            expected_seq=expected_seq,
+            lines=lines,
+            row=row,
+            opened=opened,
+            closed=closed,
+            blobs=blobs,
+            consumed=tuple(queued.inbox_id for queued in accepted if queued.inbox_id is not None),
+            cached=cached,
+        )
+
+    # -- attempts that are stopped ------------------------------------------------------------------------------------
+
+    def used(self, flight: Attempt) -> outcome.Metrics:
+        """Return what an attempt that is being stopped has used (the kernel's `receipts.Meter`)."""
+        key = (flight.node, flight.visit, flight.slot)
+        self.keep_partial_result(key)
+        partial = self._partial_results.get(key)
+        return outcome.Metrics() if partial is None else partial.used
+
+    def logs_so_far(self, node: str) -> list[JsonObject]:
+        """Return what each attempt of a node that is under way has logged so far: `{visit, attempt, item, text}`."""
+        return [
+            {
+                "visit": task.attempt.visit,
+                "attempt": task.attempt.attempt,
+                "item": task.attempt.item,
+                "text": self._performer.log_so_far(task.progress),
+            }
+            for task in self.attempts.values()
+            if task.attempt.node == node and task.progress is not None
+        ]
+
+    def said(self, flight: Attempt) -> str | None:
+        """Return what the model or agent of an attempt that is being stopped has said so far."""
+        attempt = self.attempts.get((flight.node, flight.visit, flight.slot))
+        return None if attempt is None or attempt.progress is None else self._performer.said_so_far(attempt.progress)
+
+    def keep_partial_result(self, key: AttemptId) -> None:
+        """Remember the files and costs of an attempt that is being stopped, until the log says that it was."""
+        attempt = self.attempts.get(key)
+        if key not in self._partial_results and attempt is not None and attempt.progress is not None:
+            self._partial_results[key] = self._performer.partial_result(attempt.progress)
+
+    def _with_partial_results(self, facts: Sequence[events.Event], blobs: dict[str, bytes]) -> list[events.Event]:
+        """Return the events with the artifacts of each stopped attempt before its stop; add their bytes to `blobs`."""
+        result: list[events.Event] = []
+        for fact in facts:
+            if isinstance(fact, _CUTS):
+                partial = self._partial_results.pop(
+                    (fact.node, fact.visit, fact.item or 0), attempt_performer.PartialResult()
+                )
+                for note in partial.notes:
+                    artifact = reports.artifact_created(fact, note)
+                    apply(self.state, artifact)
+                    result.append(artifact)
+                blobs.update(partial.blobs)
+            result.append(fact)
+        return result
+
+    # -- waiting for the run ------------------------------------------------------------------------------------------
+
+    def is_settled(self) -> bool:
+        """True if the run has ended, or only a person can move it."""
+        return self.state.created and not is_busy(self.state)
+
+    async def wait_for_change(self) -> None:
+        """Wait until the run has taken a turn, and its events are durable, or it was dropped."""
+        await _wait_in(self._change_waiters)
+
+    async def wait_until_settled(self) -> None:
+        """Wait until the run has settled, or was dropped; it may have moved on since."""
+        await _wait_in(self._settle_waiters)
+
+    def notify(self) -> None:
+        """Wake the tasks that wait for a change and, if the run has settled, those that wait for that."""
+        _wake(self._change_waiters)
+        if self.failure is not None or self.is_settled():
+            _wake(self._settle_waiters)
+
+    def drop(self, error: errors.OpenSkeloError) -> None:
+        """Stop the run's attempts and fail its commands and waiters with `error`. Its log is as it was."""
+        self.failure = error
+        for attempt in self.attempts.values():
+            attempt.cancel()
+        for queued in (*self._current, *self.mailbox):
+            queued.fail(error)
+        self.attempts.clear()
+        self._current = []
+        self.mailbox.clear()
+        self.notify()
+
+
+async def _wait_in(waiters: list[asyncio.Future[None]]) -> None:
+    waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    waiters.append(waiter)
+    try:
+        await waiter
+    except asyncio.CancelledError:
+        if waiter in waiters:
+            waiters.remove(waiter)
+        raise
+
+
+def _wake(waiters: list[asyncio.Future[None]]) -> None:
+    for waiter in waiters:
+        if not waiter.done():
+            waiter.set_result(None)
+    waiters.clear()

@@ -1,0 +1,193 @@
+"""The runs that this process drives, and what it remembers of those that it drove before.
+
+Ended runs are remembered for a while, so that a caller who waited for one gets its document without reading the log.
+Dropped runs (the store failed, or a defect) are remembered with their error, which later callers get.
+
+`Timers` says when time itself moves a run. Retries after a pause and wall-time limits are due when their time has
+passed by the event loop's clock, or the system's clock shows it; so neither a clock that is set back nor a machine
+that sleeps delays them. Approvals expire by the system's clock alone. The times that count are kept on the run
+(`Timer`). The heaps order them; older entries of the same run stay in a heap and are skipped when they come up.
+"""
+
+from __future__ import annotations
+
+import copy
+import heapq
+import math
+from collections.abc import Iterator, Mapping
+
+from openskelo import errors
+from openskelo.engine.commands import input_checks
+from openskelo.engine.drive import driven_run
+from openskelo.kernel import answers, commands, decide
+from openskelo.kernel.run import OpenApproval, Run
+from openskelo.stores import api
+
+#: How many ended runs stay in memory: at least REMEMBERED, and up to REMEMBERED_SMALL while they have few nodes.
+REMEMBERED = 16
+REMEMBERED_SMALL = 512
+REMEMBERED_NODES = 4096
+#: How many dropped runs are remembered: when the store fails, all runs are dropped at once.
+REMEMBERED_DROPPED = 10_000
+
+
+def failure_of(error: BaseException) -> errors.OpenSkeloError:
+    """Return what the callers of a dropped run get: an error of the store or the system as it is, else a defect."""
+    if isinstance(error, errors.StoreError):
+        return error
+    if isinstance(error, OSError):
+        return errors.StoreError(f"the system failed: {error}", code="STORE_IO", hint="resume the run")
+    return errors.OpenSkeloError(f"the driver failed: {error!r}", code="INTERNAL")
+
+
+class DrivenRuns:
+    """The driven runs by id. Only the driver adds and removes them."""
+
+    def __init__(self) -> None:
+        self.by_id: dict[str, driven_run.DrivenRun] = {}
+        self._ended: dict[str, Run] = {}
+        self._ended_nodes = 0
+        self._dropped: dict[str, errors.OpenSkeloError] = {}
+
+    def get(self, run_id: str) -> driven_run.DrivenRun | None:
+        """Return the run while this process drives it."""
+        return self.by_id.get(run_id)
+
+    def all(self) -> tuple[driven_run.DrivenRun, ...]:
+        """Return every run that this process drives."""
+        return tuple(self.by_id.values())
+
+    def last_state(self, run_id: str) -> Run | None:
+        """Return the state of a run that this process drives, or drove to its end not long ago."""
+        driven = self.by_id.get(run_id)
+        return self._ended.get(run_id) if driven is None else driven.state
+
+    def failure(self, run_id: str) -> errors.OpenSkeloError | None:
+        """Return the error that made this process drop a run, if it did not long ago."""
+        return copy.copy(self._dropped.get(run_id))  # each caller raises an error of its own
+
+    def forget(self, run_id: str) -> None:
+        """Remember nothing of a run that this process no longer drives."""
+        ended = self._ended.pop(run_id, None)
+        if ended is not None:
+            self._ended_nodes -= len(ended.nodes)
+        self._dropped.pop(run_id, None)
+
+    # -- what the driver calls ----------------------------------------------------------------------------------------
+
+    def add(self, driven: driven_run.DrivenRun) -> None:
+        """Add a run that is driven here from now on."""
+        self.by_id[driven.id] = driven
+        self._dropped.pop(driven.id, None)
+
+    def remove_ended(self, driven: driven_run.DrivenRun) -> None:
+        """Remove a run that has ended, and remember its state."""
+        if self.by_id.pop(driven.id, None) is not None:
+            self._ended[driven.id] = driven.state
+            self._ended_nodes += len(driven.state.nodes)
+        count = len(self._ended)
+        if count > REMEMBERED_SMALL or (self._ended_nodes > REMEMBERED_NODES and count > REMEMBERED):
+            self.forget(next(iter(self._ended)))
+
+    def release(self, driven: driven_run.DrivenRun) -> None:
+        """Remove a run that waits; it can be added again."""
+        del self.by_id[driven.id]
+
+    def drop(self, driven: driven_run.DrivenRun, error: errors.OpenSkeloError) -> None:
+        """Remove a run that cannot be driven on here; its callers get `error`."""
+        del self.by_id[driven.id]
+        self._dropped[driven.id] = copy.copy(error)  # without its traceback, whose frames hold the run
+        if len(self._dropped) > REMEMBERED_DROPPED:
+            del self._dropped[next(iter(self._dropped))]
+        driven.drop(error)
+
+    def drop_all(self, error: errors.OpenSkeloError) -> None:
+        """Drop every run."""
+        for driven in self.all():
+            self.drop(driven, error)
+
+    def close(self, error: errors.OpenSkeloError) -> None:
+        """Remove every run because the driver stops; their callers get `error`, and it is not remembered."""
+        for driven in self.by_id.values():
+            driven.drop(error)
+        self.by_id.clear()
+
+
+#: A heap is rebuilt when it has this many entries more than twice the number of runs.
+_STALE_ENTRIES = 64
+
+
+class Timers:
+    """When the driver has to wake which run. `wall` is the system's clock (ms), `loop_time` the event loop's (s)."""
+
+    def __init__(self) -> None:
+        self._by_wall: list[tuple[int, str]] = []
+        self._by_loop: list[tuple[float, str]] = []
+
+    def set(self, driven: driven_run.DrivenRun, wall: int, loop_time: float) -> bool:
+        """Note when the run, as it is now, wants to be woken; True if that is before every other run."""
+        run, timer = driven.state, driven.timer
+        if timer.tick_at is None and timer.expires_at is None and not (run.timers or run.expiries or run.has_limits):
+            return False  # most runs wait for no time
+        is_first = False
+        tick_at, expires_at = decide.tick_at(run), decide.next_expiry(run)
+        if tick_at is not None and tick_at != timer.tick_at:
+            timer.due_at = loop_time + max(0, tick_at - driven.now(wall)) / 1000
+            heapq.heappush(self._by_loop, (timer.due_at, driven.id))
+            heapq.heappush(self._by_wall, (tick_at, driven.id))
+            is_first = self._by_loop[0][1] == driven.id or self._by_wall[0][1] == driven.id
+        if expires_at is not None and expires_at != timer.expires_at:
+            heapq.heappush(self._by_wall, (expires_at, driven.id))
+            is_first = is_first or self._by_wall[0][1] == driven.id
+        timer.tick_at, timer.expires_at = tick_at, expires_at
+        return is_first
+
+    def seconds_until_next(self, wall: int, loop_time: float) -> float:
+        """Return how long no run has to be woken; infinity without timers."""
+        by_wall = (self._by_wall[0][0] - wall) / 1000 if self._by_wall else math.inf
+        by_loop = self._by_loop[0][0] - loop_time if self._by_loop else math.inf
+        return max(0.0, min(by_wall, by_loop))
+
+    def due(
+        self, driven_runs: Mapping[str, driven_run.DrivenRun], wall: int, loop_time: float
+    ) -> Iterator[tuple[driven_run.DrivenRun, int]]:
+        """Yield the runs whose time has come, each once, with the time by which to wake it."""
+        if len(self._by_wall) > 2 * len(driven_runs) + _STALE_ENTRIES:  # most are of runs that have ended
+            self._rebuild(driven_runs)
+        run_ids: dict[str, None] = {}
+        while self._by_wall and self._by_wall[0][0] <= wall:
+            run_ids[heapq.heappop(self._by_wall)[1]] = None
+        while self._by_loop and self._by_loop[0][0] <= loop_time:
+            run_ids[heapq.heappop(self._by_loop)[1]] = None
+        for driven in [driven_runs[run_id] for run_id in run_ids if run_id in driven_runs]:
+            timer = driven.timer
+            tick_at, is_tick = timer.tick_at, False
+            if tick_at is not None:
+                is_tick = tick_at <= wall or timer.due_at <= loop_time
+            if is_tick or (timer.expires_at is not None and timer.expires_at <= wall):
+                driven.timer = driven_run.Timer()
+                yield driven, max(wall, tick_at) if is_tick and tick_at is not None else wall
+
+    def _rebuild(self, driven_runs: Mapping[str, driven_run.DrivenRun]) -> None:
+        self._by_wall.clear()
+        self._by_loop.clear()
+        for run_id, driven in driven_runs.items():
+            if driven.timer.tick_at is not None:
+                self._by_loop.append((driven.timer.due_at, run_id))
+            self._by_wall += [(at, run_id) for at in (driven.timer.tick_at, driven.timer.expires_at) if at is not None]
+        heapq.heapify(self._by_wall)
+        heapq.heapify(self._by_loop)
+
+
+async def expire(
+    blobs: api.Blobs, driven: driven_run.DrivenRun, approval: OpenApproval, now: int
+) -> commands.AnswerApproval:
+    """Return the answer that an expired approval gets: what its node says in `on_timeout`, else denied."""
+    declared = driven.state.workflow.nodes[approval.node].approval
+    approve = declared is not None and declared.on_timeout == "approve"
+    answer = input_checks.Answer(status="approved" if approve else "denied", by=answers.TIMER, reason="expired")
+    try:
+        return await input_checks.answer_command(blobs, driven.state, approval, answer, now)
+    except errors.InvalidInput as error:  # the form wants values that only a person has
+        denied = input_checks.Answer(status="denied", by=answers.TIMER, reason=f"expired; {error.message}")
+        return await input_checks.answer_command(blobs, driven.state, approval, denied, now)

@@ -1,0 +1,297 @@
+"""The loop that drives runs.
+
+Every command reaches a run through its mailbox: from callers in this process, from other processes (`inbox`), from the
+clock (`driven_runs.Timers`) and from the run's own attempts. One task drives all runs:
+
+    mailbox ──> decide and apply in memory ──> append (one commit for all runs) ──> visible
+       ^                                                                              │
+       └── report <── attempt (one asyncio task each) <── start / cancel attempts <───┘
+
+So an intent is durable before its work starts, and a result is durable before a caller sees it or other work depends on
+it. Runs that have commands at the same time share one commit: that makes many runs cheap. An append that fails leaves
+memory ahead of the log; the run is dropped from memory and can be resumed from its log.
+
+A second task polls what the loop cannot wait for: the clock, and the commands of other processes (`poller`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+from openskelo import clock as clocks
+from openskelo import errors
+from openskelo.engine import pinning
+from openskelo.engine.drive import attempt_report, driven_run, driven_runs, inbox, poller, resolve
+from openskelo.executors.attempt import performer as attempt_performer
+from openskelo.kernel import commands, events
+from openskelo.stores import api
+
+#: Failures of the store as a whole: appending each run by itself would fail, too.
+_STORE_WIDE = frozenset({"STORE_BUSY", "STORE_GONE", "STORE_SYNC"})
+
+
+class Driver:
+    """Drives the runs of this process. Other tasks send commands and wait; only the loop changes runs."""
+
+    def __init__(
+        self,
+        store: api.Store,
+        performer: attempt_performer.Performer,
+        clock: Callable[[], int] = clocks.wall_ms,
+        *,
+        cache: bool = True,
+    ) -> None:
+        self._store = store
+        self._performer = performer
+        self._resolver = resolve.Resolver(store, performer, cache=cache)
+        self.now = clock  # the system's time in milliseconds; each run makes its own time of it
+        self.runs = driven_runs.DrivenRuns()
+        self.inbox = inbox.Inbox(
+            store, self.runs.by_id, self.send, self.now, lambda state: pinning.check_remaining(state, performer)
+        )
+        self.turn_lock = asyncio.Lock()  # held while memory is ahead of the log
+        self._dirty: dict[str, driven_run.DrivenRun] = {}  # runs with commands in their mailbox
+        self._has_commands = asyncio.Event()
+        self._poller = poller.Poller(store, self)
+        self.claims = self._poller.claims
+        self._attempt_tasks: set[asyncio.Task[None]] = set()
+        self._loop_task: asyncio.Task[None] | None = None
+        self._poll_task: asyncio.Task[None] | None = None
+        self._stopped = False
+        self._defect: errors.OpenSkeloError | None = None  # what ended the loop
+
+    # -- the loop -----------------------------------------------------------------------------------------------------
+
+    async def _drive(self) -> None:
+        while True:
+            await self._has_commands.wait()
+            self._has_commands.clear()
+            async with self.turn_lock:
+                await self._take_turns()
+
+    async def _take_turns(self) -> None:
+        """Let every run that has commands take a turn, and make all turns durable with one append."""
+        dirty, self._dirty = self._dirty, {}
+        turns: list[driven_run.Turn] = []
+        for run in dirty.values():
+            try:
+                turn = await run.take_turn(self._resolver)
+            except Exception as error:  # of the store, or a defect: it is this run's, and no other's
+                await self._drop(run, driven_runs.failure_of(error))
+                continue
+            if turn is None:
+                self._settle(run)
+                run.notify()  # a task may wait until the mailbox is empty
+            else:
+                turns.append(turn)
+        if turns:
+            await self._append(turns)
+
+    async def _append(self, turns: Sequence[driven_run.Turn]) -> None:
+        try:
+            await self._store.append([turn.append for turn in turns])
+        except Exception as error:
+            await self._settle_failed(turns, driven_runs.failure_of(error))
+            return
+        self._poller.copies.behind = True
+        for turn in turns:
+            self._carry_out(turn)
+
+    async def _settle_failed(self, turns: Sequence[driven_run.Turn], failure: errors.OpenSkeloError) -> None:
+        """Carry out those turns of a failed append that the log has all the same, and drop the runs of the others."""
+        is_unclear = not isinstance(failure, errors.Conflict)
+        for turn in turns:
+            if is_unclear and await self._is_committed(turn.append):
+                self._carry_out(turn)
+            elif len(turns) == 1 or failure.code in _STORE_WIDE:
+                await self._drop(turn.run, failure)
+            else:
+                await self._append([turn])  # the conflict of one run must not take the others with it
+
+    async def _is_committed(self, append: api.Append) -> bool:
+        """True if the log has these lines: the commit succeeded, and only its answer was lost."""
+        lines: list[bytes] = []
+        try:
+            async for chunk in self._store.read_events(append.run_id, after=append.expected_seq):
+                lines += chunk
+                if len(lines) >= len(append.lines):
+                    break
+        except Exception:  # the run is dropped, and read from its log when it is needed again
+            return False
+        return bool(append.lines) and tuple(lines[: len(append.lines)]) == tuple(append.lines)
+
+    def _carry_out(self, turn: driven_run.Turn) -> None:
+        """Do what a durable turn leads to: start and cancel attempts, acknowledge commands, wake waiters."""
+        run = turn.run
+        run.durable_seq = run.chain.seq
+        for fact in turn.facts:
+            if isinstance(fact, events.AttemptStarted):
+                started = run.state.in_flight.get((fact.node, fact.visit, fact.item or 0))
+                if started is not None and started.attempt == fact.attempt:
+                    self._start_attempt(run, driven_run.AttemptTask(started))
+            elif isinstance(fact, events.AttemptCancelled | events.AttemptInterrupted):
+                cancelled = run.attempts.pop((fact.node, fact.visit, fact.item or 0), None)
+                if cancelled is not None:
+                    cancelled.cancel()
+            elif isinstance(fact, events.MessageReceived) and fact.steers:
+                self._steer(run, fact)
+            elif isinstance(fact, driven_run.ABOUT_QUESTIONS):
+                for attempt in run.attempts.values():
+                    attempt.hear(fact)
+        for queued in turn.commands:
+            queued.acknowledge()
+        self._settle(run)
+        run.notify()
+
+    def _settle(self, run: driven_run.DrivenRun) -> None:
+        """After a turn: remove the run if it has ended, else note when it wants to be woken."""
+        if run.state.ended:
+            self.runs.remove_ended(run)
+        elif run.failure is None:
+            self._poller.set_timer(run)
+
+    async def drop(self, run: driven_run.DrivenRun, error: errors.OpenSkeloError) -> None:
+        """Remove a run that cannot go on from memory, between two turns."""
+        async with self.turn_lock:
+            await self._drop(run, error)
+
+    async def _drop(self, run: driven_run.DrivenRun, error: errors.OpenSkeloError) -> None:
+        """Remove a run that cannot go on from memory; its log is as before the turn. Call with the turn lock."""
+        if self.runs.get(run.id) is not run:
+            return
+        self.runs.drop(run, error)
+        if error.code in _STORE_WIDE:
+            self.claims.release_later(run.id)
+        else:
+            await self.claims.release(run.id)
+
+    # -- attempts -----------------------------------------------------------------------------------------------------
+
+    def _start_attempt(self, run: driven_run.DrivenRun, attempt: driven_run.AttemptTask) -> None:
+        run.attempts[attempt.key] = attempt
+        attempt.task = asyncio.create_task(self._perform(run, attempt))
+        self._attempt_tasks.add(attempt.task)
+        attempt.task.add_done_callback(self._attempt_tasks.discard)
+
+    def _steer(self, run: driven_run.DrivenRun, message: events.MessageReceived) -> None:
+        attempt = run.attempts.get((message.node, run.state.nodes[message.node].visit, 0))
+        if attempt is not None:
+            steering = asyncio.create_task(attempt_report.steer(self._store, attempt, message.content))
+            self._attempt_tasks.add(steering)
+            steering.add_done_callback(self._attempt_tasks.discard)
+
+    async def _perform(self, run: driven_run.DrivenRun, attempt: driven_run.AttemptTask) -> None:
+        """Perform one attempt and send its report to the run."""
+        report, failure = None, None
+        try:
+            report = await attempt_report.perform(self._store, self._performer, run, attempt, self)
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except Exception as error:  # of the store's or the system's, or a defect of ours
+            failure = driven_runs.failure_of(error)
+        except BaseException as error:
+            if not (attempt.cancelled or self._is_ending(attempt.task)):
+                report = attempt_report.lost(self._performer, attempt, error, self.now())
+            elif not isinstance(error, asyncio.CancelledError):  # which a task would keep, with all its frames
+                raise
+        finally:
+            if run.attempts.get(attempt.key) is attempt:
+                del run.attempts[attempt.key]
+        if failure is not None:  # the outcome cannot be kept: to the log the attempt was cut
+            await self.drop(run, failure)
+        elif report is not None:
+            self.send(run, report)
+
+    def _is_ending(self, task: asyncio.Task[None] | None) -> bool:
+        """True if what ended an attempt's task was meant for the program: the driver or the event loop stops."""
+        try:
+            is_gone = asyncio.current_task() is not task
+        except RuntimeError:
+            is_gone = True
+        return is_gone or self._stopped or self._loop_task is None or self._loop_task.cancelling() > 0
+
+    # -- what the engine calls ----------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Start to drive."""
+        self._loop_task = asyncio.create_task(self._guard(self._drive), name="skelo-driver")
+        self._poll_task = asyncio.create_task(self._guard(self._poller.poll_forever), name="skelo-driver-poll")
+
+    async def _guard(self, loop: Callable[[], Awaitable[None]]) -> None:
+        """Run a loop of the driver; if it ends, no caller is left waiting."""
+        try:
+            await loop()
+        except asyncio.CancelledError:
+            if not self._stopped:  # the program cancels all its tasks before it closes the engine, or without
+                self._close_runs()
+            raise
+        except GeneratorExit:
+            raise
+        except BaseException as error:  # a defect of ours
+            self._give_up(error)
+            raise
+
+    def _give_up(self, error: BaseException) -> None:
+        self._defect = driven_runs.failure_of(error)
+        self.runs.drop_all(self._defect)
+
+    async def stop(self) -> None:
+        """Stop the loop and the attempts under way, and fail callers that wait (ENGINE_CLOSED).
+
+        A turn that has begun is finished first: what is durable stays so.
+        """
+        async with self.turn_lock:
+            self._stopped = True
+            tasks = [task for task in (*self._attempt_tasks, self._loop_task, self._poll_task) if task is not None]
+            for task in tasks:
+                task.cancel()
+        await self._poller.copies.wait()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self._close_runs()
+
+    def _close_runs(self) -> None:
+        self._stopped = True
+        self.runs.close(inbox.closed())
+        self.inbox.close()
+
+    def check_loop(self) -> asyncio.AbstractEventLoop:
+        """Return the caller's event loop; raise InvalidInput (ENGINE_LOOP) if it is not the driver's."""
+        loop = asyncio.get_running_loop()
+        if self._loop_task is not None and self._loop_task.get_loop() is not loop:
+            raise errors.InvalidInput(
+                "the engine was opened in another event loop",
+                code="ENGINE_LOOP",
+                hint="open one in each loop, or hand the call over: `asyncio.run_coroutine_threadsafe`",
+            )
+        return loop
+
+    def add(self, run: driven_run.DrivenRun) -> None:
+        """Drive a run from now on (ENGINE_CLOSED)."""
+        loop = self.check_loop()
+        if self._stopped:
+            raise inbox.closed()
+        if self._defect is not None:
+            raise copy.copy(self._defect)
+        run.last_used = loop.time()
+        self.runs.add(run)
+        self._poller.set_timer(run)
+        self.inbox.wake_waiters()  # a task that follows the run as one of another process follows it here now
+
+    def send(self, run: driven_run.DrivenRun, queued: driven_run.QueuedCommand) -> None:
+        """Put a command into a run's mailbox; fail it if the run was dropped or the driver stopped."""
+        if run.failure is not None or self._stopped:
+            queued.fail(run.failure or inbox.closed())
+            return
+        run.mailbox.append(queued)
+        self._dirty[run.id] = run
+        self._has_commands.set()
+
+    def submit(
+        self, run: driven_run.DrivenRun, command: commands.Command, blobs: Mapping[str, bytes] | None = None
+    ) -> asyncio.Future[None]:
+        """Send a command; the returned future is done when its events are durable (Refused, StoreError)."""
+        done: asyncio.Future[None] = self.check_loop().create_future()
+        self.send(run, driven_run.QueuedCommand(command=command, blobs=blobs or {}, done=done))
+        return done

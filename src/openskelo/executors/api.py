@@ -1,0 +1,76 @@
+"""The seam between the engine and the work of nodes: work in, outputs out.
+
+An `Executor` exists once per kind of work (`ai`, `deterministic`, `approval`, `op`, `graph_turn`); the registry finds
+it. The performer asks it for the `Work` of a node once, and then calls that work for every attempt:
+
+    executor.check_available(node, services)           before a run starts: is everything there that the node needs?
+    work = executor.prepare(node, services, outputs)   once per node: parse, compile, look up
+    outputs = await work(attempt)                      for every attempt: do it
+
+The work returns its outputs, which the performer then validates and records, or it raises AttemptFailed. It is
+cancelled as any coroutine is: when CancelledError arrives it stops what it has started, and raises it again. Its other
+results it writes into the attempt: log lines, files, usage, streamed text. An executor never sees the
+store and never writes an event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
+
+from openskelo.executors.attempt import port_contract, running_attempt
+from openskelo.executors.handlers import invocation
+from openskelo.kernel import definition
+from openskelo.kernel.json import JsonObject
+from openskelo.project import Project
+from openskelo.providers import protocol
+from openskelo.structs import frozen
+
+if TYPE_CHECKING:
+    from openskelo.agents import sessions as agent_sessions
+    from openskelo.executors import mcp_servers as mcp
+    from openskelo.executors.handlers import project_handler
+
+#: Performs one attempt of a node: returns its outputs, not yet checked, or raises AttemptFailed.
+Work: TypeAlias = Callable[[running_attempt.RunningAttempt], Awaitable[object]]
+
+
+@frozen
+class Services:
+    """What executors share: everything work may need that is not part of its request.
+
+    `provider`, `project_handlers`, `mcp_servers` and `agents` are made when first called, since most runs need none of
+    them.
+    `on_text` passes streamed text to the viewers of the run, `on_status` a short text on what the work is doing.
+    """
+
+    project: Project
+    local_handlers: Mapping[str, invocation.LocalHandler]
+    provider: Callable[[], protocol.Provider | None]
+    on_text: Callable[[running_attempt.AttemptRequest, str], None]
+    project_handlers: Callable[[], project_handler.ProjectHandlers]
+    mcp_servers: Callable[[], mcp.ServerPool]
+    agents: Callable[[], agent_sessions.SessionPool]
+    on_status: Callable[[running_attempt.AttemptRequest, str], None] = lambda _request, _text: None
+
+
+@runtime_checkable
+class Executor(Protocol):
+    """Performs one kind of work. It has no state of its own: what lives longer than an attempt is in `Services`.
+
+    A subclass has to write `prepare`; the others have defaults for work that needs no service and no project code.
+    """
+
+    def prepare(self, node: definition.Node, services: Services, outputs: port_contract.PortContract) -> Work:
+        """Return the work of `node`; raise AttemptFailed, not retryable, if it can never be done."""
+        ...
+
+    def check_available(self, node: definition.Node, services: Services) -> None:
+        """Raise InvalidInput if something is missing here that `node` needs, so that no run starts only to fail."""
+
+    async def check_inputs(self, node: definition.Node, known: JsonObject, services: Services) -> None:
+        """Raise InvalidInput if the work cannot be done on inputs that are known before the run starts."""
+
+    def code_digest(self, node: definition.Node, services: Services) -> str:
+        """Return the digest of the project's code that does the work, empty if none does (AttemptFailed)."""
+        return ""

@@ -1,0 +1,285 @@
+"""One attempt as executors see it: the request that the driver hands over, and the attempt while it runs.
+
+The driver resolves all values of an attempt into an `AttemptRequest`. The performer wraps it in a `RunningAttempt`,
+which collects what the work leaves besides its outputs: log lines, files, usage, verdicts.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TypeAlias, cast
+
+from openskelo.executors.attempt import budget_claims
+from openskelo.handlers import secrets
+from openskelo.kernel import commands, definition, ids, outcome
+from openskelo.kernel.json import Json, JsonObject
+from openskelo.structs import field, frozen, mutable
+from openskelo.values import canonical
+
+#: The hash of no bytes, for inputs that could not be hashed.
+EMPTY_HASH = canonical.digest_bytes(b"")
+
+
+@mutable
+class VisitInputs:
+    """The inputs that all items of one foreach visit share, computed for the first item and reused for the others.
+
+    `item_name` is the input port that takes the item, empty without one. `copies` make fresh copies of the inputs for
+    work that may change them. `checked` is true once all inputs but the item are known to keep the contract.
+    `run_inputs` are the inputs of the run.
+    """
+
+    inputs: JsonObject
+    items: Sequence[Json]
+    item_name: str = ""
+    hash: str = ""
+    copies: Mapping[str, Callable[[], Json]] | None = None
+    checked: bool = False
+    run_inputs: JsonObject = field(default_factory=dict[str, Json])
+
+
+@frozen
+class AttemptRequest:
+    """One attempt as the driver hands it to the performer: all values resolved, nothing left to look up.
+
+    `inputs` are complete (bindings, transforms and defaults applied); `now` is the recorded start of the visit in
+    milliseconds. `feedback` is what the previous attempt or a bounce tells this one. `item_index` is set in a foreach.
+    `run_inputs` are the inputs of the run, for prompts and gates (large ones only where the node uses them).
+    `plan_mode` is the mode of the plan, which bounds what its steps may reach. `budget_claims` is set if the run has
+    limits and the node may call a model, and for an agent, which has caps of its own. `outputs_to_judge` are the
+    outputs of the previous attempt if its gates could not be evaluated: this attempt only judges them. `session` is the
+    last conversation of the node's agent, as `events.SessionOpened` has it; `call_rules` are the calls that a person
+    has allowed it for the rest of the run. `is_planning`: the run is in PLANNING mode.
+    """
+
+    run_id: str
+    workflow_name: str
+    node: definition.Node
+    visit: int
+    attempt: int
+    inputs: JsonObject
+    now: int
+    item_index: int | None = None
+    item: Json = None
+    visit_inputs: VisitInputs | None = None
+    feedback: Json = None
+    run_inputs: JsonObject = field(default_factory=dict[str, Json])
+    plan_mode: definition.PlanMode = "normal"
+    budget_claims: budget_claims.BudgetClaims | None = None
+    outputs_to_judge: JsonObject | None = None
+    session: JsonObject | None = None
+    call_rules: tuple[JsonObject, ...] = ()
+    is_planning: bool = False
+
+    @property
+    def idempotency_key(self) -> str:
+        """The same for every attempt at this piece of work."""
+        return ids.idempotency_key(self.run_id, self.node.key, self.visit, self.item_index or 0)
+
+    @property
+    def item_name(self) -> str:
+        """What expressions and prompts call the item of a foreach."""
+        return "item" if self.node.foreach is None else self.node.foreach.name
+
+    @property
+    def attempt_id(self) -> budget_claims.AttemptId:
+        """Node key, visit, slot and attempt number: unique within the run."""
+        return self.node.key, self.visit, self.item_index or 0, self.attempt
+
+
+@frozen
+class File:
+    """A text that the attempt leaves as an artifact, whether it succeeds or fails."""
+
+    kind: str
+    name: str
+    text: str
+    media_type: str = "text/plain"
+    metadata: JsonObject | None = None
+
+
+#: What an attempt tells the record while it is under way: the session of its agent, or a call of the agent.
+Progress: TypeAlias = JsonObject | commands.StartedCall | commands.EndedCall
+
+
+@frozen
+class CallQuestion:
+    """A question to a person about a call that an agent wants to make.
+
+    `args` is exactly what is shown: `tool`, `arguments`, `why`, and what helps to judge. `form` is the JSON Schema of
+    the arguments if a person may change them. `digest` binds the answer to the call and the files it is made on.
+    """
+
+    call_id: str
+    args: JsonObject
+    prompt: str
+    digest: str
+    form: JsonObject = field(default_factory=dict[str, Json])
+
+
+@frozen
+class CallAnswer:
+    """The answer about a call. `arguments` are set if a person has changed them.
+
+    `remember` says how long calls like this one are allowed (`rule`), if for longer than once.
+    """
+
+    status: commands.Answer
+    by: str
+    reason: str | None = None
+    arguments: JsonObject | None = None
+    remember: str | None = None
+    rule: JsonObject | None = None
+
+
+@mutable
+class RunningAttempt:
+    """One attempt in progress.
+
+    `inputs` are the work's own copy, if it may change them. `lines` become the log of the attempt, `files` its
+    artifacts by name. `streamed` is the text that a model has sent so far; `answer` its whole answer, once complete.
+    `holds` is the result of a step's verdict or condition, `route` where the turn of a live graph goes. `started` is
+    a reading of the performance counter. `folder` is the workspace of an agent; `on_progress` takes what the agent does
+    into the record. The hashes are those of inputs and outputs; `verdicts` are those of the gates.
+
+    `ask` puts a question about a call to a person and waits for the answer; None if no run is driven. `steer` gives the
+    agent of the attempt a word of a person; None before its work has begun. `unheard` are such words that the agent has
+    not been told: they are its next prompt.
+
+    `record_prompts` makes the prompts among `files` durable while the work goes on; None if no run is driven (a test of
+    a node). `recorded` are the artifacts that are in the log already: the hash of each by its id.
+
+    `read_printed` returns what another process has printed for the attempt, until that is added to `lines` at its end.
+    """
+
+    request: AttemptRequest
+    inputs: JsonObject
+    lines: list[str] = field(default_factory=list[str])
+    usage: budget_claims.Usage = field(default_factory=budget_claims.Usage)
+    files: dict[str, File] = field(default_factory=dict[str, File])
+    streamed: list[str] = field(default_factory=list[str])
+    answer: str | None = None
+    holds: bool | None = None
+    route: outcome.Route = "on"
+    started: float = field(default_factory=time.perf_counter)
+    inputs_hash: str = EMPTY_HASH
+    output_hash: str | None = None
+    verdicts: tuple[JsonObject, ...] = ()
+    record_prompts: Callable[[], Awaitable[None]] | None = None
+    recorded: dict[str, str] = field(default_factory=dict[str, str])
+    folder: Path | None = None
+    on_progress: Callable[[Progress], None] = lambda _progress: None
+    ask: Callable[[CallQuestion], Awaitable[CallAnswer]] | None = None
+    steer: Callable[[str], Awaitable[None]] | None = None
+    unheard: list[str] = field(default_factory=list[str])
+    read_printed: Callable[[], str] = lambda: ""
+
+
+# -- artifacts --------------------------------------------------------------------------------------------------------
+#
+# What an attempt leaves besides its outputs, as artifacts: without secrets, bounded, and valid UTF-8.
+
+
+#: How many bytes of a log are kept: the first `HEAD_BYTES`, and the end.
+MAX_LOG_BYTES = 256 * 1024
+HEAD_BYTES = 64 * 1024
+_MAX_MESSAGE = 4000
+#: The artifact of an answer that broke off.
+PARTIAL_ANSWER = "answer.partial.txt"
+
+
+def clean(text: str, secret_values: Sequence[str] = ()) -> str:
+    """Return `text` as it may be stored: no secrets, no lone surrogates, at most a few thousand characters."""
+    text = clean_text(text, secret_values)
+    return text if len(text) <= _MAX_MESSAGE else text[:_MAX_MESSAGE] + " …"
+
+
+def cut_mark(count: int) -> bytes:
+    """Return the line that stands for `count` bytes of a log that is too long."""
+    return f"\n… {count} bytes left out …\n".encode()
+
+
+def log_so_far(attempt: RunningAttempt, secret_values: Sequence[str]) -> str:
+    """Return the whole lines that the attempt has logged so far, the end of them if they are many; secrets are masked.
+
+    A line that is not complete is held back, because it may end in a part of a secret.
+    """
+    printed = attempt.read_printed().rpartition("\n")[0]
+    lines = [*attempt.lines, *printed.splitlines()]
+    text = clean_text("\n".join(lines), secret_values)[-HEAD_BYTES:]
+    return text + "\n" if text else ""
+
+
+def clean_text(text: str, secret_values: Sequence[str]) -> str:
+    """Return `text` without secrets and lone surrogates."""
+    text = secrets.mask(text, secret_values)
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def mask_all(documents: Sequence[JsonObject], secret_values: Sequence[str]) -> Sequence[JsonObject]:
+    """Return verdicts or feedback with every secret in them masked."""
+    if not secret_values:
+        return documents
+    return [cast("JsonObject", _mask(document, secret_values)) for document in documents]
+
+
+def _mask(value: Json, secret_values: Sequence[str]) -> Json:
+    match value:
+        case str():
+            return secrets.mask(value, secret_values)
+        case Mapping():
+            return {secrets.mask(key, secret_values): _mask(part, secret_values) for key, part in value.items()}
+        case Sequence():
+            return [_mask(part, secret_values) for part in value]
+        case _:
+            return value
+
+
+def collect_artifacts(
+    attempt: RunningAttempt, secret_values: Sequence[str]
+) -> list[tuple[outcome.ArtifactNote, bytes]]:
+    """Return what the attempt leaves, with its bytes: its files, an answer that broke off, and its log.
+
+    What is recorded already is left out. The ids are the same each time the same attempt is recorded.
+    """
+    files = list(attempt.files.values())
+    if attempt.answer is None and attempt.streamed:
+        files.append(File(kind="log", name=PARTIAL_ANSWER, text="".join(attempt.streamed)))
+    lines = [*attempt.lines, *attempt.read_printed().splitlines()]
+    if lines:
+        name = f"{attempt.request.node.key}.log"
+        files.append(File(kind="log", name=name, text="\n".join(lines) + "\n"))
+    artifacts = [_artifact(attempt, file, secret_values) for file in files]
+    return [(note, data) for note, data in artifacts if note.id not in attempt.recorded]
+
+
+def collect_prompts(attempt: RunningAttempt, secret_values: Sequence[str]) -> list[tuple[outcome.ArtifactNote, bytes]]:
+    """Return the prompts of the attempt that are not recorded yet, with their bytes."""
+    artifacts = [_artifact(attempt, file, secret_values) for file in attempt.files.values() if file.kind == "prompt"]
+    return [(note, data) for note, data in artifacts if note.id not in attempt.recorded]
+
+
+def _artifact(attempt: RunningAttempt, file: File, secret_values: Sequence[str]) -> tuple[outcome.ArtifactNote, bytes]:
+    """Return the note of a file, with its bytes. A file that was recorded with other bytes gets an id of its own."""
+    request = attempt.request
+    data = secrets.mask(file.text, secret_values).encode("utf-8", "replace")
+    if file.kind == "log" and len(data) > MAX_LOG_BYTES:
+        cut = cut_mark(len(data) - MAX_LOG_BYTES)
+        data = data[:HEAD_BYTES] + cut + data[-(MAX_LOG_BYTES - HEAD_BYTES) :]
+    digest = canonical.digest_bytes(data)
+    name = f"{request.idempotency_key}/{request.attempt}/{file.name}"
+    note_id = ids.derive(request.run_id, name)
+    if attempt.recorded.get(note_id, digest) != digest:
+        note_id = ids.derive(request.run_id, f"{name}/{digest}")
+    note = outcome.ArtifactNote(
+        id=note_id,
+        kind=file.kind,
+        name=file.name,
+        hash=digest,
+        size=len(data),
+        media_type=file.media_type,
+        metadata=file.metadata,
+    )
+    return note, data

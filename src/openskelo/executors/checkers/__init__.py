@@ -1,1 +1,0 @@
-"""The shipped checkers, one idea a file: each looks at a value and says `{"ok": true or false, …}`."""

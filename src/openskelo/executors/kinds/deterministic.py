@@ -1,0 +1,121 @@
+"""Deterministic nodes: a handler computes the outputs from the inputs.
+
+builtin:NAME            a function of `openskelo.handlers`, called in this process
+builtin:step            the op of a plan, used as a block
+local:NAME              a function that the program passed to the engine
+handlers/file.py[:f]    a function of the project: async here, sync in a worker process
+path/to/program         an executable of the project
+"""
+
+from __future__ import annotations
+
+from openskelo import errors
+from openskelo.executors import api
+from openskelo.executors.attempt import port_contract, running_attempt
+from openskelo.executors.handlers import invocation
+from openskelo.handlers import builtin, context
+from openskelo.kernel import definition
+from openskelo.programs import time_limit
+
+
+class DeterministicExecutor(api.Executor):
+    """Calls the handler of a node."""
+
+    def prepare(self, node: definition.Node, services: api.Services, outputs: port_contract.PortContract) -> api.Work:
+        handler = _handler_name(node)
+        kind, _, name = handler.partition(":")
+        if handler == "builtin:step":
+            from openskelo.executors.ops import block_handler  # noqa: PLC0415 -- few blocks need it
+
+            return block_handler.resolve(node, services)
+        if kind == "builtin":
+            return _builtin(node, handler, services)
+        if kind == "local":
+            if name not in services.local_handlers:
+                raise _unknown(f"no handler named {handler!r} is registered with the engine")
+            return _local(node, services.local_handlers[name], services)
+        return _project(services)
+
+    def check_available(self, node: definition.Node, services: api.Services) -> None:
+        kind, _, name = _handler_name(node).partition(":")
+        if kind == "local" and name not in services.local_handlers:
+            raise errors.InvalidInput(
+                f"{node.key} needs the handler 'local:{name}', which this program has not",
+                code="HANDLER_UNKNOWN",
+                hint="only the program that brings it can run this; a run of `skelo plan` goes on with --resume there",
+            )
+
+    def code_digest(self, node: definition.Node, services: api.Services) -> str:
+        handler = node.handler or ""
+        if not handler or handler.startswith(("builtin:", "local:")):
+            return ""
+        return services.project_handlers().digest(handler)
+
+
+EXECUTOR = DeterministicExecutor()
+
+
+def _handler_name(node: definition.Node) -> str:
+    if node.work.is_subworkflow:
+        return node.handler or "builtin:pass"
+    return node.handler or ""
+
+
+def _builtin(node: definition.Node, name: str, services: api.Services) -> api.Work:
+    handler = builtin.HANDLERS.get(name)
+    if handler is None or handler.run is None:
+        raise _unknown(f"there is no built-in handler {name!r}")
+    run = handler.run
+    # Most handlers return more than a block declares; the rest is dropped.
+    declared = None if handler.exact_outputs else frozenset(port.name for port in node.outputs)
+
+    async def work(attempt: running_attempt.RunningAttempt) -> object:
+        outputs = await time_limit.within(node.timeout_ms, run(make_context(attempt, services), services.project))
+        if declared is None:
+            return outputs
+        return {name: value for name, value in outputs.items() if name in declared}
+
+    return work
+
+
+def _local(node: definition.Node, local: invocation.LocalHandler, services: api.Services) -> api.Work:
+    async def work(attempt: running_attempt.RunningAttempt) -> object:
+        called = local.call(local.handler, make_context(attempt, services), attempt.lines)
+        return await time_limit.within(node.timeout_ms, called)
+
+    return work
+
+
+def _project(services: api.Services) -> api.Work:
+    def context_for(attempt: running_attempt.RunningAttempt) -> context.Context:
+        return make_context(attempt, services)
+
+    async def work(attempt: running_attempt.RunningAttempt) -> object:
+        return await services.project_handlers().run(attempt, context_for)
+
+    return work
+
+
+def make_context(attempt: running_attempt.RunningAttempt, services: api.Services) -> context.Context:
+    """Return what the handler of this attempt is called with."""
+    request = attempt.request
+    node = request.node
+    return context.Context(
+        inputs=attempt.inputs,
+        config=port_contract.copy_json(node.config),
+        block_id=node.key,
+        run_id=request.run_id,
+        attempt=request.attempt,
+        item=port_contract.copy_json(request.item),
+        item_index=request.item_index,
+        item_name="item" if node.foreach is None else node.foreach.name,
+        feedback=port_contract.copy_json(request.feedback),
+        _visit=request.visit,
+        _now=request.now,
+        _secrets=services.project.secrets,
+        _lines=attempt.lines,
+    )
+
+
+def _unknown(message: str) -> errors.AttemptFailed:
+    return errors.AttemptFailed(message, code="HANDLER_UNKNOWN", retryable=False)

@@ -1,0 +1,353 @@
+"""The engine's side of its worker processes.
+
+    call() -> an idle worker, if there is one
+           -> a new worker, while there are fewer than `kept`
+           -> else the call waits; runs are served in turn, so that one run with many calls does not hold up another
+
+A worker runs one call at a time. One that is cancelled, too slow or lost is killed and replaced. Calls that wait longer
+than a worker takes to start are worth another one, up to `most`; workers beyond `kept` end when they are idle.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections import deque
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO
+
+from openskelo import errors
+from openskelo.executors.attempt import running_attempt
+from openskelo.executors.processes.worker import CHUNK, Unpacker, pack
+from openskelo.programs import child_process, time_limit
+
+_ARGUMENTS = ("-P", "-X", "faulthandler", "-m", "openskelo.executors.processes.worker")
+_START_MS = 30_000
+_MAX_TRIES = 3
+#: Calls that still wait after this time are worth another worker, which takes about as long to start.
+_GROW_SECONDS = 0.2
+#: How often the pool checks for idle workers beyond `kept`.
+_IDLE_SECONDS = 10.0
+
+
+class _WorkerLost(Exception):
+    """The worker ended before it answered."""
+
+
+class _WorkerGone(_WorkerLost):
+    """The worker had ended before the call was sent: nothing was run."""
+
+
+class WorkerProcess:
+    """One worker process and the socket to it."""
+
+    def __init__(self, root: Path, write_roots: Sequence[Path]) -> None:
+        try:
+            self._printed, ours, self._process = _start_process(root, write_roots)
+        except OSError as error:
+            raise errors.AttemptFailed(
+                f"a worker process cannot be started: {error.strerror}", code="WORKER_FAILED"
+            ) from error
+        self._guard = child_process.Guard()
+        self._guard.watch(self._process.pid)
+        ours.setblocking(False)
+        self._socket = ours
+        self._unpacker = Unpacker()
+        self._loop = asyncio.get_running_loop()
+        self._reply: asyncio.Future[bytes] = self._loop.create_future()  # the first message says that it is ready
+        self._loop.add_reader(ours, self._receive)
+        self.alive = True
+
+    async def wait_ready(self) -> None:
+        """Wait until the process has started; raise AttemptFailed WORKER_FAILED if it does not."""
+        try:
+            await time_limit.within(_START_MS, self._reply)
+        except (_WorkerLost, errors.AttemptFailed) as error:
+            raise errors.AttemptFailed(
+                f"the worker process did not start ({self.describe_end()})",
+                code="WORKER_FAILED",
+                hint=self.take_printed()[-500:] or None,
+            ) from error
+
+    async def call(self, body: bytes) -> bytes:
+        """Return the reply to one message; raise _WorkerLost if the process ends first."""
+        self._reply = self._loop.create_future()
+        try:
+            await self._loop.sock_sendall(self._socket, pack(body))
+        except OSError as error:
+            raise _WorkerGone from error
+        return await self._reply
+
+    def take_printed(self) -> str:
+        """Return what handlers have printed and logged since the last call of this, and forget it."""
+        text = self.read_printed()
+        if text:
+            self._printed.truncate(0)
+            self._printed.seek(0)  # the process shares the position, and goes on at the beginning
+        return text
+
+    def read_printed(self) -> str:
+        """Return what `take_printed` would return now; of much text only the beginning and the end."""
+        descriptor = self._printed.fileno()
+        left_out = os.fstat(descriptor).st_size - running_attempt.MAX_LOG_BYTES
+        if left_out <= 0:
+            return os.pread(descriptor, running_attempt.MAX_LOG_BYTES, 0).decode("utf-8", "replace")
+        head = os.pread(descriptor, running_attempt.HEAD_BYTES, 0)
+        end = os.pread(descriptor, running_attempt.MAX_LOG_BYTES - len(head), left_out + running_attempt.HEAD_BYTES)
+        return (head + running_attempt.cut_mark(left_out) + end).decode("utf-8", "replace")
+
+    def describe_end(self) -> str:
+        """Return how the process ended, after killing it if it has not."""
+        self.kill()
+        return child_process.describe_end(self._process.returncode)
+
+    def kill(self) -> None:
+        """Kill the process and everything it has started."""
+        if self.alive or self._process.returncode is None:
+            self._lose()
+            self._guard.dismiss()
+            child_process.end(self._process)
+
+    def discard(self) -> None:
+        """Kill the process and close its files."""
+        self.kill()
+        self._printed.close()
+
+    def _receive(self) -> None:
+        try:
+            data = self._socket.recv(CHUNK)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self._lose()
+            return
+        body = self._unpacker.feed(data)
+        if body is not None and not self._reply.done():
+            self._reply.set_result(body)
+
+    def _lose(self) -> None:
+        if self.alive:
+            self.alive = False
+            self._loop.remove_reader(self._socket)
+            self._socket.close()
+            if not self._reply.done():
+                self._reply.set_exception(_WorkerLost())
+                self._reply.exception()  # asyncio complains of an exception that no caller retrieves
+
+
+def _start_process(root: Path, write_roots: Sequence[Path]) -> tuple[IO[bytes], socket.socket, subprocess.Popen[bytes]]:
+    """Start a worker; return the file that it prints to, our end of its socket, and the process (OSError)."""
+    with contextlib.ExitStack() as undo:
+        printed: IO[bytes] = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 -- lives as long as the process
+        undo.callback(printed.close)
+        ours, theirs = socket.socketpair()
+        undo.callback(ours.close)
+        with theirs:
+            process = subprocess.Popen(  # noqa: S603 -- our own interpreter
+                [sys.executable, *_ARGUMENTS, str(root), str(os.getpid()), *map(str, write_roots)],
+                cwd=root,
+                stdin=theirs.fileno(),
+                stdout=printed,
+                stderr=printed,
+                start_new_session=True,
+            )
+        undo.pop_all()
+    return printed, ours, process
+
+
+class WorkerPool:
+    """Workers of one project: up to `kept` stay, and up to `most` exist while calls wait."""
+
+    def __init__(self, root: Path, write_roots: Sequence[Path] = (), *, kept: int, most: int) -> None:
+        self._root = root
+        self._write_roots = write_roots
+        self._kept = kept
+        self._most = most
+        self._count = 0  # of all workers, starting ones included
+        self._idle: list[WorkerProcess] = []
+        self._busy: set[WorkerProcess] = set()
+        #: The waiting calls of each run, the run first whose turn is next. A call gets a worker, or None to start one.
+        self._waiting: dict[str, deque[asyncio.Future[WorkerProcess | None]]] = {}
+        self._grow_timer: asyncio.TimerHandle | None = None
+        self._shrink_timer: asyncio.TimerHandle | None = None
+        self._growing: asyncio.Task[None] | None = None
+
+    async def call(self, body: bytes, timeout_ms: int | None, attempt: running_attempt.RunningAttempt) -> bytes:
+        """Return the reply of a worker; what handlers print and log goes to the lines of `attempt`.
+
+        Raise AttemptFailed TIMEOUT, HANDLER_EXITED or WORKER_FAILED. The time limit counts from when a worker takes the
+        call; the time without a worker is added to the attempt's wait. A worker that is cancelled or too slow is
+        killed.
+        """
+        for _ in range(_MAX_TRIES):
+            worker = self._take_idle() or await self._wait_for_worker(attempt)
+            try:
+                return await self._call(worker, body, timeout_ms, attempt)
+            except _WorkerGone:
+                continue  # it was killed from outside while it was idle
+            except _WorkerLost as error:
+                message = f"the handler's process ended during the call ({worker.describe_end()})"
+                raise errors.AttemptFailed(message, code="HANDLER_EXITED", happened="unknown") from error
+        raise errors.AttemptFailed("worker processes end as soon as they start", code="WORKER_FAILED")
+
+    async def close(self) -> None:
+        """Kill every worker."""
+        for timer in (self._grow_timer, self._shrink_timer):
+            if timer is not None:
+                timer.cancel()
+        if self._growing is not None:
+            self._growing.cancel()
+            await asyncio.wait({self._growing})
+        while self._idle:
+            self._idle.pop().discard()
+        for worker in self._busy:
+            worker.kill()
+
+    async def _call(
+        self, worker: WorkerProcess, body: bytes, timeout_ms: int | None, attempt: running_attempt.RunningAttempt
+    ) -> bytes:
+        self._busy.add(worker)
+        attempt.read_printed = worker.read_printed
+        try:
+            # Waiting for a reply never refuses to stop, so it needs no task of its own as in `time_limit.within`.
+            async with asyncio.timeout(None if timeout_ms is None else timeout_ms / 1000):
+                return await worker.call(body)
+        except TimeoutError:
+            worker.kill()
+            raise time_limit.stopped(timeout_ms) from None
+        except BaseException:
+            worker.kill()
+            raise
+        finally:
+            self._busy.discard(worker)
+            attempt.lines.extend(worker.take_printed().splitlines())
+            attempt.read_printed = lambda: ""
+            if worker.alive:
+                self._release(worker)
+            else:
+                worker.discard()
+                self._forget_one()
+
+    # -- taking and releasing a worker --------------------------------------------------------------------------------
+
+    def _take_idle(self) -> WorkerProcess | None:
+        while self._idle:
+            worker = self._idle.pop()
+            if worker.alive:
+                return worker
+            worker.discard()  # it was lost while it was idle
+            self._forget_one()
+        return None
+
+    async def _wait_for_worker(self, attempt: running_attempt.RunningAttempt) -> WorkerProcess:
+        """Return a worker that another call releases, or a new one; the time until then is no work of the attempt."""
+        started = time.perf_counter()
+        try:
+            worker = None
+            if self._count >= self._kept:
+                worker = await self._wait_for_turn(attempt.request.run_id)
+            return worker or await self._start_worker()
+        finally:
+            attempt.usage.waited += time.perf_counter() - started
+
+    async def _wait_for_turn(self, run_id: str) -> WorkerProcess | None:
+        """Return a worker that another call has released; None if this call is to start a new one."""
+        turn: asyncio.Future[WorkerProcess | None] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(run_id, deque()).append(turn)
+        self._schedule_growth()
+        try:
+            return await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():  # give the turn to the next call
+                worker = turn.result()
+                if worker is None:
+                    self._let_next_call_start_one()
+                else:
+                    self._release(worker)
+            raise
+
+    def _pop_next_turn(self) -> asyncio.Future[WorkerProcess | None] | None:
+        """Return the next waiting call, of the run that has waited longest since its last turn."""
+        while self._waiting:
+            run_id, turns = next(iter(self._waiting.items()))
+            del self._waiting[run_id]
+            turn = turns.popleft()
+            if turns:
+                self._waiting[run_id] = turns  # at the end: the other runs come first now
+            if not turn.done():
+                return turn
+        return None
+
+    async def _start_worker(self) -> WorkerProcess:
+        """Return a new worker; raise AttemptFailed WORKER_FAILED if it does not start."""
+        self._count += 1
+        try:
+            worker = WorkerProcess(self._root, self._write_roots)
+            try:
+                await worker.wait_ready()
+            except BaseException:
+                worker.discard()
+                raise
+        except BaseException:
+            self._forget_one()
+            raise
+        return worker
+
+    def _release(self, worker: WorkerProcess) -> None:
+        """Give the worker to the next waiting call, or keep it as idle."""
+        turn = self._pop_next_turn()
+        if turn is not None:
+            turn.set_result(worker)
+            return
+        self._idle.append(worker)
+        if self._count > self._kept and self._shrink_timer is None:
+            self._shrink_timer = asyncio.get_running_loop().call_later(_IDLE_SECONDS, self._shrink)
+
+    def _forget_one(self) -> None:
+        self._count -= 1
+        self._let_next_call_start_one()
+
+    def _let_next_call_start_one(self) -> None:
+        if self._count < self._kept and (turn := self._pop_next_turn()) is not None:
+            turn.set_result(None)
+
+    # -- growing and shrinking ----------------------------------------------------------------------------------------
+
+    def _schedule_growth(self) -> None:
+        """Check in a moment whether calls still wait."""
+        if self._grow_timer is None and self._count < self._most:
+            self._grow_timer = asyncio.get_running_loop().call_later(_GROW_SECONDS, self._grow)
+
+    def _grow(self) -> None:
+        self._grow_timer = None
+        waiting = sum(map(len, self._waiting.values()))
+        more = min(waiting, self._count, self._most - self._count)
+        if more > 0 and (self._growing is None or self._growing.done()):
+            self._growing = asyncio.create_task(self._add_workers(more))
+
+    async def _add_workers(self, number: int) -> None:
+        """Start `number` workers at once. If that fails, the calls go on waiting for the workers that exist."""
+        await asyncio.gather(*(self._add_worker() for _ in range(number)), return_exceptions=True)
+        if self._waiting:
+            self._schedule_growth()
+
+    async def _add_worker(self) -> None:
+        self._release(await self._start_worker())
+
+    def _shrink(self) -> None:
+        """End idle workers beyond `kept`."""
+        self._shrink_timer = None
+        while self._idle and self._count > self._kept:
+            self._idle.pop(0).discard()
+            self._count -= 1
+        if self._count > self._kept:
+            self._shrink_timer = asyncio.get_running_loop().call_later(_IDLE_SECONDS, self._shrink)

@@ -1,0 +1,217 @@
+"""The gate types: each module of this package is one (`docs/extending/gate.md` says how to add one).
+
+A gate checks a block's inputs before its work (`pre_gates`) or its outputs after it (`post_gates`). A module holds the
+constant `GATE`, and everything else reads it:
+
+    the loader       `parameters`, `any_of`, `measures_work`    workflows/blocks/gates.py
+    the editor       `parameters`                               workflows/blocks/editor_schema.py
+    the executor     `check`                                    executors/gate_evaluation.py
+    the reference    `summary`, `parameters`                    docs/reference/gates.md
+
+`check` gets the parameters as the loader checked them and a `GateContext`, and returns a `Finding`. A finding with
+`passed=None` means no verdict: the check could not be made (an outage), which counts neither for nor against the work.
+
+The package is below both `workflows`, which reads the definitions, and `executors`, which call them: the two may not
+import each other. So a gate gets what it needs of an attempt (a model to ask) in its context.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from openskelo import errors
+from openskelo.extensions import Catalog
+from openskelo.kernel.json import Json, JsonObject
+from openskelo.project import Project
+from openskelo.providers import protocol
+from openskelo.structs import field, frozen
+
+#: How the loader reads a parameter; `json` accepts what the parameter's schema accepts.
+ParameterKind: TypeAlias = Literal[
+    "port",
+    "expression",
+    "pattern",
+    "schema",
+    "argv",
+    "url",
+    "text",
+    "texts",
+    "flag",
+    "integer",
+    "number",
+    "choice",
+    "json",
+]
+_LONGEST_MS = 86_400_000
+
+
+@frozen
+class Parameter:
+    """One key of a gate: how the loader reads it, and its JSON Schema for editors.
+
+    `low` and `high` bound an integer or a number; `options` are the values of a choice.
+    """
+
+    kind: ParameterKind
+    schema: JsonObject
+    required: bool = False
+    low: float = 0
+    high: float = 0
+    options: tuple[str, ...] = ()
+
+
+@frozen
+class GateContext:
+    """What a gate may look at. `outputs` is None before the work.
+
+    `folder` is where commands run: the workspace of an agent, else the project's root. `variables` are what expressions
+    see; `cost_nanousd` and `wall_ms` are what the work has taken. `ask_model` sends a
+    request to a model within the run's budget, and keeps the prompt as an artifact (AttemptFailed, OverBudget).
+    """
+
+    gate: str
+    node: str
+    project: Project
+    inputs: JsonObject
+    outputs: JsonObject | None
+    variables: Mapping[str, Json]
+    cost_nanousd: int
+    wall_ms: int
+    ask_model: Callable[[protocol.Request], Awaitable[protocol.Answer]]
+    folder: Path
+
+    def port(self, name: str) -> Json:
+        """Return the value of the output of that name, else of the input; None when neither is set."""
+        if self.outputs is not None and name in self.outputs:
+            return self.outputs[name]
+        return self.inputs.get(name)
+
+
+@frozen
+class Finding:
+    """What a gate says: `reason` is why it did not pass, `evidence` what it saw.
+
+    `took_ms` is set where something outside was asked. `outage` is why the gate could not be asked; then `passed` is
+    None.
+    """
+
+    passed: bool | None
+    reason: str = ""
+    evidence: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    took_ms: int | None = None
+    outage: errors.AttemptFailed | None = None
+
+
+#: Evaluates a gate. An `errors.OpenSkeloError` counts as not passed, with its message as the reason.
+Check: TypeAlias = Callable[[JsonObject, GateContext], Awaitable[Finding]]
+
+
+@frozen
+class Gate:
+    """A gate type. `any_of`: at least one of these parameters must be there. `measures_work`: it judges how the work
+    was done, so it belongs to `post_gates`, and has to run right after the work."""
+
+    name: str
+    summary: str
+    parameters: Mapping[str, Parameter]
+    check: Check
+    any_of: tuple[str, ...] = ()
+    measures_work: bool = False
+
+
+GATES: Mapping[str, Gate] = Catalog(__name__, "GATE", Gate)
+
+
+def passed(evidence: Mapping[str, Json] | None = None) -> Finding:
+    """Return the finding of a gate that passed."""
+    return Finding(passed=True, evidence=evidence or {})
+
+
+def failed(reason: str, evidence: Mapping[str, Json] | None = None) -> Finding:
+    """Return the finding of a gate that did not pass."""
+    return Finding(passed=False, reason=reason, evidence=evidence or {})
+
+
+def not_asked(what: str, outage: errors.AttemptFailed, took_ms: int) -> Finding:
+    """Return a finding without a verdict: `outage` prevented the gate from asking `what`."""
+    reason = f"{what} could not be asked: {outage.message}"
+    return Finding(passed=None, reason=reason, evidence={"code": outage.code}, took_ms=took_ms, outage=outage)
+
+
+def milliseconds_since(started: float) -> int:
+    """Return the milliseconds since `started`, a reading of `time.perf_counter`."""
+    return int((time.perf_counter() - started) * 1000)
+
+
+def text(parameters: JsonObject, key: str, default: str = "") -> str:
+    """Return a text parameter."""
+    value = parameters.get(key, default)
+    return value if isinstance(value, str) else default
+
+
+def number(parameters: JsonObject, key: str, default: float) -> float:
+    """Return a number parameter."""
+    value = parameters.get(key, default)
+    return value if isinstance(value, int | float) else default
+
+
+def within(count: int, parameters: JsonObject, description: str, key: str) -> Finding:
+    """Return whether `count` lies within `min` and `max`; `description` says what was counted."""
+    low, high = number(parameters, "min", 0), parameters.get("max")
+    evidence: dict[str, Json] = {key: count}
+    if count < low:
+        return failed(f"{description}, fewer than {low}", evidence)
+    if isinstance(high, int | float) and count > high:
+        return failed(f"{description}, more than {high}", evidence)
+    return passed(evidence)
+
+
+# The parameters that gates are made of.
+
+_TEXT: JsonObject = {"type": "string", "minLength": 1}
+
+
+def port_parameter(*, required: bool = True) -> Parameter:
+    """Return a parameter that names a port of the block."""
+    return Parameter(kind="port", schema=_TEXT, required=required)
+
+
+def text_parameter(*, required: bool = False) -> Parameter:
+    """Return a parameter that is a text."""
+    return Parameter(kind="text", schema=_TEXT, required=required)
+
+
+def texts_parameter(*, required: bool = False) -> Parameter:
+    """Return a parameter that is a list of texts, at least one."""
+    schema: JsonObject = {"type": "array", "minItems": 1, "items": _TEXT}
+    return Parameter(kind="texts", schema=schema, required=required)
+
+
+def flag_parameter() -> Parameter:
+    """Return a parameter that is true or false."""
+    return Parameter(kind="flag", schema={"type": "boolean"})
+
+
+def integer_parameter(low: int, high: int, *, required: bool = False) -> Parameter:
+    """Return a parameter that is a whole number."""
+    schema: JsonObject = {"type": "integer", "minimum": low, "maximum": high}
+    return Parameter(kind="integer", schema=schema, required=required, low=low, high=high)
+
+
+def number_parameter(low: float, high: float, *, required: bool = False) -> Parameter:
+    """Return a parameter that is a number."""
+    schema: JsonObject = {"type": "number", "minimum": low, "maximum": high}
+    return Parameter(kind="number", schema=schema, required=required, low=low, high=high)
+
+
+def choice_parameter(*options: str) -> Parameter:
+    """Return a parameter that is one of a few words."""
+    return Parameter(kind="choice", schema={"enum": list[Json](options)}, options=options)
+
+
+def timeout_parameter() -> Parameter:
+    """Return the parameter `timeout_ms`."""
+    return integer_parameter(1, _LONGEST_MS)

@@ -1,0 +1,52 @@
+"""The `http` gate: a URL answers with the expected status, or with any of 200 to 299.
+
+A server that does not answer has not passed: whether it answers is the question. An address that the project does not
+allow was not asked, which is no verdict.
+"""
+
+from __future__ import annotations
+
+import time
+
+from openskelo import errors, gates
+from openskelo.kernel.json import Json, JsonObject
+
+_TIMEOUT_MS = 10_000
+
+
+async def _check(parameters: JsonObject, ctx: gates.GateContext) -> gates.Finding:
+    from openskelo.handlers import http_exchange  # noqa: PLC0415 -- imports httpx
+    from openskelo.programs import time_limit  # noqa: PLC0415 -- imports asyncio
+
+    request = http_exchange.Request(
+        method=gates.text(parameters, "method", "GET"),
+        url=gates.text(parameters, "url"),
+        allow_private=ctx.project.allow_private_addresses,
+    )
+    timeout_ms = int(gates.number(parameters, "timeout_ms", _TIMEOUT_MS))
+    started = time.perf_counter()
+    try:
+        response = await time_limit.within(timeout_ms, http_exchange.exchange(request))
+    except errors.AttemptFailed as error:
+        took_ms = gates.milliseconds_since(started)
+        if error.code == "HTTP_ADDRESS_REFUSED":
+            return gates.not_asked("the address", error, took_ms)
+        return gates.Finding(passed=False, reason=f"{error.message} ({error.code})", took_ms=took_ms)
+    expected = parameters.get("expect_status")
+    ok = response.status == expected if isinstance(expected, int) else 200 <= response.status < 300
+    evidence: dict[str, Json] = {"status": response.status}
+    reason = "" if ok else f"the address answered with status {response.status}"
+    return gates.Finding(passed=ok, reason=reason, evidence=evidence, took_ms=gates.milliseconds_since(started))
+
+
+GATE = gates.Gate(
+    name="http",
+    summary="A URL answers with the expected status.",
+    parameters={
+        "url": gates.Parameter(kind="url", schema={"type": "string", "pattern": "^https?://"}, required=True),
+        "timeout_ms": gates.timeout_parameter(),
+        "method": gates.choice_parameter("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"),
+        "expect_status": gates.integer_parameter(100, 599),
+    },
+    check=_check,
+)

@@ -1,0 +1,34 @@
+"""The `regex` gate: the text of a port matches a pattern somewhere, or with `negate` nowhere."""
+
+from __future__ import annotations
+
+from openskelo import gates
+from openskelo.kernel.json import JsonObject
+from openskelo.values import regex
+
+
+async def _check(parameters: JsonObject, ctx: gates.GateContext) -> gates.Finding:
+    port, pattern = gates.text(parameters, "port"), gates.text(parameters, "pattern")
+    value = ctx.port(port)
+    if not isinstance(value, str):
+        return gates.failed(f"{port!r} is not text")
+    negate = parameters.get("negate") is True
+    if regex.compile(pattern).search(value) is not negate:
+        return gates.passed()
+    return gates.failed(f"{port!r} {'matches' if negate else 'does not match'} {pattern!r}")
+
+
+GATE = gates.Gate(
+    name="regex",
+    summary="The text of a port matches a regular expression, or with `negate` does not.",
+    parameters={
+        "port": gates.port_parameter(),
+        "pattern": gates.Parameter(
+            kind="pattern",
+            schema={"type": "string", "minLength": 1, "description": "A regular expression (RE2)."},
+            required=True,
+        ),
+        "negate": gates.flag_parameter(),
+    },
+    check=_check,
+)

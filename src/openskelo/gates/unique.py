@@ -1,0 +1,55 @@
+"""The `unique` gate: no two items of a list are equal; with `key`, no two objects have the same value under it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from openskelo import gates
+from openskelo.kernel.json import Json, JsonObject
+from openskelo.values import canonical
+
+#: How many repeated values the evidence lists.
+_MOST_LISTED = 20
+
+
+async def _check(parameters: JsonObject, ctx: gates.GateContext) -> gates.Finding:
+    port, key = gates.text(parameters, "port"), gates.text(parameters, "key")
+    items = ctx.port(port)
+    if isinstance(items, str) or not isinstance(items, Sequence):
+        return gates.failed(f"{port!r} is not a list")
+    values: list[Json] = list(items)
+    if key:
+        without_key = next((index for index, item in enumerate(items) if not _has(item, key)), None)
+        if without_key is not None:
+            return gates.failed(f"{port!r}[{without_key}] is not an object with the key {key!r}")
+        values = [item[key] for item in items if isinstance(item, Mapping)]
+    repeated = _repeated(values)
+    if not repeated:
+        return gates.passed()
+    by_key = f" by {key!r}" if key else ""
+    reason = f"{port!r} is not unique{by_key}: {len(repeated)} values occur more than once"
+    return gates.failed(reason, {"repeated": repeated[:_MOST_LISTED]})
+
+
+def _has(item: Json, key: str) -> bool:
+    return isinstance(item, Mapping) and key in item
+
+
+def _repeated(values: Sequence[Json]) -> list[Json]:
+    """Return each value that occurs more than once, in the order of its second occurrence; 1 and 1.0 are equal."""
+    seen: set[bytes] = set()
+    repeated: dict[bytes, Json] = {}
+    for value in values:
+        data = canonical.dumps(value)
+        if data in seen:
+            repeated.setdefault(data, value)
+        seen.add(data)
+    return list(repeated.values())
+
+
+GATE = gates.Gate(
+    name="unique",
+    summary="No two items of a list are equal; with `key`, no two objects have the same value under that key.",
+    parameters={"port": gates.port_parameter(), "key": gates.text_parameter()},
+    check=_check,
+)

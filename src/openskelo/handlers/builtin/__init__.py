@@ -1,0 +1,117 @@
+"""The built-in handlers: each module of this package is one (`docs/extending/handler.md` says how to add one).
+
+A module holds the constant `HANDLER`, and everything else reads it:
+
+    the loader       `config`, `outputs`, `effect`, `check`    workflows/blocks/handlers.py
+    the editor       `config`                                  workflows/blocks/editor_schema.py
+    the executor     `run`                                     executors/
+    the reference    `summary`, `config`                       docs/reference/builtin-handlers.md
+
+Loading a workflow imports the modules of the handlers that it names. So a module imports what is slow to import
+(asyncio, httpx) inside of its function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TypeAlias
+
+from openskelo import errors
+from openskelo.extensions import Catalog, Position
+from openskelo.handlers import context, file_access
+from openskelo.kernel import definition
+from openskelo.kernel.json import Json, JsonObject
+from openskelo.structs import frozen
+from openskelo.values.schema import validator
+
+#: Does the work: returns the outputs, or raises AttemptFailed.
+Run: TypeAlias = Callable[[context.Context, file_access.Access], Awaitable[JsonObject]]
+#: The JSON Schema of each output by name.
+Outputs: TypeAlias = Mapping[str, JsonObject]
+
+
+@frozen
+class BlockCheck:
+    """The argument of a handler's check at load time: the block, the position of its config, and two compilers.
+
+    `check_template` and `check_expression` compile the text at a position, with the variables that the block's
+    expressions see, and report mistakes; `check_expression` returns the schema of the result, None after a
+    Problem.
+    """
+
+    node: definition.Node
+    config: Position
+    check_template: Callable[[Position], None]
+    check_expression: Callable[[Position], JsonObject | None]
+
+
+@frozen
+class Handler:
+    """A built-in handler.
+
+    - `config`: the JSON Schema of its config. The value of a key `*_from` is the name of an input.
+    - `run`: None for `builtin:step`, whose work is done by an op.
+    - `outputs`: the schemas of its outputs; None if `outputs_by` computes them from the block, or only the config has
+      them.
+    - `exact_outputs`: the outputs must be exactly those that the block declares; else others are dropped.
+    - `effect`: how careful the engine has to be after a crash; `effect_by` computes it from the config.
+    - `check`: reports mistakes that need the config and the ports together.
+    - `uncacheable`: why a block must not set `cache: true`; empty if it may.
+    - `templates`: the keys of its config whose texts are templates.
+    """
+
+    name: str
+    summary: str
+    config: JsonObject
+    run: Run | None
+    outputs: Outputs | None = None
+    outputs_by: Callable[[definition.Node], Outputs] | None = None
+    exact_outputs: bool = False
+    effect: definition.Effect = "idempotent"
+    effect_by: Callable[[JsonObject], definition.Effect] | None = None
+    check: Callable[[BlockCheck], None] | None = None
+    uncacheable: str = ""
+    templates: tuple[str, ...] = ()
+
+    def effect_of(self, config: JsonObject) -> definition.Effect:
+        """Return the effect of a block with this config."""
+        return self.effect if self.effect_by is None else self.effect_by(config)
+
+    def outputs_of(self, node: definition.Node) -> Outputs | None:
+        """Return the schemas of the outputs of this block; None if only its config has them."""
+        return self.outputs if self.outputs_by is None else self.outputs_by(node)
+
+
+HANDLERS: Mapping[str, Handler] = Catalog(__name__, "HANDLER", Handler, prefix="builtin:", separator="-")
+
+
+def check_config(handler: Handler, config: JsonObject) -> None:
+    """Raise AttemptFailed DET_CONFIG_INVALID, never retried, unless `config` satisfies the handler's schema."""
+    violations = validator.compile(handler.config).check(config)
+    if violations:
+        listed = "; ".join(f"{violation.path or '/'}: {violation.message}" for violation in violations)
+        raise errors.AttemptFailed(f"{handler.name} config: {listed}", code="DET_CONFIG_INVALID", retryable=False)
+
+
+# JSON Schemas that configs are made of.
+TEXT: JsonObject = {"type": "string", "minLength": 1}
+FLAG: JsonObject = {"type": "boolean"}
+COUNT: JsonObject = {"type": "integer", "minimum": 1}
+TEXTS: JsonObject = {"type": "object", "additionalProperties": {"type": "string"}}
+
+
+def config_schema(properties: JsonObject, **more: Json) -> JsonObject:
+    """Return the JSON Schema of a config with these keys and no others."""
+    return {"type": "object", "properties": properties, "additionalProperties": False, **more}
+
+
+def text(config: JsonObject, key: str) -> str | None:
+    """Return a string of a checked config; None when it is absent."""
+    value = config.get(key)
+    return value if isinstance(value, str) else None
+
+
+def number(config: JsonObject, key: str, default: int) -> int:
+    """Return an integer of a checked config."""
+    value = config.get(key, default)
+    return value if isinstance(value, int) else default

@@ -1,0 +1,85 @@
+"""`builtin:transform`: outputs computed from the inputs by CEL (`map`) and by text templates (`template`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from openskelo.extensions import Position
+from openskelo.handlers import builtin, context, file_access
+from openskelo.kernel import definition
+from openskelo.kernel.json import Json, JsonObject
+from openskelo.values import suggestions, template
+from openskelo.values.cel import expression
+from openskelo.values.schema import compatibility
+
+
+async def run(ctx: context.Context, access: file_access.Access) -> JsonObject:  # noqa: ARG001 -- the signature of a handler
+    """Return an output for each entry of `map` and `template`; they see `inputs` and, in a foreach, the item."""
+    builtin.check_config(HANDLER, ctx.config)
+    values: dict[str, Json] = {"inputs": ctx.inputs}
+    types: dict[str, JsonObject | None] = {"inputs": {"type": "object"}}
+    if ctx.item_index is not None:
+        for name in ("item", ctx.item_name):
+            values[name], types[name] = ctx.item, None
+    outputs: dict[str, Json] = {}
+    for name, text in _texts(ctx.config.get("map")):
+        outputs[name] = expression.compile(text, types).evaluate(values)
+    for name, text in _texts(ctx.config.get("template")):
+        outputs[name] = template.compile(text, types).render(values)
+    return outputs
+
+
+def _texts(section: Json) -> list[tuple[str, str]]:
+    """Return the entries of a checked mapping of texts."""
+    if not isinstance(section, Mapping):
+        return []
+    return [(name, text) for name, text in section.items() if isinstance(text, str)]
+
+
+def _check(block: builtin.BlockCheck) -> None:
+    """Report texts that do not compile, and outputs that are unknown, assigned twice, missing or of another type."""
+    ports = {port.name: port for port in block.node.outputs}
+    assigned: set[str] = set()
+    for section in ("map", "template"):
+        texts = block.node.config.get(section)
+        for name, text in texts.items() if isinstance(texts, Mapping) else ():
+            position = block.config.at(section, texts).at(name, text)
+            if name in assigned:
+                position.key_problem("CONFLICT", f"{name[:60]!r} has a value in `map` already", hint="leave one out")
+            assigned.add(name)
+            if name not in ports:
+                hint = suggestions.did_you_mean(name, ports)
+                position.key_problem("UNKNOWN_PORT", f"this block has no output {name[:60]!r}", hint=hint)
+            _check_type(position, _compile(block, section, position), ports.get(name))
+    for name, port in ports.items():
+        if port.required and not port.has_default and name not in assigned:
+            block.config.problem("OUTPUT_MISSING", f"nothing here sets the output {name!r}")
+
+
+def _compile(block: builtin.BlockCheck, section: str, position: Position) -> JsonObject | None:
+    """Return the schema of what the text at `position` evaluates to; None after a Problem."""
+    if section == "map":
+        return block.check_expression(position)
+    block.check_template(position)
+    return {"type": "string"}
+
+
+def _check_type(position: Position, result: JsonObject | None, port: definition.Port | None) -> None:
+    if port is None or result is None:
+        return
+    if (mismatch := compatibility.find_conflict(result, port.schema)) is not None:
+        position.problem("TYPE_MISMATCH", f"this does not fit the output {port.name!r}: {mismatch}")
+
+
+HANDLER = builtin.Handler(
+    name="builtin:transform",
+    summary="Computes outputs from the inputs by CEL expressions and text templates.",
+    config=builtin.config_schema(
+        {"map": builtin.TEXTS, "template": builtin.TEXTS},
+        anyOf=[{"required": ["map"]}, {"required": ["template"]}],
+    ),
+    run=run,
+    exact_outputs=True,
+    effect="pure",
+    check=_check,
+)

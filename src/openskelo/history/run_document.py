@@ -1,0 +1,200 @@
+"""The document of `show --json`: a run as programs read it, made from its state alone.
+
+The types say which keys are there. A document may get more keys in later versions.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NotRequired, TypedDict, cast
+
+from openskelo.executors import stored_values
+from openskelo.executors.inputs import approval_context, node_inputs
+from openskelo.history import listing
+from openskelo.kernel import calls, events
+from openskelo.kernel.json import Json, JsonObject
+from openskelo.kernel.run import NodeOutcome, OpenApproval, Run, status
+from openskelo.record import envelope
+from openskelo.stores import api
+from openskelo.wire import run_status
+
+
+class Amount(TypedDict):
+    """What a run has used of one budget, and its limit (None: no limit); `unknown`: not all of it is known."""
+
+    used: float
+    limit: float | None
+    unknown: NotRequired[bool]
+
+
+class Budget(TypedDict):
+    """The budgets of a run."""
+
+    steps: Amount
+    tokens: Amount
+    costUsd: Amount
+    wallMs: Amount
+    toolSpendUsd: Amount
+
+
+class RunError(TypedDict):
+    """Why a run or a node has failed. `item` is the index of the failed item of a foreach."""
+
+    code: str
+    message: str
+    node: NotRequired[str]
+    item: NotRequired[int]
+
+
+class NodeDocument(TypedDict):
+    """A node of a run. `outputs` is None until the node has succeeded."""
+
+    status: run_status.NodeStatus
+    outcome: NodeOutcome | None
+    mode: str
+    visits: int
+    attempts: int
+    outputs: JsonObject | None
+    items: NotRequired[JsonObject]
+    error: NotRequired[RunError]
+    retryAt: NotRequired[str]
+
+
+class ApprovalDocument(TypedDict):
+    """An open question to a person. `form` is the JSON Schema of what an answer may change, `args` is what is asked.
+
+    Times are ISO 8601 texts. `work` is about the work that an answer would allow.
+    """
+
+    id: str
+    runId: str
+    node: str
+    kind: str
+    prompt: str
+    form: JsonObject
+    args: JsonObject
+    approvers: list[str]
+    digest: str
+    expiresAt: str | None
+    tool: JsonObject
+    work: NotRequired[JsonObject]
+
+
+class RunDocument(TypedDict):
+    """A run, as `skelo show --json` prints it. `ending` is None until the run has ended."""
+
+    runId: str
+    name: str
+    workflowHash: str
+    status: Literal["queued", "running", "paused", "completed", "failed"]
+    ending: events.Ending | None
+    phase: run_status.Phase
+    mode: Literal["AUTO", "INTERACTIVE"]
+    globalMode: Literal["IMPLEMENTATION", "PLANNING"]
+    createdAt: str
+    updatedAt: str
+    inputs: JsonObject
+    outputs: JsonObject
+    nodes: dict[str, NodeDocument]
+    budget: Budget
+    approvals: list[ApprovalDocument]
+    parent: NotRequired[JsonObject]
+    error: NotRequired[RunError]
+
+
+async def show(blobs: api.Blobs, run: Run, at: int) -> JsonObject:
+    """Return the run's document. `at` is the time up to which a run that is busy has used wall time."""
+    document: dict[str, Json] = {
+        "runId": run.id,
+        "name": run.workflow.name,
+        "workflowHash": run.workflow.hash,
+        "status": status(run),
+        "ending": run.ending if run.ended else None,
+        "phase": run_status.run_phase(run),
+        "mode": run.mode,
+        "globalMode": run.global_mode,
+        "createdAt": envelope.timestamp(run.created_at),
+        "updatedAt": envelope.timestamp(run.updated_at),
+        "inputs": run.inputs["value"] if "value" in run.inputs else await stored_values.load(blobs, run.inputs),
+        "outputs": await outputs(blobs, run),
+        "nodes": await _nodes(blobs, run),
+        "budget": _budget(run, at),
+        "approvals": [await approval_document(blobs, run, approval) for approval in run.approvals.values()],
+    }
+    if run.parent is not None:
+        document["parent"] = run.parent
+    if run.error is not None:
+        document["error"] = run.error
+    return document
+
+
+def _budget(run: Run, at: int) -> JsonObject:
+    budget = run_status.budget_usage(run, at)
+    if not run_status.is_cost_unknown(run):
+        return budget
+    return {**budget, "costUsd": {**cast("JsonObject", budget["costUsd"]), "unknown": True}}
+
+
+async def approval_document(blobs: api.Blobs, run: Run, approval: OpenApproval) -> JsonObject:
+    """Return an open approval, with everything about the work that an answer would allow."""
+    work = await approval_context.load(blobs, run, approval)
+    document = await question(blobs, listing.approval_document(run, approval))
+    return document if work is None else {**document, "work": work}
+
+
+async def question(blobs: api.Blobs, document: JsonObject) -> JsonObject:
+    """Return an open approval with what a plan or an agent's call shows, loaded if the listing only names its blob."""
+    stored = cast("JsonObject", document["tool"]).get("stored")
+    if document["kind"] not in ("ask_human", calls.CALL) or stored is None:
+        return document
+    return {**document, "args": await stored_values.load(blobs, cast("JsonObject", stored))}
+
+
+async def outputs(blobs: api.Blobs, run: Run) -> dict[str, Json]:
+    """Return the workflow's outputs, as far as their nodes are done; those of a plan are known at its end."""
+    if run.plan_state is not None:
+        if not run.ended:
+            return {}
+
+        return await node_inputs.plan_outputs(blobs, run)
+    values: dict[str, Json] = {}
+    for name, binding in run.workflow.outputs.items():
+        key = binding.node
+        stored = run.nodes[key].outputs if key else run.inputs
+        if stored is not None and "value" in stored:
+            source: Any = stored["value"]
+        else:
+            source = await (node_inputs.outputs(blobs, run, key) if key else stored_values.load(blobs, stored))
+        if binding.port in source:
+            values[name] = source[binding.port]
+    return values
+
+
+async def _nodes(blobs: api.Blobs, run: Run) -> JsonObject:
+    """Return the documents of all nodes."""
+    waiting = {approval.node for approval in run.approvals.values()}
+    due = run_status.retry_times(run) if run.timers else {}
+    shapes = run.workflow.nodes
+    nodes: dict[str, Json] = {}
+    for key, node in run.nodes.items():
+        node_outputs: Json = None
+        stored = node.outputs
+        if node.outcome == "succeeded" and stored is not None and "value" in stored:
+            node_outputs = stored["value"]
+        elif node.outcome == "succeeded":
+            node_outputs = await node_inputs.outputs(blobs, run, key)
+        document: dict[str, Json] = {
+            "status": run_status.node_status(run, node, has_approval=key in waiting),
+            "outcome": node.outcome or run_status.node_outcome(run, node),
+            "mode": shapes[key].mode,
+            "visits": node.visit,
+            "attempts": node.attempts,
+            "outputs": node_outputs,
+        }
+        nodes[key] = document
+        if node.items is not None:
+            document["items"] = run_status.item_counts(node)
+        if node.error is not None:
+            document["error"] = node.error
+        if key in due:
+            document["retryAt"] = envelope.timestamp(due[key])
+    return nodes

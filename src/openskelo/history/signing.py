@@ -1,0 +1,67 @@
+"""Sign the head of a run, and store the signature beside its events: `runs/<run id>/head.sig`.
+
+Every event's hash covers the one before it, so a signature of the last hash vouches for the whole log up to there.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import cast
+
+import orjson
+
+from openskelo import errors, files
+from openskelo.kernel.json import JsonObject
+from openskelo.record import envelope, signature
+from openskelo.stores import api
+from openskelo.values import canonical
+
+
+async def sign(store: api.Store, run_id: str, data_dir: Path, *, at: int) -> JsonObject:
+    """Sign the run's last event with the data dir's key (created if there is none); store and return the signature."""
+    last = b""
+    seq = 0
+    async for lines in store.read_events(run_id):
+        seq += len(lines)
+        last = lines[-1]
+    if not last:
+        raise errors.run_not_found(run_id)
+    try:
+        head = cast("str", orjson.loads(last)["hash"])
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        raise errors.Corrupt(f"event {seq} of run {run_id} cannot be read") from None
+    key = signature.open_key(data_dir)
+    document = signature.sign(key, run_id=run_id, seq=seq, head=head, at=envelope.timestamp(at))
+    _write(path_of(data_dir, run_id), canonical.dumps(document) + b"\n")
+    return document
+
+
+def find(data_dir: Path, run_id: str) -> JsonObject | None:
+    """Return the stored signature of a run, None if there is none (InvalidInput SIGNATURE_INVALID)."""
+    return read(path_of(data_dir, run_id))
+
+
+def read(path: Path) -> JsonObject | None:
+    """Return the signature in a file, None if there is no such file (InvalidInput SIGNATURE_INVALID)."""
+    try:
+        return signature.parse(files.read_plain(path))
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise errors.StoreError(f"{path.name} cannot be read: {error.strerror}") from error
+
+
+def path_of(data_dir: Path, run_id: str) -> Path:
+    """Return the path of a run's signature."""
+    api.check_run_id(run_id)
+    return data_dir / "runs" / run_id / "head.sig"
+
+
+def _write(path: Path, data: bytes) -> None:
+    try:
+        for folder in (path.parent.parent, path.parent):  # `parents=True` would give the first one another mode
+            folder.mkdir(mode=0o700, exist_ok=True)
+        with files.atomic_file(path, mode=0o600) as file:
+            file.write(data)
+    except OSError as error:
+        raise errors.StoreError(f"the signature cannot be kept: {error.strerror}") from error

@@ -1,0 +1,42 @@
+"""`diff_applies_cleanly`: a real `git apply --check`; the working tree is only looked at."""
+
+from __future__ import annotations
+
+from openskelo.kernel.json import Json, JsonObject
+from openskelo.ops import checkers
+
+
+async def _check(ctx: checkers.CheckContext) -> JsonObject:
+    """Return whether the text is a patch that applies to the working tree of `repo`, as it is now, without fuzz."""
+    from openskelo.programs import git  # noqa: PLC0415 -- imports asyncio
+
+    folder = ctx.folder()
+    await git.check_repository(folder)
+    patch = ctx.value
+    if not isinstance(patch, str):
+        return checkers.failed("it is not a text that could be a patch", files=[])
+    if not patch.strip():
+        return checkers.failed("it is empty", files=[])
+    # Checking and listing at once: git would apply nothing even without --check, as --numstat was asked for.
+    finished = await git.run(
+        folder, "apply", "--check", "--numstat", "-z", "-", stdin=patch.encode(), timeout_ms=ctx.timeout_ms
+    )
+    if finished.status != 0:
+        return checkers.failed(git.said(finished) or "git refused it", files=[])
+    files = _changed(finished.stdout)
+    return {"ok": True, "files": files} if files else checkers.failed("it changes nothing", files=[])
+
+
+def _changed(numstat: bytes) -> list[Json]:
+    """Return the paths in what `--numstat -z` lists: added, deleted, path."""
+    entries = numstat.decode("utf-8", "replace").split("\0")
+    return [parts[2] for entry in entries if len(parts := entry.split("\t", 2)) == 3 and parts[2]]
+
+
+CHECKER = checkers.Checker(
+    name="diff_applies_cleanly",
+    summary="The value is a patch that `git apply --check` accepts.",
+    args=checkers.args_schema({"repo": checkers.TEXT}),
+    check=_check,
+    reads_outside=True,
+)

@@ -1,0 +1,46 @@
+"""`json_schema`: the value satisfies a JSON Schema; with `parse`, the JSON text does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from openskelo import errors
+from openskelo.kernel.json import Json, JsonObject
+from openskelo.ops import checkers
+from openskelo.values import canonical
+from openskelo.values.schema import validator
+
+
+async def _check(ctx: checkers.CheckContext) -> JsonObject:
+    """The value keeps `schema`; with `parse`, the value is the JSON text of what has to keep it."""
+    value = ctx.value
+    if ctx.flag("parse"):
+        if not isinstance(value, str):
+            return checkers.failed("it is not a text that could be JSON")
+        try:
+            value = canonical.loads(value)
+        except errors.InvalidInput as error:
+            return checkers.failed(error.message)
+    rules = ctx.args.get("schema")
+    compiled = validator.compile(rules if isinstance(rules, Mapping | bool) else True)
+    violations = compiled.check(value)
+    if not violations:
+        return {"ok": True}
+    problems: list[Json] = [
+        f"{violation.path or '/'}: {violation.message}" for violation in violations[: checkers.MOST_LISTED]
+    ]
+    return checkers.failed("it does not keep the schema", problems=problems)
+
+
+def _compile(schema: Json) -> None:
+    if isinstance(schema, Mapping):
+        validator.compile(schema)
+
+
+CHECKER = checkers.Checker(
+    name="json_schema",
+    summary="The value satisfies a JSON Schema.",
+    args=checkers.args_schema({"schema": {"type": "object"}, "parse": checkers.FLAG}, required=["schema"]),
+    check=_check,
+    compiles={"schema": _compile},
+)

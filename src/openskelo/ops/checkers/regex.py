@@ -1,0 +1,35 @@
+"""`regex`: the text matches a pattern somewhere, or with `full` as a whole; with `negate` it does not."""
+
+from __future__ import annotations
+
+from openskelo.kernel.json import Json, JsonObject
+from openskelo.ops import checkers
+from openskelo.values import regex
+
+
+async def _check(ctx: checkers.CheckContext) -> JsonObject:
+    """The text has `pattern` (RE2) in it, or with `full` is all of it; with `negate` it must not."""
+    value = ctx.value
+    if not isinstance(value, str):
+        return checkers.failed("it is not a text")
+    compiled = regex.compile(ctx.text("pattern"))
+    matches = compiled.fullmatch(value) if ctx.flag("full") else compiled.search(value)
+    if matches != ctx.flag("negate"):
+        return {"ok": True}
+    return checkers.failed("it matches the pattern" if matches else "it does not match the pattern")
+
+
+def _compile(pattern: Json) -> None:
+    if isinstance(pattern, str):
+        regex.compile(pattern)
+
+
+CHECKER = checkers.Checker(
+    name="regex",
+    summary="The text matches a regular expression (RE2).",
+    args=checkers.args_schema(
+        {"pattern": checkers.TEXT, "full": checkers.FLAG, "negate": checkers.FLAG}, required=["pattern"]
+    ),
+    check=_check,
+    compiles={"pattern": _compile},
+)

@@ -1,0 +1,77 @@
+"""`tests_pass`: a command that the project allows ends well, on the working tree or on a copy with a patch applied."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from openskelo import errors
+from openskelo.kernel.json import JsonObject
+from openskelo.ops import checkers
+
+_TAIL = 4000
+
+
+async def _check(ctx: checkers.CheckContext) -> JsonObject:
+    """Whether `argv` (never a shell) ends with 0; with a patch as the value, in a scratch copy that has it.
+
+    Denied COMMANDS_NOT_ALLOWED unless the project fixed the command itself, or allows commands.
+    """
+    if "argv" not in ctx.fixed and not ctx.project.allow_commands:
+        raise errors.Denied(
+            "this project does not allow a plan to name commands",
+            code="COMMANDS_NOT_ALLOWED",
+            hint="fix `argv` under `checkers` in skelo.yaml, or write `allow: {commands: true}`",
+        )
+    from openskelo.programs import git, scratch_copy  # noqa: PLC0415 -- imports asyncio
+
+    folder = ctx.folder()
+    patch = ctx.value
+    if patch is None:
+        return await _run(ctx, folder)
+    if not isinstance(patch, str):
+        return checkers.failed("it is not a text that could be a patch")
+    await git.check_repository(folder)
+    async with scratch_copy.copy(folder) as copy:
+        applied = await git.run(copy, "apply", "-", stdin=patch.encode(), timeout_ms=ctx.timeout_ms)
+        if applied.status != 0:
+            return checkers.failed(f"the patch does not apply: {git.said(applied)}", applies=False)
+        return await _run(ctx, copy)
+
+
+async def _run(ctx: checkers.CheckContext, folder: Path) -> JsonObject:
+    from openskelo.programs import child_process, time_limit  # noqa: PLC0415 -- imports asyncio
+    from openskelo.programs import program as programs  # noqa: PLC0415
+
+    program = programs.Program(argv=ctx.texts("argv"), folder=folder)
+    try:
+        finished = await time_limit.within(ctx.timeout_ms, programs.run(program))
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise checkers.unusable(f"the command cannot be started: {reason}") from error
+    except errors.AttemptFailed as error:
+        if error.code != "TIMEOUT":
+            raise
+        return checkers.failed(f"the command was {error.message}", timeout=True)
+    printed = (finished.stdout + finished.stderr).decode("utf-8", "replace")
+    ctx.log.extend(printed.splitlines())
+    verdict: JsonObject = {"status": finished.status, "output": printed[-_TAIL:]}
+    if finished.status == 0:
+        return {"ok": True, **verdict}
+    return checkers.failed(f"the command ended with {child_process.describe_end(finished.status)}", **verdict)
+
+
+CHECKER = checkers.Checker(
+    name="tests_pass",
+    summary="A command ends with 0, on the working tree or on a copy with a patch applied.",
+    args=checkers.args_schema(
+        {
+            "argv": {"type": "array", "minItems": 1, "items": {"type": "string"}},
+            "repo": checkers.TEXT,
+            "timeout_ms": checkers.COUNT,
+        },
+        required=["argv"],
+    ),
+    check=_check,
+    needs_input=False,
+    reads_outside=True,
+)

@@ -1,0 +1,37 @@
+"""`emit`: ends the run with a result, the evidence for it, and a status."""
+
+from __future__ import annotations
+
+from openskelo import ops
+from openskelo.kernel.json import Json
+
+
+def may_be_null(status: str, argument: str) -> bool:
+    """True if a ref without a value is null in this argument of an emit: a run that ends as ok must have its result.
+
+    Evidence may be missing, because a run gathers it only on the paths that it takes.
+    """
+    return status != "ok" or argument != "result_ref"
+
+
+async def _perform(ctx: ops.StepContext) -> Json:
+    audit = ctx.args.get("audit_refs")
+    return {
+        "result": ctx.args.get("result_ref"),
+        "audit": audit if isinstance(audit, list) else [],
+        "status": ctx.args.get("status") or ctx.step.ending or "ok",
+    }
+
+
+OP = ops.Op(
+    name="emit",
+    summary="ends the run with a result and its evidence; without its result it cannot end as ok",
+    args={
+        "result_ref": ops.ref_arg("the result; by default that of the plan's `outputs`"),
+        "audit_refs": ops.refs_arg("the evidence; likewise; null where there is none"),
+        "status": ops.plain_arg("how the run ends", {"enum": ["ok", "failed", "denied", "escalated"]}, "ok"),
+    },
+    perform=_perform,
+    controls_flow=True,
+    saves_value=False,
+)

@@ -1,0 +1,65 @@
+"""The tools, checkers and transforms by name: the project's own, and the built-in ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Protocol, TypeVar
+
+from openskelo.handlers import project_registry
+from openskelo.kernel.json import Json
+from openskelo.ops import checkers, tools, transforms
+
+_Entry_co = TypeVar("_Entry_co", covariant=True)
+
+
+class _Definition(Protocol[_Entry_co]):
+    @property
+    def entry(self) -> _Entry_co: ...
+
+
+class _Entries(Mapping[str, _Entry_co]):
+    """The entries of a catalog's definitions; a definition is imported when its entry is asked for."""
+
+    def __init__(self, definitions: Mapping[str, _Definition[_Entry_co]]) -> None:
+        self._definitions = definitions
+
+    def __getitem__(self, name: str) -> _Entry_co:
+        return self._definitions[name].entry
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._definitions
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._definitions)
+
+    def __len__(self) -> int:
+        return len(self._definitions)
+
+
+#: Arguments of checkers and transforms that are used as written: a ref in them is text.
+CONSTANT_ARGS = frozenset({"schema", "pattern", "argv", "template", "separator"})
+
+TOOLS: Mapping[str, project_registry.Tool] = _Entries(tools.TOOLS)
+CHECKERS: Mapping[str, project_registry.Function] = _Entries(checkers.CHECKERS)
+TRANSFORMS: Mapping[str, project_registry.Function] = _Entries(transforms.TRANSFORMS)
+
+
+def tool(registry: project_registry.Registry, name: str) -> project_registry.Tool | None:
+    """Return the tool of that name: the project's own, or else the built-in one."""
+    return registry.tools.get(name) or TOOLS.get(name)
+
+
+def checker(registry: project_registry.Registry, name: str) -> project_registry.Function | None:
+    """Return the checker of that name: the project's own, or else the built-in one."""
+    return registry.checkers.get(name) or CHECKERS.get(name)
+
+
+def transform(registry: project_registry.Registry, name: str) -> project_registry.Function | None:
+    """Return the transform of that name: the project's own, or else the built-in one."""
+    return registry.transforms.get(name) or TRANSFORMS.get(name)
+
+
+def compilers(target: str) -> Mapping[str, Callable[[Json], object]]:
+    """Return what compiles the arguments of a built-in checker or transform, by argument (InvalidInput)."""
+    definition = checkers.CHECKERS.get(target) or transforms.TRANSFORMS.get(target)
+    return {} if definition is None else definition.compiles

@@ -1,0 +1,22 @@
+"""`merge`: merges objects; the later value counts."""
+
+from __future__ import annotations
+
+from openskelo.kernel.json import Json, JsonObject
+from openskelo.ops import transforms
+
+
+def _apply(args: JsonObject, written: JsonObject) -> Json:  # noqa: ARG001
+    """The keys of all objects; of two with the same key, the later counts."""
+    merged: dict[str, Json] = {}
+    for value in transforms.items(args.get("refs")):
+        merged.update(transforms.mapping(value))
+    return merged
+
+
+TRANSFORM = transforms.Transform(
+    name="merge",
+    summary="Merges objects; the later value counts.",
+    args=transforms.args_schema({"refs": {"type": "array", "minItems": 1}}, required=["refs"]),
+    apply=_apply,
+)

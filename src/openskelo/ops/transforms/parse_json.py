@@ -1,0 +1,26 @@
+"""`parse_json`: parses JSON text, alone or in one fence."""
+
+from __future__ import annotations
+
+from openskelo import errors
+from openskelo.kernel.json import Json, JsonObject
+from openskelo.ops import transforms
+from openskelo.ops.transforms import unfence
+from openskelo.values import canonical
+
+
+def _apply(args: JsonObject, written: JsonObject) -> Json:  # noqa: ARG001
+    """The value of a JSON text, alone or in one fence."""
+    text = transforms.text(args.get("from_ref"))
+    try:
+        return canonical.loads(unfence.inside(text))
+    except errors.InvalidInput as error:
+        raise transforms.failure(f"it is not JSON: {error.message}") from error
+
+
+TRANSFORM = transforms.Transform(
+    name="parse_json",
+    summary="Parses JSON text, alone or in one fence.",
+    args=transforms.args_schema({"from_ref": {}}, required=["from_ref"]),
+    apply=_apply,
+)

@@ -1,0 +1,75 @@
+"""The kinds of providers: each module of this package is one (`docs/extending/provider.md` says how to add one).
+
+A module holds the constant `KIND`, and everything else reads it:
+
+    the reader of skelo.yaml    `keys`, `concurrency`             workflows/project/experts.py
+    the router                  `make`, `missing`                 providers/router.py
+    prices and modes            `free`, `price_list`, `local`     providers/prices.py
+    keys                        `key_variable`                    providers/remote_api.py
+
+A provider answers one request. Retries, budgets, fallbacks and contracts are decided outside of it. Making a provider
+neither loads a model nor opens a connection, and importing its module imports no client library: that happens at the
+first request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from openskelo.extensions import Catalog
+from openskelo.providers import config, protocol
+from openskelo.structs import frozen
+
+#: The keys in skelo.yaml of a provider that is reached over HTTP.
+REMOTE_KEYS = frozenset({"base_url", "api_key", "model", "prices"})
+
+
+@frozen
+class Setup:
+    """The arguments of `Kind.make`: the project's root, the environment, and for a recorder the provider it records."""
+
+    root: Path
+    environment: Mapping[str, str]
+    source: protocol.Provider | None = None
+
+
+@frozen
+class Kind:
+    """A kind of provider.
+
+    - `keys`: its keys in skelo.yaml, beside `kind`, `timeout_ms` and `concurrency`.
+    - `make`: returns the provider.
+    - `missing`: returns a message about what it needs before it can answer; None when nothing is missing. It imports
+      and sends nothing.
+    - `free`: its answers cost nothing, unless skelo.yaml has prices for it. `price_list`: its name in the public list.
+    - `local`: it answers without a network.
+    - `priced`: its answers are counted and priced (`providers.prices`); a recording keeps the recorded counts.
+    - `key_variable`: the environment variable of its key, when the project names none and no other address.
+    - `concurrency`: how many requests it is sent at once, unless skelo.yaml sets it.
+    - `media_types`: the types of files that its models take beside text.
+    """
+
+    name: str
+    summary: str
+    keys: frozenset[str]
+    make: Callable[[config.ProviderConfig, Setup], protocol.Provider]
+    missing: Callable[[config.ProviderConfig, Setup], str | None]
+    free: bool = False
+    price_list: str | None = None
+    local: bool = False
+    priced: bool = True
+    key_variable: str | None = None
+    concurrency: int = config.CONCURRENCY
+    media_types: frozenset[str] = frozenset()
+
+
+KINDS: Mapping[str, Kind] = Catalog(__name__, "KIND", Kind)
+
+
+def is_local(models: config.Config, name: str) -> bool:
+    """True if a provider answers without a network; a recorder only if the provider that it records does."""
+    settings = models.providers[name]
+    if settings.record is not None:
+        return is_local(models, settings.record)
+    return KINDS[settings.kind].local

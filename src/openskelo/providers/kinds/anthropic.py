@@ -1,0 +1,50 @@
+"""The kind `anthropic`: Anthropic's API, through the official client."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from openskelo.providers import config, kinds, protocol, remote_api, structured_output
+
+if TYPE_CHECKING:
+    import httpx2
+    from pydantic_ai import models
+
+
+def _make_model(settings: config.ProviderConfig, model: str, key: str, client: httpx2.AsyncClient) -> models.Model:
+    from pydantic_ai.models import anthropic  # noqa: PLC0415 -- an extra, and slow to import
+    from pydantic_ai.providers import anthropic as anthropic_provider  # noqa: PLC0415
+
+    provider = anthropic_provider.AnthropicProvider(base_url=settings.base_url, api_key=key, http_client=client)
+    return anthropic.AnthropicModel(model, provider=provider)
+
+
+API = remote_api.Api(
+    extra="anthropic",
+    sdk="anthropic",
+    make_model=_make_model,
+    constrain=structured_output.only_closed,
+    strict=True,  # the API has no other structured output
+)
+
+
+def _make(settings: config.ProviderConfig, setup: kinds.Setup) -> protocol.Provider:
+    from openskelo.providers import remote  # noqa: PLC0415 -- imports asyncio
+
+    return remote.Remote(settings, setup.environment, API)
+
+
+def _missing(settings: config.ProviderConfig, setup: kinds.Setup) -> str | None:
+    return remote_api.missing(settings, setup, API)
+
+
+KIND = kinds.Kind(
+    name="anthropic",
+    summary="Anthropic's API.",
+    keys=kinds.REMOTE_KEYS,
+    make=_make,
+    missing=_missing,
+    price_list="anthropic",
+    key_variable="ANTHROPIC_API_KEY",
+    media_types=protocol.IMAGES_AND_PDF,
+)

@@ -1,0 +1,323 @@
+"""ASGI middleware around the app: the access log, security headers, limits, and HEAD.
+
+A request passes them in this order, then the guard (`auth/guard.py`), then its route. Limits come before the guard, so
+that a flood of requests costs as little as possible.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import math
+import time
+from collections import OrderedDict
+from collections.abc import Generator
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from openskelo.kernel.json import Json
+from openskelo.server import connections, problems
+from openskelo.server import settings as server_settings
+from openskelo.server.auth import guard
+
+# -- access log -------------------------------------------------------------------------------------------------------
+
+_ACCESS_LOG = logging.getLogger("openskelo.access")
+
+
+class AccessLog:
+    """Writes a line for each request and each socket: who, what, the status and how long it took.
+
+    The query is left out, as it may hold what a person looked for.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, and log its answer when it is complete."""
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+            return
+        status = 0
+        started = time.perf_counter()
+
+        async def send_and_note_status(message: Message) -> None:
+            nonlocal status
+            match message["type"]:
+                case "http.response.start":
+                    status = message["status"]
+                case "websocket.accept":
+                    status = 101
+                case "websocket.close" if status == 0:
+                    status = 403
+                case _:
+                    pass
+            await send(message)
+
+        try:
+            await self._app(scope, receive, send_and_note_status)
+        finally:
+            _log_access(scope, status, int((time.perf_counter() - started) * 1000))
+
+
+def _log_access(scope: Scope, status: int, milliseconds: int) -> None:
+    fields: dict[str, Json] = {
+        "client": guard.client_address(scope),
+        "user": guard.find_name(scope),
+        "method": scope.get("method", "WEBSOCKET"),
+        "path": scope["path"],
+        "status": status,
+        "ms": milliseconds,
+    }
+    path = scope["path"].encode("unicode_escape").decode()  # one line, also if the client sends line breaks
+    _ACCESS_LOG.info(
+        "%s %s %s %s %d %d ms",
+        *(fields["client"], fields["user"] or "-", fields["method"], path, status, milliseconds),
+        extra={"fields": fields},
+    )
+
+
+# -- security headers -------------------------------------------------------------------------------------------------
+
+#: Pages come from this server and talk to it only; nothing is inline, framed, or loaded from elsewhere.
+CONTENT_POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self' data:",
+        "font-src 'self'",
+        "connect-src 'self'",
+        "manifest-src 'self'",
+        "worker-src 'self'",
+        "form-action 'self'",
+        "base-uri 'none'",
+        "frame-ancestors 'none'",
+    )
+)
+_HEADERS = {
+    "content-security-policy": CONTENT_POLICY,
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "same-origin",  # with no-referrer, browsers send the login form with `Origin: null`
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+}
+
+
+class SecurityHeaders:
+    """Adds security headers to every response; a route's own header of the same name stays."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, and add headers to the response."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    headers.setdefault(name, value)
+                if scope["path"].startswith("/api/"):
+                    headers.setdefault("cache-control", "no-store")
+            await send(message)
+
+        await self._app(scope, receive, send_with_headers)
+
+
+# -- limits -----------------------------------------------------------------------------------------------------------
+
+_MAX_CLIENTS = 10_000
+#: How long the next line about an address that asks too often is left out of the log.
+_LOG_SECONDS = 60.0
+_LOG = logging.getLogger("openskelo.server")
+#: The path of streams that are not sockets.
+STREAM_PATH = "/api/stream"
+
+
+class Limiter:
+    """Refuses requests beyond the limits before anything is read: body size, rate, and requests at a time."""
+
+    def __init__(self, app: ASGIApp, *, limits: server_settings.Limits) -> None:
+        self._app = app
+        self._limits = limits
+        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        self._logged_at: OrderedDict[str, float] = OrderedDict()
+        self._open_requests = 0
+        self._open_streams = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, or refuse it."""
+        match scope["type"]:
+            case "http":
+                await self._limit_request(scope, receive, send)
+            case "websocket":
+                await self._limit_socket(scope, receive, send)
+            case _:
+                await self._app(scope, receive, send)
+
+    async def _limit_request(self, scope: Scope, receive: Receive, send: Send) -> None:
+        is_stream = scope["path"] == STREAM_PATH
+        try:
+            self._check_rate(guard.client_address(scope))
+            await self._check_content_length(Headers(scope=scope), receive)
+            self._check_capacity(is_stream=is_stream)
+        except problems.Problem as problem:
+            await problems.response(problem)(scope, receive, send)
+            return
+        with self._count(is_stream=is_stream):
+            await self._app(scope, _limit_body(receive, self._limits), send)
+
+    async def _limit_socket(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._open_streams >= self._limits.streams:
+            await receive()
+            await send({"type": "websocket.close", "code": 1013, "reason": "SERVER_BUSY"})
+            return
+        with self._count(is_stream=True):
+            await self._app(scope, receive, send)
+
+    def _check_capacity(self, *, is_stream: bool) -> None:
+        """Raise a 503 at the limit. Streams count apart: they stay open, and must not keep requests out."""
+        if is_stream:
+            is_full = self._open_streams >= self._limits.streams
+        else:
+            is_full = self._open_requests >= self._limits.requests
+        if is_full:
+            raise problems.Problem(503, "SERVER_BUSY", "too many requests at a time", headers={"retry-after": "1"})
+
+    @contextlib.contextmanager
+    def _count(self, *, is_stream: bool) -> Generator[None]:
+        self._open_streams += is_stream
+        self._open_requests += not is_stream
+        try:
+            yield
+        finally:
+            self._open_streams -= is_stream
+            self._open_requests -= not is_stream
+
+    def _check_rate(self, address: str) -> None:
+        """Raise a 429 if the address asks too often: a token bucket that fills at the rate and holds a burst."""
+        now = time.monotonic()
+        left, at = self._buckets.pop(address, (float(self._limits.burst), now))
+        left = min(float(self._limits.burst), left + (now - at) * self._limits.rate)
+        self._buckets[address] = (max(0.0, left - 1), now)
+        if len(self._buckets) > _MAX_CLIENTS:
+            self._buckets.popitem(last=False)
+        if left < 1:
+            self._log_refusal(address, now)
+            wait = max(1, math.ceil((1 - left) / self._limits.rate))
+            raise problems.Problem(
+                429, "TOO_MANY_REQUESTS", "too many requests from one address", headers={"retry-after": str(wait)}
+            )
+
+    def _log_refusal(self, address: str, now: float) -> None:
+        """Write a line about an address that asks too often, one a minute."""
+        if now < self._logged_at.get(address, float("-inf")) + _LOG_SECONDS:
+            return
+        self._logged_at[address] = now
+        self._logged_at.move_to_end(address)
+        if len(self._logged_at) > _MAX_CLIENTS:
+            self._logged_at.popitem(last=False)
+        _LOG.warning("too many requests from %s: some get a 429", address)
+
+    async def _check_content_length(self, headers: Headers, receive: Receive) -> None:
+        length = headers.get("content-length", "0")
+        if length.isascii() and length.isdecimal() and int(length[:20]) > self._limits.body_bytes:
+            if "expect" not in headers:  # a client that expects `100 Continue` has not sent the body
+                await _drop_body(receive)
+            raise _body_too_large(self._limits.body_bytes)
+
+
+def _limit_body(receive: Receive, limits: server_settings.Limits) -> Receive:
+    """Return a `receive` that raises a 413 for a body that is too large, and a 408 for one that takes too long."""
+    size = 0
+    is_complete = False
+    deadline = asyncio.get_running_loop().time() + limits.body_seconds
+
+    async def receive_limited() -> Message:
+        nonlocal size, is_complete
+        if is_complete:
+            return await receive()  # waits for the end of the connection
+        try:
+            async with asyncio.timeout_at(deadline):
+                message = await receive()
+        except TimeoutError:
+            raise _body_too_late(limits.body_seconds) from None
+        is_complete = not message.get("more_body", False)
+        size += len(message.get("body", b""))
+        if size > limits.body_bytes:
+            if not is_complete:
+                await _drop_body(receive)
+            raise _body_too_large(limits.body_bytes)
+        return message
+
+    return receive_limited
+
+
+async def _drop_body(receive: Receive) -> None:
+    """Read the rest of a body, within limits: a client that is still sending would see a reset, not the answer."""
+    size = 0
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(connections.HEAD_SECONDS):
+            while size <= connections.MAX_DROPPED_BYTES:
+                message = await receive()
+                size += len(message.get("body", b""))
+                if not message.get("more_body", False):
+                    return
+
+
+def _body_too_large(max_bytes: int) -> problems.Problem:
+    return problems.Problem(413, "BODY_TOO_LARGE", f"a body has at most {max_bytes} bytes")
+
+
+def _body_too_late(seconds: float) -> problems.Problem:
+    message = f"the body did not arrive within {seconds:g} seconds"
+    return problems.Problem(408, "BODY_TOO_LATE", message, headers={"connection": "close"})
+
+
+# -- HEAD -------------------------------------------------------------------------------------------------------------
+
+
+class HeadRequests:
+    """Answers HEAD on every path that has a GET: runs the GET and sends its headers without the body."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, a HEAD as a GET."""
+        if scope["type"] != "http" or scope["method"] != "HEAD":
+            await self._app(scope, receive, send)
+            return
+        answered = asyncio.Event()
+        received = False
+
+        async def receive_then_disconnect() -> Message:
+            """Return the request, then a disconnect once it is answered: without it a stream would never end."""
+            nonlocal received
+            if not received:
+                received = True
+                return await receive()
+            await answered.wait()
+            return {"type": "http.disconnect"}
+
+        async def send_headers_only(message: Message) -> None:
+            if answered.is_set():
+                return
+            if message["type"] == "http.response.start":
+                await send(message)
+                return
+            await send({"type": "http.response.body", "body": b""})
+            answered.set()
+
+        # RFC 9110 defines ranges for GET only: the answer to a HEAD is about the whole content.
+        headers = [(name, value) for name, value in scope["headers"] if name != b"range"]
+        await self._app({**scope, "method": "GET", "headers": headers}, receive_then_disconnect, send_headers_only)

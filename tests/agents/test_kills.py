@@ -1,0 +1,159 @@
+"""Random kills: of the process that drives a run, of its agents, and of the programs around them.
+
+A run of several agent blocks, each of which edits a file, asks a person about a call and edits another file, is killed
+again and again at random moments. In the end every block is done, every answer was used at most once, and nothing is
+left running.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import random
+import signal
+import sys
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+import yaml
+
+from openskelo.kernel.json import Json, JsonObject
+from tests.agents import repository
+
+BLOCKS = 8
+KILLS = 30
+SEED = 19
+
+
+def _project(folder: Path) -> Path:
+    """Return a project whose run has several blocks with an agent that asks a hook, in one workspace."""
+    command: Json = [sys.executable, str(repository.AGENT)]
+    root = repository.make(
+        folder, provider="claude", command=command, permissions="gated", workspace={"kind": "worktree", "shared": "run"}
+    )
+    blocks: list[JsonObject] = []
+    for index in range(BLOCKS):
+        lines = (
+            f"@write first-{index}.txt x",
+            f'@hook Bash {{"command": "make {index}"}}',
+            f"@write second-{index}.txt y",
+            f"@say done {index}",
+        )
+        # After a cut turn the agent is told to go on; it then plays the same lines again, as an agent would.
+        prompt = "\n@next\n".join(["\n".join(lines)] * 20)
+        block: dict[str, Json] = {
+            "id": f"b{index}",
+            "mode": "ai",
+            "agent": "helper",
+            "prompt": prompt,
+            "outputs": {"summary": {"type": "string"}},
+            "retry": {"max_attempts": 20, "stall_after": 0},
+        }
+        if index:
+            block["inputs"] = {"before": {"type": "string", "from": f"b{index - 1}.summary"}}
+        blocks.append(block)
+    (root / "flow.yaml").write_text(yaml.safe_dump({"name": "killed", "blocks": blocks}))
+    return root
+
+
+async def _skelo(root: Path, *words: str) -> asyncio.subprocess.Process:
+    return await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "openskelo.cli.main", *words),
+        cwd=root,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+        start_new_session=True,
+    )
+
+
+async def _document(root: Path, *words: str) -> dict[str, Any]:
+    process = await _skelo(root, *words, "--json")
+    out, _ = await process.communicate()
+    return json.loads(out)
+
+
+def _family(root: Path) -> list[int]:
+    """Return the processes that belong to agents of this project: the agent, and the relay around it."""
+    pids: list[int] = []
+    for entry in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            words = (entry / "cmdline").read_bytes()
+            is_ours = repository.AGENT.name.encode() in words or b"inside_box" in words
+            if entry.name.isdecimal() and is_ours and str(root).encode() in (entry / "environ").read_bytes() + words:
+                pids.append(int(entry.name))
+    return pids
+
+
+async def _kill_something(root: Path, driver: asyncio.subprocess.Process, chance: random.Random) -> None:
+    """Kill the driver, or one of the agent's processes, at a random moment, unless the driver ends before that."""
+    try:
+        async with asyncio.timeout(chance.uniform(0.3, 4)):
+            await driver.wait()
+            return
+    except TimeoutError:
+        pass
+    family = _family(root)
+    victim = driver.pid if chance.random() < 0.6 or not family else chance.choice(family)
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(victim, signal.SIGKILL)
+    if victim != driver.pid:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(2):
+                await driver.wait()
+    with contextlib.suppress(ProcessLookupError):
+        driver.kill()
+    await driver.wait()
+
+
+async def _survive(root: Path, chance: random.Random) -> str:
+    """Drive the run through all kills to its end; return its id."""
+    await _kill_something(root, await _skelo(root, "run", "flow.yaml"), chance)
+    kills = 1
+    while True:
+        rows = (await _document(root, "runs"))["runs"]
+        if not rows:
+            await _kill_something(root, await _skelo(root, "run", "flow.yaml"), chance)
+            continue
+        run_id = str(rows[0]["runId"])
+        shown = await _document(root, "show", run_id)
+        if shown["ending"] is not None:
+            return run_id
+        for approval in shown["approvals"]:
+            await (
+                await _skelo(root, "approve", str(approval["id"])[:12], "--quiet")
+            ).wait() if kills >= KILLS else None
+        words = ("resume", run_id)
+        if shown["approvals"] and kills < KILLS:
+            words = ("approve", str(chance.choice(shown["approvals"])["id"])[:12])
+        driver = await _skelo(root, *words)
+        # The engine gives up a block that was cut ten times.
+        is_near_limit = any(node["outcome"] is None and node["attempts"] >= 6 for node in shown["nodes"].values())
+        if kills < KILLS and not is_near_limit:
+            kills += 1
+            await _kill_something(root, driver, chance)
+        else:
+            await driver.communicate()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_random_kills_lose_nothing_and_repeat_nothing(tmp_path: Path) -> None:
+    root = _project(tmp_path)
+    run_id = asyncio.run(asyncio.wait_for(_survive(root, random.Random(SEED)), 500))
+    log = repository.events(root, run_id)  # which verifies the record, too
+    data = [(str(event["type"]), cast("dict[str, Any]", event["data"])) for event in log]
+    assert data[-1][1]["ending"] == "ok", data[-1]
+    succeeded = [fields["node"] for kind, fields in data if kind == "attempt.succeeded"]
+    assert succeeded == [f"b{index}" for index in range(BLOCKS)]  # each once, in order
+    (tree,) = (root / ".skelo").glob("workspaces/*/*/tree")
+    left = {path.name for path in tree.glob("*-*.txt")}
+    assert left == {f"{name}-{index}.txt" for name in ("first", "second") for index in range(BLOCKS)}
+    granted = [fields["grant"]["approvalId"] for kind, fields in data if kind == "call.granted"]
+    assert len(granted) == len(set(granted))
+    assert sum(kind in ("attempt.interrupted", "attempt.failed") for kind, _ in data) >= 3  # kills did happen
+    assert _family(root) == []
+    assert not list((root / ".git" / "worktrees").glob("*/locked"))

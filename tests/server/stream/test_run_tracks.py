@@ -1,0 +1,123 @@
+"""The runs that a server has in memory to show: as many as fit, by their nodes and by what was told of them."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+import openskelo
+from openskelo.history import loading
+from openskelo.server import views
+from openskelo.server.stream import run_tracks
+from openskelo.stores import memory
+from openskelo.wire import projection
+from tests.engine.stage import play
+from tests.server import streaming
+
+
+@pytest.mark.parametrize(("bound", "most"), [("MAX_NODES", 9), ("MAX_BYTES", 7_000)])
+def test_runs_make_room_by_their_nodes_and_by_the_bytes_of_their_facts(
+    monkeypatch: pytest.MonkeyPatch, bound: str, most: int
+) -> None:
+    monkeypatch.setattr(run_tracks, bound, most)
+
+    async def story() -> None:
+        async with streaming.engine(Path(), store=memory.MemoryStore()) as engine:
+            found = run_tracks.RunTracks(engine.store, projection.Projection)
+            runs = [await engine.start(streaming.chain(3), {"n": 1}) for _ in range(6)]
+            await asyncio.gather(*map(engine.wait, runs))
+            shown = [(await found.at_head(run_id)).snapshot() for run_id in runs]
+            kept = [known for run_id in runs if (known := found.get(run_id)) is not None]
+            assert [one.run_id for one in kept] == runs[-2:]
+            again = [(await found.at_head(run_id)).snapshot() for run_id in runs]
+            assert again == shown
+            for run_id in runs:
+                found.forget(run_id)
+            await found.at_head(runs[0])
+            await found.at_head(runs[1])
+            assert [found.get(run_id) is not None for run_id in runs[:2]] == [True, True]
+
+    play(story)
+
+
+def test_one_run_that_is_larger_than_all_may_be_is_shown_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_tracks, "MAX_BYTES", 10)
+
+    async def story() -> None:
+        async with streaming.engine(Path(), store=memory.MemoryStore()) as engine:
+            found = run_tracks.RunTracks(engine.store, projection.Projection)
+            run_id = await engine.start(streaming.chain(1), {"n": 1})
+            await engine.wait(run_id)
+            track = await found.at_head(run_id)
+            assert track.bytes > 10
+            assert await found.at_head(run_id) is track
+
+    play(story)
+
+
+def test_those_who_ask_once_keep_few_runs_however_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_tracks, "MAX_RUNS", 3)
+
+    async def story() -> None:
+        async with streaming.engine(Path(), store=memory.MemoryStore()) as engine:
+            shown = views.Views(engine.store)
+            runs = [await engine.start(streaming.chain(1), {"n": 1}) for _ in range(6)]
+            await asyncio.gather(*map(engine.wait, runs))
+            for run_id in runs:
+                await shown.snapshot(run_id)
+            kept = shown._tracks  # pyright: ignore[reportPrivateUsage] -- what is kept is not to be seen otherwise
+            assert [run_id for run_id in runs if kept.get(run_id)] == runs[-3:]
+
+    play(story)
+
+
+def test_a_run_that_ends_and_that_nobody_follows_is_not_kept_by_whoever_is_told_of_all() -> None:
+    async def story() -> None:
+        async with streaming.engine(Path(), store=memory.MemoryStore()) as engine:
+            found = run_tracks.RunTracks(engine.store, projection.Projection)
+            watched, other = [await engine.start(streaming.chain(1), {"n": 1}) for _ in range(2)]
+            await asyncio.gather(engine.wait(watched), engine.wait(other))
+            heard: list[run_tracks.FactEvents] = []
+            told = 0
+            for added in await engine.store.read_feed(after=0):
+                if added.run_id == watched and found.get(watched) is None:
+                    await found.facts_of(added)
+                    known = found.get(watched)
+                    assert known is not None
+                    known.listener = heard.append
+                    continue
+                told += len(await found.facts_of(added))
+            assert (told > 0, len(heard) > 0) == (True, True)
+            assert [found.get(run_id) is not None for run_id in (watched, other)] == [True, False]
+
+    play(story)
+
+
+def test_a_run_of_many_nodes_is_made_ready_once_while_others_have_their_turn() -> None:
+    async def story() -> None:
+        async with streaming.engine(Path(), store=memory.MemoryStore()) as engine:
+            run_id = await engine.start(streaming.chain(2 * run_tracks.MANY_NODES), {"n": 1})
+            await engine.wait(run_id)
+            found = run_tracks.RunTracks(engine.store, projection.Projection)
+            asking = asyncio.gather(found.at_head(run_id), found.at_head(run_id))
+            turns = 0
+            while found.get(run_id) is None:
+                turns += 1
+                await asyncio.sleep(0)
+            first, second = await asking
+            assert (first is second, turns > 50) == (True, True), turns
+            alone = [told async for chunk in found.read_on(await found.create_own(run_id)) for told in chunk]
+            assert [one.seq for one in alone] == list(range(1, first.seq + 1))
+            plain = run_tracks.RunTrack(run_id, projection.Projection(run_id, (await _workflow(engine, run_id))), 1)
+            async for lines in engine.store.read_events(run_id):
+                assert [one.data for one in map(plain.add, lines)] == [one.data for one in alone[: len(lines)]]
+                del alone[: len(lines)]
+            assert (plain.snapshot(), plain.document()) == (first.snapshot(), first.document())
+
+    play(story)
+
+
+async def _workflow(engine: openskelo.Engine, run_id: str) -> openskelo.Workflow:
+    return (await loading.load(engine.store, run_id)).run.workflow

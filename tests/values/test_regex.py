@@ -1,0 +1,52 @@
+"""Patterns: RE2 syntax, linear time, errors of ours."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from openskelo import errors
+from openskelo.values import regex
+
+
+def test_search_finds_the_pattern_anywhere_and_fullmatch_only_as_the_whole() -> None:
+    found = regex.compile("b+")
+    assert [found.search("abbc"), found.fullmatch("abbc"), found.fullmatch("bb"), found.search("xyz")] == [
+        True,
+        False,
+        True,
+        False,
+    ]
+
+
+def test_a_pattern_that_ruins_backtracking_engines_takes_no_time() -> None:
+    started = time.process_time()
+    assert regex.compile("^(a+)+$").search("a" * 100_000 + "b") is False
+    assert time.process_time() - started < 1
+
+
+def test_text_with_a_lone_surrogate_is_matched_without_an_error() -> None:
+    assert regex.compile("^.x$").search("\ud800x") is True
+
+
+def test_unicode_classes_work_on_code_points() -> None:
+    assert regex.compile(r"^\p{Greek}.$").fullmatch("α\U0001f600") is True
+
+
+@pytest.mark.parametrize("text", ["(", "(?=a)", "(?<!a)b", r"(a)\1", "a{1000}{1000}", "x" * 5000, "\ud800", "[z-a]"])
+def test_what_is_no_pattern_is_refused(text: str) -> None:
+    with pytest.raises(errors.InvalidInput) as caught:
+        regex.compile(text)
+    assert (caught.value.code, caught.value.hint is not None) == ("REGEX_INVALID", True)
+
+
+@given(st.text(), st.text())
+def test_any_text_is_a_pattern_or_refused(text: str, subject: str) -> None:
+    try:
+        compiled = regex.compile(text)
+    except errors.InvalidInput:
+        return
+    assert compiled.fullmatch(subject) <= compiled.search(subject)
