@@ -117,7 +117,7 @@ kernel-tests:
 	$(BIN)/coverage report
 
 tests:
-	SKELO_NO_BROWSER=$(SKELO_NO_BROWSER) $(BIN)/pytest --ignore=tests/kernel -n $(JOBS) --dist worksteal $(ARGS)
+	SKELO_NO_BROWSER=$(SKELO_NO_BROWSER) $(BIN)/python scripts/run_tests.py --ignore=tests/kernel -n $(JOBS) --dist worksteal --durations=60 $(ARGS)
 
 fast-tests:
 	SKELO_NO_BROWSER=$(SKELO_NO_BROWSER) $(BIN)/pytest -n $(JOBS) --dist worksteal -m "not slow" $(ARGS)

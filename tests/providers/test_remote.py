@@ -285,10 +285,11 @@ def test_an_answer_cut_at_its_limit_is_unusable_with_a_schema_only(speech: Calla
 @every_api
 def test_a_server_that_does_not_answer_in_time_is_transient(speech: Callable[[], loopback.Speech]) -> None:
     release = threading.Event()
-    with serving(speech, loopback.Hang(release=release)) as server:
-        error = failing(server, timeout_ms=300)
+    with serving(speech, loopback.Say(text=TEXT), loopback.Hang(release=release)) as server:
+        ask(server)  # imports and connects, so that the time limit is spent on waiting for the answer
+        error = failing(server, timeout_ms=1500)
         release.set()
-        assert len(server.asked) == 1, "the client does not try again by itself"
+        assert len(server.asked) == 2, "the client does not try again by itself"
     assert (error.code, error.retryable) == ("PROVIDER_TIMEOUT", True)
 
 

@@ -50,7 +50,7 @@ def tree(folder: Path, *, user: int) -> dict[str, str]:
         os.utime(root / name, (second, second))  # each newer than what it is made from
     for tool in (*(root / name for name in TOOLS), *(path / name for name in ("npm", "node", "cc", "bwrap"))):
         tool.write_text(STUB)
-    (root / ".venv/bin/pytest").write_text(STUB.replace("$*", "browser=${SKELO_NO_BROWSER:-yes}"))
+    (root / ".venv/bin/python").write_text(STUB.replace("$*", "$1 browser=${SKELO_NO_BROWSER:-yes}"))
     (path / "id").write_text(f"#!/bin/sh\necho {user}\n")
     (path / "apt-get").write_text(
         f'{STUB}case "$*" in *simulate*) echo "Inst chromium (1)"; echo "Inst libx (2)";; esac\n'
@@ -74,8 +74,8 @@ def test_without_chromium_everything_else_is_checked_and_then_it_fails(tmp_path:
     env = tree(tmp_path, user=1000)
     done = run(tmp_path, "make", "test", env=env)
     called = [line.split()[0] for line in (tmp_path / "calls").read_text().splitlines()]
-    assert set(called) == {"ruff", "pyright", "lint-imports", "python", "npm", "coverage", "pytest"}
-    assert (tmp_path / "calls").read_text().splitlines()[-1] == "pytest browser=1"
+    assert set(called) == {"ruff", "pyright", "lint-imports", "python", "npm", "coverage"}
+    assert (tmp_path / "calls").read_text().splitlines()[-1] == "python scripts/run_tests.py browser=1"
     assert done.returncode != 0
     assert done.stderr.count("need Chromium, and there is none. How to get it:\n  Debian: apt install chromium") == 2
     assert "Everything else passed." in done.stderr
@@ -98,7 +98,7 @@ def test_a_chromium_that_is_there_is_enough(tmp_path: Path) -> None:
     (tmp_path / "path" / "chromium").symlink_to(tmp_path / "path" / "node")
     done = run(tmp_path, "make", "test", env=env)
     assert (done.returncode, done.stderr) == (0, "")
-    assert (tmp_path / "calls").read_text().splitlines()[-1] == "pytest browser=yes"
+    assert (tmp_path / "calls").read_text().splitlines()[-1] == "python scripts/run_tests.py browser=yes"
 
 
 def test_without_bubblewrap_root_is_told_that_it_is_installed(tmp_path: Path) -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from pathlib import Path
 
 import pytest
 
 import openskelo
 from openskelo.history import loading
+from openskelo.kernel import events
+from openskelo.kernel.json import Json
 from openskelo.server import views
 from openskelo.server.stream import run_tracks
 from openskelo.stores import memory
@@ -100,14 +103,28 @@ def test_a_run_of_many_nodes_is_made_ready_once_while_others_have_their_turn() -
         async with streaming.engine(Path(), store=memory.MemoryStore()) as engine:
             run_id = await engine.start(streaming.chain(2 * run_tracks.MANY_NODES), {"n": 1})
             await engine.wait(run_id)
-            found = run_tracks.RunTracks(engine.store, projection.Projection)
+            started: list[str] = []
+            has_started, may_go_on = threading.Event(), threading.Event()
+
+            class WaitingProjection(projection.Projection):
+                """Projects the first fact only when the event loop has had its turns."""
+
+                def apply(self, seq: int, event: events.Event) -> list[dict[str, Json]]:
+                    if seq == 1:
+                        started.append(run_id)
+                        has_started.set()
+                        assert may_go_on.wait(60)
+                    return super().apply(seq, event)
+
+            found = run_tracks.RunTracks(engine.store, WaitingProjection)
             asking = asyncio.gather(found.at_head(run_id), found.at_head(run_id))
-            turns = 0
-            while found.get(run_id) is None:
-                turns += 1
+            assert await asyncio.to_thread(has_started.wait, 60)
+            for _ in range(50):
                 await asyncio.sleep(0)
+            assert found.get(run_id) is None
+            may_go_on.set()
             first, second = await asking
-            assert (first is second, turns > 50) == (True, True), turns
+            assert (first is second, started) == (True, [run_id])
             alone = [told async for chunk in found.read_on(await found.create_own(run_id)) for told in chunk]
             assert [one.seq for one in alone] == list(range(1, first.seq + 1))
             plain = run_tracks.RunTrack(run_id, projection.Projection(run_id, (await _workflow(engine, run_id))), 1)

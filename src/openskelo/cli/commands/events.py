@@ -55,11 +55,11 @@ async def _follow(log: api.Store, run_id: str, seen: int, *, as_json: bool) -> N
         if not await log.has_changed():
             await asyncio.sleep(_POLL_SECONDS)
             continue
+        row = await log.find_run(run_id)  # before the lines: an end that is committed in between is not missed
         async for lines in log.read_events(run_id, after=seen):
             for line in lines:
                 seen += 1
                 _print(line, as_json=as_json)
-        row = await log.find_run(run_id)
         if row is not None and row.ending is not None:
             return
 
