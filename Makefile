@@ -13,12 +13,13 @@ TOPIC ?= bees in the city
 TOUR ?= examples/quickstart/digest.yaml
 ARGS ?=
 JOBS ?= auto
+SEED ?= 19
 
 # The bundled type checker, without a look on the network for a newer one.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup web demo tour test test-agents check bench bench-peers images lock dist sbom clean static web-static web-tests format-check lint types contracts sizes kernel-tests tests fast-tests format
+.PHONY: help setup web demo tour test test-agents chaos check bench bench-peers images lock dist sbom clean static web-static web-tests format-check lint types contracts sizes kernel-tests tests fast-tests format
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -e 's/:.*## /	/' | expand -t 16
@@ -52,6 +53,9 @@ check: setup  ## the fast part of `make test`: all static checks, and the tests 
 test-agents: setup  ## install claude, codex, gemini, opencode and qwen for a while, and drive each with a scripted model
 	@sh scripts/bubblewrap.sh
 	@sh scripts/test-agents.sh $(BIN) $(ARGS)
+
+chaos: setup  ## kill the processes of a run with agents fifty times at random moments (SEED=n for other moments)
+	SKELO_KILLS=50 SKELO_SEED=$(SEED) $(BIN)/pytest tests/agents/test_kills.py $(ARGS)
 
 bench: setup  ## measure; ARGS="--json" and the like are passed on
 	@sh scripts/chromium.sh || true  # without it the figures of the dashboard fail, after everything else

@@ -17,6 +17,7 @@ import openskelo
 from openskelo.history import verify
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.workflows.project import project_file
+from tests import forked_skelo
 
 AGENT = Path(__file__).with_name("acp_agent.py")
 
@@ -99,8 +100,9 @@ def events(root: Path, run_id: str) -> list[JsonObject]:
 
 def artifact(root: Path, run_id: str, name: str) -> str:
     """Return the text of an artifact of the run's only node."""
-    command = [sys.executable, "-m", "openskelo.cli.main", "output", run_id, f"work:{name}"]
-    return subprocess.run(command, cwd=root, check=True, capture_output=True, text=True).stdout
+    printed = forked_skelo.run(["output", run_id, f"work:{name}"], folder=root)
+    assert printed.returncode == 0, printed.stderr
+    return printed.stdout
 
 
 async def until(condition: Callable[[], bool]) -> None:

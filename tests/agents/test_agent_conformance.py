@@ -1,8 +1,6 @@
-"""The agents that `make test` has do what every agent must do. `make test-agents` checks those of the vendors."""
+"""Our scripted agent does what every agent must do. `make test-agents` checks the real ones."""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 import pytest
 
@@ -14,10 +12,3 @@ class TestScriptedAgent(AgentConformance):
     @pytest.fixture
     def agent(self) -> AgentUnderTest:
         return agents_under_test.scripted()
-
-
-@pytest.mark.slow
-class TestQwen(AgentConformance):
-    @pytest.fixture
-    def agent(self, qwen: Path) -> AgentUnderTest:
-        return agents_under_test.qwen(qwen)

@@ -11,9 +11,10 @@ import pytest
 import yaml
 
 from openskelo.kernel.json import Json
+from tests import forked_skelo
 from tests.agents import repository
 from tests.cli import terminals
-from tests.cli.conftest import SKELO, clean_environment
+from tests.cli.conftest import clean_environment
 
 LINES = (
     '@hook Bash {"command": "pytest -q"}',
@@ -36,9 +37,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def _skelo(root: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [SKELO, *words], cwd=root, env=clean_environment(), capture_output=True, text=True, check=False, timeout=60
-    )
+    return forked_skelo.run(words, folder=root, env=clean_environment())
 
 
 def test_a_question_about_an_edit_is_answered_on_the_terminal(root: Path) -> None:

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any, cast
 
 import yaml
 
 from openskelo.kernel.json import Json
+from tests import forked_skelo
 from tests.agents import repository
 
 
 def skelo(root: Path, *args: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "openskelo.cli.main", *args]
-    return subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+    return forked_skelo.run(args, folder=root)
 
 
 def _finding(root: Path) -> dict[str, Any]:

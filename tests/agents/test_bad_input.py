@@ -17,7 +17,7 @@ import pytest
 
 import openskelo
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.testing import agent_conformance, scripted_model_server
+from openskelo.testing import agent_conformance
 from openskelo.workflows.project import project_file
 from tests.agents import agents_under_test, repository
 from tests.crash import disk
@@ -352,40 +352,3 @@ def test_a_full_disk_during_the_diff_loses_nothing(tmp_path: Path) -> None:
         document = asyncio.run(asyncio.wait_for(go_on(), 60))
         assert document["ending"] == "ok", document.get("error")
         assert cast("dict[str, Any]", document["nodes"])["work"]["outputs"]["files_changed"] == ["new.txt"]
-
-
-# -- the model --------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("script", "codes", "words"),
-    [
-        ("@fail 401", {"AGENT_REFUSED"}, "401"),
-        ("@fail 402", {"AGENT_REFUSED"}, "402"),
-        ("@fail 500", {"AGENT_REFUSED", "AGENT_IDLE", "TIMEOUT"}, ""),
-        ("@fail 429", {"AGENT_REFUSED", "AGENT_IDLE", "TIMEOUT"}, ""),
-        ("@hang", {"AGENT_IDLE", "TIMEOUT"}, ""),
-        ("@say", {"AGENT_NO_RESULT", "AGENT_IDLE", "TIMEOUT"}, ""),
-    ],
-)
-def test_a_model_that_fails_ends_the_turn_with_a_code(
-    tmp_path: Path, qwen: Path, monkeypatch: pytest.MonkeyPatch, script: str, codes: set[str], words: str
-) -> None:
-    monkeypatch.setenv("MODEL_KEY", "worthless")
-    with scripted_model_server.serve() as server:
-        settings = agents_under_test.qwen(qwen).settings(server.url)
-        root = repository.make(
-            tmp_path,
-            command=list(settings.command),
-            base_url=server.url,
-            api_key="${env:MODEL_KEY}",
-            model="scripted",
-            home_files=dict(settings.home_files),
-            idle_ms=8000,
-            wall_ms=12_000,
-        )
-        ending, said, _ = _play(root, script)
-    assert ending in codes, said
-    assert words in said
-    assert "worthless" not in said

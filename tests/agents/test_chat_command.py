@@ -5,19 +5,18 @@ from __future__ import annotations
 import asyncio
 import json
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import openskelo
 from openskelo.engine.commands import graph_commands
 from openskelo.workflows import live_graph
+from tests import forked_skelo
 from tests.agents import repository, test_live_agents
 
 
 def skelo(root: Path, *args: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "openskelo.cli.main", *args]
-    return subprocess.run(command, cwd=root, input=stdin, capture_output=True, text=True, check=False, timeout=60)
+    return forked_skelo.run(args, folder=root, stdin=stdin)
 
 
 def graph(root: Path, **node: Any) -> str:

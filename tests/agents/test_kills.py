@@ -2,7 +2,7 @@
 
 A run of several agent blocks, each of which edits a file, asks a person about a call and edits another file, is killed
 again and again at random moments. In the end every block is done, every answer was used at most once, and nothing is
-left running.
+left running. `make chaos` kills fifty times; the tests, which everybody waits for, five times.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ import yaml
 from openskelo.kernel.json import Json, JsonObject
 from tests.agents import repository
 
-BLOCKS = 8
-KILLS = 30
-SEED = 19
+KILLS = int(os.environ.get("SKELO_KILLS", "5"))
+BLOCKS = max(3, KILLS // 4)
+SEED = int(os.environ.get("SKELO_SEED", "19"))
 
 
 def _project(folder: Path) -> Path:
@@ -140,10 +140,10 @@ async def _survive(root: Path, chance: random.Random) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(150 + 20 * KILLS)
 def test_random_kills_lose_nothing_and_repeat_nothing(tmp_path: Path) -> None:
     root = _project(tmp_path)
-    run_id = asyncio.run(asyncio.wait_for(_survive(root, random.Random(SEED)), 500))
+    run_id = asyncio.run(asyncio.wait_for(_survive(root, random.Random(SEED)), 100 + 20 * KILLS))
     log = repository.events(root, run_id)  # which verifies the record, too
     data = [(str(event["type"]), cast("dict[str, Any]", event["data"])) for event in log]
     assert data[-1][1]["ending"] == "ok", data[-1]
@@ -154,6 +154,7 @@ def test_random_kills_lose_nothing_and_repeat_nothing(tmp_path: Path) -> None:
     assert left == {f"{name}-{index}.txt" for name in ("first", "second") for index in range(BLOCKS)}
     granted = [fields["grant"]["approvalId"] for kind, fields in data if kind == "call.granted"]
     assert len(granted) == len(set(granted))
-    assert sum(kind in ("attempt.interrupted", "attempt.failed") for kind, _ in data) >= 3  # kills did happen
+    cut = sum(kind in ("attempt.interrupted", "attempt.failed") for kind, _ in data)
+    assert cut >= min(3, KILLS // 3), "kills did happen"
     assert _family(root) == []
     assert not list((root / ".git" / "worktrees").glob("*/locked"))

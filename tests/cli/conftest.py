@@ -6,12 +6,14 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests import forked_skelo
 
 SKELO = Path(sys.executable).parent / "skelo"
 
@@ -39,16 +41,7 @@ class Skelo:
     def __call__(
         self, *words: str, stdin: str = "", env: Mapping[str, str] | None = None, folder: Path | None = None
     ) -> Result:
-        done = subprocess.run(
-            [SKELO, *words],
-            cwd=folder or self.folder,
-            input=stdin,
-            capture_output=True,
-            text=True,
-            env=clean_environment() | dict(env or {}),
-            timeout=60,
-            check=False,
-        )
+        done = run_skelo(words, stdin=stdin, env=env or {}, folder=folder or self.folder)
         assert "Traceback" not in done.stderr, done.stderr
         return Result(code=done.returncode, out=done.stdout, err=done.stderr)
 
@@ -58,6 +51,25 @@ class Skelo:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
         return path
+
+
+def run_skelo(
+    words: Sequence[str], *, stdin: str, env: Mapping[str, str], folder: Path
+) -> subprocess.CompletedProcess[str]:
+    """`skelo` to its end: forked, or by a new interpreter where that could make a difference."""
+    environment = clean_environment() | dict(env)
+    if not any(name.startswith(forked_skelo.READ_AT_START) for name in env):
+        return forked_skelo.run(words, folder=folder, stdin=stdin, env=environment)
+    return subprocess.run(
+        [SKELO, *words],
+        cwd=folder,
+        input=stdin,
+        capture_output=True,
+        text=True,
+        env=environment,
+        timeout=60,
+        check=False,
+    )
 
 
 def clean_environment() -> dict[str, str]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 
 import httpx
 
 from openskelo.history import prune
 from openskelo.server import models
+from tests import forked_skelo
 from tests.server import house
 
 NOBODY = "00000000-0000-4000-8000-000000000000"
@@ -25,12 +24,7 @@ def test_two_runs_are_compared_as_the_command_line_does(client: httpx.Client, ho
     first, second = _done(client, "a", "b"), _done(client, "a", "c")
     answer = client.get(f"/api/runs/{first}/diff", params={"other": second})
     assert answer.status_code == 200, answer.text
-    said = subprocess.run(
-        [sys.executable, "-m", "openskelo.cli.main", "diff", first, second, "--json"],
-        cwd=home.root,
-        capture_output=True,
-        check=True,
-    )
+    said = forked_skelo.run(["diff", first, second, "--json"], folder=home.root)
     assert answer.json() == json.loads(said.stdout)
     found = models.Comparison.model_validate(answer.json())
     assert (found.same_work, found.same_workflow) == (False, True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import re
 import signal
 import subprocess
@@ -20,6 +19,7 @@ import yaml
 from openskelo.cli import project_context
 from openskelo.kernel.json import Json
 from openskelo.server.telemetry import metrics
+from tests import forked_skelo
 from tests.server import house
 
 SLOW: dict[str, Json] = {
@@ -84,20 +84,20 @@ def processes(request: pytest.FixtureRequest) -> str:
 
 
 def skelo(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "openskelo.cli.main", *arguments], cwd=root, capture_output=True, text=True, check=False
-    )
+    return forked_skelo.run(arguments, folder=root)
 
 
 @contextlib.contextmanager
 def served(
     root: Path, *arguments: str, launcher: tuple[str, ...] = ()
-) -> Generator[tuple[subprocess.Popen[str], httpx.Client]]:
+) -> Generator[tuple[forked_skelo.Process, httpx.Client]]:
     """A server process and a client of it; the process is ended if the test has not done that."""
-    command = [*launcher, sys.executable, "-m", "openskelo.cli.main", "serve", "--port", "0", "--json", *arguments]
-    process = subprocess.Popen(
-        command, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ}
-    )
+    words = ["serve", "--port", "0", "--json", *arguments]
+    if launcher:
+        command = [*launcher, sys.executable, "-m", "openskelo.cli.main", *words]
+        process = subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    else:
+        process = forked_skelo.start(words, folder=root)
     assert process.stdout is not None
     assert process.stderr is not None
     try:
@@ -118,7 +118,7 @@ def served(
         process.stderr.close()
 
 
-def stop(process: subprocess.Popen[str], number: int) -> int:
+def stop(process: forked_skelo.Process, number: int) -> int:
     process.send_signal(number)
     return process.wait(20)
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests import forked_skelo
 from tests.server import house
 from tests.server.test_serve import root, served, skelo, stop
 
@@ -41,7 +42,7 @@ def until(true: Callable[[], object], seconds: float = 30.0) -> None:
         time.sleep(0.02)
 
 
-def workers_of(process: subprocess.Popen[str]) -> list[int]:
+def workers_of(process: forked_skelo.Process) -> list[int]:
     """The ids of the server's `skelo worker` children."""
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
     return [int(pid) for pid in children if b"worker" in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -16,6 +14,7 @@ import httpx
 import yaml
 
 from openskelo.kernel.json import Json
+from tests import forked_skelo
 
 HANDLERS = '''"""Code of the site's workflows. A file named `hold` in the project keeps `wait` waiting."""
 
@@ -157,21 +156,15 @@ class Site:
     arguments: tuple[str, ...] = ()
     needs_token: bool = False
     env: Mapping[str, str] = field(default_factory=dict[str, str])
-    process: subprocess.Popen[bytes] | None = None
+    process: forked_skelo.ForkedProcess | None = None
 
     def start(self) -> None:
         """Start the server and wait until it answers."""
         port = self.url.rpartition(":")[2] or "0"
         access = () if self.needs_token else ("--no-token",)
-        log = (self.root / "serve.log").open("wb")
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "openskelo.cli.main", "serve", "--port", port, *access, *self.arguments],
-            cwd=self.root,
-            env={**os.environ, **self.env},
-            stdout=log,
-            stderr=subprocess.STDOUT,
-        )
-        log.close()
+        words = ["serve", "--port", port, *access, *self.arguments]
+        with (self.root / "serve.log").open("wb") as log:
+            self.process = forked_skelo.start(words, folder=self.root, env={**os.environ, **self.env}, log=log)
         self.url = _until(self._address)
         _until(lambda: httpx.get(f"{self.url}/api/health").is_success)
 

@@ -1,0 +1,225 @@
+"""Run `skelo` without waiting for its start: a server that has imported everything forks a process for each command.
+
+    test ── request: words, folder, environment; standard streams and a socket for the answer ──> server
+    server ── fork ──> waiter ── fork ──> `skelo` in a process of its own
+    waiter ── process id, later the exit code ──> test
+
+The forked process is a real one: it has its own streams, environment and working directory, and ends as `skelo` does.
+Only the start of the interpreter and the imports are shared, which are most of the time that a short command takes.
+"""
+
+from __future__ import annotations
+
+import array
+import atexit
+import contextlib
+import gc
+import importlib
+import json
+import os
+import pkgutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+import openskelo
+
+#: Variables that the interpreter or its libraries read at their start: with one of these a new interpreter is needed.
+READ_AT_START = ("PYTHON", "LD_", "LC_", "LANG", "TZ", "MALLOC_")
+#: Libraries with threads of their own, or which tests take away: they are imported by the command that needs them.
+NOT_IMPORTED = ("openskelo.providers.llama", "openskelo.agents", "openskelo.testing")
+_MAX_REQUEST = 120_000
+
+
+class ForkedProcess:
+    """A `skelo` that runs: what tests use of `subprocess.Popen`, with the streams that it was started with."""
+
+    def __init__(self, answers: socket.socket, stdout: IO[str] | None = None, stderr: IO[str] | None = None) -> None:
+        self._answers = answers
+        self.stdout = stdout
+        self.stderr = stderr
+        self.pid = self._receive(60)
+        self.returncode: int | None = None
+
+    def _receive(self, seconds: float | None) -> int:
+        self._answers.settimeout(seconds)
+        number = array.array("i")
+        chunk = self._answers.recv(number.itemsize, socket.MSG_WAITALL)
+        assert chunk, "the fork server is gone"
+        number.frombytes(chunk)
+        return number[0]
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Return the exit code; raise TimeoutExpired if the process has not ended by then."""
+        if self.returncode is None:
+            try:
+                self.returncode = self._receive(timeout)
+            except TimeoutError:
+                raise subprocess.TimeoutExpired("skelo", timeout or 0) from None
+            self._answers.close()
+        return self.returncode
+
+    def poll(self) -> int | None:
+        """Return the exit code, None while the process runs."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.wait(0.001)
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal, unless the process has ended."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+
+#: A process that tests have started in one way or the other.
+Process = ForkedProcess | subprocess.Popen[str]
+
+
+def run(
+    words: Sequence[str], *, folder: Path, stdin: str = "", env: Mapping[str, str] | None = None, seconds: float = 60
+) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end; raise TimeoutExpired if it takes longer than `seconds`."""
+    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        given.write(stdin.encode())
+        given.seek(0)
+        process = _SERVER.start(words, folder, env, (given.fileno(), out.fileno(), err.fileno()))
+        try:
+            code = process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise
+        out.seek(0)
+        err.seek(0)
+        return subprocess.CompletedProcess(words, code, _text(out.read()), _text(err.read()))
+
+
+def start(
+    words: Sequence[str], *, folder: Path, env: Mapping[str, str] | None = None, log: IO[bytes] | None = None
+) -> ForkedProcess:
+    """Start a command that runs on; its output goes into `log`, or is read from pipes."""
+    with Path(os.devnull).open() as nothing:
+        if log is not None:
+            return _SERVER.start(words, folder, env, (nothing.fileno(), log.fileno(), log.fileno()))
+        (out, out_end), (err, err_end) = os.pipe(), os.pipe()
+        process = _SERVER.start(words, folder, env, (nothing.fileno(), out_end, err_end))
+    os.close(out_end)
+    os.close(err_end)
+    process.stdout, process.stderr = os.fdopen(out), os.fdopen(err)
+    return process
+
+
+class _ForkServer:
+    """The test's side of the server: starts it with the first command and ends it with the test process."""
+
+    def __init__(self) -> None:
+        self._socket: socket.socket | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(
+        self, words: Sequence[str], folder: Path, env: Mapping[str, str] | None, streams: tuple[int, int, int]
+    ) -> ForkedProcess:
+        environment = dict(os.environ if env is None else env)
+        request = json.dumps({"words": list(words), "folder": str(folder), "env": environment}).encode()
+        assert len(request) < _MAX_REQUEST
+        ours, theirs = socket.socketpair()
+        with theirs:
+            socket.send_fds(self._connection(), [request], [*streams, theirs.fileno()])
+        return ForkedProcess(ours)
+
+    def _connection(self) -> socket.socket:
+        if self._socket is None:
+            self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            with theirs:
+                self._process = subprocess.Popen(
+                    [sys.executable, "-m", "tests.forked_skelo", str(theirs.fileno())],
+                    pass_fds=[theirs.fileno()],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    cwd=Path(__file__).resolve().parents[1],
+                )
+            atexit.register(self._end)
+        return self._socket
+
+    def _end(self) -> None:
+        assert self._socket is not None
+        assert self._process is not None
+        self._socket.close()
+        self._process.wait(10)
+
+
+_SERVER = _ForkServer()
+
+
+def _text(data: bytes) -> str:
+    return data.decode().replace("\r\n", "\n").replace("\r", "\n")  # as `subprocess.run(text=True)` reads it
+
+
+def serve(requests: socket.socket) -> int:
+    """Fork a process for every request; return only in such a process, with the exit code of its command."""
+    _import_everything()
+    gc.freeze()
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the waiters
+    while True:
+        message, descriptors, _, _ = socket.recv_fds(requests, _MAX_REQUEST, 4)
+        if not message:
+            os._exit(0)
+        if os.fork() == 0:
+            requests.close()
+            return _wait_for_command(json.loads(message), descriptors)
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+
+def _wait_for_command(request: dict[str, Any], descriptors: Sequence[int]) -> int:
+    """In the waiter: fork again, send the process id and then the exit code. In the new process: run the command."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    *streams, answers = descriptors
+    child = os.fork()
+    if child == 0:
+        os.close(answers)
+        return _run_command(request, streams)
+    for stream in streams:
+        os.close(stream)
+    os.write(answers, array.array("i", [child]).tobytes())
+    _, status = os.waitpid(child, 0)
+    os.write(answers, array.array("i", [os.waitstatus_to_exitcode(status)]).tobytes())
+    os._exit(0)
+
+
+def _run_command(request: dict[str, Any], streams: Sequence[int]) -> int:
+    from openskelo.cli import main
+
+    for number, stream in enumerate(streams):
+        os.dup2(stream, number)
+        os.close(stream)
+    sys.stdin = os.fdopen(0, closefd=False)
+    sys.stdout = os.fdopen(1, "w", closefd=False)
+    sys.stderr = os.fdopen(2, "w", buffering=1, errors="backslashreplace", closefd=False)
+    os.environ.clear()
+    os.environ.update(request["env"])
+    os.chdir(request["folder"])
+    sys.argv = ["skelo", *request["words"]]
+    return main.main()
+
+
+def _import_everything() -> None:
+    for module in pkgutil.walk_packages(openskelo.__path__, "openskelo."):
+        if not module.name.startswith(NOT_IMPORTED):
+            importlib.import_module(module.name)
+    assert threading.active_count() == 1, "a thread does not survive a fork"
+
+
+if __name__ == "__main__":
+    sys.exit(serve(socket.socket(fileno=int(sys.argv[1]))))
