@@ -23,7 +23,6 @@ PROMISED = [
     "Workflow",
     "__version__",
     "check",
-    "convert",
     "doctor",
     "from_document",
     "load",

@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from openskelo.history.verify import verify_file
     from openskelo.kernel.definition import Workflow
     from openskelo.project import Project
-    from openskelo.workflows.convert.file import convert
     from openskelo.workflows.load import check, from_document, load
     from openskelo.workflows.project.project_file import project_at
     from openskelo.workflows.text.problems import Problem
@@ -68,7 +67,6 @@ __all__ = [
     "Workflow",
     "__version__",
     "check",
-    "convert",
     "doctor",
     "from_document",
     "load",
@@ -89,7 +87,6 @@ _WHERE = {
     "RunDocument": "openskelo.history.run_document",
     "Workflow": "openskelo.kernel.definition",
     "check": "openskelo.workflows.load",
-    "convert": "openskelo.workflows.convert.file",
     "doctor": "openskelo.engine.health",
     "from_document": "openskelo.workflows.load",
     "load": "openskelo.workflows.load",

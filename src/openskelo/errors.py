@@ -14,7 +14,7 @@ OpenSkeloError              anything below; has a stable `code`, a message and p
 ├── StoreError              the data dir cannot do what was asked
 │   ├── Conflict            another process appended first
 │   ├── StoreFull           no space left; nothing was lost
-│   ├── StoreVersion        the data dir is of a newer version
+│   ├── StoreVersion        the data dir is of another version
 │   └── Corrupt             stored bytes are not what was written
 └── Busy                    another process drives this run
     └── CommandQueued       it has not taken a command yet; the command stays queued                  (exit 3)
@@ -162,7 +162,7 @@ class StoreFull(StoreError):
 
 
 class StoreVersion(StoreError):
-    """The data dir was written by a newer version."""
+    """The data dir was written by an earlier, unreleased version, or by a newer one."""
 
     default_code = "STORE_VERSION"
 

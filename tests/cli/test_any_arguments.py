@@ -54,8 +54,6 @@ _LONG = "x" * 300  # longer than a file system takes
         ["run", "flow.yaml", "--inputs", _LONG],
         ["run", "flow.yaml", "--data-dir", _LONG],
         ["test", "flow.yaml", "--script", _LONG],
-        ["convert", "flow.yaml", "--to", "plan", "--out", _LONG],
-        ["convert", "flow.yaml", "--to", "plan", "--out", "nowhere/plan.json"],
         ["verify", f"{_LONG}.jsonl"],
         ["export", "last", "-o", _LONG],
         ["show", _LONG],

@@ -455,11 +455,24 @@ def test_events_follow_a_run_that_another_process_drives(skelo: Skelo) -> None:
 
 def test_a_data_dir_that_cannot_be_is_invalid_input(skelo: Skelo, tmp_path: Path) -> None:
     skelo.write("chain.yaml", CHAIN)
-    (tmp_path / "newer").mkdir()
-    (tmp_path / "newer" / "version").write_text("99\n")
-    for place, code in (("chain.yaml", "STORE_IO"), (str(tmp_path / "newer"), "STORE_VERSION")):
+    for name, version in (("older", "3"), ("newer", "99")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "version").write_text(f"{version}\n")
+    places = {
+        "chain.yaml": ("STORE_IO", "check the data dir's disk, owner and permissions"),
+        str(tmp_path / "older"): ("STORE_VERSION", "move it away and start anew"),
+        str(tmp_path / "newer"): ("STORE_VERSION", "use a newer openskelo"),
+    }
+    for place, refusal in places.items():
         result = skelo("run", "chain.yaml", "--input", "n=1", "--json", env={"SKELO_HOME": place})
-        assert (result.code, result.document["error"]["code"]) == (2, code)
+        error = result.document["error"]
+        assert (result.code, error["code"], error["hint"]) == (2, *refusal)
+
+
+def test_a_data_dir_of_another_version_below_the_folder_is_passed_over(skelo: Skelo) -> None:
+    skelo.write("deep/.skelo/version", "3\n")
+    result = skelo("runs", "--json")
+    assert (result.code, result.document, result.err) == (0, {"runs": []}, "")
 
 
 def test_a_killed_run_goes_on_where_it_stopped(skelo: Skelo) -> None:

@@ -55,7 +55,7 @@ def test_a_log_that_others_can_read_is_a_finding(tmp_path: Path) -> None:
             states.append(found.state)
         assert states == ["ok", "ok", "ok", "warn", "warn"]
         assert (found.detail, found.hint) == (
-            f"{data_dir} (version 1) can be read by others",
+            f"{data_dir} (version 5) can be read by others",
             f"chmod -R go= {data_dir}, unless they may see the values of its runs",
         )
 

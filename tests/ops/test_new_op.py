@@ -75,12 +75,9 @@ def test_the_loader_checks_its_arguments_and_refs_into_its_value(
     assert code in text
 
 
-def test_it_is_explained_published_and_not_converted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_is_explained_and_published(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     plan = _write(tmp_path)
     code, text = _skelo(capsys, tmp_path, "explain", plan)
     assert code == 0
     assert "word_count" in text
     assert '"word_count"' in drafting_guide.schema_text()
-    code, text = _skelo(capsys, tmp_path, "convert", plan, "--to", "blocks")
-    assert code != 0
-    assert "no block performs the op 'word_count'" in text

@@ -55,18 +55,6 @@ CASES = {
         "HANDLER_UNKNOWN",
         "blocks: [{id: a, mode: deterministic, deterministic: {handler: ‸builtin:writefile}}]\n",
     ),
-    "a step's pattern that does not compile": (
-        "REGEX_INVALID",
-        "blocks:\n  - id: a\n    mode: deterministic\n    inputs: {t: string}\n    outputs: {v: object}\n"
-        "    deterministic:\n      handler: builtin:step\n"
-        "      config: {op: verify, args: {checker_id: regex, input_ref: 'input:t', pattern: ‸'('}}\n",
-    ),
-    "a step's template that does not compile": (
-        "EXPR_INVALID",
-        "blocks:\n  - id: a\n    mode: deterministic\n    outputs: {v: string}\n"
-        "    deterministic:\n      handler: builtin:step\n"
-        "      config: {op: transform, args: {fn: template, template: '{{ ‸nope }}'}}\n",
-    ),
     "a handler that is a number": ("TYPE", "blocks: [{id: a, mode: deterministic, deterministic: {handler: ‸1}}]\n"),
     "a handler file that is not there": (
         "HANDLER_NOT_FOUND",

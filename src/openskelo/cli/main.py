@@ -32,7 +32,6 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         Command("validate", "check workflow files, or skelo.yaml, and list their problems", "validate"),
         Command("explain", "draw a workflow: graph, contracts, gates, effects, totals", "explain"),
         Command("plan", "have an expert write a plan, and check it before anything runs", "plan"),
-        Command("convert", "turn a plan into blocks, or blocks into a plan", "convert"),
         Command("hash", "print the hash that a run of this file would pin", "hash"),
         Command("test", "run a workflow against scripted answers", "test"),
     ),

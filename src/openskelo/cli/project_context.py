@@ -159,10 +159,21 @@ def data_dirs_below(project: Project) -> list[Path]:
             below = sorted(path for path in folder.iterdir() if path.is_dir() and not path.is_symlink())
         except OSError:
             continue
-        data_dirs += [path for path in below if path.name == project_file.DATA_DIR and factory.has_store(path)]
+        data_dirs += [path for path in below if path.name == project_file.DATA_DIR and _can_be_opened(path)]
         if depth < _SEARCH_DEPTH and len(folders) + len(below) <= _SEARCH_FOLDERS:
             folders += [(path, depth + 1) for path in below if not path.name.startswith((".", "node_modules"))]
     return data_dirs
+
+
+def _can_be_opened(data_dir: Path) -> bool:
+    """True if the data dir holds a store that this program can open.
+
+    The search passes over all others: an old data dir in some folder below is not what the user asked for.
+    """
+    try:
+        return factory.has_store(data_dir)
+    except errors.StoreError:
+        return False
 
 
 def with_runs(project: Project) -> Project:

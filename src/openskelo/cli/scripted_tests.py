@@ -126,12 +126,7 @@ def _by_node(
 def _may_have_results(place: cursor.Cursor, workflow: definition.Workflow) -> bool:
     """True if a script may have results for a node: for a tool_call or a verify; otherwise a Problem."""
     node = workflow.nodes[str(place.path[-1])]
-    op: Json = None
-    if node.step is not None:
-        op = node.step.op
-    elif node.handler == "builtin:step":
-        op = node.config.get("op")
-    if op in ("tool_call", "verify"):
+    if node.step is not None and node.step.op in ("tool_call", "verify"):
         return True
     place.key_problem(
         "SCRIPT_INVALID", f"{node.key} calls neither a tool nor a checker", hint="only those have results here"

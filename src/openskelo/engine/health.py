@@ -185,7 +185,7 @@ def _check_existing(data_dir: Path) -> Finding:
 
 
 def _is_readable_by_others(data_dir: Path) -> bool:
-    """True if other users can read the log: the folder of an earlier version, or one that was shared."""
+    """True if other users can read the log, such as one that was copied or shared."""
     try:
         folder, file = data_dir.stat().st_mode, (data_dir / "log.db").stat().st_mode
     except FileNotFoundError:

@@ -221,7 +221,7 @@ def approval_document(row: api.ApprovalRow, loaded_tool: JsonObject | None = Non
         "id": row.approval_id,
         "approvalId": row.approval_id,
         "runId": row.run_id,
-        "runName": question.get("runName"),
+        "runName": question["runName"],
         "nodeId": wire_ids.node(row.run_id, row.node),
         "node": row.node,
         "kind": kind,
@@ -232,10 +232,10 @@ def approval_document(row: api.ApprovalRow, loaded_tool: JsonObject | None = Non
         "form": question["form"],
         "approvers": question["approvers"],
         "digest": question["digest"],
-        "requestedAt": question.get("requestedAt"),
+        "requestedAt": question["requestedAt"],
         "expiresAt": question["expiresAt"],
-        "visit": question.get("visit"),
-        "item": question.get("item"),
+        "visit": question["visit"],
+        "item": question["item"],
     }
 
 

@@ -13,10 +13,10 @@ from openskelo.stores import api
 
 
 def open_store(data_dir: Path, *, read_only: bool = False) -> api.Store:
-    """Return the store of a data dir, which is created if it is missing and migrated if it is older.
+    """Return the store of a data dir, which is created if it is missing.
 
     `read_only` is for a caller that only reads. It also opens a data dir that this process cannot write, such as an
-    archive; writing then raises StoreError (STORE_READONLY). Raises StoreVersion for a data dir of a newer
+    archive; writing then raises StoreError (STORE_READONLY). Raises StoreVersion for a data dir of another
     version, Corrupt for a damaged one.
     """
     from openskelo.stores.sqlite import data_dir as sqlite_data_dir  # noqa: PLC0415  see above
@@ -27,7 +27,7 @@ def open_store(data_dir: Path, *, read_only: bool = False) -> api.Store:
 
 
 def has_store(data_dir: Path) -> bool:
-    """True if the data dir holds a store of any version."""
+    """True if the data dir holds a store. Raises StoreVersion if it is of another version."""
     from openskelo.stores.sqlite import data_dir as sqlite_data_dir  # noqa: PLC0415  see above
 
     return sqlite_data_dir.exists(data_dir)

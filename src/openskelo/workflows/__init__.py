@@ -8,7 +8,6 @@
     live_graph.py  nodes that are added to a running graph
     pinning.py     writes experts and reservations into the nodes, so that the workflow's hash covers them
     outline.py     the parts of a workflow as one JSON document
-    convert/       plan to blocks file and back
     estimate/      steps, tokens, cost and time of a run before it starts
 
 Everything here is pure but for reading files. A loader reports all the mistakes that it can find in one pass, because

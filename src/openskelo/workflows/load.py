@@ -14,7 +14,7 @@ from pathlib import Path
 
 from openskelo import agent_settings, errors
 from openskelo.agent_settings import AgentsConfig
-from openskelo.handlers import file_access, project_registry
+from openskelo.handlers import file_access
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.providers import config
@@ -126,7 +126,6 @@ def _check(
         commands=settings.allow_commands,
         files=(identity,),
         models=models,
-        registry=None if root is None else settings.registry,
         agents=None if root is None else settings.agents,
         handler_timeout_ms=settings.handler_timeout_ms,
     )
@@ -198,7 +197,6 @@ class _Trail:
     files: tuple[str, ...]
     models: config.Config | None = None
     agents: AgentsConfig | None = None
-    registry: project_registry.Registry | None = None
     handler_timeout_ms: int = limits.HANDLER_TIMEOUT_MS
     loaded: dict[tuple[str, int], inlining.Inner | None] = field(
         default_factory=dict[tuple[str, int], "inlining.Inner | None"]
@@ -222,7 +220,6 @@ def _read_blocks(
         name=name,
         load_used=use,
         models=trail.models,
-        registry=trail.registry,
         agents=trail.agents,
         handler_timeout_ms=trail.handler_timeout_ms,
     )

@@ -70,9 +70,7 @@ def test_an_item_is_part_of_the_inputs_hash(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("handler", "copied"), [("local:it", True), ("builtin:step", True), ("builtin:transform", False)]
-)
+@pytest.mark.parametrize(("handler", "copied"), [("local:it", True), ("builtin:transform", False)])
 def test_what_items_share_is_copied_only_for_work_that_may_change_it(handler: str, copied: bool) -> None:
     node = local_node(handler=handler, foreach=definition.Foreach(items="inputs.all", name="n"))
     shared = running_attempt.VisitInputs({"all": [{"n": 1}, {"n": 2}]}, [{"n": 1}, {"n": 2}], "n")

@@ -1,4 +1,4 @@
-"""The data dir knows its version: made, migrated, or refused."""
+"""The data dir knows its version: it is made, opened, or refused."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _close(data_dir: Path) -> None:
     asyncio.run(stores_data_dir.open_store(data_dir).close())
 
 
-def _version_1_with_runs(data_dir: Path) -> None:
+def _write_run(data_dir: Path) -> None:
     async def write() -> None:
         store = stores_data_dir.open_store(data_dir)
         await store.append([fixtures.append(0, b"1", row=fixtures.row(fixtures.RUN, 1))])
@@ -30,29 +30,28 @@ def _version_1_with_runs(data_dir: Path) -> None:
     asyncio.run(write())
 
 
-@pytest.fixture
-def version_2(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A program of a later version, which has added a table; gives its migration."""
-    migrations = tmp_path / "migrations"
-    migrations.mkdir()
-    (migrations / "2.sql").write_text("CREATE TABLE later (key TEXT);\nINSERT INTO later SELECT run_id FROM runs;\n")
-    schema = tmp_path / "schema.sql"
-    schema.write_text(stores_data_dir.SCHEMA.read_text() + "CREATE TABLE later (key TEXT);\n")
-
-    def become_version_2() -> None:
-        monkeypatch.setattr(stores_data_dir, "VERSION", 2)
-        monkeypatch.setattr(stores_data_dir, "MIGRATIONS", migrations)
-        monkeypatch.setattr(stores_data_dir, "SCHEMA", schema)
-
-    _version_1_with_runs(tmp_path / "old")
-    become_version_2()
-    return migrations / "2.sql"
+def _contents(data_dir: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(data_dir)): path.read_bytes() for path in data_dir.rglob("*") if path.is_file()}
 
 
-def _layout(data_dir: Path) -> list[tuple[str, str, str]]:
-    with contextlib.closing(sqlite3.connect(data_dir / "log.db")) as database:
-        query = "SELECT type, name, coalesce(sql, '') FROM sqlite_master ORDER BY name"
-        return database.execute(query).fetchall()
+def _refused(data_dir: Path) -> list[tuple[str, str, str | None]]:
+    """Code, message (without the path) and hint with which each way to open the data dir is refused."""
+    refusals: list[tuple[str, str, str | None]] = []
+    for opens in (stores_data_dir.open_store, stores_data_dir.open_read_only):
+        with pytest.raises(errors.StoreVersion) as raised:
+            opens(data_dir)
+        error = raised.value
+        refusals.append((error.code, error.message.removeprefix(str(data_dir)), error.hint))
+    return refusals
+
+
+def _refusal(version: int) -> tuple[str, str, str]:
+    if version < stores_data_dir.VERSION:
+        message, hint = "an earlier, unreleased version", "move it away and start anew"
+    else:
+        message, hint = "a newer version", "use a newer openskelo"
+    layout = f"(its layout is {version}, not {stores_data_dir.VERSION})"
+    return ("STORE_VERSION", f" was written by {message} {layout}", hint)
 
 
 def test_a_new_data_dir_has_a_version_and_is_ignored_by_git(tmp_path: Path) -> None:
@@ -65,38 +64,32 @@ def test_a_new_data_dir_has_a_version_and_is_ignored_by_git(tmp_path: Path) -> N
     assert stat.S_IMODE(data_dir.stat().st_mode) == 0o700
 
 
-@pytest.mark.usefixtures("version_2")
-def test_an_older_version_is_migrated_and_keeps_its_runs(tmp_path: Path) -> None:
-    async def look() -> list[bytes]:
-        store = stores_data_dir.open_store(tmp_path / "old")
-        assert [row.run_id for row in await store.list_runs()] == [fixtures.RUN]
-        lines = await fixtures.lines(store, fixtures.RUN)
-        await store.close()
-        return lines
-
-    assert asyncio.run(look()) == [b"1"]
-    _close(tmp_path / "new")
-    assert (tmp_path / "old" / "version").read_text() == "2\n"
-    assert _layout(tmp_path / "old") == _layout(tmp_path / "new")
+#: What unreleased programs wrote into the file `version` (up to 3) and into `log.db` (up to 4), and later numbers.
+OTHER_VERSIONS = (0, 1, 3, 4, 6, 99)
 
 
-@pytest.mark.usefixtures("version_2")
-def test_a_migration_that_was_cut_before_its_version_was_written_is_not_done_twice(tmp_path: Path) -> None:
-    _close(tmp_path / "old")
-    (tmp_path / "old" / "version").write_text("1\n")
-    before = _layout(tmp_path / "old")
-    _close(tmp_path / "old")
-    assert _layout(tmp_path / "old") == before
-    assert (tmp_path / "old" / "version").read_text() == "2\n"
+@pytest.mark.parametrize("version", OTHER_VERSIONS)
+def test_another_version_is_refused_and_left_alone(tmp_path: Path, version: int) -> None:
+    _write_run(tmp_path)
+    (tmp_path / "version").write_text(f"{version}\n")
+    before = _contents(tmp_path)
+    assert _refused(tmp_path) == [_refusal(version)] * 2
+    with pytest.raises(errors.StoreVersion):
+        stores_data_dir.exists(tmp_path)
+    assert _contents(tmp_path) == before
 
 
-def test_a_migration_that_fails_changes_nothing(tmp_path: Path, version_2: Path) -> None:
-    version_2.write_text("CREATE TABLE later (key TEXT);\nCREATE TABLE commands (in_the_way);\n")
-    before = _layout(tmp_path / "old")
-    with pytest.raises(errors.StoreError, match="table commands already exists"):
-        stores_data_dir.open_store(tmp_path / "old")
-    assert _layout(tmp_path / "old") == before
-    assert (tmp_path / "old" / "version").read_text() == "1\n"
+@pytest.mark.parametrize("version", [version for version in OTHER_VERSIONS if version != 0])
+def test_a_log_of_another_version_that_has_lost_its_version_is_refused_and_left_alone(
+    tmp_path: Path, version: int
+) -> None:
+    _write_run(tmp_path)
+    (tmp_path / "version").unlink()
+    with contextlib.closing(sqlite3.connect(tmp_path / "log.db")) as database:
+        database.execute(f"PRAGMA user_version = {version}")
+    before = _contents(tmp_path)
+    assert _refused(tmp_path) == [_refusal(version)] * 2
+    assert _contents(tmp_path) == before
 
 
 def test_a_making_that_was_cut_is_finished_by_the_next(tmp_path: Path) -> None:
@@ -110,7 +103,7 @@ def test_a_making_that_was_cut_is_finished_by_the_next(tmp_path: Path) -> None:
 
 def test_a_data_dir_that_has_lost_its_version_is_there_with_its_runs(tmp_path: Path) -> None:
     data_dir = tmp_path / "data"
-    _version_1_with_runs(data_dir)
+    _write_run(data_dir)
     (data_dir / "version").unlink()
     assert stores_data_dir.exists(data_dir) is True
 
@@ -121,27 +114,6 @@ def test_a_data_dir_that_has_lost_its_version_is_there_with_its_runs(tmp_path: P
 
     asyncio.run(look())
     assert (data_dir / "version").read_text() == f"{stores_data_dir.VERSION}\n"
-
-
-def test_a_newer_log_that_has_lost_its_version_is_refused_and_left_alone(tmp_path: Path) -> None:
-    _close(tmp_path)
-    (tmp_path / "version").unlink()
-    with contextlib.closing(sqlite3.connect(tmp_path / "log.db")) as database:
-        database.execute("PRAGMA user_version = 99")
-    before = (tmp_path / "log.db").read_bytes()
-    with pytest.raises(errors.StoreVersion) as raised:
-        stores_data_dir.open_store(tmp_path)
-    assert "version 99" in raised.value.message
-    assert ((tmp_path / "log.db").read_bytes(), (tmp_path / "version").exists()) == (before, False)
-
-
-def test_a_newer_version_is_refused_and_left_alone(tmp_path: Path) -> None:
-    _close(tmp_path / "data")
-    (tmp_path / "data" / "version").write_text("99\n")
-    with pytest.raises(errors.StoreVersion) as raised:
-        stores_data_dir.open_store(tmp_path / "data")
-    assert (raised.value.code, "version 99" in raised.value.message) == ("STORE_VERSION", True)
-    assert (tmp_path / "data" / "version").read_text() == "99\n"
 
 
 @pytest.mark.parametrize("text", ["", "one", "-1", "1.0", "٣", "9" * 5000, "\x00"])

@@ -16,10 +16,6 @@ PROGRAM = "mode: deterministic, deterministic: {handler: handlers/n.sh}"
 BUILTIN = 'mode: deterministic, deterministic: {handler: "builtin:transform", config: {map: {n: "1"}}}'
 LOCAL = 'mode: deterministic, deterministic: {handler: "local:n"}'
 APPROVAL = "mode: approval, approval: {prompt: Count., form: {n: integer}}"
-STEP = (
-    'mode: deterministic, deterministic: {handler: "builtin:step", config: {op: emit, args: {result_ref: "var:n"}, '
-    'refs: {"var:n": n}}}, inputs: {n: integer}'
-)
 
 
 def limit(folder: Path, block: str, *, defaults: str = "{}", project: str = "{}") -> int | None:
@@ -40,7 +36,7 @@ def test_a_handler_is_stopped_after_ten_minutes_by_default(handler: str, tmp_pat
     assert limit(tmp_path, handler) == 600_000
 
 
-@pytest.mark.parametrize("block", ["prompt: Count.", APPROVAL, LOCAL, STEP])
+@pytest.mark.parametrize("block", ["prompt: Count.", APPROVAL, LOCAL])
 def test_other_work_has_no_default_limit(block: str, tmp_path: Path) -> None:
     assert limit(tmp_path, block, project="handler_timeout_ms: 4000") is None
 

@@ -853,9 +853,9 @@ export interface components {
      * Approval
      * @description An open approval. `form` is the JSON Schema of `modifiedArgs`; without `approvers`, any person may answer.
      *
-     *     `runName` is the name of the run's workflow; null if an earlier version has listed the approval. `call` is what a
-     *     person is shown beside the arguments of an agent's call (`kind` is `call`): its `kind`, `why` it is asked about, the
-     *     `diff` of an edit, and the `rule` that an approval for longer would make; `question` if the agent asks on its own.
+     *     `runName` is the name of the run's workflow. `call` is what a person is shown beside the arguments of an agent's
+     *     call (`kind` is `call`): its `kind`, `why` it is asked about, the `diff` of an edit, and the `rule` that an approval
+     *     for longer would make; `question` if the agent asks on its own.
      */
     Approval: {
       /**
@@ -900,18 +900,22 @@ export interface components {
       nodeId: string;
       /** Prompt */
       prompt: string;
-      /** Requestedat */
-      requestedAt: string | null;
+      /**
+       * Requestedat
+       * Format: date-time
+       * @description ISO-8601 in UTC with milliseconds
+       */
+      requestedAt: string;
       /**
        * Runid
        * Format: uuid
        */
       runId: string;
       /** Runname */
-      runName: string | null;
+      runName: string;
       tool: components["schemas"]["Tool"];
       /** Visit */
-      visit: number | null;
+      visit: number;
     };
     /**
      * ApprovalPage

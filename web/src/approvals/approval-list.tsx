@@ -4,11 +4,8 @@ import type { Approval } from "../api/types";
 import { Link } from "../navigation/link";
 import { paths } from "../navigation/paths";
 import { useNow } from "../live/use-now";
-import { all } from "../live/streams";
-import { useStore } from "../live/use-store";
 import { useUnsentAnswers } from "../live/use-unsent-answers";
 import { relative } from "../model/amounts";
-import type { AllState } from "../model/all-store";
 import { headline, kindLabel, remainder } from "../model/approval-kinds";
 import type { Label } from "../model/labels";
 import { StatusBadge } from "../ui/badge";
@@ -16,11 +13,9 @@ import { bringInSight } from "../ui/scroll-into-view";
 import { Expiry } from "./approval-question";
 
 const UNSENT: Label = { text: "Answer not sent", tone: "busy" };
-const runsOf = (state: AllState) => state.runs;
 
 export function ApprovalList({ listed, shown }: { listed: readonly Approval[]; shown: string | null }) {
   const now = useNow(10_000);
-  const runs = useStore(all, runsOf);
   const unsent = useUnsentAnswers();
   const list = useRef<HTMLUListElement>(null);
   useEffect(() => {
@@ -39,8 +34,7 @@ export function ApprovalList({ listed, shown }: { listed: readonly Approval[]; s
             <span className="inbox-title">{headline(one)}</span>
             <Excerpt text={remainder(one)} />
             <span className="inbox-meta muted small">
-              {one.runName ?? runs.get(one.runId)?.name ?? one.runId.slice(0, 8)} · {one.node}
-              {one.requestedAt !== null && ` · ${relative(one.requestedAt, now)}`}
+              {one.runName} · {one.node} · {relative(one.requestedAt, now)}
             </span>
             <span className="inbox-tags">
               {one.kind !== "approval" && <StatusBadge word={kindLabel(one)} />}

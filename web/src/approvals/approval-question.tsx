@@ -47,11 +47,9 @@ export function Prompt({ approval }: { approval: Approval }) {
 }
 
 const startedBy = (state: RunState) => state.run?.by ?? null;
-const nameOf = (state: RunState) => state.run?.name ?? null;
 
 function Facts({ approval }: { approval: Approval }) {
   const now = useNow(10_000);
-  const name = useRunPart(approval.runId, nameOf);
   const by = useRunPart(approval.runId, startedBy);
   return (
     <dl className="question-facts">
@@ -63,7 +61,7 @@ function Facts({ approval }: { approval: Approval }) {
           </Link>{" "}
           of{" "}
           <Link className="text-link" to={paths.run(approval.runId)}>
-            {approval.runName ?? name ?? approval.runId.slice(0, 8)}
+            {approval.runName}
           </Link>
           {approval.item !== null && <span className="muted">, item {approval.item + 1}</span>}
         </dd>
@@ -74,16 +72,14 @@ function Facts({ approval }: { approval: Approval }) {
           <dd>{by}</dd>
         </div>
       )}
-      {approval.requestedAt !== null && (
-        <div>
-          <dt>Asked</dt>
-          <dd>
-            <time dateTime={approval.requestedAt} title={moment(approval.requestedAt)}>
-              {relative(approval.requestedAt, now)}
-            </time>
-          </dd>
-        </div>
-      )}
+      <div>
+        <dt>Asked</dt>
+        <dd>
+          <time dateTime={approval.requestedAt} title={moment(approval.requestedAt)}>
+            {relative(approval.requestedAt, now)}
+          </time>
+        </dd>
+      </div>
       <div>
         <dt>May answer</dt>
         <dd>{approval.approvers.length === 0 ? "anyone" : approval.approvers.join(", ")}</dd>

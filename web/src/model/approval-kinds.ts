@@ -196,8 +196,6 @@ function evidenceText(value: Json): string {
 export function inOrder(open: Iterable<Approval>): Approval[] {
   const last = "9999";
   return [...open].sort(
-    (a, b) =>
-      (a.expiresAt ?? last).localeCompare(b.expiresAt ?? last) ||
-      (a.requestedAt ?? last).localeCompare(b.requestedAt ?? last),
+    (a, b) => (a.expiresAt ?? last).localeCompare(b.expiresAt ?? last) || a.requestedAt.localeCompare(b.requestedAt),
   );
 }

@@ -258,9 +258,9 @@ class _LazyCopies(dict[str, Json]):
 
 
 def _only_reads(node: definition.Node) -> bool:
-    """True if the work never changes its inputs: a model, an agent, or a built-in handler other than a plan's op."""
+    """True if the work never changes its inputs: a model, an agent, or a built-in handler."""
     handler = node.handler or "builtin:pass"
-    return node.work.has_prompt or (handler.startswith("builtin:") and handler != "builtin:step")
+    return node.work.has_prompt or handler.startswith("builtin:")
 
 
 def _copier(value: Json) -> Callable[[], Json]:

@@ -1,7 +1,6 @@
 """Deterministic nodes: a handler computes the outputs from the inputs.
 
 builtin:NAME            a function of `openskelo.handlers`, called in this process
-builtin:step            the op of a plan, used as a block
 local:NAME              a function that the program passed to the engine
 handlers/file.py[:f]    a function of the project: async here, sync in a worker process
 path/to/program         an executable of the project
@@ -24,10 +23,6 @@ class DeterministicExecutor(api.Executor):
     def prepare(self, node: definition.Node, services: api.Services, outputs: port_contract.PortContract) -> api.Work:
         handler = _handler_name(node)
         kind, _, name = handler.partition(":")
-        if handler == "builtin:step":
-            from openskelo.executors.ops import block_handler  # noqa: PLC0415 -- few blocks need it
-
-            return block_handler.resolve(node, services)
         if kind == "builtin":
             return _builtin(node, handler, services)
         if kind == "local":
@@ -63,7 +58,7 @@ def _handler_name(node: definition.Node) -> str:
 
 def _builtin(node: definition.Node, name: str, services: api.Services) -> api.Work:
     handler = builtin.HANDLERS.get(name)
-    if handler is None or handler.run is None:
+    if handler is None:
         raise _unknown(f"there is no built-in handler {name!r}")
     run = handler.run
     # Most handlers return more than a block declares; the rest is dropped.

@@ -50,7 +50,6 @@ class Handler:
     """A built-in handler.
 
     - `config`: the JSON Schema of its config. The value of a key `*_from` is the name of an input.
-    - `run`: None for `builtin:step`, whose work is done by an op.
     - `outputs`: the schemas of its outputs; None if `outputs_by` computes them from the block, or only the config has
       them.
     - `exact_outputs`: the outputs must be exactly those that the block declares; else others are dropped.
@@ -63,7 +62,7 @@ class Handler:
     name: str
     summary: str
     config: JsonObject
-    run: Run | None
+    run: Run
     outputs: Outputs | None = None
     outputs_by: Callable[[definition.Node], Outputs] | None = None
     exact_outputs: bool = False

@@ -1,6 +1,6 @@
 """The store in one SQLite file, with large values and copies of the log in files beside it.
 
-    data_dir.py      opens a data dir: creates or migrates it, refuses a newer version
+    data_dir.py      opens a data dir: creates it if it is missing, refuses another version
     sqlite_store.py  the store: every method of `stores.api.Store`, built from the modules below
     queries.py       reads        appender.py  commits events      pruner.py  removes data
     event_files.py   events/*.jsonl, a copy of the log             connection.py  opens the database, waits for it

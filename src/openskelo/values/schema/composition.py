@@ -110,12 +110,6 @@ def restore_field_order(schema: JsonObject) -> JsonObject:
     return {**restored, "properties": {name: properties[name] for name in dict.fromkeys((*first, *properties))}}
 
 
-def unmark_field_order(schema: JsonObject) -> JsonObject:
-    """Return the schema as people write it: its properties in order, without `x-order`."""
-    unmarked = _map_children(restore_field_order(schema), unmark_field_order)
-    return {keyword: content for keyword, content in unmarked.items() if keyword != _ORDER}
-
-
 def _map_children(schema: JsonObject, change: Callable[[JsonObject], JsonObject]) -> JsonObject:
     """Return `schema` with `change` applied to the schemas of its properties, definitions and items."""
     changed: dict[str, Json] = dict(schema)

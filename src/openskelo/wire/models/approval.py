@@ -25,15 +25,15 @@ class Tool(Document):
 class Approval(Document):
     """An open approval. `form` is the JSON Schema of `modifiedArgs`; without `approvers`, any person may answer.
 
-    `runName` is the name of the run's workflow; null if an earlier version has listed the approval. `call` is what a
-    person is shown beside the arguments of an agent's call (`kind` is `call`): its `kind`, `why` it is asked about, the
-    `diff` of an edit, and the `rule` that an approval for longer would make; `question` if the agent asks on its own.
+    `runName` is the name of the run's workflow. `call` is what a person is shown beside the arguments of an agent's
+    call (`kind` is `call`): its `kind`, `why` it is asked about, the `diff` of an edit, and the `rule` that an approval
+    for longer would make; `question` if the agent asks on its own.
     """
 
     id: Uuid
     approval_id: Uuid
     run_id: Uuid
-    run_name: str | None
+    run_name: str
     node_id: Uuid
     node: str
     kind: ApprovalKind
@@ -44,9 +44,9 @@ class Approval(Document):
     form: JsonObject
     approvers: list[str]
     digest: str
-    requested_at: Timestamp | None
+    requested_at: Timestamp
     expires_at: Timestamp | None
-    visit: int | None
+    visit: int
     item: int | None
 
 

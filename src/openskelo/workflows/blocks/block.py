@@ -12,7 +12,6 @@ from typing import cast, get_args
 
 from openskelo import errors
 from openskelo.agent_settings import AgentsConfig
-from openskelo.handlers import project_registry
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json
 from openskelo.providers import config
@@ -64,9 +63,8 @@ class Context:
     """What a block is read with: the folders of its project, and the defaults of its file.
 
     `timeout_ms` is the limit that the file gives all its blocks; without one, handlers have `handler_timeout_ms`.
-    An expert or provider that a block names has to be in `models`, unless that is None. `registry` holds the checkers
-    and transforms of the project, `agents` its coding agents. All are None without a project, when the caller may pass
-    any of them.
+    An expert or provider that a block names has to be in `models`, a coding agent in `agents`. Both are None without a
+    project, when the caller may pass any of them.
     """
 
     folders: handlers.Folders | None
@@ -75,7 +73,6 @@ class Context:
     timeout_ms: int | None
     handler_timeout_ms: int = limits.HANDLER_TIMEOUT_MS
     models: config.Config | None = None
-    registry: project_registry.Registry | None = None
     agents: AgentsConfig | None = None
 
 
@@ -315,7 +312,7 @@ def _work(node: definition.Node, fields: cursor.Fields, context: Context) -> def
         )
         if node.timeout_ms is None and handlers.has_default_timeout(handler.name):
             node = replace(node, timeout_ms=context.handler_timeout_ms)
-        handlers.check_builtin(node, fields.cursor, context.registry)
+        handlers.check_builtin(node, fields.cursor)
     elif node.mode == "agent":
         root = None if context.folders is None else context.folders.root
         node = replace(

@@ -21,7 +21,7 @@ from typing import Protocol
 
 from openskelo import errors
 from openskelo.agent_settings import AgentsConfig
-from openskelo.handlers import project_registry, secrets
+from openskelo.handlers import secrets
 from openskelo.kernel import definition, workflow_codec
 from openskelo.providers import config
 from openskelo.structs import field, frozen, replace
@@ -53,7 +53,6 @@ class Context:
     load_used: LoadUsed
     models: config.Config | None = None
     agents: AgentsConfig | None = None
-    registry: project_registry.Registry | None = None
     handler_timeout_ms: int = limits.HANDLER_TIMEOUT_MS
 
 
@@ -154,7 +153,6 @@ def _read_blocks(fields: cursor.Fields, defaults: limits.Defaults, context: Cont
         handler_timeout_ms=context.handler_timeout_ms,
         models=context.models,
         agents=context.agents,
-        registry=context.registry,
     )
     drafts: dict[str, block.Draft] = {}
     inner: dict[str, inlining.Inner] = {}

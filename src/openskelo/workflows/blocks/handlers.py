@@ -18,10 +18,9 @@ from typing import cast
 
 from openskelo import files
 from openskelo.extensions import Position
-from openskelo.handlers import builtin, file_access, project_registry
+from openskelo.handlers import builtin, file_access
 from openskelo.kernel import definition
 from openskelo.kernel.json import JsonObject
-from openskelo.ops import functions
 from openskelo.structs import frozen
 from openskelo.values.schema import compatibility, validator
 from openskelo.workflows.blocks import expression_scope
@@ -78,10 +77,10 @@ def default_effect(name: str, config: JsonObject) -> definition.Effect:
 def has_default_timeout(name: str) -> bool:
     """True if a block with this handler is stopped after a time even when its author names none.
 
-    The tools, checkers and transforms of `builtin:step` have their own time limits. A `local:` handler is a function
-    of the program that drives the run: in a thread it could not be stopped, and that program knows how long it takes.
+    A `local:` handler is a function of the program that drives the run: in a thread it could not be stopped, and that
+    program knows how long it takes.
     """
-    return name != "builtin:step" and not name.startswith("local:")
+    return not name.startswith("local:")
 
 
 def uncacheable(name: str | None) -> str | None:
@@ -116,11 +115,8 @@ def _needed_keys(schema: JsonObject) -> list[list[str]]:
     return needed
 
 
-def check_builtin(node: definition.Node, block: cursor.Cursor, registry: project_registry.Registry | None) -> None:
-    """Report what only the config and the ports of a block together can tell; nothing for other handlers.
-
-    `registry` is what the project registers, None when that is not known.
-    """
+def check_builtin(node: definition.Node, block: cursor.Cursor) -> None:
+    """Report what only the config and the ports of a block together can tell; nothing for other handlers."""
     handler = None if node.handler is None else builtin.HANDLERS.get(node.handler)
     if handler is None:
         return
@@ -128,8 +124,6 @@ def check_builtin(node: definition.Node, block: cursor.Cursor, registry: project
     _check_named_inputs(node, config)
     if handler.check is not None:
         handler.check(_block_check(node, config))
-    if node.handler == "builtin:step" and registry is not None:
-        _check_step(node, config, registry)
     outputs = handler.outputs_of(node)
     if outputs is not None:
         _check_outputs(node, block.at("outputs", None), outputs)
@@ -170,23 +164,6 @@ def _check_outputs(node: definition.Node, section: cursor.Cursor, outputs: built
         elif (mismatch := compatibility.find_conflict(outputs[port.name], port.schema)) is not None:
             message = f"what {node.handler} gives does not fit {port.name!r}: {mismatch}"
             position.problem("TYPE_MISMATCH", message)
-
-
-def _check_step(node: definition.Node, config: cursor.Cursor, registry: project_registry.Registry) -> None:
-    """Report what the step's checker or transform would not compile, where it is a built-in one."""
-    args = node.config.get("args")
-    if not isinstance(args, Mapping):
-        return
-    function = None
-    match node.config.get("op"):
-        case "verify" if isinstance(name := args.get("checker_id"), str):
-            function = functions.checker(registry, name)
-        case "transform" if isinstance(name := args.get("fn"), str):
-            function = functions.transform(registry, name)
-        case _:
-            pass
-    if function is not None and function.kind == "builtin":
-        expression_scope.check_literals(function.target, args, config.at("args", args))
 
 
 def check_file(named: cursor.Cursor, name: str, folders: Folders | None) -> None:
