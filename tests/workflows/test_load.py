@@ -86,7 +86,7 @@ def test_the_seeds_example_is_a_workflow(text: str, tmp_path: Path) -> None:
             "overwrite": False,
         },
         effect="idempotent",
-        timeout_ms=600_000,
+        timeout_ms=300_000,
     )
     assert unsealed(load.load(tmp_path / "flow.yaml")) == Workflow(
         name="flow",
