@@ -21,4 +21,4 @@ def test_a_handler_that_hangs_is_stopped_after_the_time_of_its_project(skelo: Sk
 def test_explain_shows_the_limit_of_a_handler_that_names_none(skelo: Skelo) -> None:
     skelo.write("flow.yaml", FLOW)
     skelo.write("handlers/hang.py", "def f(ctx): ...\n")
-    assert "stopped after 10 min" in skelo("explain", "flow.yaml").out
+    assert "stopped after 5 min" in skelo("explain", "flow.yaml").out

@@ -60,6 +60,18 @@ def test_validate_as_json_is_one_document(skelo: Skelo) -> None:
     ]
 
 
+def test_validate_refuses_a_list_with_failed_items_for_an_input_that_does_not_accept_null(skelo: Skelo) -> None:
+    keeps = "{id: a, foreach: {items: '[1]', on_fail: keep}, outputs: {word: string}}"
+    takes = "{id: b, inputs: {words: {type: 'string[]', from: a.word}}}"
+    skelo.write("gaps.yaml", f"name: gaps\nblocks:\n  - {keeps}\n  - {takes}\n")
+    result = skelo("validate", "gaps.yaml")
+    assert (result.code, result.err.splitlines()[0]) == (
+        2,
+        "gaps.yaml:4:54: TYPE_MISMATCH a.word is null in the list for a failed item, and b.words does not accept null"
+        " (let items of b.words be null, or leave them out: `transform: value.filter(v, v != null)`)",
+    )
+
+
 def test_a_test_script_is_validated_against_the_workflow_beside_it(skelo: Skelo) -> None:
     skelo.write("good.yaml", GOOD)
     skelo.write("good.test.yaml", "tests:\n  - {name: one, inputs: {who: Ada}, expect: {ending: ok}}\n")

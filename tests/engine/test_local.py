@@ -85,7 +85,7 @@ def test_wrong_inputs_start_nothing(tmp_path: Path) -> None:
                 ({"n": "x"}, "INPUT_INVALID"),
                 ({"n": 1, "m": 2}, "INPUT_UNKNOWN"),
                 ({"n": float("nan")}, "NUMBER_INVALID"),
-                ({"n": 2**60}, "NUMBER_RANGE"),
+                ({"n": 2**60 + 1}, "NUMBER_RANGE"),
             ):
                 with pytest.raises(openskelo.InvalidInput) as caught:
                     await engine.start(flow, cast("dict[str, Json]", inputs))

@@ -78,17 +78,36 @@ def test_a_list_that_may_have_gaps_is_warned_of_where_none_are_taken(tmp_path: P
 @pytest.mark.parametrize(
     ("codes", "port"),
     [
-        ("MAY_BE_MISSING", "{type: array, items: {type: string}, from: ‸a.word}"),
+        ("TYPE_MISMATCH", "{type: array, items: {type: string}, from: ‸a.word}"),
+        ("TYPE_MISMATCH", "{type: 'string[]', from: ‸a.word}"),
+        ("TYPE_MISMATCH", "{type: 'string[]?', from: ‸a.word}"),
         ("", "{type: array, items: {type: [string, 'null']}, from: a.word}"),
         ("", "{type: array, items: {type: string}, from: a.word, transform: 'value.filter(v, v != null)'}"),
         ("", "{type: array, items: {type: object}, from: a.errors}"),
     ],
 )
-def test_failed_items_are_gaps_in_the_list(tmp_path: Path, codes: str, port: str) -> None:
+def test_a_list_with_failed_items_is_refused_where_null_is_not_accepted(tmp_path: Path, codes: str, port: str) -> None:
     keeps = "{id: a, foreach: {items: '[1]', on_fail: keep}, outputs: {word: string}}"
     text, wanted = marking.expected(codes, f"blocks: [{keeps}, {{id: b, inputs: {{x: {port}}}}}]\n")
     found = marking.check(text, tmp_path)
-    assert (marking.errors(found), marking.warnings(found)) == ([], wanted)
+    assert (marking.errors(found), marking.warnings(found)) == (wanted, [])
+
+
+@pytest.mark.parametrize(("codes", "port"), [("TYPE_MISMATCH", "a.word"), ("", "a.errors")])
+@pytest.mark.parametrize("outputs", ["", "outputs: {word: a.word, errors: a.errors}\n"])
+def test_a_list_with_failed_items_of_a_used_file_is_refused_where_null_is_not_accepted(
+    tmp_path: Path, codes: str, port: str, outputs: str
+) -> None:
+    keeps = "{id: a, foreach: {items: '[1]', on_fail: keep}, outputs: {word: object}}"
+    (tmp_path / "inner.yaml").write_text(f"name: inner\nblocks: [{keeps}]\n{outputs}")
+    (tmp_path / "middle.yaml").write_text("name: middle\nblocks: [{id: a, uses: ./inner.yaml}]\n")
+    mark = marking.MARK if codes else ""
+    for file in ("inner", "middle"):
+        uses = f"{{id: a, uses: ./{file}.yaml}}"
+        text, wanted = marking.expected(
+            codes, f"blocks: [{uses}, {{id: b, inputs: {{x: {{type: 'object[]', from: {mark}{port}}}}}}}]\n"
+        )
+        assert marking.errors(marking.check(text, tmp_path)) == wanted
 
 
 def test_the_outputs_of_a_last_block_that_keeps_failed_items_list_them() -> None:

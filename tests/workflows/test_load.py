@@ -86,7 +86,7 @@ def test_the_seeds_example_is_a_workflow(text: str, tmp_path: Path) -> None:
             "overwrite": False,
         },
         effect="idempotent",
-        timeout_ms=600_000,
+        timeout_ms=300_000,
     )
     assert unsealed(load.load(tmp_path / "flow.yaml")) == Workflow(
         name="flow",
@@ -312,7 +312,7 @@ def test_a_document_needs_a_name() -> None:
 
 @pytest.mark.parametrize(
     ("value", "code"),
-    [(2**60, "NUMBER_RANGE"), (float("nan"), "NUMBER_INVALID"), ({1: 2}, "NOT_JSON"), ({"a"}, "NOT_JSON")],
+    [(2**60 + 1, "NUMBER_RANGE"), (float("nan"), "NUMBER_INVALID"), ({1: 2}, "NOT_JSON"), ({"a"}, "NOT_JSON")],
 )
 def test_a_document_that_is_not_json_is_a_problem(value: object, code: str) -> None:
     with pytest.raises(errors.InvalidWorkflow) as caught:

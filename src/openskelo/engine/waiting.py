@@ -11,13 +11,12 @@ import contextlib
 from collections.abc import AsyncGenerator, Awaitable
 from typing import cast
 
-import orjson
-
 from openskelo.engine.drive import driver
 from openskelo.history import loading, run_document
 from openskelo.kernel import run as runs
 from openskelo.kernel.json import JsonObject
 from openskelo.stores import api
+from openskelo.values import canonical
 
 #: How often a waiting task checks that the run's driver is alive.
 CHECK_SECONDS = 0.2
@@ -74,7 +73,7 @@ class RunWatcher:
             driven, seq_before = self._driver.runs.get(run_id), seq
             async for lines in self._store.read_events(run_id, after=seq):
                 for line in lines:
-                    event = cast("JsonObject", orjson.loads(line))
+                    event = cast("JsonObject", canonical.loads_canonical(line))
                     seq = cast("int", event["seq"])
                     ended = event["type"] == "run.ended"
                     yield event

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import cast
 
-import orjson
-
 from openskelo.kernel.json import Json, Stored
 from openskelo.stores import api
 from openskelo.values import canonical
@@ -34,4 +32,4 @@ async def load(blobs: api.BlobReader, stored: Stored | None) -> Json:
         return None
     if "value" in stored:
         return stored["value"]
-    return orjson.loads(await blobs.read_blob(cast("str", stored["blob"])))
+    return canonical.loads_canonical(await blobs.read_blob(cast("str", stored["blob"])))

@@ -35,7 +35,7 @@ async def _check(parameters: JsonObject, ctx: gates.GateContext) -> gates.Findin
     command = program.Program(
         argv=tuple(str(part) for part in argv),
         folder=ctx.folder,
-        stdin=canonical.dumps({"inputs": ctx.inputs, "outputs": ctx.outputs}),
+        stdin=canonical.dumps_for_programs({"inputs": ctx.inputs, "outputs": ctx.outputs}),
     )
     timeout_ms = int(gates.number(parameters, "timeout_ms", _TIMEOUT_MS))
     started = time.perf_counter()

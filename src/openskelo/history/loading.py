@@ -26,6 +26,7 @@ from openskelo.kernel.json import JsonObject, Stored
 from openskelo.record import envelope, line_check
 from openskelo.stores import api
 from openskelo.structs import frozen
+from openskelo.values import canonical
 
 #: Returns the workflow for a definition's name and bytes, and the dependencies of its nodes.
 Restore: TypeAlias = Callable[[str, bytes], tuple[definition.Workflow, definition.Dependencies]]
@@ -132,7 +133,7 @@ def unreadable(run_id: str, seq: int, line: bytes, error: Exception) -> errors.O
 def restore(data: bytes) -> definition.Workflow:
     """Return the workflow of a definition's bytes; raise Corrupt for bytes that are no definition."""
     try:
-        return workflow_codec.decode(orjson.loads(data))
+        return workflow_codec.decode(cast("JsonObject", canonical.loads_canonical(data)))
     except (ValueError, TypeError, LookupError, AttributeError) as error:
         raise errors.Corrupt(f"a definition cannot be read: {error}") from error
 

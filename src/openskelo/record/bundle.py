@@ -66,7 +66,7 @@ def blob_line(name: str, data: bytes) -> bytes:
     """Return the line that holds a blob, without its line feed."""
     content: JsonObject
     try:
-        value: Json = orjson.loads(data)
+        value = canonical.loads_canonical(data)
         as_json = canonical.dumps(value) == data
     except (orjson.JSONDecodeError, errors.InvalidInput):
         value, as_json = None, False
@@ -212,10 +212,10 @@ def _header(raw: bytes) -> Header:
 def _blob(raw: bytes) -> tuple[str, bytes]:
     line = _strip_line_feed(raw)
     try:
-        parsed: object = orjson.loads(line)
+        parsed = canonical.loads_canonical(line)
     except orjson.JSONDecodeError as error:
         raise line_check.Fault("BLOB_INVALID", f"not JSON: {error.msg}", min(error.pos, len(line))) from None
-    document = cast("dict[str, Json]", parsed) if isinstance(parsed, dict) else {}
+    document: JsonObject = parsed if isinstance(parsed, dict) else {}
     name = document.get("blob")
     if not isinstance(name, str) or not line_check.is_digest(name):
         raise line_check.Fault("BLOB_INVALID", "not a blob")
@@ -301,7 +301,10 @@ def _stored(value: Json) -> Iterator[str]:
 
 def read_workflow(data: bytes) -> definition.Workflow:
     """Return the workflow of a definition blob; raise InvalidInput DEFINITION_INVALID if it is not as it was pinned."""
-    document = canonical.loads(data)
+    try:
+        document = canonical.admit(canonical.loads_canonical(data))
+    except orjson.JSONDecodeError as error:
+        raise errors.InvalidInput(f"the definition is not JSON: {error}", code="DEFINITION_INVALID") from None
     if not isinstance(document, dict):
         raise errors.InvalidInput("the definition is not a workflow", code="DEFINITION_INVALID")
     workflow = workflow_codec.decode(cast("JsonObject", document))

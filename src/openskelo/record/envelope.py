@@ -74,7 +74,7 @@ def link(prev: str, envelope: bytes, data_hash: str) -> str:
 
 def open_line(line: bytes) -> tuple[JsonObject, events.Event]:
     """Return the envelope and the event of a line of our own log, without checking it; `chain` verifies lines."""
-    envelope: Any = orjson.loads(line)
+    envelope: Any = canonical.loads_canonical(line)
     return envelope, events.decode(envelope["type"], envelope["data"], milliseconds(envelope["ts"]))
 
 

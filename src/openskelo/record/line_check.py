@@ -44,7 +44,7 @@ class Fault(Exception):
 def parse(line: bytes) -> JsonObject:
     """Return the envelope of a line; raise Fault LINE_INVALID if its fields or their types are wrong."""
     try:
-        parsed: object = orjson.loads(line)
+        parsed: object = canonical.loads_canonical(line)
     except orjson.JSONDecodeError as error:
         raise Fault("LINE_INVALID", f"not JSON: {error.msg}", min(error.pos, len(line))) from None
     if not isinstance(parsed, dict):

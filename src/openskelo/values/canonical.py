@@ -5,10 +5,15 @@ Two steps, in this order:
     admit(value)  ->  Json     at the edge: refuse what JSON readers disagree on, normalise the rest
     dumps(value)  ->  bytes    anywhere: the RFC 8785 form, which hashes, receipts and signatures are made of
 
-`admit` is strict because a value lives in the log, in expressions and in other programs: an integral double becomes an
-integer, an integer beyond 2**53 and NaN are refused. After that a hash, an expression and a replay see the same value.
-RFC 8785 writes a double from 1e21 on with an exponent, so it reads back as a double and is admitted. Between 2**53 and
-1e21 it writes a double with plain digits, which would read back as an integer, so such a double is refused too.
+    loads_canonical(data)      the value of bytes that `dumps` has written, exactly as it was
+
+`admit` is strict because a value lives in the log, in expressions and in other programs. The size of a number decides
+its type: an integral number up to 2**53 is an integer, any other number is a double. So an integral double becomes an
+integer, and a larger integer that a double equals (10**17, 2**60) becomes that double. An integer that no double equals
+is refused, and so is NaN. After that a hash, an expression and a replay see the same value.
+
+RFC 8785 writes a double from 1e21 on with an exponent, and a smaller one with its shortest digits and zeros: 2**60 is
+`1152921504606847000`. As an integer that is another number, so only `loads_canonical` takes it for the double.
 
 `dumps` has a fast path. orjson with sorted keys writes the bytes of RFC 8785 except for a few kinds of numbers and
 keys, and each exception leaves a trace in its output (see `_may_differ`). Only output with such a trace is checked
@@ -29,17 +34,19 @@ import orjson
 from openskelo import errors
 from openskelo.kernel.json import Json
 
-#: The largest magnitude an integer may have; above it, JSON readers that use doubles disagree on the value.
+#: The largest magnitude of an integer; a larger number is a double, so that every JSON reader agrees on its value.
 MAX_INTEGER = 2**53
-#: From this magnitude on RFC 8785 writes doubles with an exponent, so that no reader takes them for integers.
-MIN_LARGE_DOUBLE = 1e21
 #: How many arrays and objects a value may nest.
 MAX_DEPTH = 64
 
-# The digits of 10**21 - 1, the smallest integers that orjson reads as the double 1e21: it turns integers beyond 64 bits
-# into doubles, and so loses digits.
-_MANY_DIGITS = re.compile("[0-9]{21}")
-_MANY_DIGITS_IN_BYTES = re.compile(b"[0-9]{21}")
+# orjson turns integers beyond 64 bits into doubles, and so loses digits. The shortest, -2**63 - 1, has 19 digits.
+_MANY_DIGITS = re.compile("[0-9]{19}")
+_MANY_DIGITS_IN_BYTES = re.compile(b"[0-9]{19}")
+# The largest double has 309 digits.
+_MAX_DIGITS = 309
+# With every digit as 0, a search for the digits of an integer beyond 2**53 is a search for one text: 1 us a line.
+_AS_ZERO = bytes.maketrans(b"0123456789", b"0000000000")
+_SIXTEEN_DIGITS = b"0" * 16
 
 # Subclasses, dataclasses and dates are passed to `_to_plain`: orjson's own forms of them are not JSON's.
 _OPTIONS = (
@@ -71,6 +78,15 @@ def dumps(value: Json) -> bytes:
     return data
 
 
+def dumps_for_programs(value: Json) -> bytes:
+    """Return `value`, which is admitted, as JSON text that other programs read as the same numbers.
+
+    A double beyond 2**53 is written with a fraction or an exponent. Its digits as RFC 8785 writes them are an integer
+    for many programs, often one that no double equals: if they sent it back, it would be refused.
+    """
+    return orjson.dumps(value, _to_plain, _OPTIONS & ~orjson.OPT_STRICT_INTEGER)
+
+
 def digest(value: Json) -> str:
     """Return `sha256:` and the hex digest of the canonical bytes of `value`."""
     return digest_bytes(dumps(value))
@@ -89,11 +105,23 @@ def loads(data: bytes | str) -> Json:
     try:
         value = orjson.loads(data)
     except orjson.JSONDecodeError as error:
+        if "infinity" in error.msg:  # a number beyond all doubles
+            _refuse_long_integers(data)
         raise errors.InvalidInput(f"not valid JSON: {error}", code="JSON_INVALID") from None
     admitted = admit(value)
     if _has_many_digits(data):
         _refuse_long_integers(data)
     return admitted
+
+
+def loads_canonical(data: bytes) -> Json:
+    """Return the value whose canonical bytes are `data`: the one that `dumps` was given. Nothing is checked.
+
+    Digits beyond 2**53 are read as the double that they were written for. Raise `orjson.JSONDecodeError` if `data` is
+    not JSON.
+    """
+    value = orjson.loads(data)
+    return _restore_doubles(value) if _SIXTEEN_DIGITS in data.translate(_AS_ZERO) else value
 
 
 def loads_untrusted(data: bytes | str) -> Json:
@@ -116,9 +144,9 @@ def loads_untrusted(data: bytes | str) -> Json:
 def admit(value: object) -> Json:
     """Return `value` as JSON that every part of the system reads alike; the same object when nothing has to change.
 
-    Integral doubles up to 2**53 become integers, tuples lists, mappings dicts. Raise `InvalidInput` for NaN and
-    infinity (NUMBER_INVALID), integers beyond 2**53 and doubles between it and 1e21 (NUMBER_RANGE), nesting beyond 64
-    (TOO_DEEP), and keys, text and objects that JSON does not have (NOT_JSON).
+    Integral doubles up to 2**53 become integers, larger integers doubles, tuples lists, mappings dicts. Raise
+    `InvalidInput` for NaN and infinity (NUMBER_INVALID), integers beyond 2**53 that no double equals (NUMBER_RANGE),
+    nesting beyond 64 (TOO_DEEP), and keys, text and objects that JSON does not have (NOT_JSON).
     """
     return _admit(value, MAX_DEPTH)
 
@@ -178,10 +206,16 @@ def _admit_text(text: str, _room: int) -> str:
     return text
 
 
-def _admit_integer(number: int, _room: int) -> int:
+def _admit_integer(number: int, _room: int) -> int | float:
     if -MAX_INTEGER <= number <= MAX_INTEGER:
         return number
-    raise _out_of_range("a number is beyond 2**53, where JSON readers disagree on its value")
+    try:
+        double = float(number)
+    except OverflowError:
+        raise _out_of_range() from None
+    if double != number:  # Python compares the exact values
+        raise _out_of_range()
+    return double
 
 
 def _admit_float(number: float, _room: int) -> float | int:
@@ -189,12 +223,29 @@ def _admit_float(number: float, _room: int) -> float | int:
         if not math.isfinite(number):
             raise _not_a_number()
         return number
-    size = abs(number)
-    if size <= MAX_INTEGER:
-        return int(number)
-    if size >= MIN_LARGE_DOUBLE:
-        return number
-    raise _out_of_range("a number is beyond 2**53 and below 1e21, where JSON does not tell a double from an integer")
+    return int(number) if abs(number) <= MAX_INTEGER else number
+
+
+def _restore_doubles(value: Json) -> Json:
+    """Return `value` with every integer beyond 2**53 as the double it was; lists and dicts are changed in place."""
+    if type(value) is int:
+        return float(value) if abs(value) > MAX_INTEGER else value
+    containers: list[Any] = [value]  # no recursion: bytes from elsewhere may nest deeper than the stack
+    while containers:
+        container = containers.pop()
+        match container:
+            case dict():
+                entries = cast("dict[Any, Json]", container).items()
+            case list():
+                entries = enumerate(cast("list[Json]", container))
+            case _:
+                continue
+        for place, item in entries:
+            if type(item) is not int:
+                containers.append(item)
+            elif abs(item) > MAX_INTEGER:
+                container[place] = float(item)
+    return value
 
 
 def _admit_other(value: object, room: int) -> Json:
@@ -251,16 +302,20 @@ def _has_many_digits(data: bytes | str) -> bool:
 
 
 def _refuse_long_integers(data: bytes | str) -> None:
-    """Raise InvalidInput NUMBER_RANGE if the JSON text has an integer beyond 2**53 outside of its strings."""
+    """Raise InvalidInput NUMBER_RANGE if the JSON text has an integer that no double equals outside of its strings."""
     import json  # noqa: PLC0415 -- rarely needed: only for text with that many digits in a row
 
-    def check(digits: str) -> int:
-        return _admit_integer(10**21 if len(digits) > 21 else int(digits), MAX_DEPTH)
+    def check(digits: str) -> float:
+        if len(digits.removeprefix("-")) > _MAX_DIGITS:
+            raise _out_of_range()
+        return _admit_integer(int(digits), MAX_DEPTH)
 
     try:
         json.loads(data if isinstance(data, str) else data.decode(), parse_int=check)
     except RecursionError:
         raise _too_deep() from None
+    except ValueError:
+        return  # orjson has stopped at the same place, and says why
 
 
 def _to_plain(value: object) -> object:
@@ -339,9 +394,8 @@ def _plain(value: object) -> object:
         case None | bool() | str() | float():
             return value
         case int():
-            number = _admit_integer(value, MAX_DEPTH)
             # The package stops one short of 2**53; as a double it is written with the same digits.
-            return float(number) if abs(number) == MAX_INTEGER else number
+            return float(value) if abs(value) == MAX_INTEGER else _admit_integer(value, MAX_DEPTH)
         case Mapping():
             items = cast("Mapping[object, object]", value)
             for key in items:
@@ -354,8 +408,12 @@ def _plain(value: object) -> object:
             raise _unknown_type(value)
 
 
-def _out_of_range(message: str) -> errors.InvalidInput:
-    return errors.InvalidInput(message, code="NUMBER_RANGE", hint="use a string")
+def _out_of_range() -> errors.InvalidInput:
+    return errors.InvalidInput(
+        "an integer beyond 2**53 equals no double, so JSON readers disagree on its value",
+        code="NUMBER_RANGE",
+        hint="use a string",
+    )
 
 
 def _not_a_number() -> errors.InvalidInput:

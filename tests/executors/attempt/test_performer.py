@@ -199,13 +199,13 @@ def test_what_is_not_a_dict_of_json_is_refused(tmp_path: Path, returned: object)
 
 def test_a_number_that_readers_disagree_on_is_refused_with_advice(tmp_path: Path) -> None:
     async def large(ctx: context.Context) -> object:
-        return {"twice": 2**60}
+        return {"twice": 2**60 + 1}
 
     failure = attempted(tmp_path, large).outcome.failure
     assert failure == outcome.Failure(
         code="NUMBER_RANGE",
-        message="the outputs are not JSON: a number is beyond 2**53, where JSON readers disagree on its value"
-        " (use a string)",
+        message="the outputs are not JSON: an integer beyond 2**53 equals no double, so JSON readers disagree on its"
+        " value (use a string)",
         happened="yes",
     )
 

@@ -118,9 +118,9 @@ def test_the_worker_stays_warm_between_calls(tmp_path: Path) -> None:
         ("return None", "HANDLER_RETURN", "the handler returned NoneType, not a dict of outputs"),
         ("return {'y': {1}}", "HANDLER_RETURN", "the outputs are not JSON: a value of type set is not JSON"),
         (
-            "return {'y': 2**60}",
+            "return {'y': 2**60 + 1}",
             "NUMBER_RANGE",
-            "the outputs are not JSON: a number is beyond 2**53, where JSON readers",
+            "the outputs are not JSON: an integer beyond 2**53 equals no double, so JSON readers",
         ),
         ("return {'y': float('nan')}", "HANDLER_RETURN", "the outputs are not JSON: NaN and infinity are not JSON"),
         ("return {'z': 1}", "OUTPUT_CONTRACT", "output 'y' is required and missing; output 'z' is not declared"),

@@ -1,4 +1,4 @@
-"""The time limit of a handler: its block's, its file's, its project's, else ten minutes."""
+"""The time limit of a handler: its block's, its file's, its project's, else five minutes."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def limit(folder: Path, block: str, *, defaults: str = "{}", project: str = "{}"
 
 
 @pytest.mark.parametrize("handler", [PYTHON, ASYNC, PROGRAM, BUILTIN])
-def test_a_handler_is_stopped_after_ten_minutes_by_default(handler: str, tmp_path: Path) -> None:
-    assert limit(tmp_path, handler) == 600_000
+def test_a_handler_is_stopped_after_five_minutes_by_default(handler: str, tmp_path: Path) -> None:
+    assert limit(tmp_path, handler) == 300_000
 
 
 @pytest.mark.parametrize("block", ["prompt: Count.", APPROVAL, LOCAL])

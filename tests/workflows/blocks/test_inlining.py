@@ -77,7 +77,7 @@ def test_a_used_workflow_becomes_entry_insides_and_exit(tmp_path: Path) -> None:
             handler="builtin:transform",
             config={"map": {"loud": "inputs.text + '!'"}},
             post_gates=(gate,),
-            timeout_ms=600_000,
+            timeout_ms=300_000,
             bounces=(Bounce(when_gate="not_empty", route_to="sub/shout", max_bounces=2, reset=inside),),
         ),
         Node(key="sub/clock", mode="ai", outputs=(hour,), after=("sub/inputs",), config=marking.embedded(), repairs=1),

@@ -10,9 +10,7 @@ import itertools
 import re
 from collections.abc import Callable, ItemsView, Iterator, Mapping, Sequence, ValuesView
 from pathlib import Path
-from typing import overload
-
-import orjson
+from typing import cast, overload
 
 from openskelo import errors
 from openskelo.executors import artifacts
@@ -176,7 +174,7 @@ def copy_values(values: JsonObject, data: bytes) -> JsonObject:
 
     Text, numbers, booleans and null cannot be changed: if there is nothing else, they are not decoded again.
     """
-    return _copy_flat(values) if _is_flat(values) else orjson.loads(data)
+    return _copy_flat(values) if _is_flat(values) else cast("JsonObject", canonical.loads_canonical(data))
 
 
 @overload
@@ -189,7 +187,7 @@ def copy_json(value: Json) -> Json:
         return value
     if isinstance(value, Mapping) and _is_flat(value):
         return _copy_flat(value)
-    return orjson.loads(canonical.dumps(value)) if isinstance(value, Mapping | list) else value
+    return canonical.loads_canonical(canonical.dumps(value)) if isinstance(value, Mapping | list) else value
 
 
 def _is_flat(values: JsonObject) -> bool:
@@ -268,4 +266,4 @@ def _copier(value: Json) -> Callable[[], Json]:
     if isinstance(value, str) or not isinstance(value, Mapping | list):
         return lambda: value
     data = canonical.dumps(value)
-    return lambda: orjson.loads(data)
+    return lambda: canonical.loads_canonical(data)

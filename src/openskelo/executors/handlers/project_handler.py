@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import IO
+from typing import IO, Any
 
 import orjson
 
@@ -121,7 +121,7 @@ class ProjectHandlers:
         timeout_ms: int | None,
     ) -> object:
         body = orjson.dumps({"path": code.path, "name": code.function, **what})
-        reply = orjson.loads(await self._workers.call(body, timeout_ms, attempt))
+        reply: Any = canonical.loads_canonical(await self._workers.call(body, timeout_ms, attempt))
         attempt.lines.extend(reply["lines"])
         if "outputs" in reply:
             return reply["outputs"]
@@ -185,7 +185,7 @@ def _document(request: running_attempt.AttemptRequest, inputs: Mapping[str, Json
     }
     if request.item_index is not None:
         document |= {"item": request.item, "itemIndex": request.item_index}
-    return canonical.dumps(document)
+    return canonical.dumps_for_programs(document)
 
 
 # Collects what handlers in the engine's own process print, for the log of their attempt.

@@ -692,7 +692,8 @@ def _json_type(value: Json) -> str:
 def _kept(value: Json) -> Stored:
     """Return a value of a call as the record keeps it: shortened if it is large, since the transcript has all of it."""
     try:
-        data = canonical.dumps(canonical.admit(value))
+        value = canonical.admit(value)
+        data = canonical.dumps(value)
     except errors.InvalidInput:
         return {"value": {"unreadable": str(value)[:_MAX_CALL_VALUE]}}
     if len(data) <= _MAX_CALL_VALUE:

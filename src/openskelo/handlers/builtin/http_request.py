@@ -155,14 +155,14 @@ def _payload(ctx: context.Context, headers: dict[str, str]) -> bytes | None:
         else:
             value = template.change_texts(config["json"], lambda text: _render(text, ctx))
         headers.setdefault("content-type", "application/json")
-        return canonical.dumps(value)
+        return canonical.dumps_for_programs(value)
     if (port := builtin.text(config, "body_from")) is not None:
         value = ctx.inputs.get(port)
     elif (text := builtin.text(config, "body")) is not None:
         value = _render(text, ctx)
     if value is None:
         return None
-    return value.encode() if isinstance(value, str) else canonical.dumps(value)
+    return value.encode() if isinstance(value, str) else canonical.dumps_for_programs(value)
 
 
 def _render(text: str, ctx: context.Context) -> str:

@@ -4,10 +4,10 @@
 file is loaded. `Expression.evaluate` then passes only the variables and fields that the expression names, checks them
 and their estimated cost, and returns plain JSON.
 
-What authors should know: a JSON number 2 is an `int`, 2.5 a `double`. They compare with each other (`inputs.n > 1`),
-but arithmetic does not mix them: write `double(inputs.n) + 0.5`. A result of type `uint` becomes an integer. Bytes,
-timestamps, durations and types are not JSON (EXPR_RESULT): wrap them in `string(...)`, as numbers beyond 2**53
-(NUMBER_RANGE).
+What authors should know: a JSON number 2 is an `int`, 2.5 a `double`, and so is every number beyond 2**53. They compare
+with each other (`inputs.n > 1`), but arithmetic does not mix them: write `double(inputs.n) + 0.5`. A result of type
+`uint` becomes an integer. Bytes, timestamps, durations and types are not JSON (EXPR_RESULT), nor are integers that no
+double equals (NUMBER_RANGE): wrap them in `string(...)`.
 """
 
 from __future__ import annotations
@@ -86,6 +86,8 @@ class Expression:
     _path: tuple[str, ...] | None
     _tree: syntax_tree.Node
     _may_multiply: bool
+    #: True if a variable is declared with a type other than `dyn`.
+    _is_typed: bool
     _program: _Program
 
     def evaluate(self, values: Mapping[str, Json]) -> Json:
@@ -114,8 +116,17 @@ class Expression:
         except (RuntimeError, TypeError, ValueError, RecursionError) as error:
             raise self._failure(str(error)) from None
         if result_type == "ERROR":
+            if self._is_typed and _has_large_number(data):
+                return self._without_types().evaluate(values)
             raise self._failure(str(plain))
         return self._result_as_json(result_type, plain)
+
+    def _without_types(self) -> Expression:
+        """Return the same expression with variables of any type.
+
+        A schema of integers holds for numbers beyond 2**53 too, which are doubles: the library takes none as an `int`.
+        """
+        return _compile(self.text, frozenset((name, _DYNAMIC) for name in self.variables), ())
 
     def _select(self, values: Mapping[str, Json]) -> dict[str, object]:
         """Return the values that the expression names; the library would copy all that it is given."""
@@ -194,6 +205,7 @@ def _compile(text: str, types: _Types, shapes: _Shapes) -> Expression:
         _path=_as_path(tree),
         _tree=tree,
         _may_multiply=limits.may_multiply(tree),
+        _is_typed=any(cel_type != _DYNAMIC for name, cel_type in types if name in names),
         _program=environment.deserialize(limits.limit_ranges(serialised)),
     )
 
@@ -362,6 +374,18 @@ def _select_fields(value: object, fields: syntax_tree.Reads) -> object:
         return value
     items = cast("Mapping[str, object]", value)
     return {field: _select_fields(items[field], deeper) for field, deeper in fields.items() if field in items}
+
+
+def _has_large_number(value: object) -> bool:
+    match value:
+        case float():
+            return abs(value) > canonical.MAX_INTEGER
+        case Mapping():
+            return any(map(_has_large_number, cast("Mapping[str, object]", value).values()))
+        case list():
+            return any(map(_has_large_number, cast("list[object]", value)))
+        case _:
+            return False
 
 
 def _has_nul(value: Json) -> bool:

@@ -18,7 +18,7 @@ import functools
 import itertools
 import urllib.parse
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 import orjson
 
@@ -173,7 +173,7 @@ def _compile(data: bytes) -> Schema:
         raise _invalid(f"it has more than {MAX_BYTES} bytes")
     if data[:1] not in (b"{", b"t", b"f"):
         raise _invalid("a schema is an object, true or false")
-    schema = orjson.loads(data)
+    schema = cast("dict[str, Any] | bool", canonical.loads_canonical(data))
     if reason := _draft_problem(schema) or _reference_problem(schema):
         raise _invalid(reason)
     try:

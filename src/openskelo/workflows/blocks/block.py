@@ -100,7 +100,7 @@ class Draft:
     that declare no type. `once` is True if its effect, or one in the file it uses, must not be repeated. `unread` is
     True if the file it uses has Problems, so that its ports are not known. `skipping` are outputs of a used file that
     are missing only when the block inside that gives them is skipped; a block that needs one of them is then skipped
-    too.
+    too. `with_failed_items` are outputs of a used file that are lists with null for each failed item of a foreach.
     """
 
     place: cursor.Cursor
@@ -113,6 +113,7 @@ class Draft:
     once: bool = False
     unread: bool = False
     skipping: frozenset[str] = frozenset()
+    with_failed_items: frozenset[str] = frozenset()
 
     def at(self, key: str) -> cursor.Cursor | None:
         """Return the cursor of one of the block's keys, or None if it is absent."""

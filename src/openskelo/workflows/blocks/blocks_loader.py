@@ -299,7 +299,14 @@ def _as_inner(workflow: definition.Workflow, outputs: _Outputs, drafts: edges.Dr
     skipping = frozenset(
         port.name for port in outputs.ports if port.name in optional and is_only_missing_when_skipped(port)
     )
-    return inlining.Inner(workflow=workflow, outputs=output_ports, skipping=skipping)
+    with_failed_items = frozenset(
+        name
+        for name, source in outputs.bindings.items()
+        if source.node and edges.has_failed_items(drafts[source.node], source.port)
+    )
+    return inlining.Inner(
+        workflow=workflow, outputs=output_ports, skipping=skipping, with_failed_items=with_failed_items
+    )
 
 
 def _warn_unused_defaults(

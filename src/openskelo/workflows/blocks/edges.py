@@ -106,6 +106,12 @@ def visible(draft: block.Draft, port: definition.Port) -> definition.Port:
     return definition.Port(name=port.name, schema=results, description=port.description)
 
 
+def has_failed_items(draft: block.Draft, output: str) -> bool:
+    """True if an output is a list that is null for each failed item, here or in the file that the block uses."""
+    kept = draft.node.keeps_failed_items and draft.outputs[output] is not block.FAILED_ITEMS
+    return kept or output in draft.with_failed_items
+
+
 def _may_be_null(draft: block.Draft, port: definition.Port) -> bool:
     """True if the list of a foreach may hold null for an item without this output, or for a failed one."""
     return draft.node.keeps_failed_items or not (port.required or port.has_default)
@@ -218,6 +224,8 @@ def _check_presence(drafts: Drafts, edge: Edge, source: definition.Port, target:
     node, port = edge.source.node, edge.source.port
     if not node:
         return
+    if has_failed_items(drafts[node], port):
+        _check_failed_items(edge, target)
     if drafts[node].node.foreach is not None:
         _check_gaps(drafts[node], edge, target)
         return
@@ -230,22 +238,31 @@ def _check_presence(drafts: Drafts, edge: Edge, source: definition.Port, target:
     edge.place.warn("MAY_BE_MISSING", f"{node}.{port} is optional", hint=hint)
 
 
+def _check_failed_items(edge: Edge, target: definition.Port) -> None:
+    """Report a list with null for each failed item where the target does not accept null."""
+    if _accepts_null(edge, target):
+        return
+    name, target_name = f"{edge.source.node}.{edge.source.port}", f"{edge.node}.{edge.port}"
+    message = f"{name} is null in the list for a failed item, and {target_name} does not accept null"
+    hint = f"let items of {target_name} be null, or leave them out: `transform: value.filter(v, v != null)`"
+    edge.place.problem("TYPE_MISMATCH", message, hint=hint)
+
+
 def _check_gaps(draft: block.Draft, edge: Edge, target: definition.Port) -> None:
-    """Warn if the list of a foreach may hold null, and the target does not allow it."""
+    """Warn if the list of a foreach is null for an item without an optional output, where null is not accepted."""
     port = draft.outputs[edge.source.port]
-    items = target.schema.get("items")
-    if port is block.FAILED_ITEMS or not _may_be_null(draft, port):
-        return
-    if edge.transform is not None or not isinstance(items, Mapping):
-        return
-    if compatibility.find_conflict({"type": "null"}, items) is None:
+    if draft.node.keeps_failed_items or not _may_be_null(draft, port) or _accepts_null(edge, target):
         return
     message = f"{draft.node.key}.{port.name} is optional, and null in the list for an item without it"
-    hint = f"let items of {edge.node}.{edge.port} be null"
-    if draft.node.keeps_failed_items:
-        message = f"{draft.node.key}.{port.name} is null in the list for a failed item"
-        hint += ", or leave them out: `transform: value.filter(v, v != null)`"
-    edge.place.warn("MAY_BE_MISSING", message, hint=hint)
+    edge.place.warn("MAY_BE_MISSING", message, hint=f"let items of {edge.node}.{edge.port} be null")
+
+
+def _accepts_null(edge: Edge, target: definition.Port) -> bool:
+    """True unless null as an item of the list is certainly refused by the target; a transform may leave it out."""
+    items = target.schema.get("items")
+    if edge.transform is not None or not isinstance(items, Mapping):
+        return True
+    return compatibility.find_conflict({"type": "null"}, items) is None
 
 
 def _bind_to_run_inputs(draft: block.Draft, bound: dict[str, definition.Binding], inputs: ports.Inputs) -> None:

@@ -26,12 +26,14 @@ PASS = "builtin:pass"  # noqa: S105 - a handler's name
 class Inner:
     """A loaded sub-workflow: its definition, and its outputs as ports.
 
-    `skipping` are outputs that are missing only when the block that sets them is skipped.
+    `skipping` are outputs that are missing only when the block that sets them is skipped. `with_failed_items` are
+    outputs that are lists with null for each failed item of a foreach.
     """
 
     workflow: definition.Workflow
     outputs: tuple[definition.Port, ...]
     skipping: frozenset[str] = frozenset()
+    with_failed_items: frozenset[str] = frozenset()
 
 
 def entry(key: str) -> str:
@@ -63,6 +65,7 @@ def adopt(draft: block.Draft, inner: Inner | None, *, commands: bool) -> block.D
         once=once,
         links={name: link for name, link in draft.links.items() if name in inputs_by_name},
         skipping=inner.skipping,
+        with_failed_items=inner.with_failed_items,
     )
 
 

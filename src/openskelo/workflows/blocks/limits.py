@@ -19,7 +19,7 @@ _MAX_MS = 7 * 86_400_000
 _BACKOFFS = ("none", "linear", "exponential")
 _FIRST_DELAY_MS = 1_000
 #: The time limit of a handler that has no other: long for computation, short enough to notice a hung request.
-HANDLER_TIMEOUT_MS = 600_000
+HANDLER_TIMEOUT_MS = 300_000
 
 
 def handler_timeout(fields: cursor.Fields) -> int:

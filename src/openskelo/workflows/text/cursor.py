@@ -236,7 +236,7 @@ def kind(value: Json) -> str:
         case int():
             return "a number"
         case float():
-            return "a fraction"
+            return "a number beyond 2^53" if value.is_integer() else "a fraction"
         case str():
             return "a text"
         case Mapping():

@@ -48,6 +48,8 @@ _HEX_OR_OCTAL = re.compile(r"0(?:x[0-9a-fA-F]+|o[0-7]+)\Z")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z")
 _NOT_FINITE = re.compile(r"[-+]?\.(?:inf|Inf|INF)\Z|\.(?:nan|NaN|NAN)\Z")
 _QUOTE = "quote it to make it a text"
+# No longer number is in range: the largest double has 309 decimal or 342 octal digits.
+_MAX_CHARACTERS = 350
 
 
 class _Mark(Protocol):
@@ -301,7 +303,7 @@ def parse_number(text: str) -> Json | BadNumber:
             code="NUMBER_AMBIGUOUS", message=f"{text[:40]} has leading zeros", hint="quote it to make it a text"
         )
     if _HEX_OR_OCTAL.match(text):
-        return _in_range(int(text, 0)) if len(text) < 40 else _out_of_range(text)
+        return _admit(int(text, 0), text) if len(text) < _MAX_CHARACTERS else _out_of_range(text)
     if _FLOAT.match(text):
         return _float(text)
     if _NOT_FINITE.match(text):
@@ -312,24 +314,24 @@ def parse_number(text: str) -> Json | BadNumber:
 
 
 def _integer(text: str) -> Json | BadNumber:
-    # Python refuses to convert very long numbers, and no number over 17 digits is in range.
-    return _in_range(int(text)) if len(text) < 40 else _out_of_range(text)
+    return _admit(int(text), text) if len(text) < _MAX_CHARACTERS else _out_of_range(text)
 
 
-def _in_range(value: int) -> Json | BadNumber:
-    return value if abs(value) <= canonical.MAX_INTEGER else _out_of_range(str(value))
+def _admit(value: int, text: str) -> Json | BadNumber:
+    try:
+        return canonical.admit(value)
+    except errors.InvalidInput as error:
+        return BadNumber(code=error.code, message=f"{_shorten(text)}: {error.message}", hint=error.hint or "")
 
 
 def _float(text: str) -> Json | BadNumber:
     value = float(text)
-    if not math.isfinite(value):
-        return _out_of_range(text)
-    try:
-        return canonical.admit(value)
-    except errors.InvalidInput as error:
-        return BadNumber(code=error.code, message=f"{text[:40]}: {error.message}", hint=error.hint or "use a string")
+    return canonical.admit(value) if math.isfinite(value) else _out_of_range(text)
 
 
 def _out_of_range(text: str) -> BadNumber:
-    shown = text if len(text) <= 40 else text[:37] + "…"
-    return BadNumber(code="NUMBER_RANGE", message=f"{shown} is larger than 2^53", hint="use a string")
+    return BadNumber(code="NUMBER_RANGE", message=f"{_shorten(text)} is larger than any double", hint="use a string")
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= 40 else text[:37] + "…"
