@@ -146,12 +146,13 @@ class Gate:
     async def permit(self, request: acp_client.PermissionRequest) -> Ruling:
         """Rule on a call that the agent asks about over ACP."""
         told = request.call
+        shown = [str(part["path"]) for part in told.diffs]
         call = policy.make_call(
             self._profile.tool_name(told),
-            told.kind,
+            "edit" if shown else told.kind,
             self._profile.call_arguments(told),
             self._folder,
-            locations=told.locations,
+            locations=(*told.locations, *shown),
             is_tool_server=self._profile.is_tool_server(told),
         )
         if self._profile.is_own_tool(told):
