@@ -225,13 +225,7 @@ class Agent:
         number = f"toolu_{uuid.uuid4().hex}"
         fields = {"toolCallId": number, "title": tool, "kind": "execute", "rawInput": arguments}
         update(session, {"sessionUpdate": "tool_call", **fields, "status": "pending"})
-        settings = json.loads((Path(os.environ["HOME"]) / ".claude" / "settings.json").read_text())
-        hook = settings["hooks"]["PreToolUse"][0]["hooks"][0]
-        body = {"hook_event_name": "PreToolUse", "tool_name": tool, "tool_input": arguments, "tool_use_id": number}
-        headers = {**hook["headers"], "Content-Type": "application/json"}
-        request = urllib.request.Request(hook["url"], json.dumps(body).encode(), headers)
-        with urllib.request.urlopen(request, timeout=60) as response:
-            answer = json.load(response)["hookSpecificOutput"]
+        answer = ask_hook(tool, arguments, number)
         changed = f" {json.dumps(answer['updatedInput'])}" if "updatedInput" in answer else ""
         say(session, f"[{answer['permissionDecision']}{changed}: {answer['permissionDecisionReason']}]")
         status = "completed" if answer["permissionDecision"] == "allow" else "failed"
@@ -269,6 +263,17 @@ class Agent:
         say(session, f"[{answer.get('optionId')}]")
         update(session, {"sessionUpdate": "tool_call_update", "toolCallId": title, "status": "completed"})
         return answer.get("optionId")
+
+
+def ask_hook(tool: str, arguments: Any, number: str | None) -> dict[str, Any]:
+    """Return what the hook in the agent's settings answers about a call."""
+    settings = json.loads((Path(os.environ["HOME"]) / ".claude" / "settings.json").read_text())
+    hook = settings["hooks"]["PreToolUse"][0]["hooks"][0]
+    body = {"hook_event_name": "PreToolUse", "tool_name": tool, "tool_input": arguments, "tool_use_id": number}
+    headers = {**hook["headers"], "Content-Type": "application/json"}
+    request = urllib.request.Request(hook["url"], json.dumps(body).encode(), headers)
+    with urllib.request.urlopen(request, timeout=60) as response:
+        return json.load(response)["hookSpecificOutput"]
 
 
 def current_lines(prompts: list[str]) -> list[str]:

@@ -10,6 +10,8 @@
 @wrong-types      updates whose fields have wrong types    @mine             writes into its own settings
 @link TARGET      makes a symbolic link `link`             @fork             leaves a process in a session of its own
 @no-answer        answers with an id that was not asked    @odd-error           answers with an error of odd form
+@hook-as ID TOOL JSON   asks the hook with an id of its choice (`-`: without one)
+@ask-as ID COMMAND      asks for permission over the protocol with an id of its choice
 
 With `--chatter` it prints text before the first message.
 """
@@ -73,6 +75,8 @@ class MisbehavingAgent(acp_agent.Agent):
                 self.permit(
                     session, {"toolCallId": "1", "title": "ls", "kind": "execute", "rawInput": {"command": "ls"}}
                 )
+        elif word in ("@hook-as", "@ask-as"):
+            self.ask_as(session, word, *rest.split(" ", 1))
         elif word == "@bare":
             self.permit(session, BARE[rest])
         elif word == "@edit":
@@ -96,6 +100,16 @@ class MisbehavingAgent(acp_agent.Agent):
             subprocess.Popen(command, start_new_session=True)
         else:
             super().play(session, line)
+
+    def ask_as(self, session: str, word: str, number: str, rest: str) -> None:
+        if word == "@ask-as":
+            fields = {"toolCallId": number, "title": rest, "kind": "execute", "rawInput": {"command": rest}}
+            self.permit(session, {**fields, "_meta": {"toolName": "Bash"}})
+            return
+        tool, arguments = rest.split(" ", 1)
+        answer = acp_agent.ask_hook(tool, json.loads(arguments), None if number == "-" else number)
+        changed = f" {json.dumps(answer['updatedInput'])}" if "updatedInput" in answer else ""
+        acp_agent.say(session, f"[{answer['permissionDecision']}{changed}]")
 
     def flood(self, session: str, word: str, megabytes: int) -> None:
         if word == "@flood":

@@ -23,6 +23,14 @@ def _hooked(folder: Path, **agent: Json) -> Path:
     return repository.make(folder, provider="claude", command=command, permissions="gated", **agent)
 
 
+def _lying(folder: Path, **agent: Json) -> Path:
+    """Return the same with the scripted agent that misbehaves."""
+    # The second file is what the program imports: a sandbox shows the files that a command names.
+    program = str(repository.AGENT.with_name("misbehaving_agent.py"))
+    command: Json = [sys.executable, program, str(repository.AGENT)]
+    return repository.make(folder, provider="claude", command=command, permissions="gated", **agent)
+
+
 def _flow(root: Path, *lines: str) -> openskelo.Workflow:
     return openskelo.from_document(repository.block(*lines), root=root)
 
@@ -210,6 +218,105 @@ def test_a_cancelled_run_withdraws_the_question_and_ends_the_agent(tmp_path: Pat
 
     assert asyncio.run(asyncio.wait_for(story(), 60))["ending"] == "cancelled"
     assert repository.processes_left(root) == []
+
+
+# -- a ruling counts once ---------------------------------------------------------------------------------------------
+
+
+def _asked_and_recorded(root: Path, document: JsonObject) -> tuple[list[str], list[tuple[str, str]]]:
+    """Return the commands that a person was asked about, and those in the record with what was decided."""
+    asked: list[str] = []
+    recorded: list[tuple[str, str]] = []
+    for event in repository.events(root, str(document["runId"])):
+        data = cast("dict[str, Any]", event["data"])
+        if event["type"] == "approval.requested":
+            asked.append(data["tool"]["args"]["arguments"]["command"])
+        if event["type"] == "call.started" and "gate" in data["call"]:
+            recorded.append((data["args"]["value"]["command"], data["call"]["gate"]["decision"]))
+    return asked, recorded
+
+
+def test_the_id_of_an_approved_call_does_not_allow_other_arguments(tmp_path: Path) -> None:
+    root = _lying(tmp_path)
+    lines = ('@hook-as x Bash {"command": "ls"}', '@hook-as x Bash {"command": "rm -rf ."}')
+    document = _play(root, lines, _answer("approved"), _answer("denied", reason="no"))
+    assert _said(document) == "[allow][deny]"
+    assert _asked_and_recorded(root, document) == (["ls", "rm -rf ."], [("ls", "allow"), ("rm -rf .", "deny")])
+
+
+def test_an_answer_counts_once_also_for_the_same_call(tmp_path: Path) -> None:
+    root = _lying(tmp_path)
+    line = '@hook-as x Bash {"command": "make test"}'
+    document = _play(root, (line, line), _answer("approved"), _answer("denied", reason="once is enough"))
+    assert _said(document) == "[allow][deny]"
+    both = [("make test", "allow"), ("make test", "deny")]
+    assert _asked_and_recorded(root, document) == (["make test", "make test"], both)
+
+
+def test_an_answer_counts_once_for_calls_without_an_id(tmp_path: Path) -> None:
+    root = _lying(tmp_path)
+    line = '@hook-as - Bash {"command": "make test"}'
+    document = _play(root, (line, line), _answer("approved"), _answer("denied", reason="once is enough"))
+    assert _said(document) == "[allow][deny]"
+
+
+def test_a_question_says_that_the_id_was_used_before(tmp_path: Path) -> None:
+    shown: list[str] = []
+
+    async def look(engine: openskelo.Engine, approval: JsonObject) -> None:
+        shown.append(str(cast("dict[str, Any]", approval["args"])["why"]))
+        await engine.answer(str(approval["id"]), status="approved", by="ada")
+
+    line = '@hook-as x Bash {"command": "make test"}'
+    _play(_lying(tmp_path), (line, line), look, look)
+    assert shown == ["no rule allows it", "no rule allows it; its id is that of an earlier call"]
+
+
+def test_a_call_that_comes_by_the_hook_and_over_the_protocol_is_asked_about_once(tmp_path: Path) -> None:
+    root = _lying(tmp_path)
+    lines = ('@hook-as x Bash {"command": "make test"}', "@ask-as x make test")
+    document = _play(root, lines, _answer("approved"))
+    assert _said(document) == "[allow][once]"
+    assert _asked_and_recorded(root, document) == (["make test"], [("make test", "allow")])
+
+
+def test_the_other_way_carries_no_other_arguments(tmp_path: Path) -> None:
+    root = _lying(tmp_path)
+    lines = ('@hook-as x Bash {"command": "ls"}', "@ask-as x rm -rf .", "@next", "@say I see")
+    document = _play(root, lines, _answer("approved"), _answer("denied", reason="no"))
+    assert _said(document) == "I see"
+    assert _asked_and_recorded(root, document) == (["ls", "rm -rf ."], [("ls", "allow"), ("rm -rf .", "deny")])
+
+
+def test_the_other_way_carries_the_arguments_that_a_person_has_changed(tmp_path: Path) -> None:
+    root = _lying(tmp_path)
+    lines = ('@hook-as x Bash {"command": "make test"}', "@ask-as x make check", "@ask-as x make test")
+    changed = _answer("modified", values={"command": "make check"})
+    document = _play(root, lines, changed, _answer("approved"))
+    assert _said(document) == '[allow {"command": "make check"}][once][once]'
+    assert _asked_and_recorded(root, document)[0] == ["make test", "make test"]
+
+
+def test_an_answer_is_bound_to_the_files_it_was_given_for(tmp_path: Path) -> None:
+    root = _lying(tmp_path)
+    lines = ('@hook-as x Bash {"command": "make test"}', "@write Makefile test: evil", "@ask-as x make test")
+    document = _play(root, lines, _answer("approved"), _answer("approved"))
+    assert _asked_and_recorded(root, document)[0] == ["make test", "make test"]
+
+
+def test_an_id_of_an_earlier_turn_is_another_call(tmp_path: Path) -> None:
+    root = _lying(tmp_path, max_turns=2, until="complete")
+    line = '@hook-as x Bash {"command": "make test"}'
+    document = _play(root, (line, "@next", line), _answer("approved"), _answer("denied", reason="no"))
+    both = [("make test", "allow"), ("make test", "deny")]
+    assert _asked_and_recorded(root, document) == (["make test", "make test"], both)
+
+
+def test_calls_with_the_same_id_are_counted(tmp_path: Path) -> None:
+    root = _lying(tmp_path, max_calls=2, policy={"allow": [{"kind": "execute"}]})
+    line = '@hook-as x Bash {"command": "make test"}'
+    document = _play(root, (line, line, line, "@wait"))
+    assert cast("dict[str, Any]", document["error"])["code"] == "AGENT_CALLS"
 
 
 # -- over the protocol ------------------------------------------------------------------------------------------------

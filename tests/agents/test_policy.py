@@ -48,6 +48,108 @@ def test_without_rules(tmp_path: Path, kind: str, arguments: Json, gated: str, s
     assert _decide(tmp_path, kind, arguments, permissions="skip") == skip
 
 
+_ALLOWING = [
+    Policy(allow=(CallRule(),)),
+    Policy(allow=(CallRule(kinds=("read", "edit", "execute", "fetch", "mcp", "other")),)),
+    Policy(allow=(CallRule(tools=("*",)),)),
+]
+
+
+@pytest.mark.parametrize("rules", _ALLOWING)
+@pytest.mark.parametrize(
+    ("kind", "arguments"),
+    [
+        ("execute", None),
+        ("execute", "ls"),
+        ("execute", ["ls"]),
+        ("read", None),
+        ("read", "a.txt"),
+        ("search", 7),
+        ("fetch", None),
+        ("of the future", None),
+        ("edit", None),
+        ("edit", {}),
+        ("edit", {"content": "x"}),
+        ("edit", {"path": 7}),
+        ("edit", {"path": ""}),
+    ],
+)
+def test_a_call_that_cannot_be_read_is_asked_about_whatever_a_rule_allows(
+    tmp_path: Path, kind: str, arguments: Json, rules: Policy
+) -> None:
+    assert _decide(tmp_path, kind, arguments) == "ask"
+    assert _decide(tmp_path, kind, arguments, rules) == "ask"
+
+
+@pytest.mark.parametrize(
+    ("rule", "decision"),
+    [
+        (CallRule(paths=("**/.env",)), "ask"),
+        (CallRule(commands=("rm *",)), "ask"),
+        (CallRule(kinds=("edit",), paths=("**/.env",)), "allow"),
+        (CallRule(kinds=("execute",)), "deny"),
+        (CallRule(tools=("Tool",)), "deny"),
+    ],
+)
+def test_skip_asks_about_a_call_that_cannot_be_read_if_a_denial_might_hold(
+    tmp_path: Path, rule: CallRule, decision: str
+) -> None:
+    assert _decide(tmp_path, "execute", None, Policy(deny=(rule,)), permissions="skip") == decision
+
+
+def test_a_rule_that_asks_might_hold_for_a_call_that_cannot_be_read(tmp_path: Path) -> None:
+    asks = Policy(ask=(CallRule(paths=("migrations/**",)),))
+    assert _decide(tmp_path, "edit", {"text": "x"}, asks, permissions="skip") == "ask"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"target": "/etc/passwd"},
+        {"files": ["a.txt", "/etc/passwd"]},
+        {"of_the_future": "/etc/passwd"},
+        {"deep": [{"down": "../../secret"}]},
+        {"uri": "file:///etc/passwd"},
+        {"path": "~/.ssh/id_rsa"},
+        {"pattern": "x", "path": "/etc"},
+    ],
+)
+def test_a_path_that_leads_out_is_found_whatever_its_argument_is_called(tmp_path: Path, arguments: Json) -> None:
+    assert _decide(tmp_path, "read", arguments) == "ask"
+
+
+def test_the_pattern_of_a_search_is_no_path_but_that_of_a_glob_is(tmp_path: Path) -> None:
+    agent = AgentSettings(name="a", provider="custom")
+    grep, glob = (policy.make_call(tool, "search", {"pattern": "/etc/*"}, tmp_path) for tool in ("Grep", "Glob"))
+    assert [policy.decide(call, agent, (), 0.0).decision for call in (grep, glob)] == ["allow", "ask"]
+
+
+@pytest.mark.parametrize("kind", ["read", "edit", "think", "of the future"])
+def test_a_call_with_a_command_is_one_whatever_the_agent_calls_it(tmp_path: Path, kind: str) -> None:
+    arguments: JsonObject = {"command": "rm -rf x", "path": "src/a.py"}
+    rules = Policy(allow=(CallRule(kinds=("read", "edit", "other")), CallRule(paths=("src/**",))))
+    assert policy.make_call("Tool", kind, arguments, tmp_path).kind == "execute"
+    assert _decide(tmp_path, kind, arguments, rules) == "ask"
+
+
+def test_the_command_of_an_editor_is_an_edit(tmp_path: Path) -> None:
+    call = policy.make_call("Editor", "edit", {"command": "create", "path": "a.txt", "file_text": "/x"}, tmp_path)
+    assert (call.kind, call.paths, call.command) == ("edit", ("a.txt",), None)
+
+
+def test_a_command_that_runs_elsewhere_is_not_covered_by_a_pattern(tmp_path: Path) -> None:
+    rules = Policy(allow=(CallRule(commands=("make *",)),))
+    assert _decide(tmp_path, "execute", {"command": "make test", "cwd": str(tmp_path)}, rules) == "allow"
+    assert _decide(tmp_path, "execute", {"command": "make test", "cwd": "/"}, rules) == "ask"
+    assert _decide(tmp_path, "execute", {"command": "make test", "workdir": "../other"}, rules) == "ask"
+
+
+def test_a_second_command_in_the_arguments_is_judged_too(tmp_path: Path) -> None:
+    both: JsonObject = {"command": "make test", "cmd": "rm x"}
+    assert _decide(tmp_path, "execute", both, Policy(allow=(CallRule(commands=("make *",)),))) == "ask"
+    assert _decide(tmp_path, "execute", both, Policy(deny=(CallRule(commands=("rm *",)),))) == "deny"
+
+
 def test_deny_wins_over_ask_and_ask_over_allow(tmp_path: Path) -> None:
     rule = (CallRule(kinds=("execute",)),)
     for allows, asks, denies in itertools.product((True, False), repeat=3):
@@ -69,6 +171,9 @@ def test_deny_wins_over_ask_and_ask_over_allow(tmp_path: Path) -> None:
         ("make `rm x`", False, True),
         ("make test\nrm x", False, True),
         ("make test > x", False, False),
+        ("make ${X:=rm}", False, False),
+        ("make $'\\x72m'", False, False),
+        ("make $HOME", False, False),
         ("rm x", False, True),
     ],
 )
@@ -113,7 +218,11 @@ def test_an_approval_for_longer_is_about_the_same_call(tmp_path: Path) -> None:
     assert _decide(tmp_path, "edit", {"path": "a.txt"}, remembered=rules) == "allow"
     assert _decide(tmp_path, "edit", {"path": "b.txt"}, remembered=rules) == "ask"
     assert _decide(tmp_path, "execute", {"command": "make test"}, remembered=rules) == "allow"
+    assert _decide(tmp_path, "execute", {"command": "make test", "timeout": 9}, remembered=rules) == "allow"
     assert _decide(tmp_path, "execute", {"command": "make  test"}, remembered=rules) == "ask"
+    assert _decide(tmp_path, "execute", {"command": "make test", "cwd": "/"}, remembered=rules) == "ask"
+    assert _decide(tmp_path, "execute", {"command": "make test", "unsafe": True}, remembered=rules) == "ask"
+    assert _decide(tmp_path, "fetch", None, remembered=({"kind": "fetch", "tool": "Tool"},)) == "ask"
     assert _decide(tmp_path, "fetch", {"url": "y"}, remembered=rules) == "ask"  # another tool
     denied = Policy(deny=(CallRule(kinds=("execute",)),))
     assert _decide(tmp_path, "execute", {"command": "make test"}, denied, remembered=rules) == "deny"

@@ -4,51 +4,78 @@
     session/request_permission   the agent asks about a call over ACP ────────┴─> policy: allow, deny, or ask a person
     elicitation/create           the agent has a question of its own ───────────> ask a person
 
-A hook can carry a reason and changed arguments back to the model; the protocol can only carry yes or no. A call that
-comes both ways is ruled on once. Outside of a turn every call is denied. The gate of a session outlives its attempts:
-the executor opens it for each turn with what the attempt brings along.
+A hook can carry a reason and changed arguments back to the model; the protocol can only carry yes or no. Outside of a
+turn every call is denied. The gate of a session outlives its attempts: the executor opens it for each turn with what
+the attempt brings along.
+
+A ruling counts once. The id of a call is the agent's own word, so it proves nothing: a second request with the same id
+is another call, and is ruled on anew. The one exception is a call that comes on both ways: the ruling of one way also
+answers the other, once, if tool, arguments and, where a person was asked, the files of the workspace are the same.
 """
 
 from __future__ import annotations
 
 import asyncio
 import difflib
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Protocol, cast
+from typing import Literal, Protocol, cast
 
 import orjson
 
 from openskelo import agent_settings, errors
 from openskelo.agents import acp_client, policy, profiles, session_server, toolbox
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.structs import frozen
+from openskelo.structs import frozen, mutable, replace
 
+#: How a request reaches the gate.
+_Way = Literal["hook", "protocol"]
 #: The longest request of a hook that is read.
 _MAX_HOOK_BYTES = 32 * 1024 * 1024
 _MAX_DIFF_CHARACTERS = 20_000
 _MAX_FILE_BYTES = 2 * 1024 * 1024
 _NO_TURN = "no turn is under way"
+_REPEATED = "its id is that of an earlier call"
 
 
 @frozen
 class Ruling:
-    """What was decided about a call. `arguments` are set if a person has changed them."""
+    """What was decided about a call. `arguments` are set if a person has changed them.
+
+    `tree` is the id of the workspace's files that a person was asked about.
+    """
 
     is_allowed: bool
     why: str
     was_asked: bool = False
     arguments: JsonObject | None = None
+    tree: str = ""
+
+
+@frozen
+class CallId:
+    """Which call of a turn is meant: the agent's own id, and how often it has asked with it. `str` of it is unique."""
+
+    agent_id: str
+    number: int = 1
+
+    def __str__(self) -> str:
+        return self.agent_id if self.agent_id and self.number == 1 else f"{self.agent_id}#{self.number}"
 
 
 @frozen
 class Question:
-    """A call that a person is asked about. `can_change` says that changed arguments reach the agent."""
+    """A call that a person is asked about. `can_change` says that changed arguments reach the agent.
 
-    agent_call_id: str
+    `tree` is the id of the workspace's files on which the call would be made.
+    """
+
+    call_id: CallId
     call: policy.Call
     why: str
     can_change: bool
+    tree: str
     diff: str = ""
 
 
@@ -63,7 +90,11 @@ class Asker(Protocol):
         """Ask a person the agent's own question; return the filled form, None if the person declines."""
         ...
 
-    def on_ruling(self, agent_call_id: str, call: policy.Call, ruling: Ruling) -> None:
+    async def tree(self) -> str:
+        """Return the id of the workspace's files as they are now."""
+        ...
+
+    def on_ruling(self, call_id: CallId, call: policy.Call, ruling: Ruling) -> None:
         """Take note of what was decided about a call."""
         ...
 
@@ -76,6 +107,17 @@ class Asker(Protocol):
         ...
 
 
+@mutable
+class _Ruled:
+    """A call that was ruled on, or waits for its ruling. `is_used_up`: its ruling has answered the other way, too."""
+
+    way: _Way
+    call: policy.Call
+    is_own: bool
+    ruling: asyncio.Future[Ruling]
+    is_used_up: bool = False
+
+
 class Gate:
     """Rules on the calls of one session."""
 
@@ -85,39 +127,38 @@ class Gate:
         self._profile = profiles.PROFILES[agent.provider]
         self._folder = folder
         self._asker: Asker | None = None
-        self._rulings: dict[str, asyncio.Future[Ruling]] = {}  # of this turn, by the agent's id of the call
+        self._ruled: dict[str, _Ruled] = {}  # the last call of this turn with each of the agent's ids
+        self._rulings: list[asyncio.Future[Ruling]] = []  # all of this turn
+        self._counts: Counter[str] = Counter()  # how often the agent has asked with each id, in all turns
 
     def open(self, asker: Asker) -> None:
         """Rule on calls from now on, for this attempt."""
-        self._asker, self._rulings = asker, {}
+        self._asker, self._ruled, self._rulings = asker, {}, []
 
     def close(self) -> None:
         """Deny every call from now on, also those that wait for their ruling."""
         self._asker = None
-        for made in self._rulings.values():
-            made.cancel()
-
-    def has_ruled(self, agent_call_id: str) -> bool:
-        """True if a call of this turn was ruled on, or is waiting for its ruling."""
-        return agent_call_id in self._rulings
+        for ruling in self._rulings:
+            ruling.cancel()
 
     # -- over the protocol --------------------------------------------------------------------------------------------
 
     async def permit(self, request: acp_client.PermissionRequest) -> Ruling:
         """Rule on a call that the agent asks about over ACP."""
         told = request.call
+        shown = [str(part["path"]) for part in told.diffs]
         call = policy.make_call(
             self._profile.tool_name(told),
-            told.kind,
+            "edit" if shown else told.kind,
             self._profile.call_arguments(told),
             self._folder,
-            locations=told.locations,
+            locations=(*told.locations, *shown),
             is_tool_server=self._profile.is_tool_server(told),
         )
         if self._profile.is_own_tool(told):
-            return self._allow_own(told.id, call)
+            return await self._rule_once("protocol", told.id, call, is_own=True)
         diff = "\n".join(_diff(str(part["path"]), part["oldText"], part["newText"]) for part in told.diffs)
-        return await self._rule_once(told.id, call, can_change=False, diff=diff)
+        return await self._rule_once("protocol", told.id, call, diff=diff)
 
     # -- by the hook --------------------------------------------------------------------------------------------------
 
@@ -157,7 +198,7 @@ class Gate:
             return Ruling(is_allowed=False, why="the request of the hook could not be read")
         fields = cast("Mapping[str, Json]", told)
         tool = str(fields.get("tool_name") or "")
-        call_id = str(fields.get("tool_use_id") or "") or f"hook:{hash(body)}"
+        call_id = str(fields.get("tool_use_id") or "")
         call = policy.make_call(
             tool,
             self._profile.tool_kinds.get(tool, "other"),
@@ -166,8 +207,8 @@ class Gate:
             is_tool_server=tool.startswith("mcp__"),
         )
         if tool.startswith(f"mcp__{toolbox.SERVER_NAME}__"):
-            return self._allow_own(call_id, call)
-        return await self._rule_once(call_id, call, can_change=True, diff=_edit_diff(call, self._folder))
+            return await self._rule_once("hook", call_id, call, is_own=True)
+        return await self._rule_once("hook", call_id, call, diff=_edit_diff(call, self._folder))
 
     # -- the agent's own questions ------------------------------------------------------------------------------------
 
@@ -177,31 +218,41 @@ class Gate:
 
     # -- the ruling ---------------------------------------------------------------------------------------------------
 
-    def _allow_own(self, call_id: str, call: policy.Call) -> Ruling:
-        """Allow a call of one of our tools: the kernel rules on what it asks for."""
+    async def _rule_once(
+        self, way: _Way, agent_id: str, call: policy.Call, *, diff: str = "", is_own: bool = False
+    ) -> Ruling:
+        """Rule on a call, or return the ruling on it that was made, or is being made, on its other way.
+
+        A call of one of our tools (`is_own`) is allowed: the kernel rules on what it asks for.
+        """
+        earlier = self._ruled.get(agent_id) if agent_id else None
+        if earlier is not None and earlier.way != way and not earlier.is_used_up:
+            earlier.is_used_up = True
+            answer = await _wait_for(earlier.ruling)
+            if (earlier.is_own and is_own) or await self._is_about(earlier.call, answer, call):
+                return answer
+        self._counts[agent_id] += 1
+        call_id = CallId(agent_id=agent_id, number=self._counts[agent_id])
+        made = self._allow_own(call_id, call) if is_own else self._rule(way, call_id, call, diff)
+        ruling = asyncio.ensure_future(made)
+        self._rulings.append(ruling)
+        self._ruled[agent_id] = _Ruled(way=way, call=call, is_own=is_own, ruling=ruling)
+        return await _wait_for(ruling)
+
+    async def _is_about(self, earlier: policy.Call, ruling: Ruling, call: policy.Call) -> bool:
+        """True if the ruling on an earlier call is about exactly this one, on these files."""
+        arguments = earlier.arguments if ruling.arguments is None else ruling.arguments
+        if call.arguments is None or (call.tool, call.arguments) != (earlier.tool, arguments):
+            return False
+        return not ruling.was_asked or (self._asker is not None and ruling.tree == await self._asker.tree())
+
+    async def _allow_own(self, call_id: CallId, call: policy.Call) -> Ruling:
         ruling = Ruling(is_allowed=self._asker is not None, why="a tool of OpenSkelo")
-        if self._asker is not None and call_id not in self._rulings:
-            made: asyncio.Future[Ruling] = asyncio.get_running_loop().create_future()
-            made.set_result(ruling)
-            self._rulings[call_id] = made
+        if self._asker is not None:
             self._asker.on_ruling(call_id, call, ruling)
         return ruling
 
-    async def _rule_once(self, call_id: str, call: policy.Call, *, can_change: bool, diff: str) -> Ruling:
-        """Rule on a call, or return the ruling on it that was made, or is being made, on its other way."""
-        made = self._rulings.get(call_id)
-        if made is None:
-            made = self._rulings[call_id] = asyncio.ensure_future(
-                self._rule(call_id, call, can_change=can_change, diff=diff)
-            )
-        try:
-            return await asyncio.shield(made)
-        except asyncio.CancelledError:
-            if made.cancelled():  # by `close`; else the caller itself is cancelled
-                return Ruling(is_allowed=False, why=_NO_TURN)
-            raise
-
-    async def _rule(self, call_id: str, call: policy.Call, *, can_change: bool, diff: str) -> Ruling:
+    async def _rule(self, way: _Way, call_id: CallId, call: policy.Call, diff: str) -> Ruling:
         asker = self._asker
         if asker is None:
             return Ruling(is_allowed=False, why=_NO_TURN)
@@ -210,13 +261,32 @@ class Gate:
             verdict = denied
         ruling = Ruling(is_allowed=verdict.decision == "allow", why=verdict.why)
         if verdict.decision == "ask":
-            question = Question(agent_call_id=call_id, call=call, why=verdict.why, can_change=can_change, diff=diff)
+            tree = await asker.tree()
+            is_repeated = bool(call_id.agent_id) and call_id.number > 1
+            question = Question(
+                call_id=call_id,
+                call=call,
+                why=f"{verdict.why}; {_REPEATED}" if is_repeated else verdict.why,
+                can_change=way == "hook",
+                tree=tree,
+                diff=diff,
+            )
             try:
-                ruling = await asker.ask_about(question)
+                ruling = replace(await asker.ask_about(question), tree=tree)
             except errors.Refused as refused:  # the turn is over, or the question was withdrawn
                 return Ruling(is_allowed=False, why=refused.message, was_asked=True)
         asker.on_ruling(call_id, call, ruling)
         return ruling
+
+
+async def _wait_for(ruling: asyncio.Future[Ruling]) -> Ruling:
+    """Return a ruling once it is made; a denial if the gate is closed before."""
+    try:
+        return await asyncio.shield(ruling)
+    except asyncio.CancelledError:
+        if ruling.cancelled():  # by `close`; else the caller itself is cancelled
+            return Ruling(is_allowed=False, why=_NO_TURN)
+        raise
 
 
 def ask_human_tool(agent_gate: Gate) -> toolbox.Tool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -307,7 +308,8 @@ def _call_lines(approval: JsonObject, painter: output.Painter) -> list[str]:
 def _rule_words(rule: JsonObject) -> str:
     """Return which calls an approval for longer than once would allow."""
     if "command" in rule:
-        return f"the same command again: {rule['command']}"
+        more = f", with {json.dumps(rule['with'])}" if "with" in rule else ""
+        return f"the same command again: {rule['command']}{more}"
     if "paths" in rule:
         return f"changes of {', '.join(map(str, json_fields.list_at(rule, 'paths')))}"
     return f"calls of {rule.get('tool')}, with any arguments"

@@ -116,7 +116,10 @@ class Person(acp_client.Listener, gate.Asker, gateway.Meter):
         self.forms.append(prompt)
         return None
 
-    def on_ruling(self, agent_call_id: str, call: policy.Call, ruling: gate.Ruling) -> None:
+    async def tree(self) -> str:
+        return ""
+
+    def on_ruling(self, call_id: gate.CallId, call: policy.Call, ruling: gate.Ruling) -> None:
         """Take note of nothing: the checks look at what was asked."""
 
     def remembered_rules(self) -> tuple[JsonObject, ...]:

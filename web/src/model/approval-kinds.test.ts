@@ -102,6 +102,9 @@ test("a call can be allowed for longer only with a rule, and changed only with a
 
 test("a rule is told in words", () => {
   expect(ruleWords({ kind: "execute", command: "make test" })).toBe("the same command again: make test");
+  expect(ruleWords({ kind: "execute", command: "ls", with: { cwd: "a" } })).toBe(
+    'the same command again: ls, with {"cwd":"a"}',
+  );
   expect(ruleWords({ kind: "edit", paths: ["a", "b"] })).toBe("changes of a, b");
   expect(ruleWords({ kind: "mcp", tool: "search" })).toBe("calls of search, with any arguments");
 });

@@ -34,8 +34,9 @@ export function ruleOf(approval: Pick<Approval, "call">): JsonObject | null {
 
 /** The calls that a rule allows, in words. */
 export function ruleWords(rule: JsonObject): string {
-  const { command, paths, tool } = rule;
-  if (typeof command === "string") return `the same command again: ${command}`;
+  const { command, paths, tool, with: more } = rule;
+  const added = more === undefined ? "" : `, with ${JSON.stringify(more)}`;
+  if (typeof command === "string") return `the same command again: ${command}${added}`;
   if (Array.isArray(paths)) return `changes of ${paths.map(String).join(", ")}`;
   return typeof tool === "string" ? `calls of ${tool}, with any arguments` : JSON.stringify(rule);
 }

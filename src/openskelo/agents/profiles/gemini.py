@@ -43,7 +43,8 @@ def _arguments(call: acp_client.ToolCall) -> Json:
         return call.arguments
     if call.diffs:
         return {"path": call.diffs[0]["path"], "content": call.diffs[0]["newText"]}
-    return {"command": call.title} if call.kind == "execute" and call.title else None
+    is_whole = bool(call.title) and not call.title.endswith(("…", "..."))
+    return {"command": call.title} if call.kind == "execute" and is_whole else None
 
 
 PROFILE = profiles.Profile(

@@ -195,7 +195,8 @@ class AgentTask:
     """One attempt of an agent node; also the listener of its session, and the one that its gate asks.
 
     `turn_rules` are the calls that a person has allowed for this turn. `denials` are reasons that the protocol could
-    not carry to the model: they open its next turn.
+    not carry to the model: they open its next turn. `started` and `ended` are the calls in the record, `earlier` those
+    of the turns before this one. `latest` is the last call of this turn with each of the agent's own ids.
     """
 
     node: definition.Node
@@ -214,6 +215,8 @@ class AgentTask:
     session: sessions.Session | None = None
     started: set[str] = field(default_factory=set[str])
     ended: set[str] = field(default_factory=set[str])
+    earlier: frozenset[str] = frozenset()
+    latest: dict[str, str] = field(default_factory=dict[str, str])
     trouble: str | None = None  # what went wrong between the gateway and the model in the last turn
     is_locked_out: bool = False
 
@@ -335,6 +338,8 @@ class AgentTask:
 
     async def _take_turn(self, session: sessions.Session, text: str, meter: turn_meter.TurnMeter) -> None:
         self.turn = acp_client.Turn()
+        self.earlier = frozenset(self.started)
+        self.latest.clear()
         meter.begin_turn(self.turn)
         self.turn_rules.clear()
         session.result.begin_turn()
@@ -437,35 +442,44 @@ class AgentTask:
 
     def on_call(self, call: acp_client.ToolCall) -> None:
         """Put a call into the record; stop the turn if there are too many."""
-        if len(self.turn.calls) > self.agent.max_calls:
+        self._count_calls(len(self.turn.calls))
+        self.on_activity("thinking" if call.is_over else _describe_activity(call))
+        if call.status == "pending":
+            return  # it may still be asked about
+        name = self._name(call.id)
+        if name not in self.started:
+            self._record_start(name, call.tool_name or call.title or call.kind, call.kind, call.arguments, None)
+        if call.is_over and name not in self.ended:
+            duration_ms = int((call.ended - call.started) * 1000)
+            self._record_end(name, is_completed=call.status == "completed", duration_ms=duration_ms, output=call.output)
+
+    def _name(self, agent_id: str) -> str:
+        """Return what a call is called in the record; an id of an earlier turn is another call in this one."""
+        name = self.latest.get(agent_id)
+        if name is None:
+            name = agent_id if agent_id not in self.earlier else f"{agent_id}@{len(self.earlier)}"
+            self.latest[agent_id] = name
+        return name
+
+    def _count_calls(self, count: int) -> None:
+        """Stop the turn if the agent has made too many calls."""
+        if count > self.agent.max_calls:
             self.turn.stop(
                 errors.AttemptFailed(
                     f"the agent made more than {self.agent.max_calls} calls", code="AGENT_CALLS", retryable=False
                 )
             )
-        self.on_activity("thinking" if call.is_over else _describe_activity(call))
-        if call.status == "pending":
-            return  # it may still be asked about
-        if call.id not in self.started:
-            self._record_start(call.id, call.tool_name or call.title or call.kind, call.kind, call.arguments, None)
-        if call.is_over and call.id not in self.ended:
-            duration_ms = int((call.ended - call.started) * 1000)
-            self._record_end(
-                call.id, is_completed=call.status == "completed", duration_ms=duration_ms, output=call.output
-            )
 
-    def _call_id(self, agent_call_id: str) -> str:
+    def _call_id(self, name: str) -> str:
         """Return our id of a call: what an agent calls its calls is only data."""
         request = self.attempt.request
-        return ids.derive(request.run_id, f"{request.idempotency_key}/{request.attempt}/{agent_call_id}")
+        return ids.derive(request.run_id, f"{request.idempotency_key}/{request.attempt}/{name}")
 
-    def _record_start(
-        self, agent_call_id: str, tool: str, kind: str, arguments: Json, ruling: gate.Ruling | None
-    ) -> None:
-        self.started.add(agent_call_id)
+    def _record_start(self, name: str, tool: str, kind: str, arguments: Json, ruling: gate.Ruling | None) -> None:
+        self.started.add(name)
         info: dict[str, Json] = {
-            "id": self._call_id(agent_call_id),
-            "agentCallId": agent_call_id,
+            "id": self._call_id(name),
+            "agentCallId": name,
             "tool": tool,
             "kind": kind,
         }
@@ -474,12 +488,12 @@ class AgentTask:
             info["gate"] = {"decision": decision, "why": ruling.why, "asked": ruling.was_asked}
         self.attempt.on_progress(commands.StartedCall(info=info, args=_kept(arguments)))
 
-    def _record_end(self, agent_call_id: str, *, is_completed: bool, duration_ms: int, output: str) -> None:
-        self.ended.add(agent_call_id)
+    def _record_end(self, name: str, *, is_completed: bool, duration_ms: int, output: str) -> None:
+        self.ended.add(name)
         status = "completed" if is_completed else "failed"
         self.attempt.on_progress(
             commands.EndedCall(
-                call_id=self._call_id(agent_call_id), status=status, duration_ms=duration_ms, result=_kept(output)
+                call_id=self._call_id(name), status=status, duration_ms=duration_ms, result=_kept(output)
             )
         )
 
@@ -500,12 +514,11 @@ class AgentTask:
     async def ask_about(self, question: gate.Question) -> gate.Ruling:
         """Ask a person about a call, and wait for the answer."""
         call = question.call
-        tree = "" if self.place is None else await self.place.snapshot()
         bound: JsonObject = {
             "node": self.node.key,
             "tool": call.tool,
             "arguments": call.arguments,
-            "tree": tree,
+            "tree": question.tree,
         }
         args: dict[str, Json] = {
             "tool": call.tool,
@@ -524,7 +537,7 @@ class AgentTask:
             args["rule"] = rule
         answer = await self._ask(
             running_attempt.CallQuestion(
-                call_id=self._call_id(question.agent_call_id),
+                call_id=self._call_id(str(question.call_id)),
                 args=args,
                 prompt=_describe_call(self.agent.name, call),
                 digest=canonical.digest(bound),
@@ -571,17 +584,24 @@ class AgentTask:
         finally:
             self.turn.waits_for_person -= 1
 
-    def on_ruling(self, agent_call_id: str, call: policy.Call, ruling: gate.Ruling) -> None:
+    async def tree(self) -> str:
+        """Return the id of the workspace's files as they are now."""
+        return "" if self.place is None else await self.place.snapshot()
+
+    def on_ruling(self, call_id: gate.CallId, call: policy.Call, ruling: gate.Ruling) -> None:
         """Put a call that was ruled on into the record; one that was denied is over."""
-        if agent_call_id in self.started:
+        name = str(call_id)
+        self.latest[call_id.agent_id] = name
+        if name in self.started:
             return
-        told = self.turn.calls.get(agent_call_id)
+        told = self.turn.calls.get(call_id.agent_id)
         if told is not None:  # the wait for a person does not count to the call
             told.started = asyncio.get_running_loop().time()
-        arguments = ruling.arguments or call.arguments
-        self._record_start(agent_call_id, call.tool, call.kind, arguments, ruling)
+        arguments = call.arguments if ruling.arguments is None else ruling.arguments
+        self._record_start(name, call.tool, call.kind, arguments, ruling)
+        self._count_calls(len(self.started) - len(self.earlier))
         if not ruling.is_allowed:
-            self._record_end(agent_call_id, is_completed=False, duration_ms=0, output=ruling.why)
+            self._record_end(name, is_completed=False, duration_ms=0, output=ruling.why)
 
     def remembered_rules(self) -> tuple[JsonObject, ...]:
         """Return the rules that approvals have made for this turn and this run."""
