@@ -1,5 +1,5 @@
-"""What a command works with: the project, its store, the workflow file, the current user, the run or
-artifact that the user names, and hints to type next.
+"""Resolve what a command works with: the project, its store, the workflow file, the current user, and the run or
+artifact that the user names; and hints to type next.
 
 The project is the one around the workflow file, else around the current folder, else the owner of `--data-dir`. Reading
 commands open the store of an existing data dir and fail with RUN_NOT_FOUND if there is none; they never create one.

@@ -22,7 +22,7 @@ _MAX_RUNS = 200
 
 @runtime_checkable
 class RunLogs(Protocol):
-    """Where the logs of runs are read (every `stores.api.Store` is one)."""
+    """The log reader that artifact references need (every `stores.api.Store` is one)."""
 
     async def list_runs(self, *, limit: int = ...) -> Sequence[api.RunRow]: ...
 

@@ -34,7 +34,7 @@ _ROWS_PER_PAGE = 500
 
 @frozen
 class Choice:
-    """Which ended runs: those that ended longer ago, with a status, except the newest `keep`."""
+    """A selection of ended runs: older than an age, with a status, without the newest `keep`."""
 
     older_than: timedelta | None = None
     keep: int | None = None
@@ -43,7 +43,7 @@ class Choice:
 
 @frozen
 class Freed:
-    """How many events of a run gave up their data, and the bytes of it. `gone`: the run was deleted."""
+    """The events of a run that lost their data (their number), and the bytes freed. `gone`: the run was deleted."""
 
     run_id: str
     events: int = 0
@@ -53,7 +53,7 @@ class Freed:
 
 @frozen
 class Pruned:
-    """What was freed by runs and blobs, and why other runs were left alone."""
+    """The result of pruning: freed runs and blobs, and the reason for each run that was left alone."""
 
     runs: tuple[Freed, ...] = ()
     swept: api.SweepResult = api.SweepResult()

@@ -87,7 +87,7 @@ class HistoryReader:
         return seq
 
     async def read_blob(self, name: str) -> bytes:
-        """Return the bytes of a stored value or artifact (NotFound, Corrupt)."""
+        """Return the bytes of a stored value or artifact. Raise NotFound, or Corrupt if their hash differs."""
         return await self.store.read_blob(name)
 
     async def approvals(self, run_id: str | None = None) -> list[JsonObject]:

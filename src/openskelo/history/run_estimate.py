@@ -1,4 +1,4 @@
-"""What a run of a workflow would take: from its definition, the prices of its models, and past runs of the same name.
+"""Estimate the use of a run from its definition, the prices of its models, and past runs of the same name.
 
 `read_past_runs` averages the newest finished runs, as far as their nodes were what the workflow's nodes are now.
 `basis` adds what each call of a model may cost at most. `report` gives that to `workflows.estimate`, which counts the
@@ -66,7 +66,7 @@ class PastRuns:
 
 @frozen
 class Basis:
-    """What an estimate is based on: past runs, the most that each node's model may use, the length of lists."""
+    """The basis of an estimate: past runs, the most that each node's model may use, the length of lists."""
 
     items: int
     past: PastRuns | None = None

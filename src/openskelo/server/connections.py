@@ -1,4 +1,4 @@
-"""How many connections a server has, and how long one of them may wait for its request.
+"""Limit the connections of a server, and the time in which a connection must send its request.
 
 A client costs a file descriptor from the moment that it connects, long before the app and its limits see a request. A
 client that sends half a request, or none, must not take the descriptors that runs need for their files, programs and

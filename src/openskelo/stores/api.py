@@ -108,7 +108,7 @@ class Append:
 
 @frozen
 class SweepResult:
-    """How many blobs were deleted, and their bytes."""
+    """The result of a sweep: the number of deleted blobs, and their bytes."""
 
     blobs: int = 0
     bytes: int = 0
@@ -146,7 +146,7 @@ class EventLog(Protocol):
 
     @property
     def commit_times(self) -> Histogram | None:
-        """How long commits took, in seconds; None for a store that does not measure it."""
+        """The durations of commits in seconds; None for a store that does not measure them."""
         ...
 
     async def append(self, batch: Sequence[Append]) -> None:
@@ -277,7 +277,7 @@ class CommandInbox(Protocol):
     """Commands that any process queues for the driver of a run. The driver's Append consumes them."""
 
     async def queue_command(self, run_id: str, body: JsonObject) -> int:
-        """Queue a command for the run's driver, durably; return its id (NotFound for an unknown run)."""
+        """Queue a command for the run's driver, durably; return its id. Raise NotFound for an unknown run."""
         ...
 
     async def list_commands(self, run_ids: Sequence[str] | None) -> Sequence[QueuedCommand]:
@@ -294,7 +294,7 @@ class CommandInbox(Protocol):
 
 
 class Claims(Protocol):
-    """Which store drives which run: at most one at a time."""
+    """The claims on runs: at most one store drives a run at a time."""
 
     async def claim_run(self, run_id: str) -> bool:
         """Become the run's driver; False while another living store is. A dead driver's claim is free at once."""
@@ -313,7 +313,7 @@ class BlobReader(Protocol):
     """Reads large values."""
 
     async def read_blob(self, name: str) -> bytes:
-        """Return the bytes behind a name, checked against it (NotFound, Corrupt; InvalidInput for no name)."""
+        """Return the bytes behind a name. Raise NotFound, Corrupt if they differ, InvalidInput for a malformed name."""
         ...
 
 

@@ -143,7 +143,7 @@ class BlobFiles:
         return name
 
     def get(self, name: str) -> bytes:
-        """Return the bytes of that name, checked (NotFound, Corrupt)."""
+        """Return the bytes of that name. Raise NotFound, or Corrupt if their hash differs."""
         try:
             data = files.read_plain(self._path(name))
         except FileNotFoundError:

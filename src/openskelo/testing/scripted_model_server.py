@@ -52,7 +52,7 @@ SLOW_TEXT = "one two three four five six seven eight nine done"
 
 @frozen
 class Conversation:
-    """What a request tells, whichever protocol it came in: the texts of all prompts, the results since, the tools.
+    """The content of a request in any protocol: the texts of all prompts, the results since the last one, the tools.
 
     `tool_prefix` is what the agents of this protocol put before the names of our own tools, some of which they offer
     only after a search.

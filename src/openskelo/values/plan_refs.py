@@ -39,7 +39,7 @@ class Unset(LookupError):
 
 @frozen
 class Ref:
-    """What a ref names: a variable, an input, a context or a snapshot of the plan, and a path into its value."""
+    """A ref of a plan: it names a variable, an input, a context or a snapshot, and a path into its value."""
 
     kind: Kind
     name: str

@@ -142,7 +142,7 @@ class AttemptTask:
 
 @mutable
 class Timer:
-    """When time itself moves a run next: `tick_at` in the run's own time, `expires_at` by the system's clock.
+    """The next times at which a run must be woken: `tick_at` in the run's own time, `expires_at` by the system's clock.
 
     `due_at` is the moment of `tick_at` by the event loop's clock, which no user can set.
     """

@@ -118,7 +118,7 @@ _STALE_ENTRIES = 64
 
 
 class Timers:
-    """When the driver has to wake which run. `wall` is the system's clock (ms), `loop_time` the event loop's (s)."""
+    """The times at which the driver wakes runs. `wall` is the system's clock (ms), `loop_time` the event loop's (s)."""
 
     def __init__(self) -> None:
         self._by_wall: list[tuple[int, str]] = []

@@ -1,4 +1,4 @@
-"""When two nodes, or two items of a foreach, do the same work.
+"""Decide whether two nodes, or two items of a foreach, do the same work.
 
 The cache and forks reuse earlier results only for the same work on the same values. `work_document` is the part of a
 node's definition that says what is done; the other functions say what else the work can see (its run, its index in the

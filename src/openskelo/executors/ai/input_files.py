@@ -35,7 +35,7 @@ _SIGNATURES = (
 
 @frozen
 class InputFiles:
-    """What a prompt shows of files: sections of text, and attachments."""
+    """The files of a prompt: sections of text, and attachments."""
 
     sections: tuple[str, ...] = ()
     attachments: tuple[protocol.Attachment, ...] = ()

@@ -69,7 +69,7 @@ class AttemptResult:
 
 @frozen
 class PartialResult:
-    """What an attempt leaves so far: its artifacts, the small blobs (by name) to commit with them, and its usage."""
+    """The partial result of a running attempt: artifacts, small blobs (by name) to commit with them, and usage."""
 
     notes: tuple[outcome.ArtifactNote, ...] = ()
     blobs: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
@@ -92,7 +92,7 @@ class Rejection(Exception):
 
 @frozen
 class _PreparedNode:
-    """What is the same for all attempts of a node."""
+    """State that all attempts of a node share."""
 
     node: definition.Node
     inputs: port_contract.PortContract

@@ -75,12 +75,12 @@ class AttemptRequest:
 
     @property
     def idempotency_key(self) -> str:
-        """The same for every attempt at this piece of work."""
+        """The key that every attempt at this piece of work has."""
         return ids.idempotency_key(self.run_id, self.node.key, self.visit, self.item_index or 0)
 
     @property
     def item_name(self) -> str:
-        """What expressions and prompts call the item of a foreach."""
+        """The variable name of a foreach item in expressions and prompts."""
         return "item" if self.node.foreach is None else self.node.foreach.name
 
     @property

@@ -56,7 +56,7 @@ ReadRun = Callable[[str], Mapping[int, bytes]]
 
 @frozen
 class _End:
-    """Where the copy ends: the newest segment's first position and size, and the position of the last copied row."""
+    """The end of the copy: first position and size of the newest segment, and the position of the last copied row."""
 
     first: int = 0
     size: int = 0

@@ -1,4 +1,4 @@
-"""What the keywords of JSON Schema hold: data, schemas by name, references, drafts.
+"""The keywords of JSON Schema by what they hold: data, schemas by name, references, drafts.
 
 `validator` and `composition` walk through schemas. Both must agree on what is a schema in there and what is not: a
 property may be named `const`, and the value of `const` may look like a reference.

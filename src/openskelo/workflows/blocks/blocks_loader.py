@@ -45,7 +45,7 @@ class LoadUsed(Protocol):
 
 @frozen
 class Context:
-    """What reading a file needs: the project, a name for a file without `name`, and a loader of other files."""
+    """The context of reading a file: the project, a name for a file without `name`, and a loader of other files."""
 
     folders: handlers.Folders | None
     commands: bool

@@ -1,4 +1,4 @@
-"""What `skelo.yaml` registers for plans: `modes`, `tools`, `checkers`, `transforms`, `contexts` and `mcp`.
+"""Read the registries of `skelo.yaml` for plans: `modes`, `tools`, `checkers`, `transforms`, `contexts` and `mcp`.
 
 A plan may be written by a model, so it can use nothing but what its project has registered here by name, with fixed
 arguments, effect, cost and time limit.
