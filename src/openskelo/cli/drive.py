@@ -238,7 +238,7 @@ async def suspend(engine: engine_api.Engine, run_id: str, stop: Interrupts, *, w
 async def _show_events(
     engine: engine_api.Engine, run_id: str, args: argparse.Namespace, after: int
 ) -> AsyncGenerator[run_view.View]:
-    """Feed the run's events to the view in the background, and at the end those that it has not shown yet."""
+    """Feed the run's events to the view in the background, and at the end the events it has not shown yet."""
     view = await _view(engine, run_id, args)
     item_logs: Counter[str] = Counter()
 

@@ -89,8 +89,8 @@ class Engine(reader.HistoryReader):
         With `share_runs` (for a server that has workers) new runs are left to other processes while this one is busy
         enough; a supervisor of this process or of another one takes them up.
 
-        With `recover` the engine also drives runs of the data dir that no process drives: those that a crash or the
-        end of another engine left, and those whose approval was answered or has expired. `close` then suspends its
+        With `recover` the engine also drives runs of the data dir that no process drives: after a crash or the end of
+        another engine, and after an approval was answered or has expired. `close` then suspends its
         runs, and the next engine with `recover` goes on with them.
         """
         if store is None:
@@ -379,7 +379,7 @@ class Engine(reader.HistoryReader):
 
         `status` is `approved`, `denied` or `modified` (with `values` that replace the proposed ones). `remember` allows
         an agent's calls like the one that was asked about, until its turn or the run ends. With `leave` the run goes
-        on in the process that drives it or has a supervisor, and here only if there is none.
+        on in the process that drives it or has a supervisor, and here only without such a process.
         """
         answer = input_checks.read_answer(status, by, values, reason, remember)
         return await self._router.answer(approval_id, answer, leave=leave)

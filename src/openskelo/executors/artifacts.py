@@ -44,7 +44,7 @@ class ArtifactIndex:
 
 
 async def find(logs: RunLogs, reference: str, first_run: str | None = None) -> str | None:
-    """Return the hash of the newest artifact that `reference` names, None if there is none."""
+    """Return the hash of the newest artifact that `reference` names, or None."""
     run_id, slash, key = reference.removeprefix(SCHEME).partition("/")
     if slash:
         return await _find_in(logs, run_id, key)

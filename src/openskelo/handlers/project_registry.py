@@ -47,8 +47,8 @@ class Tool:
 class Function:
     """A checker or a transform: a built-in by its name, or a function in a file of the project.
 
-    `args` is the JSON Schema of its arguments beside those that every op of its kind has; `config` are arguments that
-    the project has fixed. A checker without `needs_input` may be asked without `input_ref`.
+    `args` is the JSON Schema of its arguments beside the ones that every op of its kind has; `config` are arguments
+    that the project has fixed. A checker without `needs_input` may be asked without `input_ref`.
     """
 
     name: str

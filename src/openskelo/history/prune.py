@@ -187,7 +187,7 @@ async def measure_blobs(store: api.Store, runs: Collection[str], *, delete: bool
 
 
 async def _blob_size(store: api.BlobReader, digest: str) -> int | None:
-    """Return the size of a blob, 0 for a damaged one; None if there is none, as other hashes look the same."""
+    """Return the size of a blob, 0 for a damaged one; None for a hash that names no blob."""
     try:
         return len(await store.read_blob(f"sha256:{digest}"))
     except errors.NotFound:

@@ -36,9 +36,9 @@ _NOT_WORK = frozenset({"label", "metadata", "estimate", "reserve", "after", "ret
 class PastRuns:
     """The average use of finished runs of the same nodes; `runs` may be 0.
 
-    `attempts` has that of one attempt by node, also from runs in which other nodes were different, and without those
-    that ask people. `seconds` is the time that a run was busy, `longest_seconds` that of the longest: besides the work
-    of its attempts it has their waits for worker processes and models.
+    `attempts` has the average of one attempt by node, also from runs in which other nodes were different; nodes that
+    ask people are left out. `seconds` is the time that a run was busy, `longest_seconds` that of the longest: it
+    includes the waits of attempts for worker processes and models.
     """
 
     runs: int

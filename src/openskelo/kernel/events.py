@@ -22,7 +22,7 @@ class RunCreated:
     """A run was created. It pins the workflow by hash; `parent` names the run it was forked from.
 
     A plan's `contexts` (an object: `{"ctx:name": value}`) were read before it started; `variables` (each as a step has
-    stored it) are those that the fork of a plan starts with. With `no_cache` nothing is taken from the cache.
+    stored it) are the start values of a forked plan. With `no_cache` nothing is taken from the cache.
     """
 
     at: int

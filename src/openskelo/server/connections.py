@@ -46,7 +46,7 @@ _FULL = b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\nretry-after: 
 
 
 def max_connections(wanted: int) -> int:
-    """Return `wanted`, or less if the process may not open that many files beside those that it needs itself."""
+    """Return `wanted`, or less if the process may not open that many files beside the files that it needs itself."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY:
         return wanted

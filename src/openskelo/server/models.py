@@ -124,7 +124,7 @@ class Fact(Document):
 
 
 class FactPage(Document):
-    """A page of a run's log, in order. `nextSeq` is the `since` of the next page; null when there is none yet."""
+    """A page of a run's log, in order. `nextSeq` is the `since` of the next page; null on the last page."""
 
     facts: list[Fact]
     next_seq: int | None
@@ -190,7 +190,7 @@ class ComparedSide(Document):
 
 
 class ComparedNode(Document):
-    """A node in two runs, and how it differs; `inputs` are those that a fork has set."""
+    """A node in two runs, and how it differs; `inputs` are the inputs that a fork has set."""
 
     node: str
     same: bool

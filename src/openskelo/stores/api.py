@@ -198,7 +198,7 @@ class EventFiles(Protocol):
         ...
 
     async def repair_event_files(self) -> Sequence[Path]:
-        """Make the event files what the log holds; return those that were not, which are kept under another name."""
+        """Make the event files what the log holds; return the files that differed, kept under another name."""
         ...
 
     async def find_lost_events(self) -> Mapping[str, int]:
@@ -206,7 +206,7 @@ class EventFiles(Protocol):
         ...
 
     def locate_blob(self, name: str) -> str | None:
-        """Return the absolute path of a file with the bytes, written now if there is none; None without a local disk.
+        """Return the absolute path of a file with the bytes, written now if it is missing; None without a local disk.
 
         Also None if no such bytes are kept, or no file can be written. The file may be deleted by `sweep_blobs`.
         """
@@ -348,7 +348,7 @@ class Notes(Protocol):
         ...
 
     async def read_note(self, key: str) -> JsonObject | None:
-        """Return the document under a key, None if there is none."""
+        """Return the document under a key, or None."""
         ...
 
     async def list_notes(self, prefix: str) -> Mapping[str, JsonObject]:

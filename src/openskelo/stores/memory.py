@@ -291,7 +291,7 @@ class MemoryStore:
         self._count_commit()
 
     async def read_note(self, key: str) -> JsonObject | None:
-        """Return the document under a key, None if there is none."""
+        """Return the document under a key, or None."""
         note = self._data.notes.get(key)
         return None if note is None else note[1]
 

@@ -496,7 +496,7 @@ class _HttpServer(ThreadingHTTPServer):
 
 @contextlib.contextmanager
 def serve(tokens_in: int = TOKENS_IN, tokens_out: int = TOKENS_OUT) -> Generator[ScriptedModelServer]:
-    """Yield a running server, each of whose answers counts as so many tokens."""
+    """Yield a running server; each answer reports `tokens_in` and `tokens_out`."""
     server = ScriptedModelServer(tokens_in, tokens_out)
     try:
         yield server

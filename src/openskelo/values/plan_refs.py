@@ -64,7 +64,7 @@ def parse(text: str) -> Ref | None:
 
 
 def follow(value: Json, path: Path) -> Json:
-    """Return the value at `path` in `value`; raise Unset where there is none."""
+    """Return the value at `path` in `value`; raise Unset if the path leads nowhere."""
     for part in path:
         match part, value:
             case str(), Mapping() if part in value:

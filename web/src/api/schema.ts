@@ -1360,7 +1360,7 @@ export interface components {
     };
     /**
      * ComparedNode
-     * @description A node in two runs, and how it differs; `inputs` are those that a fork has set.
+     * @description A node in two runs, and how it differs; `inputs` are the inputs that a fork has set.
      */
     ComparedNode: {
       a: components["schemas"]["ComparedSide"] | null;
@@ -1621,7 +1621,7 @@ export interface components {
     };
     /**
      * EventPage
-     * @description A page of a run's events, in order. `nextSeq` is the `since` of the next page; null when there is none yet.
+     * @description A page of a run's events, in order. `nextSeq` is the `since` of the next page; null on the last page.
      */
     EventPage: {
       /** Events */
@@ -1756,7 +1756,7 @@ export interface components {
     };
     /**
      * FactPage
-     * @description A page of a run's log, in order. `nextSeq` is the `since` of the next page; null when there is none yet.
+     * @description A page of a run's log, in order. `nextSeq` is the `since` of the next page; null on the last page.
      */
     FactPage: {
       /** Facts */

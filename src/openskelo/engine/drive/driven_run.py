@@ -338,7 +338,7 @@ class DrivenRun:
         await _wait_in(self._settle_waiters)
 
     def notify(self) -> None:
-        """Wake the tasks that wait for a change and, if the run has settled, those that wait for that."""
+        """Wake the tasks that wait for a change and, if the run has settled, the tasks that wait for that."""
         _wake(self._change_waiters)
         if self.failure is not None or self.is_settled():
             _wake(self._settle_waiters)

@@ -263,7 +263,7 @@ class Performer:
     async def _evaluate_gates(
         self, gates: tuple[definition.Gate, ...], composition: definition.Composition, view: gate_evaluation.GateView
     ) -> gate_evaluation.Judgement:
-        """Return the judgement of these gates; those that lack a descriptor are asked again."""
+        """Return the judgement of these gates; gates that lack a descriptor are asked again."""
 
         async def evaluate() -> gate_evaluation.Judgement:
             judgement = await gate_evaluation.judge(gates, composition, view)
@@ -434,7 +434,7 @@ class Performer:
         return running_attempt.log_so_far(attempt, self._secret_values())
 
     def said_so_far(self, attempt: running_attempt.RunningAttempt) -> str | None:
-        """Return the text that the model or agent of a running attempt has sent so far, None if there is none."""
+        """Return the text that the model or agent of a running attempt has sent so far, or None."""
         text = secrets.mask("".join(attempt.streamed), self._secret_values())
         return prompt.bounded(text, _MAX_SAID_BYTES) if text else None
 

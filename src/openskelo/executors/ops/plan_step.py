@@ -35,7 +35,7 @@ def prepare(node: definition.Node, step: definition.Step, services: api.Services
 
 
 def prepare_value(node: definition.Node, step: definition.Step, services: api.Services) -> StepWork:
-    """Return the function that performs the op of a step; raise AttemptFailed, not retryable, if there is none.
+    """Return the function that performs the op of a step; raise AttemptFailed, not retryable, for an unknown op.
 
     OP_UNKNOWN (the run was started by another version), NOT_PERFORMED (a person answers).
     """

@@ -19,8 +19,8 @@ from openskelo.structs import frozen
 class ToolContext:
     """The arguments of a tool.
 
-    `args` are the plan's arguments with those that the project fixed over them, secrets expanded; `plan_args` are the
-    plan's alone. `registered` is the tool as the project registers it. `handler_context` makes the context of a
+    `args` are the plan's arguments, overridden by the arguments that the project fixed, secrets expanded; `plan_args`
+    are the plan's alone. `registered` is the tool as the project registers it. `handler_context` makes the context of a
     built-in handler from its inputs and its config.
     """
 

@@ -68,7 +68,7 @@ def exists(data_dir: Path) -> bool:
 
 
 def _read_version(data_dir: Path) -> int | None:
-    """Return the version of the data dir, None if there is none yet. Raises StoreVersion for a newer version."""
+    """Return the version of the data dir; None for a new one. Raise StoreVersion for a newer version."""
     try:
         text = files.read_plain(data_dir / "version").decode()
     except (FileNotFoundError, NotADirectoryError):

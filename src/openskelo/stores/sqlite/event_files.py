@@ -48,7 +48,7 @@ _RUN_AND_SEQ = re.compile(rb'([0-9A-Za-z_-]+)","seq":([0-9]+),')
 
 #: A row of the log: its position and its lines, joined by newlines; no lines if its run was deleted.
 Row: TypeAlias = tuple[int, bytes | None]
-#: Returns the rows of the log after a position, at most so many.
+#: Returns the rows of the log after a position, up to a number of them.
 ReadRows = Callable[[int, int], Sequence[Row]]
 #: Returns the lines that the log holds for a run, by seq.
 ReadRun = Callable[[str], Mapping[int, bytes]]

@@ -174,7 +174,7 @@ class SqliteStore(queries.Queries):
         return list(self._event_files.read_run(run_id, (row[0], row[1])))
 
     async def repair_event_files(self) -> Sequence[Path]:
-        """Make the event files what the log holds; return those that were not, which are kept under another name."""
+        """Make the event files what the log holds; return the files that differed, kept under another name."""
         async with self._flush_lock:
             kept: list[Path] = []
             for path in self._event_files.compare_all():

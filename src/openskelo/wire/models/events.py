@@ -264,7 +264,7 @@ class WireEvent(RootModel[AnyEvent]):
 
 
 class EventPage(Document):
-    """A page of a run's events, in order. `nextSeq` is the `since` of the next page; null when there is none yet."""
+    """A page of a run's events, in order. `nextSeq` is the `since` of the next page; null on the last page."""
 
     events: list[AnyEvent]
     next_seq: int | None

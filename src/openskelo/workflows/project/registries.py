@@ -299,7 +299,7 @@ def _modes(
 def _registered_names(
     fields: cursor.Fields, key: str, code: str, registered: Collection[str]
 ) -> tuple[str, ...] | None:
-    """Return the names in a list; report those that are not registered. None if the key is absent."""
+    """Return the names in a list; report unregistered names. None if the key is absent."""
     section = fields.get(key)
     if section is None:
         return None
