@@ -1,4 +1,5 @@
-"""Classes with named fields: `frozen` ones are values, `mutable` ones change; `_data` ones are the kernel's.
+"""Classes with named fields: `frozen` ones are values, `mutable` ones change; `frozen_data` and `mutable_data` are
+the kernel's.
 
 They are written, read and type-checked like keyword-only dataclasses, and made by msgspec, which creates an instance in
 a seventh of the time of a frozen dataclass (ADR 0011) and checks a JSON document against the declared types

@@ -108,8 +108,9 @@ Progress: TypeAlias = JsonObject | commands.StartedCall | commands.EndedCall
 class CallQuestion:
     """A question to a person about a call that an agent wants to make.
 
-    `args` is exactly what is shown: `tool`, `arguments`, `why`, and what helps to judge. `form` is the JSON Schema of
-    the arguments if a person may change them. `digest` binds the answer to the call and the files it is made on.
+    `args` is exactly what is shown, as JSON: the tool, its arguments, the reason for asking, and what helps to judge.
+    `form` is the JSON Schema of the arguments if a person may change them. `digest` binds the answer to the call and
+    the files it is made on.
     """
 
     call_id: str
