@@ -1,4 +1,4 @@
-"""What a project says about its coding agents: `agents` of skelo.yaml after it was checked.
+"""The settings of coding agents: the section `agents` of skelo.yaml after it was checked.
 
 A block names one of them (`agent: {use: NAME, …}`) and may only narrow it. The result is pinned in the workflow of a
 run as JSON (`encode`, `decode`), so that a later change of skelo.yaml does not reach a run. Secrets are references
@@ -37,7 +37,7 @@ Withheld = Literal["code", "docs", "commands"]
 
 @frozen
 class WorkspaceSettings:
-    """Where an agent works, and what is done before and after.
+    """The workspace settings of an agent: the kind of folder, and the commands before and after its work.
 
     `repository` is a folder of the project, `folder` the part of it in which the agent starts. With `shared: run` all
     agents of a run work in one workspace. `copy` are files that git ignores and that the workspace needs, as globs.
@@ -92,10 +92,10 @@ class AgentPrices:
 
 @frozen
 class AgentBudget:
-    """What an agent may use, beside the limits of the run; None is no cap. Money is in billionths of a dollar.
+    """The limits of one agent, beside those of the run; None is no limit. Money is in billionths of a dollar.
 
-    A call is one request to the model, a turn all calls after one prompt. Those without `per` hold for all turns of a
-    node in a run.
+    A call is one request to the model, a turn all calls after one prompt. `max_nanousd` and `max_tokens` hold for all
+    turns of a node in a run.
     """
 
     max_nanousd_per_call: int | None = None

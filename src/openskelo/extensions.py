@@ -1,4 +1,4 @@
-"""What every extension point shares: a catalog of definitions found by their files, and how a load-time check reports.
+"""Base of every extension point: a catalog that finds definitions by their files, and the report of a load-time check.
 
 An extension (a built-in handler, a gate type, an op, a checker, a tool, a transform, a kind of provider) is one module
 of a package. The module holds one constant, the definition: name, schema, documentation line and function together.
@@ -43,7 +43,7 @@ class Catalog(Mapping[str, _Definition]):
 
     @functools.cached_property
     def _modules(self) -> Mapping[str, str]:
-        """The full name of the module that defines each name."""
+        """The full module name of each definition, by the definition's name."""
         folders = importlib.import_module(self._package).__path__
         modules = [module.name for module in pkgutil.iter_modules(folders) if not module.ispkg]
         return {self._name(module): f"{self._package}.{module}" for module in modules}

@@ -1,4 +1,4 @@
-"""What a project is: the folder around workflow files, and what its `skelo.yaml` allows.
+"""The project: the folder around workflow files, and the permissions in its `skelo.yaml`.
 
 `workflows.project` reads the file and returns this value. Executors, engine, server and command line receive it, so
 none of them reads `skelo.yaml` itself.
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @frozen
 class Project:
-    """What the project allows its nodes: roots and switches from `skelo.yaml`, all paths real and absolute.
+    """The permissions of a project: roots and switches from `skelo.yaml`; all paths are real and absolute.
 
     Without `write_roots`, data may write below `out/` in the root.
 

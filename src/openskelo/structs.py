@@ -1,4 +1,5 @@
-"""Classes with named fields: `frozen` ones are values, `mutable` ones change; `_data` ones are the kernel's.
+"""Classes with named fields: `frozen` ones are values, `mutable` ones change; `frozen_data` and `mutable_data` are
+the kernel's.
 
 They are written, read and type-checked like keyword-only dataclasses, and made by msgspec, which creates an instance in
 a seventh of the time of a frozen dataclass (ADR 0011) and checks a JSON document against the declared types
@@ -31,16 +32,17 @@ def mutable(cls: type[_Class]) -> type[_Class]:
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
 def frozen_data(cls: type[_Class]) -> type[_Class]:
-    """As `frozen`, for values made of text, numbers, JSON and other such values: none can lead back to itself.
+    """Return a class like `frozen` whose values the garbage collector skips; no value may refer back to itself.
 
-    Python's garbage collector skips them. A long run has many thousands of them: resuming it takes a quarter less time.
+    It is for values made of text, numbers, JSON and other such values. A long run has many thousands of them: resuming
+    it takes a quarter less time.
     """
     return _make_struct(cls, frozen=True, kw_only=True, gc=False)
 
 
 @dataclass_transform(field_specifiers=(field,))
 def mutable_data(cls: type[_Class]) -> type[_Class]:
-    """As `frozen_data`, for the state of a run, which changes. Nothing in it may lead back to it."""
+    """Return a class like `mutable` that the garbage collector skips: the state of a run. None may refer to itself."""
     return _make_struct(cls, frozen=False, kw_only=False, gc=False)
 
 

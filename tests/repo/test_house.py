@@ -56,6 +56,33 @@ def test_every_decision_says_its_context_what_was_decided_and_the_price() -> Non
         assert [line for line in headings[path.name] if line in WANTED] == WANTED, path.name
 
 
+#: A docstring says what a thing is or what the caller gets; it does not begin with a question.
+QUESTIONS = re.compile(r"(What|Who|Where|How|That|Which|Why|When|Whether)\b")
+#: What is left of them, in `openskelo.agents` and what goes with it. The number only goes down.
+MOST_QUESTIONS = 30
+
+
+def test_no_docstring_begins_with_a_question() -> None:
+    questions: list[str] = []
+    for path in tracked.files("src/*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                docstring = ast.get_docstring(node) or ""
+                if QUESTIONS.match(docstring):
+                    name = getattr(node, "name", "the module")
+                    questions.append(f"{path.relative_to(tracked.ROOT)} {name}: {docstring.splitlines()[0]}")
+    assert len(questions) <= MOST_QUESTIONS, questions
+
+
+def test_the_source_says_what_it_speaks_of() -> None:
+    vague = re.compile(r"\b([Ss]o\s+many|is\s+none|[Tt]hose\s+that|[Tt]he\s+one\s+who)\b")
+    hits: list[str] = []
+    for path in tracked.files("src/*.py", "src/*.sql"):
+        text = path.read_text("utf-8")
+        hits += [f"{path.relative_to(tracked.ROOT)}: {' '.join(hit.split())}" for hit in vague.findall(text)]
+    assert len(hits) < 30, hits
+
+
 def test_the_source_names_its_actors() -> None:
     vague = re.compile(r"\b(whoever|whatever|nobody|somebody|anybody)\b", re.IGNORECASE)
     modules = tracked.files("src/*.py")

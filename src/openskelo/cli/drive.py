@@ -73,7 +73,7 @@ class Interrupts:
 
 #: Seconds to wait for a second Ctrl-C after a suspension.
 _SECOND_CTRL_C_SECONDS = 0.7
-#: How many lines of an attempt's log are view.
+#: How many lines of an attempt's log are shown.
 _LOG_LINES = 20
 #: Of a foreach, the logs of this many items are shown, each with at most this many lines.
 _ITEM_LOGS = 10
@@ -107,7 +107,7 @@ async def engine_at(where: Project, *, cache: bool = True) -> AsyncGenerator[eng
 async def follow_to_end(engine: engine_api.Engine, run_id: str, args: argparse.Namespace, *, after: int = 0) -> int:
     """Follow a run until it ends or waits for another person; print its document; return its exit code.
 
-    Events up to seq `after` are not view.
+    Events up to seq `after` are not shown.
     """
     with Interrupts() as stop:
         document = await _watch(engine, run_id, args, stop, after)
@@ -238,7 +238,7 @@ async def suspend(engine: engine_api.Engine, run_id: str, stop: Interrupts, *, w
 async def _show_events(
     engine: engine_api.Engine, run_id: str, args: argparse.Namespace, after: int
 ) -> AsyncGenerator[run_view.View]:
-    """Feed the run's events to the view in the background, and at the end those that it has not shown yet."""
+    """Feed the run's events to the view in the background, and at the end the events it has not shown yet."""
     view = await _view(engine, run_id, args)
     item_logs: Counter[str] = Counter()
 

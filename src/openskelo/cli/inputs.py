@@ -263,7 +263,7 @@ _SHOWN_DEFAULT = 40
 
 
 def _editor() -> list[str] | None:
-    """Return the command of the user's editor; None if there is none."""
+    """Return the command of the user's editor, or None."""
     command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
     try:
         return shlex.split(command) or None

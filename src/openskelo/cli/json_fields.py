@@ -8,12 +8,12 @@ from openskelo.kernel.json import Json, JsonObject
 
 
 def object_at(document: JsonObject, key: str) -> JsonObject:
-    """Return the object under `key`; an empty one if there is none."""
+    """Return the object under `key`, or an empty one."""
     return as_object(document.get(key))
 
 
 def list_at(document: JsonObject, key: str) -> Sequence[Json]:
-    """Return the list under `key`; an empty one if there is none."""
+    """Return the list under `key`, or an empty one."""
     value = document.get(key)
     return value if isinstance(value, Sequence) and not isinstance(value, str) else ()
 
@@ -24,7 +24,7 @@ def objects_at(document: JsonObject, key: str) -> list[JsonObject]:
 
 
 def text_at(document: JsonObject, key: str) -> str:
-    """Return the member `key` as text; an empty text if there is none."""
+    """Return the member `key` as text, or an empty text."""
     value = document.get(key)
     return "" if value is None else str(value)
 

@@ -1,8 +1,8 @@
-"""What a command works with: the project, its store, the workflow file, the current user, the run or
-artifact that the user names, and hints to type next.
+"""Resolve what a command works with: the project, its store, the workflow file, the current user, and the run or
+artifact that the user names; and hints to type next.
 
 The project is the one around the workflow file, else around the current folder, else the owner of `--data-dir`. Reading
-commands open the store of an existing data dir and fail with RUN_NOT_FOUND if there is none; they never create one.
+commands open the store of an existing data dir and fail with RUN_NOT_FOUND without one; they never create one.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ async def reading(project: Project) -> AsyncGenerator[api.Store]:
 
 
 def open_existing_store(project: Project) -> api.Store:
-    """Return the store of an existing data dir for writing; the caller closes it. Raise NotFound if there is none."""
+    """Return the store of an existing data dir for writing; the caller closes it. Raise NotFound without a data dir."""
     return _open_existing(project)
 
 
@@ -300,7 +300,7 @@ _SHORTEST_PREFIX = 4
 
 
 async def resolve_run(log: api.Store, text: str) -> api.RunRow:
-    """Return the run that `text` names. Raise NotFound if there is none, InvalidInput if several match."""
+    """Return the run that `text` names. Raise NotFound, or InvalidInput if several match."""
     prefix = text.strip().lower()
     if prefix == "last":
         newest = await log.list_runs(limit=1)

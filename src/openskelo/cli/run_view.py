@@ -327,7 +327,7 @@ class Live:
     """A table that stays in place; messages scroll above it."""
 
     def __init__(self, nodes: JsonObject) -> None:
-        """`nodes` are those of the run's document, with their current state."""
+        """Show `nodes`, the nodes of the run's document with their current state."""
         self._rows = {key: _row(json_fields.as_object(node)) for key, node in nodes.items()}
         self._calls = CallLines()
         self._console = console.Console(file=sys.stderr, highlight=False)

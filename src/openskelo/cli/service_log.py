@@ -1,4 +1,4 @@
-"""What commands that run until they are stopped (`serve`, `worker`) write to stderr: text, or only JSON lines.
+"""Logging to stderr for commands that run until they are stopped (`serve`, `worker`): text, or JSON lines.
 
 `--log json` is for programs that read stderr line by line. So the lines that other commands print for people, and the
 error that ends a command, are lines of the log there.

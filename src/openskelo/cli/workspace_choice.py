@@ -9,7 +9,7 @@ from openskelo.project import Project
 
 
 async def choose(project: Project, run_text: str, node: str | None) -> tuple[str, list[workspace.Workspace]]:
-    """Return the run's id and its workspaces, or that of `node`; raise NotFound if there is none."""
+    """Return the run's id and its workspaces, or that of `node`; raise NotFound without a workspace."""
     async with project_context.reading(project) as log:
         run_id = (await project_context.resolve_run(log, run_text)).run_id
     places = [place for place in workspace.list_workspaces(project.data_dir) if place.origin.run_id == run_id]

@@ -1,4 +1,4 @@
-"""What the command line and the server need of an engine, and the one place that makes one.
+"""The Engine Protocol that the command line and the server use, and `open_engine`, which makes the local engine.
 
 An engine takes commands for runs and sees to it that they are driven. It is composed of small parts:
 
@@ -57,7 +57,7 @@ class RunControl(Protocol):
         run_id: str | None = None,
         contexts: JsonObject | None = None,
     ) -> str:
-        """Start a run and return its id (InvalidInput; Refused RUN_EXISTS for a `run_id` that is taken)."""
+        """Start a run and return its id. Raise InvalidInput, or Refused RUN_EXISTS for a `run_id` that is taken."""
         ...
 
     async def fork(  # noqa: PLR0913  as above
@@ -79,7 +79,7 @@ class RunControl(Protocol):
         ...
 
     async def go_on(self, run_id: str, *, by: str = "python") -> None:
-        """End the pause of a run, wherever it is driven (Refused RUN_ENDED)."""
+        """Resume a run in the process that drives it, or here. Raise Refused RUN_ENDED if it has ended."""
         ...
 
     async def pause(self, run_id: str, *, by: str = "python", reason: str = "operator", now: bool = False) -> None:
@@ -103,7 +103,7 @@ class RunControl(Protocol):
 
 
 class RunWatch(Protocol):
-    """A run as it goes on, wherever it is driven (NotFound)."""
+    """Watch a run, whichever process drives it. Every method raises NotFound for an unknown run."""
 
     async def show(self, run_id: str) -> JsonObject:
         """Return the run's document as it is now."""
@@ -143,7 +143,7 @@ class RunWatch(Protocol):
 
 
 class Approvals(Protocol):
-    """What runs ask of people."""
+    """The part of an engine that takes the answers to approvals."""
 
     async def approvals(self, run_id: str | None = None) -> list[JsonObject]:
         """Return the open approvals of all runs or of one, the oldest first."""
@@ -160,7 +160,10 @@ class Approvals(Protocol):
         remember: Literal["turn", "run"] | None = None,
         leave: bool = False,
     ) -> str:
-        """Answer an open approval and return the id of its run, which goes on (InvalidInput, Refused, NotFound)."""
+        """Answer an open approval and return the id of its run, which goes on.
+
+        Raise NotFound for an unknown approval, InvalidInput for a wrong answer, Refused if it cannot be answered now.
+        """
         ...
 
 

@@ -43,7 +43,7 @@ ItemsToRedo: TypeAlias = Literal["all", "unfinished"] | Collection[int]
 
 @frozen
 class ForkRequest:
-    """What the caller of a fork asks for.
+    """The arguments of a fork.
 
     `changes` are values by name: of inputs of the node, else of inputs of the run. A name that both have changes the
     node's input; it also changes the run's if the parent's value is missing or the changed `workflow` refuses it. With
@@ -59,7 +59,7 @@ class ForkRequest:
 
 @frozen
 class ForkPlan:
-    """What the new run starts with."""
+    """The start state of a forked run: its workflow and inputs, and the nodes and items that it keeps."""
 
     workflow: definition.Workflow
     inputs: Stored

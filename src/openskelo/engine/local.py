@@ -89,8 +89,8 @@ class Engine(reader.HistoryReader):
         With `share_runs` (for a server that has workers) new runs are left to other processes while this one is busy
         enough; a supervisor of this process or of another one takes them up.
 
-        With `recover` the engine also drives runs of the data dir that no process drives: those that a crash or the
-        end of another engine left, and those whose approval was answered or has expired. `close` then suspends its
+        With `recover` the engine also drives runs of the data dir that no process drives: after a crash or the end of
+        another engine, and after an approval was answered or has expired. `close` then suspends its
         runs, and the next engine with `recover` goes on with them.
         """
         if store is None:
@@ -165,7 +165,7 @@ class Engine(reader.HistoryReader):
         run_id: str | None = None,
         contexts: JsonObject | None = None,
     ) -> str:
-        """Start a run and return its id; the run is durable then (InvalidInput: nothing was started).
+        """Start a run and return its id; the run is durable then. Raise InvalidInput before anything is started.
 
         `contexts` are values for names that a plan uses (`ctx:…`, `snap:…`), in place of the project's. A caller that
         may have to repeat the call chooses the `run_id`: a run that exists is not started again (Refused RUN_EXISTS).
@@ -300,7 +300,7 @@ class Engine(reader.HistoryReader):
         await self.ownership.suspend(by)
 
     async def pause(self, run_id: str, *, by: str = "python", reason: str = "operator", now: bool = False) -> None:
-        """Start nothing new in a run, wherever it is driven (Refused when it has ended).
+        """Start nothing new in a run, whichever process drives it. Raise Refused if it has ended.
 
         Attempts under way finish; with `now` they are cut, and done again when the run is resumed, except those whose
         effect happens once.
@@ -331,14 +331,14 @@ class Engine(reader.HistoryReader):
         global_mode: input_checks.GlobalMode | None = None,
         by: str = "python",
     ) -> None:
-        """Change a run's modes, wherever it is driven; None leaves one as it is (Refused when it has ended)."""
+        """Change a run's modes, whichever process drives it; None changes nothing. Raise Refused if it has ended."""
         mode = None if mode is None else input_checks.run_mode(mode)
         global_mode = None if global_mode is None else input_checks.global_mode(global_mode)
         command = commands.ChangeMode(at=self._driver.now(), by=by, mode=mode, global_mode=global_mode)
         await self._router.send(run_id, command)
 
     async def go_on(self, run_id: str, *, by: str = "python") -> None:
-        """As `resume`, wherever the run is driven (Refused when it has ended)."""
+        """Resume a run in the process that drives it, or here. Raise Refused if it has ended."""
         row = await self.store.find_run(run_id)
         if row is not None and row.ending is not None:
             raise errors.Refused("the run has ended", code="RUN_ENDED", hint="fork it to go on from one of its nodes")
@@ -348,7 +348,7 @@ class Engine(reader.HistoryReader):
             await self._router.send_to_other_process(run_id, commands.ResumeRun(at=self._driver.now(), by=by))
 
     async def cancel(self, run_id: str, *, by: str = "python", reason: str | None = None) -> None:
-        """End a run and its attempts under way, wherever it is driven (Refused when it has ended)."""
+        """End a run and its attempts under way, whichever process drives it. Raise Refused if it has ended."""
         command = commands.CancelRun(at=self._driver.now(), by=by, reason=reason)
         await self._router.send(run_id, command)
 
@@ -375,11 +375,11 @@ class Engine(reader.HistoryReader):
         remember: Literal["turn", "run"] | None = None,
         leave: bool = False,
     ) -> str:
-        """Answer an open approval and return the id of its run, which goes on (InvalidInput, Refused, NotFound).
+        """Answer an open approval and return the id of its run, which goes on. Raise InvalidInput, Refused or NotFound.
 
         `status` is `approved`, `denied` or `modified` (with `values` that replace the proposed ones). `remember` allows
         an agent's calls like the one that was asked about, until its turn or the run ends. With `leave` the run goes
-        on in the process that drives it or has a supervisor, and here only if there is none.
+        on in the process that drives it or has a supervisor, and here only without such a process.
         """
         answer = input_checks.read_answer(status, by, values, reason, remember)
         return await self._router.answer(approval_id, answer, leave=leave)
@@ -425,7 +425,7 @@ class Engine(reader.HistoryReader):
     # -- reading ------------------------------------------------------------------------------------------------------
 
     async def show(self, run_id: str) -> JsonObject:
-        """Return the run's document as it is now (NotFound)."""
+        """Return the run's document as it is now. Raise NotFound for an unknown run."""
         return await self._watcher.show(run_id)
 
     def forget(self, run_id: str) -> None:
@@ -433,8 +433,9 @@ class Engine(reader.HistoryReader):
         self._driver.runs.forget(run_id)
 
     def follow(self, run_id: str, *, after: int = 0, until_end: bool = True) -> AsyncIterator[JsonObject]:
-        """Yield the run's events after seq `after`, as the log has them, then live until the run ends (NotFound).
+        """Yield the run's events after seq `after`, as the log has them, then live until the run ends.
 
-        Without `until_end` the iterator ends with the last event that the log has now.
+        Without `until_end` the iterator ends with the last event that the log has now. Raise NotFound for an unknown
+        run.
         """
         return self._watcher.follow(run_id, after=after, until_end=until_end)

@@ -35,7 +35,7 @@ class RunWatcher:
         self._share_runs = share_runs
 
     async def show(self, run_id: str) -> JsonObject:
-        """Return the run's document as it is now (NotFound)."""
+        """Return the run's document as it is now. Raise NotFound for an unknown run."""
         self._driver.check_loop()
         await asyncio.sleep(0)  # reading may never suspend; a caller that polls must still let the driver go on
         async with self._driver.turn_lock:

@@ -37,7 +37,7 @@ Work: TypeAlias = Callable[[running_attempt.RunningAttempt], Awaitable[object]]
 
 @frozen
 class Services:
-    """What executors share: everything work may need that is not part of its request.
+    """Services that all executors share: everything that work may need and that is not in its request.
 
     `provider`, `project_handlers`, `mcp_servers` and `agents` are made when first called, since most runs need none of
     them.

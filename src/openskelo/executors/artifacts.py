@@ -22,7 +22,7 @@ _MAX_RUNS = 200
 
 @runtime_checkable
 class RunLogs(Protocol):
-    """Where the logs of runs are read (every `stores.api.Store` is one)."""
+    """The log reader that artifact references need (every `stores.api.Store` is one)."""
 
     async def list_runs(self, *, limit: int = ...) -> Sequence[api.RunRow]: ...
 
@@ -44,7 +44,7 @@ class ArtifactIndex:
 
 
 async def find(logs: RunLogs, reference: str, first_run: str | None = None) -> str | None:
-    """Return the hash of the newest artifact that `reference` names, None if there is none."""
+    """Return the hash of the newest artifact that `reference` names, or None."""
     run_id, slash, key = reference.removeprefix(SCHEME).partition("/")
     if slash:
         return await _find_in(logs, run_id, key)

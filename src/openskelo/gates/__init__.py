@@ -65,7 +65,7 @@ class Parameter:
 
 @frozen
 class GateContext:
-    """What a gate may look at. `outputs` is None before the work.
+    """The values that a gate may read. `outputs` is None before the work.
 
     `folder` is where commands run: the workspace of an agent, else the project's root. `variables` are what expressions
     see; `cost_nanousd` and `wall_ms` are what the work has taken. `ask_model` sends a
@@ -92,7 +92,7 @@ class GateContext:
 
 @frozen
 class Finding:
-    """What a gate says: `reason` is why it did not pass, `evidence` what it saw.
+    """The result of a gate: `reason` says why it did not pass, `evidence` is the data it judged.
 
     `took_ms` is set where something outside was asked. `outage` is why the gate could not be asked; then `passed` is
     None.

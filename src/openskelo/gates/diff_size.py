@@ -1,4 +1,4 @@
-"""The `diff_size` gate: a unified diff changes at most so many files and lines."""
+"""The `diff_size` gate: limits how many files and lines a unified diff changes."""
 
 from __future__ import annotations
 

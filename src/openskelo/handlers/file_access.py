@@ -1,4 +1,4 @@
-"""Which files a handler may reach, and how a path that came from data is kept inside the project's roots.
+"""Limit the files that a handler may reach, and keep paths from data inside the project's roots.
 
 A path from data is resolved (`resolve_inside`) and must lie beneath a root that the project allows. Between that check
 and the use of the path a folder could be replaced by a symlink. So the folder is opened from its root one part at a
@@ -30,7 +30,7 @@ _OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 
 class Access(Protocol):
-    """What the project allows a handler to reach; all paths are real and absolute.
+    """The folders and switches that the project allows its handlers; all paths are real and absolute.
 
     `openskelo.project.Project` implements it.
     """

@@ -54,7 +54,7 @@ class Response:
 
 @mutable
 class Progress:
-    """How far an exchange has come.
+    """The progress of an exchange.
 
     `sent`: a request, or a part of it, has been sent, and its response has not arrived. `redirected`: a redirect has
     changed the method; a server does that after it has acted on the first request.
@@ -65,7 +65,7 @@ class Progress:
 
     @property
     def happened(self) -> errors.Happened:
-        """Whether the request took effect, when no response comes."""
+        """`unknown` if the request may have taken effect although no response came, else `no`."""
         return "unknown" if self.sent or self.redirected else "no"
 
 

@@ -47,8 +47,8 @@ class Tool:
 class Function:
     """A checker or a transform: a built-in by its name, or a function in a file of the project.
 
-    `args` is the JSON Schema of its arguments beside those that every op of its kind has; `config` are arguments that
-    the project has fixed. A checker without `needs_input` may be asked without `input_ref`.
+    `args` is the JSON Schema of its arguments beside the ones that every op of its kind has; `config` are arguments
+    that the project has fixed. A checker without `needs_input` may be asked without `input_ref`.
     """
 
     name: str
@@ -63,7 +63,7 @@ class Function:
 
 @frozen
 class Context:
-    """Where the value of a `ctx:` or `snap:` name comes from.
+    """The source of the value of a `ctx:` or `snap:` name.
 
     `source`: the path of a file, the text itself, the reference of an artifact (`artifact://…`), or the revisions
     of a git diff (`HEAD~1..HEAD`; empty: what is not committed), which is of the folder `repo` and only of `paths`.
@@ -93,7 +93,7 @@ class McpServer:
 
 @frozen
 class ModeRule:
-    """What a mode allows: None is what the mode allows by itself, a tuple is the whole list."""
+    """The tools and experts that a mode allows: None is the mode's default, a tuple is the whole list."""
 
     experts: tuple[str, ...] | None = None
     tools: tuple[str, ...] | None = None
@@ -139,7 +139,7 @@ def tool_denial(registry: Registry, mode: definition.PlanMode, tool: Tool) -> st
 
 @frozen
 class ExpertModes:
-    """What a mode needs to know of an expert: its name, its own modes, and whether it answers on this machine."""
+    """The facts about an expert that a mode checks: its name, its own modes, whether it answers on this machine."""
 
     name: str
     modes: tuple[definition.PlanMode, ...] = ()

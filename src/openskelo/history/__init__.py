@@ -1,4 +1,4 @@
-"""What readers ask of a log: show, list, verify, replay, compare, export, prune.
+"""Read logs: show, list, verify, replay, compare, export and prune runs.
 
 `reader.HistoryReader` is the entry for all of them. Its methods are implemented by one module each:
 

@@ -34,7 +34,7 @@ class _Side:
 
 
 async def compare(store: api.Store, run_a: str, run_b: str) -> comparison.Comparison:
-    """Compare two runs of one store, ended or not (NotFound, Corrupt)."""
+    """Compare two runs of one store, ended or not. Raise NotFound, or Corrupt for an unreadable log."""
     a, b = await _load(store, run_a), await _load(store, run_b)
     inputs_a, inputs_b = [await stored_values.load(store, side.run.inputs) for side in (a, b)]
     outputs_a, outputs_b = [await run_document.outputs(store, side.run) for side in (a, b)]

@@ -43,7 +43,7 @@ class Change:
 
 @frozen
 class Use:
-    """What a run, or one node of it, used."""
+    """The use of a run, or of one node of it."""
 
     attempts: int = 0
     tokens: int = 0

@@ -23,7 +23,7 @@ from openskelo.structs import field, frozen, mutable
 
 @frozen
 class Exported:
-    """What was written. `missing` are blobs that the events refer to and the store no longer has.
+    """The result of an export. `missing` are blobs that events name and the store no longer has.
 
     `outdated` is the event up to which the run was signed, if that signature was left out: the run has gone on since.
     """
@@ -51,7 +51,7 @@ class Exported:
 
 @mutable
 class _Survey:
-    """What must go into the file: found at the first reading of the log."""
+    """The blobs and counts that the file must contain, found in a first pass over the log."""
 
     events: int = 0
     pruned: int = 0

@@ -49,7 +49,7 @@ def run_document(listed: api.RunRow) -> JsonObject:
 
 
 def approvals(run: Run, facts: Sequence[events.Event]) -> tuple[tuple[api.ApprovalRow, ...], tuple[str, ...]]:
-    """Return the approvals that these events opened (and left open), and the ids of those that they closed."""
+    """Return the approvals that these events opened (and left open), and the ids of the approvals that they closed."""
     if not run.approvals_requested:
         return (), ()
     opened: list[api.ApprovalRow] = []

@@ -44,7 +44,7 @@ class Loaded:
 
 
 async def load(store: api.Store, run_id: str, restoring: Restore | None = None, *, patient: bool = False) -> Loaded:
-    """Return the run at the end of its log (NotFound; Corrupt when a line cannot be read).
+    """Return the run at the end of its log. Raise NotFound, or Corrupt if a line cannot be read.
 
     `restoring` replaces `restore`, for a caller that keeps workflows. With `patient` other tasks run between chunks and
     while a large workflow is restored; it takes longer.

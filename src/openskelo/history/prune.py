@@ -34,7 +34,7 @@ _ROWS_PER_PAGE = 500
 
 @frozen
 class Choice:
-    """Which ended runs: those that ended longer ago, with a status, except the newest `keep`."""
+    """A selection of ended runs: older than an age, with a status, without the newest `keep`."""
 
     older_than: timedelta | None = None
     keep: int | None = None
@@ -43,7 +43,7 @@ class Choice:
 
 @frozen
 class Freed:
-    """How many events of a run gave up their data, and the bytes of it. `gone`: the run was deleted."""
+    """The events of a run that lost their data (their number), and the bytes freed. `gone`: the run was deleted."""
 
     run_id: str
     events: int = 0
@@ -53,7 +53,7 @@ class Freed:
 
 @frozen
 class Pruned:
-    """What was freed by runs and blobs, and why other runs were left alone."""
+    """The result of pruning: freed runs and blobs, and the reason for each run that was left alone."""
 
     runs: tuple[Freed, ...] = ()
     swept: api.SweepResult = api.SweepResult()
@@ -187,7 +187,7 @@ async def measure_blobs(store: api.Store, runs: Collection[str], *, delete: bool
 
 
 async def _blob_size(store: api.BlobReader, digest: str) -> int | None:
-    """Return the size of a blob, 0 for a damaged one; None if there is none, as other hashes look the same."""
+    """Return the size of a blob, 0 for a damaged one; None for a hash that names no blob."""
     try:
         return len(await store.read_blob(f"sha256:{digest}"))
     except errors.NotFound:

@@ -87,7 +87,7 @@ class HistoryReader:
         return seq
 
     async def read_blob(self, name: str) -> bytes:
-        """Return the bytes of a stored value or artifact (NotFound, Corrupt)."""
+        """Return the bytes of a stored value or artifact. Raise NotFound, or Corrupt if their hash differs."""
         return await self.store.read_blob(name)
 
     async def approvals(self, run_id: str | None = None) -> list[JsonObject]:
@@ -157,7 +157,7 @@ class HistoryReader:
     async def export(self, run_id: str, path: Path | str, *, sign: bool = False, overwrite: bool = False) -> Exported:
         """Write a run as one file that verifies anywhere (InvalidInput FILE_EXISTS unless `overwrite`).
 
-        With `sign`, the run's head is signed by the data dir's key, which is created if there is none. Without, an
+        With `sign`, the run's head is signed by the data dir's key, which is created if it is missing. Without, an
         earlier signature goes along if it is still of the head.
         """
         from openskelo.history import export, signing  # noqa: PLC0415

@@ -28,7 +28,7 @@ Result = Literal["same", "different", "checked", "unchecked", "altered"]
 
 
 class Performs(Protocol):
-    """What replay needs of `executors.attempt.Performer`, which is to write its blobs to `DiscardedBlobs`."""
+    """The method of `executors.attempt.performer.Performer` that replay calls; it writes blobs to `DiscardedBlobs`."""
 
     async def perform(self, attempt: running_attempt.RunningAttempt) -> attempt_performer.AttemptResult: ...
 
@@ -97,7 +97,7 @@ class Report:
 
 
 async def replay(store: api.Store, run_id: str, performer: Performs) -> Report:
-    """Replay a run, ended or not (NotFound; Corrupt when its log cannot be read)."""
+    """Replay a run, ended or not. Raise NotFound, or Corrupt if its log cannot be read."""
     steps: list[Step] = []
     tasks: dict[tuple[str, int, int], running_attempt.AttemptRequest] = {}
     nodes: dict[int, tuple[definition.Node, definition.Node]] = {}

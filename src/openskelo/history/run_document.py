@@ -19,7 +19,7 @@ from openskelo.wire import run_status
 
 
 class Amount(TypedDict):
-    """What a run has used of one budget, and its limit (None: no limit); `unknown`: not all of it is known."""
+    """The use of one budget, and its limit (None: no limit); `unknown`: the use is only partly known."""
 
     used: float
     limit: float | None
@@ -37,7 +37,7 @@ class Budget(TypedDict):
 
 
 class RunError(TypedDict):
-    """Why a run or a node has failed. `item` is the index of the failed item of a foreach."""
+    """The failure of a run or of a node. `item` is the index of the failed item of a foreach."""
 
     code: str
     message: str

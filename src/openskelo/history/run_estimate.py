@@ -1,4 +1,4 @@
-"""What a run of a workflow would take: from its definition, the prices of its models, and past runs of the same name.
+"""Estimate the use of a run from its definition, the prices of its models, and past runs of the same name.
 
 `read_past_runs` averages the newest finished runs, as far as their nodes were what the workflow's nodes are now.
 `basis` adds what each call of a model may cost at most. `report` gives that to `workflows.estimate`, which counts the
@@ -36,9 +36,9 @@ _NOT_WORK = frozenset({"label", "metadata", "estimate", "reserve", "after", "ret
 class PastRuns:
     """The average use of finished runs of the same nodes; `runs` may be 0.
 
-    `attempts` has that of one attempt by node, also from runs in which other nodes were different, and without those
-    that ask people. `seconds` is the time that a run was busy, `longest_seconds` that of the longest: besides the work
-    of its attempts it has their waits for worker processes and models.
+    `attempts` has the average of one attempt by node, also from runs in which other nodes were different; nodes that
+    ask people are left out. `seconds` is the time that a run was busy, `longest_seconds` that of the longest: it
+    includes the waits of attempts for worker processes and models.
     """
 
     runs: int
@@ -66,7 +66,7 @@ class PastRuns:
 
 @frozen
 class Basis:
-    """What an estimate is based on: past runs, the most that each node's model may use, the length of lists."""
+    """The basis of an estimate: past runs, the most that each node's model may use, the length of lists."""
 
     items: int
     past: PastRuns | None = None

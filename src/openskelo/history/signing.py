@@ -18,7 +18,7 @@ from openskelo.values import canonical
 
 
 async def sign(store: api.Store, run_id: str, data_dir: Path, *, at: int) -> JsonObject:
-    """Sign the run's last event with the data dir's key (created if there is none); store and return the signature."""
+    """Sign the run's last event with the data dir's key (created if it is missing); store and return the signature."""
     last = b""
     seq = 0
     async for lines in store.read_events(run_id):
@@ -37,7 +37,7 @@ async def sign(store: api.Store, run_id: str, data_dir: Path, *, at: int) -> Jso
 
 
 def find(data_dir: Path, run_id: str) -> JsonObject | None:
-    """Return the stored signature of a run, None if there is none (InvalidInput SIGNATURE_INVALID)."""
+    """Return the stored signature of a run, or None. Raise InvalidInput SIGNATURE_INVALID if it is malformed."""
     return read(path_of(data_dir, run_id))
 
 

@@ -39,7 +39,7 @@ class KeptItem:
 class CreateRun:
     """Create the run. `definition` names the blob that holds the pinned workflow.
 
-    A plan's `contexts` have been read; `variables` are those that the fork of a plan starts with. `unjudged` are the
+    A plan's `contexts` have been read; `variables` are the start values of a forked plan. `unjudged` are the
     outputs of the node that a fork starts with, if only its gates are left to evaluate; `items` are finished items of
     nodes that are otherwise done again.
     """

@@ -31,7 +31,7 @@ PlanMode = Literal["normal", "degraded", "offline"]
 
 @frozen_data
 class WorkKind:
-    """What readers of a workflow must know about one kind of work, without loading the executor that performs it.
+    """The facts about one kind of work that readers of a workflow need without loading its executor.
 
     `calls_model`: the node asks a model of the project, so it has a prompt, costs tokens, and its answers are repaired.
     `has_prompt`: it is told what to do in words, by a model of the project or by a coding agent.
@@ -120,7 +120,8 @@ ONE_TRY = Retry()
 
 @frozen_data
 class Bounce:
-    """When gate `when_gate` fails, go back to `route_to` with the verdicts as feedback, at most `max_bounces` times.
+    """A rule: if gate `when_gate` fails, go back to `route_to` with the verdicts as feedback, `max_bounces` times at
+    most.
 
     `reset` is every node at or after `route_to`, in workflow order: they are entered again. `told` are the nodes that
     get the feedback if `route_to` does no work of its own (the entry of a sub-workflow); otherwise `route_to` gets it.
@@ -193,7 +194,7 @@ class Limits:
 
 @frozen_data
 class Estimate:
-    """What the author expects one visit to use."""
+    """The author's estimate of the use of one visit."""
 
     tokens: int = 0
     cost_usd: float = 0.0

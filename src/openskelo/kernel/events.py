@@ -22,7 +22,7 @@ class RunCreated:
     """A run was created. It pins the workflow by hash; `parent` names the run it was forked from.
 
     A plan's `contexts` (an object: `{"ctx:name": value}`) were read before it started; `variables` (each as a step has
-    stored it) are those that the fork of a plan starts with. With `no_cache` nothing is taken from the cache.
+    stored it) are the start values of a forked plan. With `no_cache` nothing is taken from the cache.
     """
 
     at: int
@@ -251,8 +251,8 @@ class AttemptCancelled:
 class SessionOpened:
     """The agent of an attempt has a conversation with its provider, which a later attempt of the node can continue.
 
-    `session` has its id, the agent and its provider, whether an earlier conversation is continued, and the snapshot of
-    the workspace (`tree`) before the attempt.
+    `session` is JSON: its id, the agent and its provider, whether an earlier conversation is continued, and the
+    snapshot of the workspace before the attempt.
     """
 
     at: int
@@ -374,7 +374,7 @@ class ApprovalWithdrawn:
 class RunStalled:
     """A loop makes no progress; a person is asked before it goes on.
 
-    In a live graph it comes before the end of the turn and holds its handoffs: `evidence.edges` are their edges.
+    In a live graph it comes before the end of the turn and holds its handoffs: `evidence` names their edges.
     After a failing verdict in a plan it comes before the end of the step and holds the plan there.
     """
 
@@ -663,7 +663,7 @@ def encode(event: Event) -> dict[str, Json]:
 def decode(event_type: str, data: Mapping[str, Json], at: int) -> Event:
     """Return the event of an envelope; raise KeyError for an unknown type, TypeError for missing or unknown fields.
 
-    The types of the values are not checked: `record` does that for a log from another host.
+    The types of the values are not checked: `record.line_check` does that for a log from another host.
     """
     cls: Any = TYPES[event_type]
     arguments: dict[str, Any] = dict(data)

@@ -14,7 +14,7 @@ Route: TypeAlias = Literal["on", "back", "both", "none"]
 
 @frozen_data
 class Metrics:
-    """What an attempt has used."""
+    """The usage of an attempt."""
 
     tokens_in: int = 0
     tokens_out: int = 0
@@ -25,7 +25,7 @@ class Metrics:
 
 @frozen_data
 class Needs:
-    """What work would need of a run's budget."""
+    """The amounts that work would take from a run's budget."""
 
     tokens: int
     cost_nanousd: int = 0
@@ -33,7 +33,7 @@ class Needs:
 
 @frozen_data
 class Failure:
-    """Why an attempt did not succeed. `gate` names the first gate that failed, if one did.
+    """The failure of an attempt. `gate` names the first gate that failed, if one did.
 
     `repairable`: the work has a result, and an attempt that knows what is wrong with it may correct it at once.
     `denied`: the work was not allowed (by the plan's mode, a capability, a spend cap) and has not been done.

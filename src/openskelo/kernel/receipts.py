@@ -32,7 +32,7 @@ canonical: Callable[[JsonObject], bytes] = msgspec.json.Encoder(order="sorted").
 
 
 class AttemptLike(Protocol):
-    """What identifies an attempt: an attempt in flight and a report about one both have it."""
+    """The identity of an attempt; an attempt in flight and a report about one both have it."""
 
     @property
     def node(self) -> str: ...

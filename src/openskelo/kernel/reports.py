@@ -171,7 +171,7 @@ def _error(failure: outcome.Failure, output_hash: str | None) -> JsonObject:
 def _bounce_rule(
     spec: definition.Node, node: NodeState, failure: outcome.Failure, verdicts: tuple[JsonObject, ...]
 ) -> int | None:
-    """Return the bounce rule of the first gate that refused and has bounces left; None if there is none."""
+    """Return the bounce rule of the first gate that refused and has bounces left, or None."""
     if not spec.bounces:
         return None
     for gate in _refusing_gates(failure, verdicts):

@@ -67,7 +67,7 @@ class ExpertRequest:
 
 
 class StepContext(Protocol):
-    """What an op may use while it performs a step. The executor implements it (`executors/ops/step_context.py`)."""
+    """The services of an op that performs a step. The executor implements it (`executors/ops/step_context.py`)."""
 
     @property
     def step(self) -> definition.Step:

@@ -28,7 +28,7 @@ OP = ops.Op(
     summary="ends the run with a result and its evidence; without its result it cannot end as ok",
     args={
         "result_ref": ops.ref_arg("the result; by default that of the plan's `outputs`"),
-        "audit_refs": ops.refs_arg("the evidence; likewise; null where there is none"),
+        "audit_refs": ops.refs_arg("the evidence; by default that of the plan's `outputs`; null if a ref has no value"),
         "status": ops.plain_arg("how the run ends", {"enum": ["ok", "failed", "denied", "escalated"]}, "ok"),
     },
     perform=_perform,

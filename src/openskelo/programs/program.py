@@ -21,7 +21,7 @@ _LOOK_SECONDS = 0.1
 
 @frozen
 class Program:
-    """What to run: an argument vector (never a shell), in a folder, with bytes on its standard input."""
+    """A program to run: an argument vector (never a shell), a folder, and bytes for its standard input."""
 
     argv: tuple[str, ...]
     folder: Path
@@ -32,7 +32,7 @@ class Program:
 
 @frozen
 class Finished:
-    """How it ended: `status` is the exit code, or minus the signal's number."""
+    """The end of a program: `status` is the exit code, or minus the signal's number."""
 
     status: int
     stdout: bytes

@@ -66,7 +66,7 @@ def _to_nanousd(usd: Decimal) -> int:
 
 
 class PricedProvider:
-    """A provider that adds usage and cost to each answer, also to those that broke off or cannot be used.
+    """A provider that adds usage and cost to each answer, also to answers that broke off or cannot be used.
 
     Token counts that the server does not report, or that are not credible, are estimated: no answer counts as free.
     """

@@ -109,7 +109,7 @@ class Remote:
             raise _not_installed(self._settings, self._api) from error
 
     def _parameters(self, model: models.Model, request: protocol.Request) -> settings.ModelSettings:
-        """Return the settings of the request, without those that the API does not have (often the seed)."""
+        """Return the settings of the request, without settings that the API does not have (often the seed)."""
         parameters = request.parameters
         extras = parameters.get("model_params")
         more: Mapping[str, Json] = extras if isinstance(extras, Mapping) else {}

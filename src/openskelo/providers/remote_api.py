@@ -1,4 +1,4 @@
-"""What the kinds of remote providers share: the description of an API, its key, and answers with thoughts in them.
+"""Base of the remote providers: the description of an API, its key, and answers that contain thoughts.
 
 A kind such as `providers/kinds/openai.py` describes its API as an `Api`; `remote` makes the requests. The two modules
 are separate because reading skelo.yaml imports this one, and must stay fast.

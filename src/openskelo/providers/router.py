@@ -44,7 +44,7 @@ class Router:
         return prices.cost(provider, route.model or provider.model or "", usage) or 0
 
     async def complete(self, request: protocol.Request, on_text: protocol.OnText) -> protocol.Answer:
-        """Return the first answer on the planned routes; raise the error of the last route if there is none.
+        """Return the first answer on the planned routes; raise the error of the last route if all fail.
 
         Usage and cost of the answer include those of answers that could not be used.
         """

@@ -192,7 +192,7 @@ _TIGHTER: Mapping[str, Callable[[float, float], float]] = {
 
 
 def resolve_reference(pointer: str, root: JsonObject) -> Json:
-    """Return the schema in `root` that a reference points to; True (anything) if there is none or it is circular."""
+    """Return the schema in `root` that a reference points to; True (anything) for a missing or circular one."""
     for _ in range(_MAX_REFERENCES):
         target = _read_pointer(pointer, root)
         if not (isinstance(target, Mapping) and isinstance(target.get("$ref"), str) and len(target) == 1):

@@ -249,7 +249,7 @@ def _strip_line_feed(raw: bytes) -> bytes:
     return raw[:-1]
 
 
-# -- blobs: those that an event refers to, and the workflow that the run has pinned in one ----------------------------
+# -- blobs: the ones that an event refers to, and the workflow that the run has pinned in one -------------------------
 
 
 def blob_references(event: events.Event) -> Iterator[str]:

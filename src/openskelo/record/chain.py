@@ -45,7 +45,7 @@ class Problem:
 
 @frozen
 class Verification:
-    """What a record proves.
+    """The result of verifying a record.
 
     `intact`: no problem was found. `ended`: the last event is `run.ended`; a record that is intact but not ended may
     go on, or may have been cut at the end of a line. `folded`: the kernel's state was checked too. `pruned` counts the

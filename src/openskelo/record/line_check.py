@@ -1,6 +1,6 @@
 """Check one line of a record that is not trusted: its shape, its hash, its bytes, its time and the types of its fields.
 
-A line is right only if its bytes are exactly those that sealing its content gives. `events.decode` trusts our own
+A line is right only if sealing its content gives exactly its bytes. `events.decode` trusts our own
 log; in a file from another host the right names may hold values of the wrong type, which `find_fault` finds.
 """
 

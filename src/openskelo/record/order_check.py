@@ -35,7 +35,7 @@ class _Answer:
 
 @mutable
 class OrderCheck:
-    """What is under way after the events so far: attempts in flight, retries that wait, and open approvals."""
+    """The open state after the events so far: attempts in flight, waiting retries, open approvals."""
 
     run_id: str
     _in_flight: dict[SlotId, int] = field(default_factory=dict[SlotId, int])

@@ -183,7 +183,7 @@ def _check_edited_items(state: Run, node: NodeState, event: events.ApprovalResol
 
 
 def _check_taken_items(state: Run, node: NodeState, taken: tuple[int, ...], count: int | None) -> str | None:
-    """Check that the items of the first visit are among those that the run has taken over."""
+    """Check that the items of the first visit are among the items that the run has taken over."""
     kept_items = state.kept_items.get(node.key, ())
     exist = len(taken) == count and all(-1 <= number < len(kept_items) for number in taken)
     return None if exist and node.visit == 1 else f"{node.key} has items that it has not taken over"

@@ -1,4 +1,4 @@
-"""How many connections a server has, and how long one of them may wait for its request.
+"""Limit the connections of a server, and the time in which a connection must send its request.
 
 A client costs a file descriptor from the moment that it connects, long before the app and its limits see a request. A
 client that sends half a request, or none, must not take the descriptors that runs need for their files, programs and
@@ -46,7 +46,7 @@ _FULL = b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\nretry-after: 
 
 
 def max_connections(wanted: int) -> int:
-    """Return `wanted`, or less if the process may not open that many files beside those that it needs itself."""
+    """Return `wanted`, or less if the process may not open that many files beside the files that it needs itself."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY:
         return wanted

@@ -52,7 +52,7 @@ class NodeList(Document):
 
 
 class Changes(Document):
-    """What the agent of a node has changed in its workspace; `diff` is in the unified format."""
+    """The changes of a node's agent in its workspace; `diff` is in the unified format."""
 
     files_changed: list[str]
     insertions: int
@@ -74,7 +74,7 @@ class ItemPage(Document):
 
 
 class LogSoFar(Document):
-    """What an attempt that is running has logged so far; the end of it if it is long."""
+    """The log of a running attempt so far; only its end if it is long."""
 
     visit: int
     attempt: int
@@ -124,7 +124,7 @@ class Fact(Document):
 
 
 class FactPage(Document):
-    """A page of a run's log, in order. `nextSeq` is the `since` of the next page; null when there is none yet."""
+    """A page of a run's log, in order. `nextSeq` is the `since` of the next page; null on the last page."""
 
     facts: list[Fact]
     next_seq: int | None
@@ -139,7 +139,7 @@ class Receipts(Document):
 
 
 class Verification(Document):
-    """Whether a run's record is complete and unaltered. `head` is the hash of its last event."""
+    """The result of verifying a run's record. `head` is the hash of its last event."""
 
     run_id: str | None
     intact: bool
@@ -190,7 +190,7 @@ class ComparedSide(Document):
 
 
 class ComparedNode(Document):
-    """A node in two runs, and how it differs; `inputs` are those that a fork has set."""
+    """A node in two runs, and how it differs; `inputs` are the inputs that a fork has set."""
 
     node: str
     same: bool

@@ -1,4 +1,4 @@
-"""The files that a run's outputs name, such as those that `builtin:write-file` has written.
+"""The files that a run's outputs name, such as files written by `builtin:write-file`.
 
 An output is a text, and a model may have chosen it. So a text counts as a file only inside the folders that data may
 write to, where neither code nor settings nor runs are, and a client gets no file that the outputs do not name.
@@ -21,8 +21,9 @@ from openskelo.kernel.json import Json, JsonObject
 from openskelo.project import Project
 from openskelo.structs import frozen
 
-#: A longer text is no path, and of so many texts the rest are not looked at.
+#: A longer text is not taken for a path.
 _MAX_PATH_CHARACTERS = 500
+#: Only this many texts of the outputs are looked at.
 _MAX_TEXTS = 1000
 _MAX_FILES = 100
 #: A larger file is refused: it would be held in memory.

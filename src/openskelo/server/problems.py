@@ -96,7 +96,7 @@ def status_of(error: errors.OpenSkeloError) -> int:
 
 
 def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Return the OpenAPI entries of a route's errors; those that every route has are included."""
+    """Return the OpenAPI entries of a route's errors, including the errors that every route has."""
     all_statuses = sorted({400, 401, 403, 422, 429, 500, 503, *statuses})
     return {
         status: {"model": wire_model.ProblemDetails, "description": _DESCRIPTIONS[status]} for status in all_statuses

@@ -1,4 +1,4 @@
-"""What the REST routes share: the server's parts, parameter types, strict bodies, the query check, JSON responses.
+"""Base of the REST routes: the server's parts, parameter types, strict bodies, the query check, JSON responses.
 
 Requests are read strictly, so that a mistake is an error and not a silent default: unknown query parameters are
 refused, and a body must be JSON that every part of the system reads alike. Responses are documents that are already

@@ -67,7 +67,7 @@ class Settings:
 
 
 def check(settings: Settings) -> None:
-    """Raise InvalidInput if an origin, host name or proxy is malformed, or if a token is needed and there is none."""
+    """Raise InvalidInput if an origin, host name or proxy is malformed, or if a required token is missing."""
     for origin in settings.origins:
         parts = urlsplit(origin)
         if parts.scheme not in ("http", "https") or not parts.hostname or origin != f"{parts.scheme}://{parts.netloc}":

@@ -37,7 +37,7 @@ _STATUS_GONE = 410
 
 @frozen
 class Pace:
-    """How often the feed is read, when a delivery is tried again, and when it is given up; all in seconds.
+    """The intervals of webhook delivery in seconds: reading the feed, retrying, giving up.
 
     `concurrent` is the number of deliveries that are sent to one webhook at a time.
     """

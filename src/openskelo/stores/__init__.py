@@ -1,4 +1,4 @@
-"""Where runs are kept: the log, everything that is committed with it, and large values.
+"""Storage of runs: the log, everything that is committed with it, and large values.
 
 `api` has the Protocols of a store, and `factory.open_store` opens the store of a data dir. The rest of the program
 knows no more than these two.

@@ -108,7 +108,7 @@ class Append:
 
 @frozen
 class SweepResult:
-    """How many blobs were deleted, and their bytes."""
+    """The result of a sweep: the number of deleted blobs, and their bytes."""
 
     blobs: int = 0
     bytes: int = 0
@@ -146,7 +146,7 @@ class EventLog(Protocol):
 
     @property
     def commit_times(self) -> Histogram | None:
-        """How long commits took, in seconds; None for a store that does not measure it."""
+        """The durations of commits in seconds; None for a store that does not measure them."""
         ...
 
     async def append(self, batch: Sequence[Append]) -> None:
@@ -198,7 +198,7 @@ class EventFiles(Protocol):
         ...
 
     async def repair_event_files(self) -> Sequence[Path]:
-        """Make the event files what the log holds; return those that were not, which are kept under another name."""
+        """Make the event files what the log holds; return the files that differed, kept under another name."""
         ...
 
     async def find_lost_events(self) -> Mapping[str, int]:
@@ -206,7 +206,7 @@ class EventFiles(Protocol):
         ...
 
     def locate_blob(self, name: str) -> str | None:
-        """Return the absolute path of a file with the bytes, written now if there is none; None without a local disk.
+        """Return the absolute path of a file with the bytes, written now if it is missing; None without a local disk.
 
         Also None if no such bytes are kept, or no file can be written. The file may be deleted by `sweep_blobs`.
         """
@@ -277,7 +277,7 @@ class CommandInbox(Protocol):
     """Commands that any process queues for the driver of a run. The driver's Append consumes them."""
 
     async def queue_command(self, run_id: str, body: JsonObject) -> int:
-        """Queue a command for the run's driver, durably; return its id (NotFound for an unknown run)."""
+        """Queue a command for the run's driver, durably; return its id. Raise NotFound for an unknown run."""
         ...
 
     async def list_commands(self, run_ids: Sequence[str] | None) -> Sequence[QueuedCommand]:
@@ -294,7 +294,7 @@ class CommandInbox(Protocol):
 
 
 class Claims(Protocol):
-    """Which store drives which run: at most one at a time."""
+    """The claims on runs: at most one store drives a run at a time."""
 
     async def claim_run(self, run_id: str) -> bool:
         """Become the run's driver; False while another living store is. A dead driver's claim is free at once."""
@@ -313,7 +313,7 @@ class BlobReader(Protocol):
     """Reads large values."""
 
     async def read_blob(self, name: str) -> bytes:
-        """Return the bytes behind a name, checked against it (NotFound, Corrupt; InvalidInput for no name)."""
+        """Return the bytes behind a name. Raise NotFound, Corrupt if they differ, InvalidInput for a malformed name."""
         ...
 
 
@@ -348,7 +348,7 @@ class Notes(Protocol):
         ...
 
     async def read_note(self, key: str) -> JsonObject | None:
-        """Return the document under a key, None if there is none."""
+        """Return the document under a key, or None."""
         ...
 
     async def list_notes(self, prefix: str) -> Mapping[str, JsonObject]:

@@ -143,7 +143,7 @@ class BlobFiles:
         return name
 
     def get(self, name: str) -> bytes:
-        """Return the bytes of that name, checked (NotFound, Corrupt)."""
+        """Return the bytes of that name. Raise NotFound, or Corrupt if their hash differs."""
         try:
             data = files.read_plain(self._path(name))
         except FileNotFoundError:
@@ -153,7 +153,7 @@ class BlobFiles:
         return check(name, data)
 
     def locate(self, name: str, data: bytes | None) -> str | None:
-        """Return the absolute path of a blob's file; None if there is none, or it cannot be written.
+        """Return the absolute path of a blob's file; None if the blob is missing, or its file cannot be written.
 
         `data` are the bytes of a blob that is kept elsewhere: its file is a copy for readers, and is not synced. So a
         copy that a power loss has cut is written again.

@@ -206,7 +206,7 @@ class MemoryStore:
         return sorted(closed, key=lambda item: -numbers[item[0]])[:limit]
 
     async def queue_command(self, run_id: str, body: JsonObject) -> int:
-        """Queue a command for the run's driver, durably; return its id (NotFound for an unknown run)."""
+        """Queue a command for the run's driver, durably; return its id. Raise NotFound for an unknown run."""
         if run_id not in self._data.lines:
             raise errors.run_not_found(run_id)
         self._data.last_command += 1
@@ -266,7 +266,7 @@ class MemoryStore:
         return None
 
     async def read_blob(self, name: str) -> bytes:
-        """Return the bytes behind a name, checked against it (NotFound, Corrupt; InvalidInput for no name)."""
+        """Return the bytes behind a name. Raise NotFound, Corrupt if they differ, InvalidInput for a malformed name."""
         blobs.digest_of(name)
         data = self._data.blobs.get(name)
         if data is None:
@@ -291,7 +291,7 @@ class MemoryStore:
         self._count_commit()
 
     async def read_note(self, key: str) -> JsonObject | None:
-        """Return the document under a key, None if there is none."""
+        """Return the document under a key, or None."""
         note = self._data.notes.get(key)
         return None if note is None else note[1]
 

@@ -1,4 +1,4 @@
-"""Which processes are alive: each holds an operating-system lock on a file of its own for as long as it lives.
+"""Detect living processes: each holds an operating-system lock on a file of its own while it lives.
 
 A process that owns something in a data dir makes an id and a file `<id>.lock`, on which it holds a lock. What it owns
 carries the id: the rows of the runs that it drives (`drivers/`), the requests that a server works on (`servers/`). The

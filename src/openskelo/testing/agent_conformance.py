@@ -158,7 +158,7 @@ class Conversation:
         return await self.start_turn(*lines, decision=decision)
 
     def start_turn(self, *lines: str, decision: Decision = "allow") -> asyncio.Task[acp_client.Turn]:
-        """Start a turn; `person` is from now on the one who listens to it."""
+        """Start a turn; its reports go to a new `person`."""
         self.person = Person(self.session.gate, decision)
         return asyncio.create_task(self._prompt("\n".join(lines), self.person))
 
@@ -220,7 +220,7 @@ class Stage:
     def disturb(self) -> None:
         """Let the next process of the agent write lines among its messages that are no part of the protocol.
 
-        It is not confined: a sandbox shows the program that it starts, and not those that this one starts.
+        It is not confined: a sandbox shows the program that it starts, and not the programs that this one starts.
         """
         arguments = () if self.settings.command else profiles.PROFILES[self.settings.provider].arguments
         argv = (*programs.find(self.project.data_dir, self.settings), *arguments)

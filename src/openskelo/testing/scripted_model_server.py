@@ -52,7 +52,7 @@ SLOW_TEXT = "one two three four five six seven eight nine done"
 
 @frozen
 class Conversation:
-    """What a request tells, whichever protocol it came in: the texts of all prompts, the results since, the tools.
+    """The content of a request in any protocol: the texts of all prompts, the results since the last one, the tools.
 
     `tool_prefix` is what the agents of this protocol put before the names of our own tools, some of which they offer
     only after a search.
@@ -496,7 +496,7 @@ class _HttpServer(ThreadingHTTPServer):
 
 @contextlib.contextmanager
 def serve(tokens_in: int = TOKENS_IN, tokens_out: int = TOKENS_OUT) -> Generator[ScriptedModelServer]:
-    """Yield a running server, each of whose answers counts as so many tokens."""
+    """Yield a running server; each answer reports `tokens_in` and `tokens_out`."""
     server = ScriptedModelServer(tokens_in, tokens_out)
     try:
         yield server

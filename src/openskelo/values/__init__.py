@@ -1,4 +1,4 @@
-"""What a JSON value is and means: canonical JSON, JSON Schema, CEL expressions, templates, regular expressions.
+"""JSON values and their meaning: canonical JSON, JSON Schema, CEL expressions, templates, regular expressions.
 
 This is the only package that imports the libraries which give values their meaning (orjson, rfc8785, jsonschema-rs,
 cel-expr-python, google-re2). A hash, a check or an expression therefore gives the same answer in the loader, in an

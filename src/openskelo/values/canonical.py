@@ -60,7 +60,7 @@ _OPTIONS = (
 
 #: Bytes that are long enough for `_is_mostly_text` to pay.
 _LARGE = 4096
-#: One in so many bytes is looked at to see whether they are mostly text: an odd number, as lists repeat a pattern.
+#: One byte in this many is sampled to see whether they are mostly text: an odd number, as lists repeat a pattern.
 _SAMPLED = 31
 
 

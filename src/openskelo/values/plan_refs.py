@@ -39,7 +39,7 @@ class Unset(LookupError):
 
 @frozen
 class Ref:
-    """What a ref names: a variable, an input, a context or a snapshot of the plan, and a path into its value."""
+    """A ref of a plan: it names a variable, an input, a context or a snapshot, and a path into its value."""
 
     kind: Kind
     name: str
@@ -64,7 +64,7 @@ def parse(text: str) -> Ref | None:
 
 
 def follow(value: Json, path: Path) -> Json:
-    """Return the value at `path` in `value`; raise Unset where there is none."""
+    """Return the value at `path` in `value`; raise Unset if the path leads nowhere."""
     for part in path:
         match part, value:
             case str(), Mapping() if part in value:

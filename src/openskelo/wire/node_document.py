@@ -44,7 +44,7 @@ _SKIP_REASONS = {
 
 @mutable
 class Usage:
-    """What the attempts have used, according to their receipts. `cost_unknown`: not all of its cost is known."""
+    """The usage of a node's attempts, from their receipts. `cost_unknown`: the cost is only partly known."""
 
     tokens_in: int = 0
     tokens_out: int = 0
@@ -85,7 +85,7 @@ class OpenCall:
 
 @mutable
 class NodeDetails:
-    """What the wire shows of one node beyond the kernel's state.
+    """The facts about one node that the wire shows and the kernel's state does not have.
 
     `visit` is the visit that the details are about (plans and live graphs enter a node again and again). `worked_at` is
     when an attempt last started or ended, `output_at` when one last ended with a result. `open_calls` are the tool

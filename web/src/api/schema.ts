@@ -1118,7 +1118,7 @@ export interface components {
     };
     /**
      * ArtifactMetadata
-     * @description What is known about an artifact besides its bytes: of a diff what it changes, of a prompt its role template.
+     * @description Facts about an artifact besides its bytes: of a diff what it changes, of a prompt its role template.
      */
     ArtifactMetadata: {
       /** Deletions */
@@ -1136,7 +1136,7 @@ export interface components {
     };
     /**
      * ArtifactRef
-     * @description How another document mentions an artifact.
+     * @description A reference to an artifact from another document.
      */
     ArtifactRef: {
       /** Ref */
@@ -1264,7 +1264,7 @@ export interface components {
     };
     /**
      * Capabilities
-     * @description What the node may do. A block may do what its mode and effect allow, and never creates nodes.
+     * @description The permissions of a node. A block may do what its mode and effect allow, and never creates nodes.
      */
     Capabilities: {
       /** Delegateonly */
@@ -1311,7 +1311,7 @@ export interface components {
     };
     /**
      * Changes
-     * @description What the agent of a node has changed in its workspace; `diff` is in the unified format.
+     * @description The changes of a node's agent in its workspace; `diff` is in the unified format.
      */
     Changes: {
       /** Deletions */
@@ -1364,7 +1364,7 @@ export interface components {
     };
     /**
      * ComparedNode
-     * @description A node in two runs, and how it differs; `inputs` are those that a fork has set.
+     * @description A node in two runs, and how it differs; `inputs` are the inputs that a fork has set.
      */
     ComparedNode: {
       a: components["schemas"]["ComparedSide"] | null;
@@ -1625,7 +1625,7 @@ export interface components {
     };
     /**
      * EventPage
-     * @description A page of a run's events, in order. `nextSeq` is the `since` of the next page; null when there is none yet.
+     * @description A page of a run's events, in order. `nextSeq` is the `since` of the next page; null on the last page.
      */
     EventPage: {
       /** Events */
@@ -1760,7 +1760,7 @@ export interface components {
     };
     /**
      * FactPage
-     * @description A page of a run's log, in order. `nextSeq` is the `since` of the next page; null when there is none yet.
+     * @description A page of a run's log, in order. `nextSeq` is the `since` of the next page; null on the last page.
      */
     FactPage: {
       /** Facts */
@@ -1770,7 +1770,7 @@ export interface components {
     };
     /**
      * Fault
-     * @description Why something failed: a stable code, and a message for people.
+     * @description An error: a stable code, and a message for people.
      */
     Fault: {
       /** Code */
@@ -1961,7 +1961,7 @@ export interface components {
     };
     /**
      * LogSoFar
-     * @description What an attempt that is running has logged so far; the end of it if it is long.
+     * @description The log of a running attempt so far; only its end if it is long.
      */
     LogSoFar: {
       /** Attempt */
@@ -2011,7 +2011,7 @@ export interface components {
     };
     /**
      * Metrics
-     * @description What the attempt used.
+     * @description The usage of the attempt.
      */
     Metrics: {
       /** Tokens In */
@@ -2417,7 +2417,7 @@ export interface components {
     };
     /**
      * Payload
-     * @description What is handed over. If `structured` is too large to be included, `stored` refers to it.
+     * @description The content of a handoff. If `structured` is too large to be included, `stored` refers to it.
      */
     Payload: {
       /** Artifacts */
@@ -2433,7 +2433,7 @@ export interface components {
     };
     /**
      * PayloadStatus
-     * @description Whether the source is satisfied with what it hands over.
+     * @description The verdict of the source on what it hands over: `ok`, else the reason.
      */
     PayloadStatus: {
       /** Ok */
@@ -2443,7 +2443,7 @@ export interface components {
     };
     /**
      * Permissions
-     * @description Whether a person is asked before the node's effects (`gated`), and before it creates nodes.
+     * @description The approvals that a node needs: before its effects (`gated`), and before it creates nodes.
      */
     Permissions: {
       /**
@@ -2782,7 +2782,7 @@ export interface components {
     };
     /**
      * RunPatch
-     * @description What a client may change in a run: its modes; `status` pauses and resumes it, and completes a live graph.
+     * @description The changes a client may make to a run: its modes; `status` pauses and resumes it, and completes a live graph.
      */
     RunPatch: {
       /** Globalmode */
@@ -3031,7 +3031,7 @@ export interface components {
     };
     /**
      * Tool
-     * @description What is called or asked. `stored` refers to the arguments if they are too large to be included.
+     * @description The call or question of an approval. `stored` refers to the arguments if they are too large to be included.
      */
     Tool: {
       /** Args */
@@ -3092,7 +3092,7 @@ export interface components {
     };
     /**
      * ToolError
-     * @description Why it did not.
+     * @description The error of a call that failed.
      */
     ToolError: {
       /** Code */
@@ -3139,7 +3139,7 @@ export interface components {
     };
     /**
      * ToolResult
-     * @description Whether the call succeeded.
+     * @description The result of a call: `ok` says whether it succeeded.
      */
     ToolResult: {
       /** Ok */
@@ -3184,7 +3184,7 @@ export interface components {
     };
     /**
      * Usage
-     * @description What the attempts have used, according to their receipts.
+     * @description The usage of a node's attempts, from their receipts.
      *
      *     `workMs` is the time that they worked, added up. It leaves out waits for a worker, a model, a retry or a person.
      *     `costUnknown` is true if an agent with its own log-in has worked: what it costs is in no figure.
@@ -3205,7 +3205,7 @@ export interface components {
     };
     /**
      * Used
-     * @description What is used of one budget. A limit of null means no limit, and 0 allows nothing.
+     * @description The use of one budget. A limit of null means no limit, and 0 allows nothing.
      */
     Used: {
       /** Limit */
@@ -3249,7 +3249,7 @@ export interface components {
     };
     /**
      * Verification
-     * @description Whether a run's record is complete and unaltered. `head` is the hash of its last event.
+     * @description The result of verifying a run's record. `head` is the hash of its last event.
      */
     Verification: {
       /** Ended */

@@ -176,7 +176,7 @@ async def _install(project: Project, agent: AgentSettings) -> JsonObject:
 
 
 async def _check(project: Project, agent: AgentSettings) -> JsonObject:
-    """Return what a session of the agent says of itself, or why there is none."""
+    """Return the description that a session of the agent sends, or the reason why none could be opened."""
     server = session_server.SessionServer()
     try:
         programs.check_extra()

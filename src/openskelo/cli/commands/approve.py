@@ -105,7 +105,7 @@ async def _answer_schemas(engine: engine_api.Engine, row: api.ApprovalRow) -> Sc
 
 
 async def _resolve(log: api.Store, text: str) -> api.ApprovalRow:
-    """Return the open approval that `text` names. Raise NotFound if there is none, InvalidInput if several match."""
+    """Return the open approval that `text` names. Raise NotFound, or InvalidInput if several match."""
     prefix = text.strip().lower()
     row = await log.find_approval(prefix)
     if row is not None:

@@ -18,7 +18,7 @@ _AGE = re.compile(r"(\d{1,9})([smhdw])")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "run_ids", metavar="RUN", nargs="*", help="these runs, instead of those that the options choose"
+        "run_ids", metavar="RUN", nargs="*", help="prune exactly these runs (then the options below are not used)"
     )
     parser.add_argument("--older-than", metavar="AGE", help="runs that ended longer ago: 30d, 12h, 90m, 8w")
     parser.add_argument(

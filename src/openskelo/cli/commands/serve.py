@@ -1,6 +1,6 @@
 """`skelo serve`: serve the HTTP API and the dashboard of this data dir, and drive its runs.
 
-Every client needs a token. If there is none yet, the server makes one for as long as it runs, and prints a link with it
+Every client needs a token. A server without tokens makes one for as long as it runs, and prints a link with it
 that logs a browser in.
 """
 
@@ -103,7 +103,7 @@ async def _serve(args: argparse.Namespace, where: Project) -> int:
 
 
 def _settings(args: argparse.Namespace, where: Project) -> tuple[server_settings.Settings, str | None]:
-    """Return the settings, and the token that was made because there is none."""
+    """Return the settings, and the new token if the data dir had no token, else None."""
     from openskelo.server import settings  # noqa: PLC0415
     from openskelo.server.auth import tokens  # noqa: PLC0415
     from openskelo.structs import replace  # noqa: PLC0415

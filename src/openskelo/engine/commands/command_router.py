@@ -1,4 +1,4 @@
-"""Where the commands of callers enter: each goes to the run's driver, in this process or in another one.
+"""Send the commands of callers to the driver of their run, in this process or in another one.
 
     command ──> take the run ──┬─ driven here ───────> its mailbox, and wait until it is durable
                                └─ driven elsewhere ──> the store's inbox, and wait until it is taken
@@ -42,7 +42,7 @@ class CommandRouter:
         self._ownership = owned
 
     async def send(self, run_id: str, command: commands.Command) -> None:
-        """Carry out a command, wherever the run is driven (NotFound, Refused)."""
+        """Carry out a command in the process that drives the run. Raise NotFound or Refused."""
         try:
             run = await self._ownership.take(run_id, first=command)
         except errors.Busy:

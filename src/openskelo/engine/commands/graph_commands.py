@@ -37,7 +37,7 @@ EdgeType: TypeAlias = Literal["handoff", "report"]
 
 
 class Engine(Protocol):
-    """What a graph needs of `engine.local.Engine`."""
+    """The methods of `engine.local.Engine` that live graphs use."""
 
     project: Project
     store: api.Store
@@ -64,7 +64,7 @@ class Change:
 
 @frozen
 class Sent:
-    """What became of a message: `reset` if it began a new conversation, `steers` if the turn under way reads it."""
+    """The result of sending a message: a new conversation (`reset`), or read by the turn under way (`steers`)."""
 
     id: str
     reset: bool = False

@@ -1,4 +1,4 @@
-"""What callers send, checked completely before it becomes a command: inputs of runs, answers to approvals, modes.
+"""Check what callers send before it becomes a command: inputs of runs, answers to approvals, modes.
 
 `Inputs` checks the inputs of a new run. `read_answer` checks the form of an answer; `answer_command` checks it against
 the run as it is now and returns the command. Every check raises InvalidInput (or Refused) and changes nothing.

@@ -1,4 +1,4 @@
-"""How runs are driven: the loop, and what it keeps in memory.
+"""The driver: the loop that drives runs, and the state it keeps in memory.
 
     driver.py          the loop: decide all queued commands, append once, then start and stop work
     poller.py          the second task: the clock, and what other processes changed in the store

@@ -37,7 +37,7 @@ _PROGRESS_SECONDS = 0.5
 
 
 class Mailboxes(Protocol):
-    """How an attempt reaches its run (`driver.Driver`)."""
+    """The mailboxes through which an attempt sends commands to its run (`driver.Driver`)."""
 
     def now(self) -> int: ...
 

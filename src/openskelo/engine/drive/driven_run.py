@@ -142,7 +142,7 @@ class AttemptTask:
 
 @mutable
 class Timer:
-    """When time itself moves a run next: `tick_at` in the run's own time, `expires_at` by the system's clock.
+    """The next times at which a run must be woken: `tick_at` in the run's own time, `expires_at` by the system's clock.
 
     `due_at` is the moment of `tick_at` by the event loop's clock, which no user can set.
     """
@@ -338,7 +338,7 @@ class DrivenRun:
         await _wait_in(self._settle_waiters)
 
     def notify(self) -> None:
-        """Wake the tasks that wait for a change and, if the run has settled, those that wait for that."""
+        """Wake the tasks that wait for a change and, if the run has settled, the tasks that wait for that."""
         _wake(self._change_waiters)
         if self.failure is not None or self.is_settled():
             _wake(self._settle_waiters)

@@ -1,4 +1,4 @@
-"""The runs that this process drives, and what it remembers of those that it drove before.
+"""The runs that this process drives, and what it remembers of runs that it drove before.
 
 Ended runs are remembered for a while, so that a caller who waited for one gets its document without reading the log.
 Dropped runs (the store failed, or a defect) are remembered with their error, which later callers get.
@@ -118,7 +118,7 @@ _STALE_ENTRIES = 64
 
 
 class Timers:
-    """When the driver has to wake which run. `wall` is the system's clock (ms), `loop_time` the event loop's (s)."""
+    """The times at which the driver wakes runs. `wall` is the system's clock (ms), `loop_time` the event loop's (s)."""
 
     def __init__(self) -> None:
         self._by_wall: list[tuple[int, str]] = []

@@ -1,7 +1,7 @@
-"""What one supervisor leaves for the next: that it is there, and the runs that it had to stop.
+"""State that one supervisor leaves for the next: its lock, and the runs that it suspended when it stopped.
 
 Every process with a supervisor holds a shared lock on one file of the data dir for as long as it lives. A process that
-could have the lock alone knows that there is none, and drives a run itself instead of leaving it.
+could take the lock alone knows that no supervisor runs, and drives a run itself instead of leaving it.
 
 A supervisor that ends notes the runs that it suspends. The next one resumes exactly those: a run that a person has
 paused stays paused.

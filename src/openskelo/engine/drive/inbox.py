@@ -61,7 +61,7 @@ class Inbox:
         self._unread = False  # the store has changed since the inbox was last read completely
 
     async def poll(self) -> None:
-        """If another process has changed the store, read new commands and wake the tasks that wait (StoreError)."""
+        """Read new commands and wake the tasks that wait, if another process has changed the store (StoreError)."""
         if await self._store.has_changed():
             self._unread = True
             self.wake_waiters()

@@ -1,4 +1,4 @@
-"""Which runs this process drives: claimed in the store, read from their log, and released again.
+"""The runs that this process drives: claim them in the store, read them from their log, release them.
 
 A run has one driver at a time. Before this process drives a run it claims it in the store; the claim of a process that
 died is free. `take` claims a run, folds its log, hands it to the driver and lets it recover: attempts whose outcome is

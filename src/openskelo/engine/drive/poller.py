@@ -30,7 +30,7 @@ _LOG = logging.getLogger("openskelo.driver")
 
 
 class PolledDriver(Protocol):
-    """What the poller needs of its driver (`driver.Driver`)."""
+    """The methods of `driver.Driver` that the poller calls."""
 
     inbox: command_inbox.Inbox
     runs: driven_runs.DrivenRuns

@@ -28,7 +28,7 @@ MAX_ITEMS = 10_000
 
 
 class NodeWork(Protocol):
-    """What the resolver asks about the work of a node before it starts (`Performer` is one)."""
+    """The questions of the resolver about a node's work before it starts (`Performer` implements it)."""
 
     def code_digest(self, node: definition.Node) -> str:
         """Return the digest of the project's code that does the work, empty for other work (AttemptFailed)."""

@@ -1,4 +1,4 @@
-"""When two nodes, or two items of a foreach, do the same work.
+"""Decide whether two nodes, or two items of a foreach, do the same work.
 
 The cache and forks reuse earlier results only for the same work on the same values. `work_document` is the part of a
 node's definition that says what is done; the other functions say what else the work can see (its run, its index in the
@@ -110,7 +110,7 @@ def _prompt_variables(node: definition.Node) -> frozenset[str]:
 def match_items(
     node: definition.Node, inputs: JsonObject, run_inputs: Json, items: Sequence[Json], earlier: Sequence[JsonObject]
 ) -> tuple[int, ...] | None:
-    """Return for each item the number of the `earlier` item that did the same work, or -1; None if there is none.
+    """Return for each item the number of the `earlier` item that did the same work, or -1; None if no item did.
 
     An earlier item matches if it saw the same values at the same index, or at any index where the work cannot see its
     own.

@@ -44,7 +44,7 @@ _LOG = logging.getLogger("openskelo.supervisor")
 
 
 class SupervisedEngine(Protocol):
-    """What the supervisor needs of its engine (`engine.local.Engine`)."""
+    """The methods of `engine.local.Engine` that the supervisor calls."""
 
     project: Project
     store: api.Store

@@ -4,8 +4,8 @@
     image, PDF    goes along as an attachment, if the model takes its type
     anything else is refused (FILE_UNSUPPORTED): a model that sees only a path invents the content
 
-What a file is, its bytes say, and not its name. Run inputs are checked before a run starts (`check_inputs` of the
-executor); a path that a node computes is checked when it is used.
+The type of a file follows from its bytes, not from its name. Run inputs are checked before a run starts
+(`performer.Performer.check_inputs`); a path that a node computes is checked when it is used.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _SIGNATURES = (
 
 @frozen
 class InputFiles:
-    """What a prompt shows of files: sections of text, and attachments."""
+    """The files of a prompt: sections of text, and attachments."""
 
     sections: tuple[str, ...] = ()
     attachments: tuple[protocol.Attachment, ...] = ()

@@ -1,4 +1,4 @@
-"""What an attempt has used so far, and how the attempts of one run share its budget.
+"""Count what an attempt has used so far, and share the budget of a run among its attempts.
 
 The kernel reserves budget before an attempt starts, when the prompt is not written yet and its length is only known as
 far as the schemas tell. So each model call claims its tokens and cost once more when its prompt exists:
@@ -32,7 +32,7 @@ _NOTHING = outcome.Needs(tokens=0)
 
 @mutable
 class Usage:
-    """What one attempt has used so far; every model call adds to it.
+    """The usage of one attempt so far; every model call adds to it.
 
     `waited` is the number of seconds in which the attempt had no worker process or no free slot at its model, which do
     not count as its work; `waits_since` is when the current wait began, by the performance counter. `current_call`

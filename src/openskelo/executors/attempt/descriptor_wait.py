@@ -43,7 +43,7 @@ class DescriptorWait:
     """Lets attempts wait for descriptors; one for all attempts of an engine, which share a log line."""
 
     def __init__(self) -> None:
-        # Python looks for the folder for temporary files once, and without a descriptor says that there is none.
+        # Python looks for the folder for temporary files once; without a descriptor it reports that none exists.
         with contextlib.suppress(OSError):
             tempfile.gettempdir()
         self._logged_at = float("-inf")

@@ -69,7 +69,7 @@ class AttemptResult:
 
 @frozen
 class PartialResult:
-    """What an attempt leaves so far: its artifacts, the small blobs (by name) to commit with them, and its usage."""
+    """The partial result of a running attempt: artifacts, small blobs (by name) to commit with them, and usage."""
 
     notes: tuple[outcome.ArtifactNote, ...] = ()
     blobs: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
@@ -92,7 +92,7 @@ class Rejection(Exception):
 
 @frozen
 class _PreparedNode:
-    """What is the same for all attempts of a node."""
+    """State that all attempts of a node share."""
 
     node: definition.Node
     inputs: port_contract.PortContract
@@ -263,7 +263,7 @@ class Performer:
     async def _evaluate_gates(
         self, gates: tuple[definition.Gate, ...], composition: definition.Composition, view: gate_evaluation.GateView
     ) -> gate_evaluation.Judgement:
-        """Return the judgement of these gates; those that lack a descriptor are asked again."""
+        """Return the judgement of these gates; gates that lack a descriptor are asked again."""
 
         async def evaluate() -> gate_evaluation.Judgement:
             judgement = await gate_evaluation.judge(gates, composition, view)
@@ -434,7 +434,7 @@ class Performer:
         return running_attempt.log_so_far(attempt, self._secret_values())
 
     def said_so_far(self, attempt: running_attempt.RunningAttempt) -> str | None:
-        """Return the text that the model or agent of a running attempt has sent so far, None if there is none."""
+        """Return the text that the model or agent of a running attempt has sent so far, or None."""
         text = secrets.mask("".join(attempt.streamed), self._secret_values())
         return prompt.bounded(text, _MAX_SAID_BYTES) if text else None
 

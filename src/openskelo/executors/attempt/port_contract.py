@@ -219,7 +219,7 @@ class _LazyCopies(dict[str, Json]):
         self._copies.pop(name, None)
         super().__setitem__(name, value)
 
-    # Methods of `dict` do not use `__getitem__`, so those that give values make all copies first.
+    # Methods of `dict` do not use `__getitem__`, so methods that return values make all copies first.
 
     def __iter__(self) -> Iterator[str]:  # also lets `dict(inputs)` and `{**inputs}` use `__getitem__`
         return super().__iter__()

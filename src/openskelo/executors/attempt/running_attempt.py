@@ -75,12 +75,12 @@ class AttemptRequest:
 
     @property
     def idempotency_key(self) -> str:
-        """The same for every attempt at this piece of work."""
+        """The key that every attempt at this piece of work has."""
         return ids.idempotency_key(self.run_id, self.node.key, self.visit, self.item_index or 0)
 
     @property
     def item_name(self) -> str:
-        """What expressions and prompts call the item of a foreach."""
+        """The variable name of a foreach item in expressions and prompts."""
         return "item" if self.node.foreach is None else self.node.foreach.name
 
     @property
@@ -108,8 +108,9 @@ Progress: TypeAlias = JsonObject | commands.StartedCall | commands.EndedCall
 class CallQuestion:
     """A question to a person about a call that an agent wants to make.
 
-    `args` is exactly what is shown: `tool`, `arguments`, `why`, and what helps to judge. `form` is the JSON Schema of
-    the arguments if a person may change them. `digest` binds the answer to the call and the files it is made on.
+    `args` is exactly what is shown, as JSON: the tool, its arguments, the reason for asking, and what helps to judge.
+    `form` is the JSON Schema of the arguments if a person may change them. `digest` binds the answer to the call and
+    the files it is made on.
     """
 
     call_id: str

@@ -75,7 +75,7 @@ class _ProjectLoader(machinery.SourceFileLoader):
 
 
 class _ProjectFinder:
-    """Finds modules as Python does; takes the project's from compiled code, and refuses those that data may write.
+    """Finds modules as Python does; takes the project's from compiled code, and refuses modules that data may write.
 
     `found` are the project's modules that it has found so far: the file of each by its name.
     """
@@ -256,7 +256,7 @@ class Sources:
         self._project = project
         self._root = str(project.root)
         self._written = file_access.writable_roots(project.root, project.write_roots)
-        #: How the paths of files begin that are never run: the engine's own, and those that data may have written.
+        #: Path prefixes of files that are never run: the engine's own files, and files that data may have written.
         self._not_code = tuple(f"{folder}/" for folder in (project.data_dir, *self._written))
         self._async: dict[tuple[str, str], tuple[Signature, bool]] = {}
 

@@ -272,7 +272,7 @@ def _restore_streams() -> None:
 def print_to_log(
     *values: object, sep: str | None = " ", end: str | None = "\n", file: IO[str] | None = None, flush: bool = False
 ) -> None:
-    """`print` for handlers: standard output belongs to the command line, and secrets are masked in logs only."""
+    """Write to the log instead of standard output, which belongs to the command line; logs mask secrets."""
     log = _log.get()
     if log is None or (file is not None and file not in (sys.stdout, sys.stderr)):
         print(*values, sep=sep, end=end, file=file or sys.stderr, flush=flush)

@@ -1,4 +1,4 @@
-"""What a person sees of the work that an approval is about: who does it, with which inputs, for which outputs."""
+"""Describe the work that an approval is about for the person who answers: performer, inputs, outputs."""
 
 from __future__ import annotations
 

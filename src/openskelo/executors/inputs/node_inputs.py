@@ -116,7 +116,7 @@ def run_variable(run: Run, run_inputs: JsonObject) -> Mapping[str, Json]:
 
 
 class Visits:
-    """What attempts of one run share: the inputs of foreach visits, and the claims on the run's budget.
+    """State that the attempts of one run share: the inputs of foreach visits, and the claims on the run's budget.
 
     The driver keeps one for each run that it drives.
     """

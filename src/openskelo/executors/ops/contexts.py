@@ -1,4 +1,4 @@
-"""What `ctx:` and `snap:` names stand for: read once, before a run starts, by the project's resolvers.
+"""Read the values of `ctx:` and `snap:` names by the project's resolvers, once, before a run starts.
 
 A file (JSON where its name ends in `.json`, else text), a git diff, an artifact of another run, or a text. Each is
 read inside the project's read roots and within the context's size limit. A mistake is InvalidInput, CONTEXT_UNKNOWN or

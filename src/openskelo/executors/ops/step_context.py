@@ -1,4 +1,4 @@
-"""What an op is given while it performs a step (`ops.StepContext`), made of the attempt and the services.
+"""The context of an op that performs a step (`ops.StepContext`), built from the attempt and the services.
 
 An expert is asked here, because the call writes into the attempt: the prompt becomes an artifact, the usage counts
 against the budget. The plan's mode bounds it twice. The expert that the step names must be allowed, else the step is

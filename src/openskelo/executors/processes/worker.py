@@ -66,7 +66,7 @@ def main() -> None:
 
 
 class _ProcessState:
-    """What handlers may change for the whole process, restored after every call."""
+    """Process-wide state that a handler may change; it is restored after every call."""
 
     def __init__(self, root: Path) -> None:
         self._root = root

@@ -52,7 +52,7 @@ class Handler:
     - `config`: the JSON Schema of its config. The value of a key `*_from` is the name of an input.
     - `outputs`: the schemas of its outputs; None if `outputs_by` computes them from the block, or only the config has
       them.
-    - `exact_outputs`: the outputs must be exactly those that the block declares; else others are dropped.
+    - `exact_outputs`: the outputs must be exactly the declared ones; otherwise undeclared outputs are dropped.
     - `effect`: how careful the engine has to be after a crash; `effect_by` computes it from the config.
     - `check`: reports mistakes that need the config and the ports together.
     - `uncacheable`: why a block must not set `cache: true`; empty if it may.

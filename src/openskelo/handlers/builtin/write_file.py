@@ -24,7 +24,7 @@ from openskelo.structs import frozen
 
 @frozen
 class _Target:
-    """Where to write: `open_folder` opens a descriptor of the folder that holds, or will hold, `path`."""
+    """A path to write; `open_folder` opens a descriptor of the folder that holds it, or will hold it."""
 
     path: Path
     open_folder: Callable[[], AbstractContextManager[int]]

@@ -205,9 +205,9 @@ def _settle(run: Run, node: NodeState, slot: Slot, event: events.AttemptSucceede
 
 
 def _settle_stopped(run: Run, event: events.AttemptInterrupted | events.AttemptCancelled) -> tuple[AttemptId, Attempt]:
-    """As `_settle`, for an attempt that was stopped, and return it.
+    """Settle an attempt that was stopped, and return it.
 
-    Not all that it used is known, so it is charged its reservation, or what it is known to have used if that is more.
+    Its use is only partly known, so it is charged its reservation, or its known use if that is more.
     """
     key = (event.node, event.visit, event.item or 0)
     attempt = run.lost.pop(key) if key in run.lost else run.in_flight.pop(key)

@@ -386,7 +386,7 @@ def node_failed(run: Run, node: NodeState, event: events.AttemptFailed | events.
 
 
 def interrupt_turn(run: Run, node: NodeState, at: int) -> None:
-    """Stop the turn; the next one reads its messages again, and those that have arrived since."""
+    """Stop the turn; the next one reads its messages again, and the messages that have arrived since."""
     _state(run).inboxes[node.key].taken = 0
     node.status = "done"
     node.outcome = "cancelled"

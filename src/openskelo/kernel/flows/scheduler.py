@@ -53,7 +53,7 @@ class Scheduler(Protocol):
         event: events.AttemptSucceeded | events.NodeFinished | events.NodeSkipped | events.NodeKept,
         /,
     ) -> None:
-        """Mark the node as done and enter the nodes that follow. `outcome` and `outputs` are set already."""
+        """Mark the node as done and enter the nodes that follow. Its outcome and outputs are set already."""
         ...
 
     def node_failed(self, run: Run, node: NodeState, event: events.AttemptFailed | events.NodeFailed, /) -> None:

@@ -21,7 +21,7 @@ MOST_LISTED = 20
 
 @frozen
 class CheckContext:
-    """What a checker is given.
+    """The arguments of a checker.
 
     `args` are the arguments of the step, with what the project fixed over them; `fixed` are the latter alone. `log`
     becomes the log of the attempt.

@@ -1,4 +1,4 @@
-"""`cites_sources`: what a text cites is there, and what it quotes is really said there.
+"""The checker `cites_sources`: every source that a text cites exists, and every quote is in its source.
 
 A **marker** is `[id]` or `[id, id]`, where each id is up to 64 letters, digits, `_`, `.`, `:` or `-`; `[text](address)`
 is a link and no marker. A **quote** is what stands between “ and ” or between two straight double quotes in one
@@ -29,7 +29,7 @@ _SHOWN = 200
 
 @mutable
 class _Citations:
-    """What the text cites and quotes, and each way in which that is wrong.
+    """The citations and quotes of the text, and each error in them.
 
     `unknown` are ids of no source, `missing` quotes that no source has, `uncited` parts without a citation.
     """
@@ -42,7 +42,7 @@ class _Citations:
 
 
 async def _check(ctx: checkers.CheckContext) -> JsonObject:
-    """Every marker names a source, every quote is in it, and each `each` (text, paragraph, sentence) has a marker."""
+    """Pass if every marker names a source that has its quotes, and every part (`each`) of the text has a marker."""
     text = ctx.value
     if not isinstance(text, str):
         return checkers.failed("it is not a text")

@@ -8,7 +8,7 @@ from openskelo.values import canonical
 
 
 async def _check(ctx: checkers.CheckContext) -> JsonObject:
-    """The value is `expected`, as JSON: 1 and 1.0 are the same, `1` and `"1"` are not, and keys have no order."""
+    """Pass if the value is `expected`, as JSON: 1 and 1.0 are equal, `1` and `"1"` are not, and keys have no order."""
     if canonical.digest(ctx.value) == canonical.digest(ctx.args.get("expected")):
         return {"ok": True}
     return checkers.failed("it is not what was expected")

@@ -12,7 +12,7 @@ from openskelo.values.schema import validator
 
 
 async def _check(ctx: checkers.CheckContext) -> JsonObject:
-    """The value keeps `schema`; with `parse`, the value is the JSON text of what has to keep it."""
+    """Pass if the value keeps `schema`; with `parse`, if the value is a JSON text whose content keeps it."""
     value = ctx.value
     if ctx.flag("parse"):
         if not isinstance(value, str):

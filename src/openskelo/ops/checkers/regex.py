@@ -8,7 +8,7 @@ from openskelo.values import regex
 
 
 async def _check(ctx: checkers.CheckContext) -> JsonObject:
-    """The text has `pattern` (RE2) in it, or with `full` is all of it; with `negate` it must not."""
+    """Pass if `pattern` (RE2) matches a part of the text, with `full` all of it; with `negate`, if it does not."""
     value = ctx.value
     if not isinstance(value, str):
         return checkers.failed("it is not a text")

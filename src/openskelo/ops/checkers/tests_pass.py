@@ -12,7 +12,7 @@ _TAIL = 4000
 
 
 async def _check(ctx: checkers.CheckContext) -> JsonObject:
-    """Whether `argv` (never a shell) ends with 0; with a patch as the value, in a scratch copy that has it.
+    """Pass if `argv` (never a shell) exits with 0. If the value is a patch, run it in a scratch copy with that patch.
 
     Denied COMMANDS_NOT_ALLOWED unless the project fixed the command itself, or allows commands.
     """

@@ -17,10 +17,10 @@ from openskelo.structs import frozen
 
 @frozen
 class ToolContext:
-    """What a tool is given.
+    """The arguments of a tool.
 
-    `args` are the plan's arguments with those that the project fixed over them, secrets expanded; `plan_args` are the
-    plan's alone. `registered` is the tool as the project registers it. `handler_context` makes the context of a
+    `args` are the plan's arguments, overridden by the arguments that the project fixed, secrets expanded; `plan_args`
+    are the plan's alone. `registered` is the tool as the project registers it. `handler_context` makes the context of a
     built-in handler from its inputs and its config.
     """
 

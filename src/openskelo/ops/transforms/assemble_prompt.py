@@ -8,7 +8,7 @@ from openskelo.values import fences, template
 
 
 def _apply(args: JsonObject, written: JsonObject) -> Json:
-    """The task, then the instructions, then each of `refs` under its own heading and between fences, as data."""
+    """Return the task, the instructions, then each of `refs` under its own heading and between fences, as data."""
     parts = [template.as_text(args[name]) for name in ("task", "instructions") if args.get(name) not in (None, "")]
     names = transforms.items(written.get("refs"))
     for number, value in enumerate(transforms.items(args.get("refs"))):

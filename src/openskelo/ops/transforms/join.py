@@ -8,7 +8,7 @@ from openskelo.values import template
 
 
 def _apply(args: JsonObject, written: JsonObject) -> Json:  # noqa: ARG001
-    """The texts of `refs` (other values as JSON), with `separator` between them."""
+    """Return the texts of `refs` (other values as JSON), with `separator` between them."""
     separator = args.get("separator", "\n\n")
     return str(separator).join(template.as_text(value) for value in transforms.items(args.get("refs")))
 

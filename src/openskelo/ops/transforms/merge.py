@@ -7,7 +7,7 @@ from openskelo.ops import transforms
 
 
 def _apply(args: JsonObject, written: JsonObject) -> Json:  # noqa: ARG001
-    """The keys of all objects; of two with the same key, the later counts."""
+    """Return one object with the keys of all; of two values of the same key, the later one counts."""
     merged: dict[str, Json] = {}
     for value in transforms.items(args.get("refs")):
         merged.update(transforms.mapping(value))

@@ -10,7 +10,7 @@ from openskelo.values import canonical
 
 
 def _apply(args: JsonObject, written: JsonObject) -> Json:  # noqa: ARG001
-    """The value of a JSON text, alone or in one fence."""
+    """Return the value of a JSON text, which is alone or in one fence."""
     text = transforms.text(args.get("from_ref"))
     try:
         return canonical.loads(unfence.inside(text))

@@ -7,7 +7,7 @@ from openskelo.ops import transforms
 
 
 def _apply(args: JsonObject, written: JsonObject) -> Json:  # noqa: ARG001
-    """Those of `keys` that the object has."""
+    """Return the object with only its `keys`."""
     source = transforms.mapping(args.get("from_ref"))
     return {str(key): source[str(key)] for key in transforms.items(args.get("keys")) if str(key) in source}
 

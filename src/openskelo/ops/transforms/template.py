@@ -8,7 +8,7 @@ from openskelo.values import template
 
 
 def _apply(args: JsonObject, written: JsonObject) -> Json:  # noqa: ARG001
-    """`template` with every `{{ CEL }}` in it replaced; it sees `values`."""
+    """Return `template` with every `{{ CEL }}` in it replaced; the expressions see `values`."""
     values = transforms.mapping(args.get("values") or {})
     return template.compile(template.as_text(args.get("template")), {"values": None}).render({"values": values})
 

@@ -11,7 +11,7 @@ _FENCE = re.compile(r"^(`{3,}|~{3,})[^\n`]*\n(.*?)^\1[ \t]*$", re.DOTALL | re.MU
 
 
 def _apply(args: JsonObject, written: JsonObject) -> Json:  # noqa: ARG001
-    """What is inside the first fence of a text, or the text itself when it has none."""
+    """Return the content of the first fence of a text, or the text itself if it has no fence."""
     return inside(transforms.text(args.get("from_ref")))
 
 

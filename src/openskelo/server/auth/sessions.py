@@ -1,7 +1,7 @@
 """Sessions of browsers: a signed cookie that names a token without containing it, and its CSRF token.
 
-A session ends with its token, after a week, or with a log-out. There is no list of sessions: only those that were
-logged out are kept, in `sessions.json`, until their week is over.
+A session ends with its token, after a week, or with a log-out. The server keeps no list of sessions: only
+logged-out ones are stored, in `sessions.json`, until their week is over.
 """
 
 from __future__ import annotations

@@ -103,7 +103,7 @@ class Tokens:
         return token
 
     def remove(self, name: str) -> None:
-        """Remove a token, which ends its sessions too. Raise NotFound if there is none with this name."""
+        """Remove a token, which ends its sessions too. Raise NotFound for an unknown name."""
         with self._file.change() as document:
             entries = _parse_tokens(self._file, document)
             kept = [entry for entry in entries if entry.name != name]

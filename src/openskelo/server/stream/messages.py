@@ -1,4 +1,4 @@
-"""The messages of the stream: those of the server, encoded once for all clients, and those that a client may send.
+"""The messages of the stream: the server's, encoded once for all clients, and the client's.
 
 Each message is one JSON object with a `type`. A client's message is parsed strictly; everything else is refused with a
 code.
@@ -137,7 +137,7 @@ ClientMessage: TypeAlias = Ping | Subscribe
 
 
 def parse_client_message(text: str | bytes) -> ClientMessage | None:
-    """Return the message; None for a pong, which needs no answer. Raise InvalidInput MESSAGE_INVALID if it is none."""
+    """Return the message; None for a pong, which needs no answer. Raise InvalidInput MESSAGE_INVALID for the rest."""
     if len(text) > MAX_CLIENT_BYTES:
         raise _invalid(f"a message may have {MAX_CLIENT_BYTES} bytes")
     try:

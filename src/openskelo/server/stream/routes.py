@@ -36,7 +36,7 @@ _GOING_AWAY, _POLICY, _FAILED = 1001, 1008, 1011
 
 
 class AccessCheck:
-    """Whether the client of one stream may stay. Asks the guard at most once per `ACCESS_CHECK_SECONDS`."""
+    """A check whether the client of one stream may stay. It asks the guard at most once per `ACCESS_CHECK_SECONDS`."""
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope

@@ -178,7 +178,7 @@ _ATTEMPT_ENDED = ("attempt.succeeded", "attempt.failed", "attempt.interrupted", 
 
 
 class Streams(Protocol):
-    """What the metrics read from the hub."""
+    """The counts of the hub that the metrics read."""
 
     @property
     def followers(self) -> int: ...

@@ -48,7 +48,7 @@ _RUN_AND_SEQ = re.compile(rb'([0-9A-Za-z_-]+)","seq":([0-9]+),')
 
 #: A row of the log: its position and its lines, joined by newlines; no lines if its run was deleted.
 Row: TypeAlias = tuple[int, bytes | None]
-#: Returns the rows of the log after a position, at most so many.
+#: Returns the rows of the log after a position, up to a number of them.
 ReadRows = Callable[[int, int], Sequence[Row]]
 #: Returns the lines that the log holds for a run, by seq.
 ReadRun = Callable[[str], Mapping[int, bytes]]
@@ -56,7 +56,7 @@ ReadRun = Callable[[str], Mapping[int, bytes]]
 
 @frozen
 class _End:
-    """Where the copy ends: the newest segment's first position and size, and the position of the last copied row."""
+    """The end of the copy: first position and size of the newest segment, and the position of the last copied row."""
 
     first: int = 0
     size: int = 0

@@ -193,7 +193,7 @@ class Queries:
         return self._fetch_document("read_cached", key)
 
     async def read_note(self, key: str) -> JsonObject | None:
-        """Return the document under a key, None if there is none."""
+        """Return the document under a key, or None."""
         return self._fetch_document("read_note", key)
 
     async def list_notes(self, prefix: str) -> Mapping[str, JsonObject]:

@@ -174,7 +174,7 @@ class SqliteStore(queries.Queries):
         return list(self._event_files.read_run(run_id, (row[0], row[1])))
 
     async def repair_event_files(self) -> Sequence[Path]:
-        """Make the event files what the log holds; return those that were not, which are kept under another name."""
+        """Make the event files what the log holds; return the files that differed, kept under another name."""
         async with self._flush_lock:
             kept: list[Path] = []
             for path in self._event_files.compare_all():
@@ -193,7 +193,7 @@ class SqliteStore(queries.Queries):
     # CommandInbox
 
     async def queue_command(self, run_id: str, body: JsonObject) -> int:
-        """Queue a command for the run's driver, durably; return its id (NotFound for an unknown run)."""
+        """Queue a command for the run's driver, durably; return its id. Raise NotFound for an unknown run."""
         text = orjson.dumps(body)
         async with self._transaction(naming=[text]):
             inserted = self._connection.execute(self._sql["queue_command"], (run_id, text))
@@ -271,7 +271,7 @@ class SqliteStore(queries.Queries):
         return name
 
     async def read_blob(self, name: str) -> bytes:
-        """Return the bytes behind a name, checked against it (NotFound, Corrupt; InvalidInput for no name)."""
+        """Return the bytes behind a name. Raise NotFound, Corrupt if they differ, InvalidInput for a malformed name."""
         waiting = self._waiting_blobs.get(name)
         if waiting is not None:
             return waiting

@@ -1,4 +1,4 @@
-"""What the keywords of JSON Schema hold: data, schemas by name, references, drafts.
+"""The keywords of JSON Schema by what they hold: data, schemas by name, references, drafts.
 
 `validator` and `composition` walk through schemas. Both must agree on what is a schema in there and what is not: a
 property may be named `const`, and the value of `const` may look like a reference.
@@ -16,7 +16,7 @@ _KNOWN_DRAFTS = frozenset(
     f"json-schema.org/{draft}/schema"
     for draft in ("draft/2020-12", "draft/2019-09", "draft-07", "draft-06", "draft-04")
 )
-#: Keywords that hold data: what looks like a schema in there is none.
+#: Keywords that hold data: anything in them that looks like a schema is data, too.
 DATA = frozenset({"const", "enum", "default", "examples"})
 #: Keywords that hold schemas by name: a name in there is not a keyword.
 NAMED_SCHEMAS = frozenset({"properties", "patternProperties", "dependentSchemas", "$defs", "definitions"})

@@ -14,7 +14,7 @@ ApprovalKind: TypeAlias = Literal["approval", "ask_human", "uncertain", "stalled
 
 
 class Tool(Document):
-    """What is called or asked. `stored` refers to the arguments if they are too large to be included."""
+    """The call or question of an approval. `stored` refers to the arguments if they are too large to be included."""
 
     id: Uuid
     name: str

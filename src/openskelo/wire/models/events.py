@@ -20,7 +20,7 @@ from openskelo.wire.models.wire_model import ContractVersion, Document, Json, St
 
 
 class Event(Document):
-    """What every event has."""
+    """The fields that every event has."""
 
     id: Uuid
     run_id: Uuid
@@ -158,13 +158,13 @@ class ToolStarted(NodeEvent):
 
 
 class ToolResult(Document):
-    """Whether the call succeeded."""
+    """The result of a call: `ok` says whether it succeeded."""
 
     ok: bool
 
 
 class ToolError(Document):
-    """Why it did not."""
+    """The error of a call that failed."""
 
     message: str
     code: str | None = None
@@ -264,7 +264,7 @@ class WireEvent(RootModel[AnyEvent]):
 
 
 class EventPage(Document):
-    """A page of a run's events, in order. `nextSeq` is the `since` of the next page; null when there is none yet."""
+    """A page of a run's events, in order. `nextSeq` is the `since` of the next page; null on the last page."""
 
     events: list[AnyEvent]
     next_seq: int | None
@@ -347,7 +347,7 @@ class Pong(Document):
 
 
 class StreamError(Document):
-    """What went wrong; the connection goes on unless it is closed right after."""
+    """An error of the stream; the connection stays open unless the server closes it right after."""
 
     type: Literal["error"]
     code: str

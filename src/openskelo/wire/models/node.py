@@ -29,14 +29,14 @@ MessageStatus: TypeAlias = Literal["final", "interrupted", "failed"]
 
 
 class Fault(Document):
-    """Why something failed: a stable code, and a message for people."""
+    """An error: a stable code, and a message for people."""
 
     code: str
     message: str
 
 
 class Usage(Document):
-    """What the attempts have used, according to their receipts.
+    """The usage of a node's attempts, from their receipts.
 
     `workMs` is the time that they worked, added up. It leaves out waits for a worker, a model, a retry or a person.
     `costUnknown` is true if an agent with its own log-in has worked: what it costs is in no figure.
@@ -51,7 +51,7 @@ class Usage(Document):
 
 
 class Capabilities(Document):
-    """What the node may do. A block may do what its mode and effect allow, and never creates nodes."""
+    """The permissions of a node. A block may do what its mode and effect allow, and never creates nodes."""
 
     spawn_nodes: bool
     write_code: bool
@@ -61,7 +61,7 @@ class Capabilities(Document):
 
 
 class Permissions(Document):
-    """Whether a person is asked before the node's effects (`gated`), and before it creates nodes."""
+    """The approvals that a node needs: before its effects (`gated`), and before it creates nodes."""
 
     cli_permissions_mode: Literal["skip", "gated"]
     spawn_requires_approval: bool
@@ -256,7 +256,7 @@ class EdgeBody(Body):
 
 
 class ArtifactMetadata(Document):
-    """What is known about an artifact besides its bytes: of a diff what it changes, of a prompt its role template."""
+    """Facts about an artifact besides its bytes: of a diff what it changes, of a prompt its role template."""
 
     files_changed: list[str] | None = None
     summary: str | None = None
@@ -287,7 +287,7 @@ class Artifact(Document):
 
 
 class ArtifactRef(Document):
-    """How another document mentions an artifact."""
+    """A reference to an artifact from another document."""
 
     type: ArtifactKind
     ref: Ref
@@ -297,14 +297,14 @@ class ArtifactRef(Document):
 
 
 class PayloadStatus(Document):
-    """Whether the source is satisfied with what it hands over."""
+    """The verdict of the source on what it hands over: `ok`, else the reason."""
 
     ok: bool
     reason: str | None = None
 
 
 class Payload(Document):
-    """What is handed over. If `structured` is too large to be included, `stored` refers to it."""
+    """The content of a handoff. If `structured` is too large to be included, `stored` refers to it."""
 
     message: str
     structured: JsonObject | None = None

@@ -19,7 +19,7 @@ RunKind: TypeAlias = Literal["blocks", "plan", "graph"]
 
 
 class Used(Document):
-    """What is used of one budget. A limit of null means no limit, and 0 allows nothing."""
+    """The use of one budget. A limit of null means no limit, and 0 allows nothing."""
 
     used: int
     limit: int | None
@@ -98,7 +98,7 @@ class RunSummary(Document):
 
 
 class RunPatch(Body):
-    """What a client may change in a run: its modes; `status` pauses and resumes it, and completes a live graph."""
+    """The changes a client may make to a run: its modes; `status` pauses and resumes it, and completes a live graph."""
 
     mode: Mode | None = None
     global_mode: GlobalMode | None = None
@@ -109,7 +109,7 @@ class RunPatch(Body):
 
 
 class Metrics(BaseModel):
-    """What the attempt used."""
+    """The usage of the attempt."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
 

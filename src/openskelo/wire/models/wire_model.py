@@ -1,4 +1,4 @@
-"""What all documents of the contract share: camelCase names, ids and times as text, and the error document.
+"""Base of all documents of the contract: camelCase names, ids and times as text, and the error document.
 
 A server's documents accept unknown fields, so that a later version may add some; a client's bodies refuse them, so that
 a misspelt field is an error.

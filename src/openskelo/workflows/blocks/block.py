@@ -60,7 +60,7 @@ _LONGEST_MS = 7 * 86_400_000
 
 @frozen
 class Context:
-    """What a block is read with: the folders of its project, and the defaults of its file.
+    """The context of reading a block: the folders of its project, and the defaults of its file.
 
     `timeout_ms` is the limit that the file gives all its blocks; without one, handlers have `handler_timeout_ms`.
     An expert or provider that a block names has to be in `models`, a coding agent in `agents`. Both are None without a

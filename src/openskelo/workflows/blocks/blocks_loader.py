@@ -45,7 +45,7 @@ class LoadUsed(Protocol):
 
 @frozen
 class Context:
-    """What reading a file needs: the project, a name for a file without `name`, and a loader of other files."""
+    """The context of reading a file: the project, a name for a file without `name`, and a loader of other files."""
 
     folders: handlers.Folders | None
     commands: bool
@@ -261,7 +261,7 @@ def _read_output(
 
 
 def _outputs_of(drafts: edges.Drafts, last: Iterable[str]) -> _Outputs:
-    """Return the outputs of the last blocks under their own names; names that clash become `block_port`."""
+    """Return the outputs of the last blocks under their own names; names that clash become BLOCK_PORT."""
     pairs = [(key, port) for key in last for port in _visible_outputs(drafts[key])]
     counts = Counter(port.name for _, port in pairs)
     bindings: dict[str, definition.Binding] = {}

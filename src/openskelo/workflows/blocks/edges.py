@@ -308,7 +308,7 @@ class Reach:
 
 
 def read_bounces(drafts: Drafts, reach: Reach) -> dict[str, definition.Node]:
-    """Return every block with its bounces, whose `reset` is filled in by `fill`."""
+    """Return every block with its bounces; `fill_bounces` adds the nodes that they reset."""
     nodes: dict[str, definition.Node] = {}
     bouncing = sum(_may_bounce(draft) for draft in drafts.values())
     if bouncing * len(drafts) > _MAX_RESETS:

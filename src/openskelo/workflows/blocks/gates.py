@@ -41,7 +41,7 @@ RETIRED: Mapping[str, str] = {
 
 @frozen
 class Scope:
-    """What a block's gates may look at. `values` are the ports a gate may name."""
+    """The values that a block's gates may read. `values` are the ports that a gate may name."""
 
     values: frozenset[str]
     variables: expression_scope.Variables

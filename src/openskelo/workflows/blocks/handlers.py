@@ -37,7 +37,7 @@ class Handler:
 
 @frozen
 class Folders:
-    """Where files that a workflow names may be: inside the project's root, and code in none of its write roots.
+    """The folders of files that a workflow may name: inside the project's root, and code in none of its write roots.
 
     A file that data has written must not become code, so a write root holds no handler and no workflow.
     """
@@ -221,7 +221,7 @@ _OPEN = frozenset({"*", "__getattr__"})
 
 @frozen
 class Names:
-    """What a file has at its top; `functions` are those that are declared there as such."""
+    """The names at the top level of a module; `functions` are those defined with `def`."""
 
     bound: frozenset[str]
     functions: tuple[str, ...]
@@ -229,7 +229,7 @@ class Names:
 
 @frozen
 class Broken:
-    """Where and why a text is no Python; line and column count from 1."""
+    """A Python syntax error; line and column count from 1."""
 
     line: int
     column: int
@@ -275,7 +275,7 @@ def read_names(data: bytes) -> Names | Broken:
 
 
 def _bound(tree: ast.Module) -> Iterator[str]:
-    """Every name that a module gives itself, under any condition; what is inside of functions is their own."""
+    """Yield every name that a module binds at its top level, under any condition."""
     todo: list[ast.AST] = [tree]
     while todo:
         for child in ast.iter_child_nodes(todo.pop()):

@@ -287,7 +287,7 @@ def _warn_unknown_format(place: cursor.Cursor) -> None:
 
 # -- inputs of a run --------------------------------------------------------------------------------------------------
 #
-# Those that the file declares, and those that its ports need.
+# Inputs that the file declares, and inputs that its ports need.
 
 
 _ALL_OF = "allOf"
@@ -361,7 +361,7 @@ class Inputs:
         return tuple(self._inputs)
 
     def _check_run_reads(self, report: problems.Report) -> None:
-        """Mark inputs that expressions read as `run.inputs.NAME` as used, and report those that do not exist."""
+        """Mark inputs that expressions read as `run.inputs.NAME` as used, and report unknown ones."""
         for read in report.run_reads:
             if read.name is None:
                 self._used.update(self._inputs)

@@ -79,7 +79,7 @@ def _max_visits(workflow: definition.Workflow, sources: topology.Sources) -> dic
 
 @frozen
 class _Attempt:
-    """What one attempt takes in the three cases."""
+    """The use of one attempt: minimum, expected and worst case."""
 
     least: Quantity
     expected: Quantity

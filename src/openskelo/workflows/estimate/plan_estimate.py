@@ -237,7 +237,7 @@ def _max_rounds(flow: control_flow.Flow, group: tuple[str, ...], limit: int | No
 
 
 def likely_path(workflow: definition.Workflow) -> tuple[str, ...]:
-    """Return the path on which nothing fails and every condition holds, except those that lead back."""
+    """Return the path on which nothing fails and every condition holds, except conditions that lead back."""
     flow = control_flow.from_workflow(workflow)
     path: dict[str, None] = {}
     key: str | None = flow.entry

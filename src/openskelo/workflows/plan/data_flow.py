@@ -63,7 +63,7 @@ def find_unset(
 
     `uses` are what each step reads, `initial` the variables with a first value.
     """
-    # A plan may have thousands of variables: only those that some step needs are followed, as one bit each.
+    # A plan may have thousands of variables: only variables that some step needs are followed, as one bit each.
     needed = dict.fromkeys(
         use.ref.name for step_uses in uses.values() for use in step_uses if use.ref.kind == "var" and use.needed
     )

@@ -24,7 +24,7 @@ from openskelo.workflows.text import cursor, problems
 
 @frozen
 class Scope:
-    """What a plan may use: its mode, and what its project registers and allows.
+    """The names that a plan may use: its mode, and what its project registers and allows.
 
     `models` is None if the project configures none: the caller may then bring any provider.
     """

@@ -232,7 +232,7 @@ def _read_arg(op: definition.Op, place: cursor.Cursor, arg: ops.Arg | None, uses
 
 
 def _expression(op: definition.Op, place: cursor.Cursor) -> Json:
-    """Return the text of the CEL expression in `expr` of a transform or `cond` of a branch; None if there is none."""
+    """Return the text of the CEL expression in `expr` of a transform or `cond` of a branch, or None."""
     if op == "transform":
         return place.value if place.path[-1] == "expr" else None
     return place.value.get("expr") if place.path[-1] == "cond" and isinstance(place.value, Mapping) else None

@@ -1,7 +1,7 @@
 """The coding agents of a project: `agents` in skelo.yaml, and what a block says about one of them.
 
     agents:
-      processes: 2                        at most so many programs at once
+      processes: 2                        the most programs at once
       fixer:
         provider: claude                  claude, codex, gemini or custom
         permissions: gated                a person is asked about calls that the policy does not allow
@@ -377,7 +377,7 @@ def _is_inner(path: str) -> bool:
 
 
 def _commands(section: cursor.Cursor | None) -> tuple[tuple[str, ...], ...]:
-    """Return a list of argument vectors; a text would need a shell, and there is none."""
+    """Return a list of argument vectors; a text is refused, because no shell splits it."""
     if section is None:
         return ()
     commands: list[tuple[str, ...]] = []

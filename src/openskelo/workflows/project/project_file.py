@@ -100,7 +100,7 @@ def folders(file: ProjectFile, root: Path) -> handlers.Folders:
 
 
 def load(root: Path) -> ProjectFile:
-    """Return the project's file, or the defaults where there is none; raise InvalidWorkflow with its Problems."""
+    """Return the project's file, or the defaults without a file; raise InvalidWorkflow with its Problems."""
     file, all_problems = check(root)
     faults = tuple(problem for problem in all_problems if problem.severity == "error")
     if faults:
@@ -162,7 +162,7 @@ def _read(fields: cursor.Fields, root: Path) -> ProjectFile:
 
 
 def _read_write_roots(fields: cursor.Fields, root: Path) -> tuple[str, ...]:
-    """Return the folders that data may write to, as written; report those that hold code or the project's own data."""
+    """Return the folders that data may write to, as written; report folders with code or the project's own data."""
     section = fields.get("write_roots")
     entries: list[cursor.Cursor] = []
     if section is not None:

@@ -1,4 +1,4 @@
-"""What `skelo.yaml` registers for plans: `modes`, `tools`, `checkers`, `transforms`, `contexts` and `mcp`.
+"""Read the registries of `skelo.yaml` for plans: `modes`, `tools`, `checkers`, `transforms`, `contexts` and `mcp`.
 
 A plan may be written by a model, so it can use nothing but what its project has registered here by name, with fixed
 arguments, effect, cost and time limit.
@@ -299,7 +299,7 @@ def _modes(
 def _registered_names(
     fields: cursor.Fields, key: str, code: str, registered: Collection[str]
 ) -> tuple[str, ...] | None:
-    """Return the names in a list; report those that are not registered. None if the key is absent."""
+    """Return the names in a list; report unregistered names. None if the key is absent."""
     section = fields.get(key)
     if section is None:
         return None

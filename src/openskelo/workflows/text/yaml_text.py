@@ -278,7 +278,7 @@ def _position(mark: object) -> Position:
 
 @frozen
 class BadNumber:
-    """Why a scalar that looks like a number cannot be used."""
+    """The error of a scalar that looks like a number and cannot be used as one."""
 
     code: str
     message: str

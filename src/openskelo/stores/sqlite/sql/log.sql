@@ -32,7 +32,7 @@ SELECT log.last, log.lines FROM places CROSS JOIN log ON log.position = places.p
 WHERE places.run = ? AND places.last > ? ORDER BY places.last LIMIT ?;
 
 -- name: read_unplaced
--- The same of the rows that are not in the index yet. All of them come after those that are.
+-- The same for the rows that are not in the index yet. All of them come after the indexed rows.
 SELECT last, lines FROM log
 WHERE position > (SELECT position FROM placed) AND run = ? AND last > ? ORDER BY position LIMIT ?;
 
