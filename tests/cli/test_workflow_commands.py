@@ -132,7 +132,7 @@ def test_explain_draws_layers_contracts_gates_and_totals(skelo: Skelo) -> None:
         in result.out
     )
     assert 'gate after  long_enough: length {"port":"text","min":3}' in result.out
-    assert re.search(r"^  DET +2 +2 +0 +0 +\? / \? / 20 min$", result.out, re.MULTILINE), (
+    assert re.search(r"^  DET +2 +2 +0 +0 +\? / \? / 10 min$", result.out, re.MULTILINE), (
         "at worst both use up their time"
     )
     assert "  all    3       3" in result.out

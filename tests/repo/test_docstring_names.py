@@ -39,7 +39,7 @@ WORDS = {
         otel setsid
     """,
     "tables of the SQL files": "log places",
-    "examples and placeholders": "draft example.org input k n name2 name3 pass_.py v",
+    "examples and placeholders": "example.org input k n name2 name3 pass_.py v",
     "the command": "skelo",
 }
 

@@ -71,7 +71,7 @@ def _copy_of_a_live_log(data_dir: Path) -> tuple[bytes, bytes, list[bytes]]:
 
 def _opened_with(folder: Path, database: bytes, tail: bytes) -> list[bytes]:
     folder.mkdir()
-    (folder / "version").write_text("1\n")
+    (folder / "version").write_text(f"{stores_data_dir.VERSION}\n")
     (folder / "log.db").write_bytes(database)
     (folder / "log.db-wal").write_bytes(tail)
     return _lines(folder)

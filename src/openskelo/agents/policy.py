@@ -156,7 +156,7 @@ def _texts(name: str, value: Json) -> Iterator[tuple[str, str]]:
 
 
 def _is_path_name(name: str) -> bool:
-    """True if an argument of this name holds a path: agents call it `path`, `file_path`, `filePath`, `targets`."""
+    """True if an argument of this name holds a path, such as `path`, `file_path` or `targets`."""
     match = _LAST_WORD.search(name)
     return name in _PATH_NAMES or (match is not None and match.group().lower() in _PATH_WORDS)
 
