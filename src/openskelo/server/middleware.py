@@ -1,4 +1,4 @@
-"""ASGI middleware around the app: the access log, security headers, limits, and HEAD.
+"""ASGI middleware around the app: the access log, security headers, and limits.
 
 A request passes them in this order, then the guard (`auth/guard.py`), then its route. Limits come before the guard, so
 that a flood of requests costs as little as possible.
@@ -281,43 +281,3 @@ def _body_too_large(max_bytes: int) -> problems.Problem:
 def _body_too_late(seconds: float) -> problems.Problem:
     message = f"the body did not arrive within {seconds:g} seconds"
     return problems.Problem(408, "BODY_TOO_LATE", message, headers={"connection": "close"})
-
-
-# -- HEAD -------------------------------------------------------------------------------------------------------------
-
-
-class HeadRequests:
-    """Answers HEAD on every path that has a GET: runs the GET and sends its headers without the body."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, a HEAD as a GET."""
-        if scope["type"] != "http" or scope["method"] != "HEAD":
-            await self._app(scope, receive, send)
-            return
-        answered = asyncio.Event()
-        received = False
-
-        async def receive_then_disconnect() -> Message:
-            """Return the request, then a disconnect once it is answered: without it a stream would never end."""
-            nonlocal received
-            if not received:
-                received = True
-                return await receive()
-            await answered.wait()
-            return {"type": "http.disconnect"}
-
-        async def send_headers_only(message: Message) -> None:
-            if answered.is_set():
-                return
-            if message["type"] == "http.response.start":
-                await send(message)
-                return
-            await send({"type": "http.response.body", "body": b""})
-            answered.set()
-
-        # RFC 9110 defines ranges for GET only: the answer to a HEAD is about the whole content.
-        headers = [(name, value) for name, value in scope["headers"] if name != b"range"]
-        await self._app({**scope, "method": "GET", "headers": headers}, receive_then_disconnect, send_headers_only)
