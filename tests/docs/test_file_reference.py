@@ -13,7 +13,6 @@ from openskelo import gates, ops
 from openskelo.handlers import builtin
 from openskelo.kernel import definition
 from openskelo.workflows.blocks import block, blocks_loader, ports
-from openskelo.workflows.blocks import gates as gate_reader
 from openskelo.workflows.plan import plan_loader as plan_file
 from openskelo.workflows.plan import step as plan_step
 from tests.docs import page
@@ -65,11 +64,6 @@ def test_gate_page_lists_the_parameters_of_a_type(name: str) -> None:
     section = page.sections(page.text("gates.md"))[name]
     assert set(page.rows(section)) == set(gate.parameters)
     assert section.lstrip().startswith(gate.summary)
-
-
-def test_gate_page_names_every_retired_type() -> None:
-    section = page.sections(page.text("gates.md"))["Names of earlier files"]
-    assert [name for name in gate_reader.RETIRED if f"`{name}`" not in section] == []
 
 
 @pytest.mark.parametrize("name", builtin.HANDLERS)

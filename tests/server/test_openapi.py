@@ -15,8 +15,6 @@ import schemathesis.checks
 from hypothesis import errors
 from hypothesis import strategies as st
 
-from openskelo.server import settings
-from openskelo.structs import replace
 from tests.server import house
 
 #: Renewed by `python -m tests.server.test_openapi`.
@@ -64,10 +62,7 @@ class Stage:
 
 @pytest.fixture(scope="module")
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Generator[Stage]:
-    def tireless(found: settings.Settings) -> settings.Settings:
-        return replace(found, limits=settings.Limits(rate=1e6, burst=10**6))
-
-    with house.open_house(tmp_path_factory.mktemp("fuzzed"), tireless) as home, home.client() as client:
+    with house.open_house(tmp_path_factory.mktemp("fuzzed")) as home, home.client() as client:
         waiting = [house.start(client)["id"] for _ in range(3)]
         each = house.start(client, "each.yaml", words=["a", "b"])["id"]
         run = house.until(client, each, lambda found: found["ending"] is not None)

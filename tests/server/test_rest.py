@@ -45,7 +45,12 @@ def test_a_misspelled_parameter_is_answered_with_the_one_that_was_meant(
 ) -> None:
     answer = client.get(path)
     assert (house.problem(answer), answer.json()["hint"]) == ((400, "PARAMETER_UNKNOWN"), hint)
-    assert client.head(path).status_code == 400
+
+
+@pytest.mark.parametrize("path", ["/api/health", "/api/runs"])
+def test_head_is_not_a_method_of_the_api(client: httpx.Client, path: str) -> None:
+    answer = client.head(path)
+    assert (answer.status_code, answer.headers["allow"], answer.content) == (405, "GET", b"")
 
 
 def test_the_pages_of_the_dashboard_take_whatever_a_link_carries(client: httpx.Client) -> None:

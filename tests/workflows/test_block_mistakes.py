@@ -29,7 +29,6 @@ CASES = {
     "a name that is empty": ("EMPTY", 'name: ‸""\nblocks: [{id: a}]\n'),
     "a name that is too long": ("NAME_INVALID", f"name: ‸{'n' * 201}\nblocks: [{{id: a}}]\n"),
     "a version that is a list": ("TYPE", "version: ‸[1]\nblocks: [{id: a}]\n"),
-    "terminals of earlier days": ("RETIRED_KEY", "‸terminals: [a]\nblocks: [{id: a}]\n"),
     "a deterministic block without handler": ("MISSING_KEY", "blocks:\n  - ‸id: a\n    mode: deterministic\n"),
     "a deterministic section without handler": (
         "MISSING_KEY",
@@ -244,7 +243,6 @@ CASES = {
         "blocks: [{id: a, mode: deterministic, estimate: {cost_usd: ‸0.1}, deterministic: {handler: local:f}}]\n",
     ),
     "an estimate below nothing": ("RANGE", "blocks: [{id: a, estimate: {duration_sec: ‸-1}}]\n"),
-    "output that is not strict": ("STRICT_ALWAYS", "blocks: [{id: a, strict_output: ‸false}]\n"),
     "too many repairs": ("RANGE", "blocks: [{id: a, contract_repair_attempts: ‸4}]\n"),
     "a budget below nothing": ("RANGE", "budgets: {max_steps: ‸-1}\nblocks: [{id: a}]\n"),
     "a budget that is not whole": ("TYPE", "budgets: {max_tokens: ‸1.5}\nblocks: [{id: a}]\n"),

@@ -125,7 +125,7 @@ blocks:
     post_gates:
       - {name: long, type: length, port: text, min: 5, error: longer please}
       - {type: expr, expression: outputs.text != item}
-      - {name: old, check: {type: port_matches, port: text, pattern: a+}, error: an a}
+      - {name: an_a, type: regex, port: text, pattern: a+, error: an a}
     gate_composition: {post: any}
     on_gate_fail: [{when_gate: long, route_to: outline, max_bounces: 2, feedback: false}]
     retry: {max_attempts: 5}
@@ -189,7 +189,7 @@ def _everything() -> Workflow:
         post_gates=(
             Gate(name="long", type="length", params={"port": "text", "min": 5}, error="longer please"),
             Gate(name="expr", type="expr", params={"expression": "outputs.text != item"}),
-            Gate(name="old", type="regex", params={"port": "text", "pattern": "a+"}, error="an a"),
+            Gate(name="an_a", type="regex", params={"port": "text", "pattern": "a+"}, error="an a"),
         ),
         post_composition="any",
         retry=replace(retry, max_attempts=5),

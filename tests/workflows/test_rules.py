@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import pytest
 
+from openskelo import gates
 from openskelo.kernel import workflow_codec
 from openskelo.kernel.definition import Amount, Binding, Gate, Port, Retry, Workflow
 from openskelo.kernel.json import Json, JsonObject
@@ -203,16 +204,16 @@ def test_an_old_run_keeps_the_limit_that_it_has_pinned() -> None:
 @pytest.mark.parametrize(
     ("written", "gate"),
     [
-        ({"type": "port_not_empty", "port": "t"}, Gate(name="not_empty", type="not_empty", params={"port": "t"})),
+        ({"type": "not_empty", "port": "t"}, Gate(name="not_empty", type="not_empty", params={"port": "t"})),
         (
-            {"name": "m", "check": {"type": "port_min_length", "port": "t", "min": 3}, "error": "short"},
+            {"name": "m", "type": "length", "port": "t", "min": 3, "error": "short"},
             Gate(name="m", type="length", params={"port": "t", "min": 3}, error="short"),
         ),
         (
-            {"name": "k", "check": {"type": "port_type", "port": "t", "expected": "string"}},
+            {"name": "k", "type": "json_schema", "port": "t", "schema": TEXT},
             Gate(name="k", type="json_schema", params={"schema": TEXT, "port": "t"}),
         ),
-        ({"type": "expression", "expr": "true"}, Gate(name="expr", type="expr", params={"expression": "true"})),
+        ({"type": "expr", "expression": "true"}, Gate(name="expr", type="expr", params={"expression": "true"})),
         (
             {"type": "llm_review", "port": "t", "criteria": ["kind"], "threshold": 0.5},
             Gate(name="llm_review", type="llm_review", params={"port": "t", "criteria": ["kind"], "threshold": 0.5}),
@@ -231,6 +232,20 @@ def test_an_old_run_keeps_the_limit_that_it_has_pinned() -> None:
 def test_a_gate_is_read(written: Json, gate: Gate) -> None:
     node = _load({"id": "a", "outputs": {"t": "string", "u": "string"}, "post_gates": [written]}).nodes["a"]
     assert node.post_gates == (gate,)
+
+
+@pytest.mark.parametrize(
+    ("written", "hint"),
+    [
+        ("regexp", "did you mean 'regex'?"),
+        ("not-empty", "did you mean 'not_empty'?"),
+        ("shell", f"types: {', '.join(gates.GATES)}"),
+    ],
+)
+def test_a_gate_type_that_is_not_known_has_a_hint(written: str, hint: str) -> None:
+    block: Json = {"id": "a", "outputs": {"t": "string"}, "post_gates": [{"type": written, "port": "t"}]}
+    _, found = load.check_document({"name": "w", "blocks": [block]})
+    assert [(one.code, one.path, one.hint) for one in found] == [("GATE_UNKNOWN", "/blocks/0/post_gates/0/type", hint)]
 
 
 def test_defaults_hold_where_a_block_says_nothing() -> None:

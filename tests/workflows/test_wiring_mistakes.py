@@ -149,10 +149,6 @@ EDGES = {
 GATES = {
     "a gate without type": ("MISSING_KEY", "blocks: [{id: a, post_gates: [‸{name: x}]}]\n"),
     "a gate type that is not known": ("GATE_UNKNOWN", "blocks: [{id: a, post_gates: [{type: ‸regexp}]}]\n"),
-    "a gate type of earlier days": (
-        "GATE_UNKNOWN",
-        "blocks: [{id: a, post_gates: [{name: s, check: {type: ‸semantic_review, port: x}}]}]\n",
-    ),
     "a gate on a port that is not there": (
         "UNKNOWN_PORT",
         "blocks: [{id: a, outputs: {text: string}, post_gates: [{type: not_empty, port: ‸txt}]}]\n",
@@ -268,8 +264,8 @@ ROUTES = {
         "blocks:\n  - {id: a, outputs: {t: string}, " + _G + ", on_gate_fail: "
         "[{when_gate: not_empty, route_to: a, max_bounces: ‸21}]}\n",
     ),
-    "blocks to reset": (
-        "RETIRED_KEY",
+    "a key of a way back that is not known": (
+        "UNKNOWN_KEY",
         "blocks:\n  - {id: a, outputs: {t: string}, " + _G + ", on_gate_fail: "
         "[{when_gate: not_empty, route_to: a, max_bounces: 1, ‸reset_blocks: [a]}]}\n",
     ),

@@ -75,7 +75,6 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         Command("model", "show or install the embedded model, or use another", "model"),
         Command("prune", "remove the data of old runs from the data dir", "prune"),
         Command("doctor", "check this machine and project", "doctor"),
-        Command("bench", "measure a durable step against this disk", "bench"),
     ),
 }
 

@@ -3,7 +3,7 @@
     client ──> middleware ──> guard ──> route ──> engine (commands)        POST, PATCH, DELETE
                headers        host      │
                limits         origin    ├──────> views (read from the log)  GET
-               HEAD           token     └──────> stream/hub (follows the feed of the log)  /ws, /api/stream
+                              token     └──────> stream/hub (follows the feed of the log)  /ws, /api/stream
 
 One `app` serves one engine. Routes hold no state: a change becomes a command of the engine, and what they read comes
 from the log through `views`. Streams follow the store's feed, so they also show runs that other processes drive.

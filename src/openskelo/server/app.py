@@ -94,14 +94,13 @@ def create(
 
 
 def _add_middleware(app: FastAPI, server: rest.ServerContext) -> None:
-    """Add the middleware. The last one added is the first one called: access log, headers, limits, HEAD, guard."""
+    """Add the middleware. The last one added is the first one called: access log, headers, limits, guard."""
 
     def make_guard(inner: ASGIApp) -> ASGIApp:
         server.guard = guard.Guard(inner, settings=server.settings, browser_sessions=server.sessions)
         return server.guard
 
     app.add_middleware(make_guard)
-    app.add_middleware(middleware.HeadRequests)
     app.add_middleware(middleware.Limiter, limits=server.settings.limits)
     app.add_middleware(middleware.SecurityHeaders)
     if server.settings.access_log:

@@ -1,4 +1,4 @@
-"""ASGI middleware around the app: the access log, security headers, limits, and HEAD.
+"""ASGI middleware around the app: the access log, security headers, and limits.
 
 A request passes them in this order, then the guard (`auth/guard.py`), then its route. Limits come before the guard, so
 that a flood of requests costs as little as possible.
@@ -9,9 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import math
 import time
-from collections import OrderedDict
 from collections.abc import Generator
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -135,22 +133,16 @@ class SecurityHeaders:
 
 # -- limits -----------------------------------------------------------------------------------------------------------
 
-_MAX_CLIENTS = 10_000
-#: How long the next line about an address that asks too often is left out of the log.
-_LOG_SECONDS = 60.0
-_LOG = logging.getLogger("openskelo.server")
 #: The path of streams that are not sockets.
 STREAM_PATH = "/api/stream"
 
 
 class Limiter:
-    """Refuses requests beyond the limits before anything is read: body size, rate, and requests at a time."""
+    """Refuses requests beyond the limits before anything is read: body size, and requests at a time."""
 
     def __init__(self, app: ASGIApp, *, limits: server_settings.Limits) -> None:
         self._app = app
         self._limits = limits
-        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
-        self._logged_at: OrderedDict[str, float] = OrderedDict()
         self._open_requests = 0
         self._open_streams = 0
 
@@ -167,7 +159,6 @@ class Limiter:
     async def _limit_request(self, scope: Scope, receive: Receive, send: Send) -> None:
         is_stream = scope["path"] == STREAM_PATH
         try:
-            self._check_rate(guard.client_address(scope))
             await self._check_content_length(Headers(scope=scope), receive)
             self._check_capacity(is_stream=is_stream)
         except problems.Problem as problem:
@@ -202,31 +193,6 @@ class Limiter:
         finally:
             self._open_streams -= is_stream
             self._open_requests -= not is_stream
-
-    def _check_rate(self, address: str) -> None:
-        """Raise a 429 if the address asks too often: a token bucket that fills at the rate and holds a burst."""
-        now = time.monotonic()
-        left, at = self._buckets.pop(address, (float(self._limits.burst), now))
-        left = min(float(self._limits.burst), left + (now - at) * self._limits.rate)
-        self._buckets[address] = (max(0.0, left - 1), now)
-        if len(self._buckets) > _MAX_CLIENTS:
-            self._buckets.popitem(last=False)
-        if left < 1:
-            self._log_refusal(address, now)
-            wait = max(1, math.ceil((1 - left) / self._limits.rate))
-            raise problems.Problem(
-                429, "TOO_MANY_REQUESTS", "too many requests from one address", headers={"retry-after": str(wait)}
-            )
-
-    def _log_refusal(self, address: str, now: float) -> None:
-        """Write a line about an address that asks too often, one a minute."""
-        if now < self._logged_at.get(address, float("-inf")) + _LOG_SECONDS:
-            return
-        self._logged_at[address] = now
-        self._logged_at.move_to_end(address)
-        if len(self._logged_at) > _MAX_CLIENTS:
-            self._logged_at.popitem(last=False)
-        _LOG.warning("too many requests from %s: some get a 429", address)
 
     async def _check_content_length(self, headers: Headers, receive: Receive) -> None:
         length = headers.get("content-length", "0")
@@ -281,43 +247,3 @@ def _body_too_large(max_bytes: int) -> problems.Problem:
 def _body_too_late(seconds: float) -> problems.Problem:
     message = f"the body did not arrive within {seconds:g} seconds"
     return problems.Problem(408, "BODY_TOO_LATE", message, headers={"connection": "close"})
-
-
-# -- HEAD -------------------------------------------------------------------------------------------------------------
-
-
-class HeadRequests:
-    """Answers HEAD on every path that has a GET: runs the GET and sends its headers without the body."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, a HEAD as a GET."""
-        if scope["type"] != "http" or scope["method"] != "HEAD":
-            await self._app(scope, receive, send)
-            return
-        answered = asyncio.Event()
-        received = False
-
-        async def receive_then_disconnect() -> Message:
-            """Return the request, then a disconnect once it is answered: without it a stream would never end."""
-            nonlocal received
-            if not received:
-                received = True
-                return await receive()
-            await answered.wait()
-            return {"type": "http.disconnect"}
-
-        async def send_headers_only(message: Message) -> None:
-            if answered.is_set():
-                return
-            if message["type"] == "http.response.start":
-                await send(message)
-                return
-            await send({"type": "http.response.body", "body": b""})
-            answered.set()
-
-        # RFC 9110 defines ranges for GET only: the answer to a HEAD is about the whole content.
-        headers = [(name, value) for name, value in scope["headers"] if name != b"range"]
-        await self._app({**scope, "method": "GET", "headers": headers}, receive_then_disconnect, send_headers_only)

@@ -114,7 +114,7 @@ class StrictRoute(APIRoute):
 
 async def _check_content_type(request: Request) -> None:
     """Raise a 415 for a body that is not JSON: a page of another site can send other types without a CORS preflight."""
-    if request.method in ("GET", "HEAD") or not await request.body():
+    if request.method == "GET" or not await request.body():
         return
     content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if content_type != "application/json":

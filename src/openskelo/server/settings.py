@@ -18,14 +18,11 @@ _LOCAL_NAMES = frozenset({"localhost", "localhost.localdomain", "ip6-localhost"}
 class Limits:
     """Limits for one client or for all of them.
 
-    `rate` is in requests per second from one address, after a `burst`; `wrong_tokens` is per minute from one address;
-    `requests`, `streams` and `connections` are at a time; `body_seconds` is how long a body may take to arrive. The hub
-    accepts fewer streams than this, so that it can say so itself.
+    `wrong_tokens` is per minute from one address; `requests`, `streams` and `connections` are at a time; `body_seconds`
+    is how long a body may take to arrive. The hub accepts fewer streams than this, so that it can say so itself.
     """
 
     body_bytes: int = 8 * 1024 * 1024
-    rate: float = 200.0
-    burst: int = 400
     wrong_tokens: int = 10
     requests: int = 256
     streams: int = 1100

@@ -35,7 +35,7 @@ MODES = ("ai", "deterministic", "approval")
 _COMMON = frozenset(
     {"id", "name", "description", "mode", "inputs", "outputs", "pre_gates", "post_gates", "gate_composition"}
     | {"on_gate_fail", "when", "foreach", "uses", "retry", "timeout_ms", "effect", "repeatable", "cache"}
-    | {"estimate", "after", "approval", "metadata", "strict_output", "deterministic", "prompt"}
+    | {"estimate", "after", "approval", "metadata", "deterministic", "prompt"}
 )
 KEYS = _COMMON | model_settings.KEYS
 
@@ -166,7 +166,6 @@ def read(key: str, place: cursor.Cursor, context: Context) -> Draft:
     node = _gates(node, fields, context)
     _warn_of_once(node, fields)
     model_settings.check_reviews(fields, context.models)
-    _strict(fields)
     return Draft(
         place=place,
         node=node,
@@ -403,10 +402,3 @@ def _warn_of_once(node: definition.Node, fields: cursor.Fields) -> None:
         message = f"the effect of {node.key} happens once: it is not retried when a post gate fails"
         hint = "failures before the effect are retried; write `repeatable: true` if it may happen again"
         place.warn("RETRY_OVER_ONCE", message, hint=hint)
-
-
-def _strict(fields: cursor.Fields) -> None:
-    place = fields.get("strict_output")
-    if place is not None and place.flag() is False:
-        hint = "declare a port of type json to accept anything"
-        place.problem("STRICT_ALWAYS", "outputs that do not match their contract are never stored", hint=hint)

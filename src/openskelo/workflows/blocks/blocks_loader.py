@@ -31,8 +31,7 @@ from openskelo.workflows.text import cursor, problems
 
 KEYS = frozenset(
     {"name", "description", "version", "blocks", "edges", "inputs", "outputs", "defaults", "budgets", "metadata"}
-    | {"entrypoints", "terminals", "$schema"}
-)
+) | {"$schema"}
 _MAX_BLOCKS = 100_000
 _SECRET_START, _SECRET_END = "${secret:", "}"
 
@@ -130,10 +129,6 @@ def _read_header(fields: cursor.Fields, context: Context) -> definition.Workflow
     metadata = fields.get("metadata")
     if metadata is not None:
         metadata.fields()
-    for key in ("entrypoints", "terminals"):
-        retired = fields.get(key)
-        if retired is not None:
-            retired.key_problem("RETIRED_KEY", f"`{key}` is derived from the edges", hint="remove it")
     return definition.Workflow(name=name, hash="", nodes={}, description=fields.text("description"))
 
 

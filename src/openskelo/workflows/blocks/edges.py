@@ -290,9 +290,7 @@ def _warn_without_source(node: definition.Node, port: definition.Port, place: cu
 
 #: How many keys all resets of a file may have together; more would fill memory.
 _MAX_RESETS = 2_000_000
-_BOUNCE_KEYS = frozenset(
-    {"when_gate", "route_to", "max_bounces", "feedback", "feedback_from", "reason", "reset_blocks"}
-)
+_BOUNCE_KEYS = frozenset({"when_gate", "route_to", "max_bounces", "feedback", "reason"})
 
 
 @frozen
@@ -389,7 +387,7 @@ def _rules(
         fields = entry.fields(_BOUNCE_KEYS)
         if fields is None:
             continue
-        _retired(fields)
+        fields.text("reason")
         gate = _gate(fields, node)
         target = fields.need("route_to")
         if "max_bounces" not in fields:
@@ -404,14 +402,6 @@ def _rules(
             definition.Bounce(when_gate=gate, route_to=str(target.value), max_bounces=most, feedback=feedback)
         )
     return tuple(bounces)
-
-
-def _retired(fields: cursor.Fields) -> None:
-    if (old := fields.get("reset_blocks")) is not None:
-        old.key_problem("RETIRED_KEY", "everything after `route_to` is reset automatically", hint="remove it")
-    if (old := fields.get("feedback_from")) is not None:
-        old.choice(("gate_verdicts",))
-    fields.text("reason")
 
 
 def _gate(fields: cursor.Fields, node: definition.Node) -> str | None:

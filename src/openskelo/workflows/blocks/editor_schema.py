@@ -90,7 +90,7 @@ def _top() -> dict[str, Json]:
             ),
         ),
     }
-    return exactly(properties, blocks_loader.KEYS - {"entrypoints", "terminals"})
+    return exactly(properties, blocks_loader.KEYS)
 
 
 def _definitions() -> dict[str, Json]:
@@ -115,12 +115,7 @@ def _definitions() -> dict[str, Json]:
                 "stall_after": _NON_NEGATIVE,
             }
         ),
-        "gate": {
-            "anyOf": [
-                *_gates(),
-                closed({"name": _TEXT, "error": _ANY_TEXT, "check": _OBJECT}, required=("check",)),
-            ]
-        },
+        "gate": {"anyOf": _gates()},
         "approval": closed(_approval()),
         "block": _block(),
     }
@@ -253,7 +248,6 @@ def _block_model() -> dict[str, Json]:
 def _block_rules() -> dict[str, Json]:
     composition: JsonObject = {"enum": ["all", "any"]}
     bounce: dict[str, Json] = {"when_gate": _TEXT, **_bounce_target(), "feedback": _FLAG, "reason": _ANY_TEXT}
-    bounce["feedback_from"] = {"const": "gate_verdicts"}
     return {
         "pre_gates": {"type": "array", "items": _ref("gate")},
         "post_gates": {"type": "array", "items": _ref("gate")},
@@ -278,7 +272,6 @@ def _block_rules() -> dict[str, Json]:
         "repeatable": _FLAG,
         "cache": _FLAG,
         "estimate": closed({"tokens": _NON_NEGATIVE, "cost_usd": _AMOUNT, "duration_sec": _AMOUNT}),
-        "strict_output": {"const": True},
     }
 
 

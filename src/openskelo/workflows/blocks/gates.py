@@ -1,7 +1,7 @@
 """Reads a block's gates: the checks before its inputs and after its outputs.
 
 Which types there are, and their parameters, is in `openskelo.gates`. This module reads each kind of parameter at its
-position in the file, and accepts the gate types of earlier files under their current names.
+position in the file.
 """
 
 from __future__ import annotations
@@ -18,25 +18,6 @@ from openskelo.values import regex
 from openskelo.values.schema import validator
 from openskelo.workflows.blocks import expression_scope, ports
 from openskelo.workflows.text import cursor, problems
-
-#: Types of earlier files that have another name now.
-_RENAMED: Mapping[str, str] = {
-    "port_not_empty": "not_empty",
-    "port_matches": "regex",
-    "port_min_length": "length",
-    "expression": "expr",
-}
-
-#: Types of earlier files without a successor, with what to write instead.
-RETIRED: Mapping[str, str] = {
-    "semantic_review": "use llm_review with criteria, or expr for keywords",
-    "shell": "use command with argv; there is no shell",
-    "custom": "use a deterministic block, or command",
-    "contains": "use regex or expr",
-    "max_value": "use expr",
-    "valid_json": "outputs are JSON always; use json_schema",
-    "valid_url": "use json_schema with format: uri",
-}
 
 
 @frozen
@@ -157,7 +138,7 @@ def _read_parameter(found: cursor.Cursor, parameter: gates.Parameter, scope: Sco
             assert_never(parameter.kind)
 
 
-_OWN = frozenset({"name", "type", "error", "check"})
+_OWN = frozenset({"name", "type", "error"})
 
 
 def read_both(
@@ -187,33 +168,24 @@ def _read(
 
 
 def _gate(entry: cursor.Cursor, scope: Scope) -> definition.Gate | None:
-    outer = entry.fields()
-    if outer is None:
+    fields = entry.fields()
+    if fields is None:
         return None
-    params = outer
-    if (older := outer.get("check")) is not None:
-        entry.fields({"name", "check", "error"})
-        params = older.fields()
-        if params is None:
-            return None
-    params = _current(params)
-    named = params.need("type")
+    named = fields.need("type")
     if named is None or (word := named.text(blank=False)) is None:
         return None
     gate_type = gates.GATES.get(word)
     if gate_type is None:
-        hint = RETIRED.get(word) or problems.did_you_mean(
-            word, gates.GATES, otherwise=f"types: {', '.join(gates.GATES)}"
-        )
+        hint = problems.did_you_mean(word, gates.GATES, otherwise=f"types: {', '.join(gates.GATES)}")
         named.problem("GATE_UNKNOWN", f"there is no gate type {word[:60]!r}", hint=hint)
         return None
     if gate_type.measures_work and scope.before:
         named.problem("GATE_TOO_EARLY", f"a {word} gate measures the work; it belongs to post_gates")
     return definition.Gate(
-        name=outer.text("name") or word,
+        name=fields.text("name") or word,
         type=word,
-        params=_params(params, gate_type, scope),
-        error=outer.text("error"),
+        params=_params(fields, gate_type, scope),
+        error=fields.text("error"),
     )
 
 
@@ -257,33 +229,3 @@ def _variables(node: definition.Node) -> expression_scope.Variables:
     if node.foreach is not None:
         variables[node.foreach.name] = None
     return variables
-
-
-def _current(fields: cursor.Fields) -> cursor.Fields:
-    """Return the gate under its current type; a gate with a current type comes back unchanged."""
-    word = fields.value.get("type")
-    if not isinstance(word, str):
-        return fields
-    if word == "port_type":
-        return _port_type(fields)
-    renamed = _RENAMED.get(word)
-    if renamed is None:
-        return fields
-    value: dict[str, Json] = {**fields.value, "type": renamed}
-    if word == "expression" and "expr" in value and "expression" not in value:
-        value["expression"] = value.pop("expr")
-    return _replaced(fields, value)
-
-
-def _port_type(fields: cursor.Fields) -> cursor.Fields:
-    expected = fields.need("expected")
-    word = "" if expected is None else expected.choice(tuple(ports.TYPES)) or ""
-    value: dict[str, Json] = {key: part for key, part in fields.value.items() if key != "expected"}
-    value["type"] = "json_schema"
-    value["schema"] = ports.TYPES.get(word, {})
-    return _replaced(fields, value)
-
-
-def _replaced(fields: cursor.Fields, value: Mapping[str, Json]) -> cursor.Fields:
-    position = fields.cursor
-    return cursor.Fields(cursor.Cursor(value, position.path, position.report), value)
