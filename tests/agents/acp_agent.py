@@ -19,6 +19,8 @@
 @next             what follows answers the next prompt of the session
 @instead          what stands before it in the prompt is not played
 
+%NAME% in a line stands for a variable of its environment.
+
 With `--tools` it takes MCP servers. Its sessions are files in its home folder: another process can continue them.
 """
 
@@ -29,6 +31,7 @@ import contextlib
 import json
 import os
 import queue
+import re
 import socket
 import subprocess
 import sys
@@ -134,7 +137,7 @@ class Agent:
         reason = "end_turn"
         try:
             for line in current_lines(prompts):
-                self.play(session, line)
+                self.play(session, re.sub(r"%(\w+)%", lambda found: os.environ.get(found[1], found[0]), line))
         except TurnFailed as failed:
             send({"id": number, "error": {"code": -32000, "message": str(failed)}})
             return

@@ -19,8 +19,13 @@ from tests.web import site as sites
 def site(tmp_path_factory: pytest.TempPathFactory) -> Generator[sites.Site]:
     command: Json = [sys.executable, str(repository.AGENT)]
     root = repository.make(
-        tmp_path_factory.mktemp("rest"), provider="claude", command=command, permissions="gated", workspace={"ports": 1}
+        tmp_path_factory.mktemp("rest"),
+        provider="claude",
+        command=command,
+        permissions="gated",
+        workspace={"ports": 1, "copy": ["*.env"]},
     )
+    (root / "local.env").write_text("API_KEY=copied-0123456789\n")
     made = sites.Site(root=root)
     made.start()
     yield made
@@ -53,6 +58,13 @@ def test_a_node_has_its_workspace_and_what_was_changed_there(site: sites.Site) -
     shutil.rmtree(path)
     status, problem = _get(site, run_id, "/changes")
     assert (status, problem["code"]) == (404, "WORKSPACE_NOT_FOUND")
+
+
+def test_values_of_a_copied_env_file_are_masked_in_the_changes(site: sites.Site) -> None:
+    run_id = _begin(site, "@run cp local.env copied.txt", "@say Done.")
+    site.ended(run_id)
+    status, changes = _get(site, run_id, "/changes")
+    assert (status, "+API_KEY=[secret]" in changes["diff"]) == (200, True)
 
 
 def test_a_node_without_an_agent_has_neither(site: sites.Site) -> None:

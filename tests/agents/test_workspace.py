@@ -29,7 +29,9 @@ def _project(root: Path) -> Project:
 
 def _open(root: Path, node: str = "work", **wanted: Any) -> workspace.Workspace:
     settings = WorkspaceSettings(**wanted)
-    return asyncio.run(create_workspace.open_workspace(_project(root), settings, RUN, node, []))
+    return asyncio.run(
+        create_workspace.open_workspace(_project(root), settings, RUN, node, create_workspace.WorkspaceNotes())
+    )
 
 
 def _snapshot(place: workspace.Workspace) -> str:
@@ -117,7 +119,10 @@ def test_agents_of_a_run_that_share_a_workspace_open_the_same_one_at_once(tmp_pa
     settings = WorkspaceSettings(shared="run", setup=(("sh", "-c", "echo x >> made.txt"),))
 
     async def both() -> list[workspace.Workspace]:
-        opening = (create_workspace.open_workspace(_project(root), settings, RUN, node, []) for node in ("a", "b"))
+        opening = (
+            create_workspace.open_workspace(_project(root), settings, RUN, node, create_workspace.WorkspaceNotes())
+            for node in ("a", "b")
+        )
         return await asyncio.gather(*opening)
 
     one, other = asyncio.run(both())

@@ -12,56 +12,69 @@ import shutil
 import socket
 import stat
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import assert_never
 
 import msgspec
 
 from openskelo import agent_settings, errors, files
-from openskelo.agents import workspace
+from openskelo.agents import env_files, workspace
 from openskelo.handlers import blocking_call
 from openskelo.programs import git
 from openskelo.project import Project
-from openskelo.structs import frozen
+from openskelo.structs import field, frozen, mutable
 
 _GIT_MS = 300_000
 #: Held while a workspace is made, because several agents of a run may share it.
 _locks: weakref.WeakValueDictionary[Path, asyncio.Lock] = weakref.WeakValueDictionary()
 
 
+@mutable
+class WorkspaceNotes:
+    """What is told of a workspace that is opened: the output of its set-up, and the secrets in files copied into it."""
+
+    lines: list[str] = field(default_factory=list[str])
+    secret_values: set[str] = field(default_factory=set[str])
+
+
 async def open_workspace(
-    project: Project, wanted: agent_settings.WorkspaceSettings, run_id: str, node: str, lines: list[str]
+    project: Project, wanted: agent_settings.WorkspaceSettings, run_id: str, node: str, notes: WorkspaceNotes
 ) -> workspace.Workspace:
     """Return the workspace of a node (or of its whole run), made and set up if it does not exist yet.
 
-    The output of the set-up is added to `lines`. Raise AttemptFailed: WORKSPACE_REPOSITORY, WORKSPACE_SETUP,
-    GIT_MISSING, GIT_FAILED.
+    Raise AttemptFailed: WORKSPACE_REPOSITORY, WORKSPACE_SETUP, GIT_MISSING, GIT_FAILED.
     """
     owner = workspace.WHOLE_RUN if wanted.shared == "run" else node
     place = workspace.place_of(project.data_dir, run_id, owner)
     async with _locks.setdefault(place, asyncio.Lock()):
-        existing = workspace.read(place)
-        if existing is not None:
-            return existing
-        origin = await _find_origin(project, wanted, run_id, owner)
-        return await _create(project, wanted, workspace.Workspace(place, origin), lines)
+        made = workspace.read(place)
+        is_new = made is None
+        if made is None:
+            made = workspace.Workspace(place, await _find_origin(project, wanted, run_id, owner))
+        notes.secret_values |= await find_secret_values(made)
+        if is_new:
+            await _create(wanted, made, notes)
+        return made
 
 
-async def _create(
-    project: Project, wanted: agent_settings.WorkspaceSettings, made: workspace.Workspace, lines: list[str]
-) -> workspace.Workspace:
+async def find_secret_values(made: workspace.Workspace) -> set[str]:
+    """Return the values in env files that were copied into a workspace, as they are now there and in the repository."""
+    if not made.origin.copy:
+        return set()
+    return await blocking_call.run(lambda: env_files.read_values(path for pair in _copied(made) for path in pair))
+
+
+async def _create(wanted: agent_settings.WorkspaceSettings, made: workspace.Workspace, notes: WorkspaceNotes) -> None:
     place, origin = made.place, made.origin
     await blocking_call.run(lambda: _clear(place))
     await _create_tree(made)
-    if origin.kind in ("worktree", "clone"):
-        await blocking_call.run(lambda: _copy_ignored(Path(origin.repository), made.tree, wanted.copy, project))
+    await blocking_call.run(lambda: _copy_ignored(made))
     if not made.folder.is_dir():
         raise _no_repository(wanted.repository, f"has no folder {wanted.folder!r}")
-    await made.run_commands(wanted.setup, lines)
+    await made.run_commands(wanted.setup, notes.lines)
     with files.atomic_file(place / workspace.ORIGIN_FILE) as file:
         file.write(msgspec.json.encode(origin))
-    return made
 
 
 def _clear(place: Path) -> None:
@@ -101,6 +114,7 @@ async def _find_origin(
         teardown=wanted.teardown,
         command_timeout_ms=wanted.command_timeout_ms,
         ports=_choose_ports(project.data_dir, wanted.ports),
+        copy=wanted.copy if wanted.kind in ("worktree", "clone") else (),
     )
 
 
@@ -209,17 +223,24 @@ async def _fill(made: workspace.Workspace) -> None:
     await git.read(made.tree, "read-tree", "HEAD", timeout_ms=_GIT_MS)
 
 
-def _copy_ignored(repository: Path, tree: Path, patterns: Sequence[str], project: Project) -> None:
+def _copy_ignored(made: workspace.Workspace) -> None:
     """Copy files that the author names and that are not in the tree already: an agent may need `.env.test`, say."""
-    left_out = {repository / ".git", project.data_dir.resolve()}
-    for pattern in patterns:
+    for source, target in _copied(made):
+        if target.exists() or not source.resolve().is_relative_to(made.origin.repository):
+            continue
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(source, target)
+
+
+def _copied(made: workspace.Workspace) -> Iterator[tuple[Path, Path]]:
+    """Yield each file that is copied, and where its copy is."""
+    repository = Path(made.origin.repository)
+    data_dir = made.place.parents[2].resolve()
+    left_out = {repository / ".git", data_dir}
+    for pattern in made.origin.copy:
         for matched in sorted(repository.glob(pattern)):
             for source in _regular_files(matched, left_out):
-                target = tree / source.relative_to(repository)
-                if target.exists() or not source.resolve().is_relative_to(repository):
-                    continue
-                target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(source, target)
+                yield source, made.tree / source.relative_to(repository)
 
 
 def _regular_files(matched: Path, left_out: set[Path]) -> Iterator[Path]:

@@ -60,7 +60,7 @@ class Diff:
 
 @frozen
 class Origin:
-    """What a workspace was made from, as it is kept in `workspace.json`."""
+    """What a workspace was made from, as it is kept in `workspace.json`. `copy` are the globs of copied files."""
 
     run_id: str
     node: str
@@ -72,6 +72,7 @@ class Origin:
     teardown: tuple[tuple[str, ...], ...] = ()
     command_timeout_ms: int = 600_000
     ports: tuple[int, ...] = ()
+    copy: tuple[str, ...] = ()
 
 
 class Workspace:

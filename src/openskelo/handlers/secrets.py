@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from openskelo import errors
 from openskelo.kernel.json import Json
@@ -89,6 +89,15 @@ def values(declared: Mapping[str, str] | None) -> tuple[str, ...]:
     return spellings(value for value in secrets if len(value) >= _MIN_LENGTH)
 
 
+def referenced_values(texts: Iterable[str], declared: Mapping[str, str] | None) -> set[str]:
+    """Return the values of all references in these texts that are set and long enough to be secrets."""
+    found: set[str] = set()
+    for reference in (reference for text in texts for reference in named(text)):
+        with contextlib.suppress(errors.AttemptFailed):
+            found.add(resolve(reference, declared))
+    return {value for value in found if len(value) >= _MIN_LENGTH}
+
+
 def spellings(secrets: Iterable[str]) -> tuple[str, ...]:
     """Return the texts to mask for these values, longest first.
 
@@ -142,3 +151,47 @@ def mask(text: str, hidden: Iterable[str]) -> str:
     for value in hidden:
         text = text.replace(value, MASK)
     return text
+
+
+def mask_json(value: Json, hidden: Sequence[str]) -> Json:
+    """Return a JSON value with each of the `hidden` values masked in all its texts and names."""
+    match value:
+        case str():
+            return mask(value, hidden)
+        case Mapping():
+            return {mask(key, hidden): mask_json(part, hidden) for key, part in value.items()}
+        case list() | tuple():
+            return [mask_json(part, hidden) for part in value]
+        case _:
+            return value
+
+
+class MaskedStream:
+    """Masks a text that comes in pieces. The end of a piece is held back while it may be the start of a secret."""
+
+    def __init__(self, hidden: Sequence[str]) -> None:
+        self._hidden = hidden
+        self._held = ""
+
+    def add(self, piece: str) -> str:
+        """Return what may be shown after this piece."""
+        if not self._hidden:
+            return piece
+        text = mask(self._held + piece, self._hidden)
+        end = len(text) - _prefix_length(text, self._hidden)
+        self._held = text[end:]
+        return text[:end]
+
+    def flush(self) -> str:
+        """Return what was held back: the text is over."""
+        text, self._held = self._held, ""
+        return text
+
+
+def _prefix_length(text: str, hidden: Sequence[str]) -> int:
+    """Return how many of the last characters may be the start of a hidden value."""
+    longest = min(len(text), max(len(value) for value in hidden) - 1)
+    for length in range(longest, 0, -1):
+        if any(value.startswith(text[-length:]) for value in hidden):
+            return length
+    return 0

@@ -204,7 +204,9 @@ class Stage:
     async def converse(self, *, resume: str | None = None) -> AsyncGenerator[Conversation]:
         """Yield a conversation with a new process of the agent, in the same workspace and home as the last one."""
         wanted = agent_settings.WorkspaceSettings(kind="none")
-        place = await create_workspace.open_workspace(self._work, wanted, self._run_id, _NODE, [])
+        place = await create_workspace.open_workspace(
+            self._work, wanted, self._run_id, _NODE, create_workspace.WorkspaceNotes()
+        )
         request = sessions.SessionRequest(
             agent=self.settings, place=place, result=sessions.ResultTool(_RESULT), node=_NODE, resume=resume
         )

@@ -12,8 +12,8 @@ share one commit, as all commands do that are in the mailboxes at the same time.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
-from typing import Protocol, cast
+from collections.abc import Callable, Mapping
+from typing import Protocol, TypeAlias, cast
 
 from openskelo import errors
 from openskelo.engine.drive import driven_run, resolve
@@ -27,6 +27,7 @@ from openskelo.kernel.json import JsonObject, Stored
 from openskelo.kernel.run import Attempt, Run
 from openskelo.programs import time_limit
 from openskelo.stores import api
+from openskelo.structs import replace
 from openskelo.values import canonical
 
 _NO_ENTRIES: Mapping[str, JsonObject] = {}
@@ -34,6 +35,10 @@ _NO_ENTRIES: Mapping[str, JsonObject] = {}
 _MAX_SHOWN = 2000
 #: How long calls of an agent may wait for others, so that they share a commit.
 _PROGRESS_SECONDS = 0.5
+
+
+#: Returns a JSON value without the secrets in it.
+Mask: TypeAlias = Callable[[JsonObject], JsonObject]
 
 
 class Mailboxes(Protocol):
@@ -51,26 +56,39 @@ class Mailboxes(Protocol):
 class ProgressReports:
     """Collects what an attempt says of itself while it is under way, and sends it to the run in batches.
 
-    Nothing waits for it: it is evidence, and a crash may lose the last moment of it.
+    Nothing waits for it: it is evidence, and a crash may lose the last moment of it. `mask` takes out the secrets.
     """
 
-    def __init__(self, run: driven_run.DrivenRun, attempt: Attempt, mailboxes: Mailboxes) -> None:
+    def __init__(
+        self,
+        run: driven_run.DrivenRun,
+        attempt: Attempt,
+        mailboxes: Mailboxes,
+        mask: Callable[[JsonObject], JsonObject],
+    ) -> None:
         self._run = run
         self._attempt = attempt
         self._mailboxes = mailboxes
+        self._mask = mask
         self._session: JsonObject | None = None
         self._calls: list[commands.StartedCall | commands.EndedCall] = []
         self._timer: asyncio.TimerHandle | None = None
 
     def add(self, progress: running_attempt.Progress) -> None:
         """Take a session, which is sent at once, or a call."""
-        if isinstance(progress, commands.StartedCall | commands.EndedCall):
-            self._calls.append(progress)
-            if self._timer is None:
-                self._timer = asyncio.get_running_loop().call_later(_PROGRESS_SECONDS, self.send)
-        else:
-            self._session = progress
-            self.send()
+        match progress:
+            case commands.StartedCall():
+                self._add_call(replace(progress, info=self._mask(progress.info), args=self._mask(progress.args)))
+            case commands.EndedCall():
+                self._add_call(replace(progress, result=self._mask(progress.result)))
+            case _:
+                self._session = self._mask(progress)
+                self.send()
+
+    def _add_call(self, call: commands.StartedCall | commands.EndedCall) -> None:
+        self._calls.append(call)
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(_PROGRESS_SECONDS, self.send)
 
     def send(self) -> None:
         """Send what was collected."""
@@ -112,14 +130,19 @@ async def perform(
         failure = outcome.Failure(code=error.code, message=error.message, retryable=retryable)
         result = attempt_performer.AttemptResult(outcome=outcome.Outcome(inputs_hash="", failure=failure))
     else:
-        progress = ProgressReports(run, attempt.attempt, mailboxes)
-        attempt.progress = running_attempt.RunningAttempt(request, request.inputs, on_progress=progress.add)
-        attempt.progress.ask = lambda question: _ask(blobs, run, attempt, question, progress, mailboxes)
+        running = attempt.progress = running_attempt.RunningAttempt(request, request.inputs)
+
+        def mask(value: JsonObject) -> JsonObject:
+            return performer.mask_json(value, running)
+
+        progress = ProgressReports(run, attempt.attempt, mailboxes, mask)
+        running.on_progress = progress.add
+        running.ask = lambda question: _ask(blobs, run, attempt, _masked(question, mask), progress, mailboxes)
         if request.node.work.has_prompt or request.node.step is not None:
-            attempt.progress.record_prompts = lambda: _record_prompts(performer, run, attempt, mailboxes)
+            running.record_prompts = lambda: _record_prompts(performer, run, attempt, mailboxes)
         code = _code(performer, request) if request.node.cache else None
         try:
-            result = await performer.perform(attempt.progress)
+            result = await performer.perform(running)
         finally:
             progress.send()
         # A result is cached only if the code that produced it is known: the handler's file may have changed meanwhile,
@@ -129,6 +152,12 @@ async def perform(
     return driven_run.QueuedCommand(
         command=_report(attempt.attempt, result.outcome, mailboxes.now()), blobs=result.blobs, cached=cached
     )
+
+
+def _masked(question: running_attempt.CallQuestion, mask: Mask) -> running_attempt.CallQuestion:
+    """Return a question as a person may see it. Its digest still binds the answer to what is really asked."""
+    prompt = cast("str", mask({"prompt": question.prompt})["prompt"])
+    return replace(question, args=mask(question.args), prompt=prompt, form=mask(question.form))
 
 
 async def _ask(
@@ -227,7 +256,9 @@ def lost(
             failed = errors.AttemptFailed(invocation.describe(error), code="HANDLER_RAISED")
         case _:
             failed = errors.AttemptFailed(invocation.describe(error), code="INTERNAL")
-    failure = outcome.Failure(code=failed.code, message=performer.mask(failed.message), happened="unknown")
+    failure = outcome.Failure(
+        code=failed.code, message=performer.mask(failed.message, attempt.progress), happened="unknown"
+    )
     result = outcome.Outcome(inputs_hash="", failure=failure)
     return driven_run.QueuedCommand(command=_report(attempt.attempt, result, now))
 

@@ -251,7 +251,7 @@ class Performer:
         """Add the verdicts of these gates to the attempt; raise Rejection if they do not let it pass."""
         attempt = view.attempt
         judgement = await self._evaluate_gates(gates, composition, view)
-        attempt.verdicts += tuple(running_attempt.mask_all(judgement.verdicts, self._secret_values()))
+        attempt.verdicts += tuple(running_attempt.mask_all(judgement.verdicts, self._secret_values(attempt)))
         if judgement.failed is None:
             return
         failure = gate_evaluation.failure(judgement, before=view.outputs is None)
@@ -291,7 +291,7 @@ class Performer:
                 retryable=False,
                 happened="yes",
             )
-        if self._project.secrets and secrets.contains_secret(data, self._secret_values()):
+        if self._project.secrets and secrets.contains_secret(data, self._secret_values(None)):
             raise errors.AttemptFailed(
                 "the outputs hold the value of a secret, and outputs are kept",
                 code="SECRET_IN_OUTPUT",
@@ -308,7 +308,7 @@ class Performer:
         rejection: Rejection | None = None,
     ) -> AttemptResult:
         """Return the result of a failed attempt, with the feedback for its next attempt."""
-        secret_values = self._secret_values()
+        secret_values = self._secret_values(attempt)
         failure = replace(
             failure,
             code=running_attempt.clean(failure.code, secret_values),
@@ -334,12 +334,12 @@ class Performer:
 
     async def store_prompts(self, attempt: running_attempt.RunningAttempt) -> PartialResult:
         """Return the prompts that are not recorded yet, as recorded: the caller must commit them now."""
-        left = await self._store(running_attempt.collect_prompts(attempt, self._secret_values()))
+        left = await self._store(running_attempt.collect_prompts(attempt, self._secret_values(attempt)))
         attempt.recorded.update({note.id: note.hash for note in left.notes})
         return left
 
     async def _store_artifacts(self, attempt: running_attempt.RunningAttempt) -> PartialResult:
-        return await self._store(running_attempt.collect_artifacts(attempt, self._secret_values()))
+        return await self._store(running_attempt.collect_artifacts(attempt, self._secret_values(attempt)))
 
     async def _store(self, artifacts: Sequence[tuple[outcome.ArtifactNote, bytes]]) -> PartialResult:
         """Store the large artifacts and return all; one that a full disk does not take is left out."""
@@ -423,7 +423,7 @@ class Performer:
         """Return what a running attempt would leave if it stopped now, without its large artifacts."""
         notes: list[outcome.ArtifactNote] = []
         blobs: dict[str, bytes] = {}
-        for note, data in running_attempt.collect_artifacts(attempt, self._secret_values()):
+        for note, data in running_attempt.collect_artifacts(attempt, self._secret_values(attempt)):
             if len(data) <= stored_values.SMALL_ARTIFACT_BYTES:
                 notes.append(note)
                 blobs[note.hash] = data
@@ -431,16 +431,21 @@ class Performer:
 
     def log_so_far(self, attempt: running_attempt.RunningAttempt) -> str:
         """Return what a running attempt has logged so far, without the project's secrets."""
-        return running_attempt.log_so_far(attempt, self._secret_values())
+        return running_attempt.log_so_far(attempt, self._secret_values(attempt))
 
     def said_so_far(self, attempt: running_attempt.RunningAttempt) -> str | None:
         """Return the text that the model or agent of a running attempt has sent so far, or None."""
-        text = secrets.mask("".join(attempt.streamed), self._secret_values())
+        text = secrets.mask("".join(attempt.streamed), self._secret_values(attempt))
         return prompt.bounded(text, _MAX_SAID_BYTES) if text else None
 
-    def mask(self, text: str) -> str:
-        """Return `text` as it may be stored, without the project's secrets."""
-        return running_attempt.clean(text, self._secret_values())
+    def mask(self, text: str, attempt: running_attempt.RunningAttempt | None) -> str:
+        """Return `text` as it may be stored, without the project's secrets and those of the attempt."""
+        return running_attempt.clean(text, self._secret_values(attempt))
+
+    def mask_json(self, value: JsonObject, attempt: running_attempt.RunningAttempt) -> JsonObject:
+        """Return a JSON value as it may be stored, without the project's secrets and those of the attempt."""
+        secret_values = self._secret_values(attempt)
+        return cast("JsonObject", secrets.mask_json(value, secret_values)) if secret_values else value
 
     def provider(self) -> protocol.Provider | None:
         """Return the models: those passed to the engine, else those of the project, loaded when first asked for."""
@@ -463,8 +468,11 @@ class Performer:
         if self._router is not None:
             await self._router.close()
 
-    def _secret_values(self) -> Sequence[str]:
-        return secrets.values(self._project.secrets)
+    def _secret_values(self, attempt: running_attempt.RunningAttempt | None) -> Sequence[str]:
+        """Return the texts to mask in what an attempt leaves, the longest first."""
+        of_project = secrets.values(self._project.secrets)
+        of_attempt = () if attempt is None else attempt.secret_values
+        return sorted((*of_project, *of_attempt), key=len, reverse=True) if of_attempt else of_project
 
     def _get_project_handlers(self) -> project_handler.ProjectHandlers:
         if self._project_handlers is None:

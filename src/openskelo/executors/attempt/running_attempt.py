@@ -152,6 +152,8 @@ class RunningAttempt:
     `record_prompts` makes the prompts among `files` durable while the work goes on; None if no run is driven (a test of
     a node). `recorded` are the artifacts that are in the log already: the hash of each by its id.
 
+    `secret_values` are masked in all that the attempt leaves, tells and asks, beside the secrets of the project.
+
     `read_printed` returns what another process has printed for the attempt, until that is added to `lines` at its end.
     """
 
@@ -175,6 +177,7 @@ class RunningAttempt:
     ask: Callable[[CallQuestion], Awaitable[CallAnswer]] | None = None
     steer: Callable[[str], Awaitable[None]] | None = None
     unheard: list[str] = field(default_factory=list[str])
+    secret_values: tuple[str, ...] = ()
     read_printed: Callable[[], str] = lambda: ""
 
 
@@ -223,19 +226,7 @@ def mask_all(documents: Sequence[JsonObject], secret_values: Sequence[str]) -> S
     """Return verdicts or feedback with every secret in them masked."""
     if not secret_values:
         return documents
-    return [cast("JsonObject", _mask(document, secret_values)) for document in documents]
-
-
-def _mask(value: Json, secret_values: Sequence[str]) -> Json:
-    match value:
-        case str():
-            return secrets.mask(value, secret_values)
-        case Mapping():
-            return {secrets.mask(key, secret_values): _mask(part, secret_values) for key, part in value.items()}
-        case Sequence():
-            return [_mask(part, secret_values) for part in value]
-        case _:
-            return value
+    return [cast("JsonObject", secrets.mask_json(document, secret_values)) for document in documents]
 
 
 def collect_artifacts(
@@ -281,6 +272,6 @@ def _artifact(attempt: RunningAttempt, file: File, secret_values: Sequence[str])
         hash=digest,
         size=len(data),
         media_type=file.media_type,
-        metadata=file.metadata,
+        metadata=None if file.metadata is None else mask_all([file.metadata], secret_values)[0],
     )
     return note, data

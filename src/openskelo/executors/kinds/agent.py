@@ -11,7 +11,7 @@ from the workspace and from what the agent said.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol, cast
 
@@ -25,12 +25,14 @@ from openskelo.agents import (
     programs,
     sandbox,
     sessions,
+    transcript,
     workspace,
 )
 from openskelo.executors import api
 from openskelo.executors.ai import prompt
 from openskelo.executors.attempt import port_contract, running_attempt, turn_meter
 from openskelo.executors.kinds import ai
+from openskelo.handlers import secrets
 from openskelo.kernel import commands, definition, ids
 from openskelo.kernel.json import Json, JsonObject, Stored
 from openskelo.programs import time_limit
@@ -173,7 +175,7 @@ class _BlockTalk:
         if result is not None or not is_last:
             return result
         if set(cast("Mapping[str, Json]", self.schema.get("properties") or {})) <= {"summary"}:
-            return {"summary": said[:_MAX_SUMMARY]}
+            return {}  # the summary is made from what the agent said
         turns = self.max_turns
         raise errors.AttemptFailed(
             f"the agent ended after {turns} {'turn' if turns == 1 else 'turns'} without handing in its result",
@@ -197,6 +199,7 @@ class AgentTask:
     `turn_rules` are the calls that a person has allowed for this turn. `denials` are reasons that the protocol could
     not carry to the model: they open its next turn. `started` and `ended` are the calls in the record, `earlier` those
     of the turns before this one. `latest` is the last call of this turn with each of the agent's own ids.
+    `hidden` are the values of secrets, `streamed` masks them in what the agent says.
     """
 
     node: definition.Node
@@ -206,6 +209,8 @@ class AgentTask:
     attempt: running_attempt.RunningAttempt
     turn: acp_client.Turn = field(default_factory=acp_client.Turn)
     place: workspace.Workspace | None = None
+    hidden: Sequence[str] = ()
+    streamed: secrets.MaskedStream = field(default_factory=lambda: secrets.MaskedStream(()))
     turn_rules: list[JsonObject] = field(default_factory=list[JsonObject])
     run_rules: list[JsonObject] = field(default_factory=list[JsonObject])
     denials: list[str] = field(default_factory=list[str])
@@ -230,10 +235,7 @@ class AgentTask:
         request, attempt = self.attempt.request, self.attempt
         meter = turn_meter.TurnMeter(attempt, self.agent, self.services.on_status)
         attempt.steer = self.steer
-        place = await create_workspace.open_workspace(
-            self.services.project, self.agent.workspace, request.run_id, request.node.key, attempt.lines
-        )
-        self.place = place
+        place = self.place = await self._open_workspace()
         attempt.folder = place.folder
         before = await place.snapshot()
         place.base_of(self.node.key, before)
@@ -259,6 +261,21 @@ class AgentTask:
         await self._keep_diff(place, before, "diff.patch")
         whole = await place.diff(place.base_of(self.node.key, before), await place.snapshot())
         return self._outputs(result, whole)
+
+    async def _open_workspace(self) -> workspace.Workspace:
+        """Return the workspace; from now on the agent's secrets are masked in all that the attempt leaves."""
+        request, declared = self.attempt.request, self.services.project.secrets
+        notes = create_workspace.WorkspaceNotes(lines=self.attempt.lines)
+        try:
+            return await create_workspace.open_workspace(
+                self.services.project, self.agent.workspace, request.run_id, request.node.key, notes
+            )
+        finally:
+            references = (*self.agent.env.values(), self.agent.api_key or "")
+            hidden = notes.secret_values | secrets.referenced_values(references, declared)
+            self.attempt.secret_values = secrets.spellings(hidden)
+            self.hidden = tuple(sorted((*secrets.values(declared), *self.attempt.secret_values), key=len, reverse=True))
+            self.streamed = secrets.MaskedStream(self.hidden)
 
     # -- the session --------------------------------------------------------------------------------------------------
 
@@ -356,6 +373,7 @@ class AgentTask:
             raise
         finally:
             self.is_talking = False
+            self._pass_on(self.streamed.flush())
             self._note_trouble(session)
             session.result.end_turn()
             session.gate.close()
@@ -400,7 +418,7 @@ class AgentTask:
         """Raise AttemptFailed if the turn ended without having done anything, whatever the agent calls it."""
         turn = self.turn
         if turn.stop_reason == "refusal":
-            raise self._failure(f"the model refused: {self._said()[:500]}", code="AGENT_REFUSED")
+            raise self._failure(f"the model refused: {self._quoted(500)}", code="AGENT_REFUSED")
         if turn.stop_reason == "cancelled" and not self.denials:
             raise self._failure("the agent cancelled its turn", code="AGENT_CANCELLED")
         if self.denials:
@@ -412,7 +430,7 @@ class AgentTask:
         is_silent = not turn.calls and not self._said()
         has_no_usage = profiles.PROFILES[self.agent.provider].fails_without_usage and not turn.has_usage
         if is_silent or has_no_usage:
-            said = self._said()[:500] or "it said nothing"
+            said = self._quoted(500) or "it said nothing"
             raise self._failure(f"the agent's turn had no result: {said}", code="AGENT_NO_RESULT")
 
     async def _write_prompt(self, session: sessions.Session, place: workspace.Workspace) -> str:
@@ -429,13 +447,17 @@ class AgentTask:
 
     def on_text(self, text: str) -> None:
         """Pass a piece of the agent's message on to the viewers of the run."""
-        self.attempt.streamed.append(text)
-        self.services.on_text(self.attempt.request, text)
+        self._pass_on(self.streamed.add(text))
         self.on_activity("answering")
+
+    def _pass_on(self, text: str) -> None:
+        if text:
+            self.attempt.streamed.append(text)
+            self.services.on_text(self.attempt.request, text)
 
     def on_activity(self, summary: str) -> None:
         """Tell the viewers of the run what the agent is doing, if that has changed."""
-        line = " ".join(summary.split())[:_MAX_ACTIVITY]
+        line = secrets.mask(" ".join(summary.split()), self.hidden)[:_MAX_ACTIVITY]
         if line != self.activity:
             self.activity = line
             self.services.on_status(self.attempt.request, line)
@@ -486,16 +508,20 @@ class AgentTask:
         if ruling is not None:
             decision = "allow" if ruling.is_allowed else "deny"
             info["gate"] = {"decision": decision, "why": ruling.why, "asked": ruling.was_asked}
-        self.attempt.on_progress(commands.StartedCall(info=info, args=_kept(arguments)))
+        self.attempt.on_progress(commands.StartedCall(info=info, args=self._kept(arguments)))
 
     def _record_end(self, name: str, *, is_completed: bool, duration_ms: int, output: str) -> None:
         self.ended.add(name)
         status = "completed" if is_completed else "failed"
         self.attempt.on_progress(
             commands.EndedCall(
-                call_id=self._call_id(name), status=status, duration_ms=duration_ms, result=_kept(output)
+                call_id=self._call_id(name), status=status, duration_ms=duration_ms, result=self._kept(output)
             )
         )
+
+    def _kept(self, value: Json) -> Stored:
+        """Return a value of a call as the record keeps it: without secrets, which a cut could make unrecognisable."""
+        return _shortened(secrets.mask_json(value, self.hidden))
 
     async def on_permission(self, request: acp_client.PermissionRequest) -> str | None:
         """Return the agent's option for what the gate rules: once, never for longer."""
@@ -532,7 +558,8 @@ class AgentTask:
             args["unreadable"] = True
         if question.diff:
             args["diff"] = question.diff
-        rule = policy.rule_of(call)
+        has_secret = secrets.mask_json(call.arguments, self.hidden) != call.arguments  # then it is shown masked
+        rule = None if has_secret else policy.rule_of(call)
         if rule is not None:
             args["rule"] = rule
         answer = await self._ask(
@@ -541,7 +568,9 @@ class AgentTask:
                 args=args,
                 prompt=_describe_call(self.agent.name, call),
                 digest=canonical.digest(bound),
-                form=_arguments_form(call.arguments) if question.can_change and call.arguments else {},
+                form=_arguments_form(call.arguments)
+                if question.can_change and call.arguments and not has_secret
+                else {},
             )
         )
         if answer.remember == "turn" and answer.rule is not None:
@@ -621,7 +650,7 @@ class AgentTask:
         self.attempt.files[name] = running_attempt.File(
             kind="transcript",
             name=name,
-            text=earlier + session.client.take_transcript(),
+            text=earlier + transcript.mask_pieces(session.client.take_transcript(), self.hidden),
             media_type="application/jsonl",
         )
         complaints = session.process.read_stderr(stderr_before)
@@ -637,13 +666,18 @@ class AgentTask:
         derived: JsonObject = {
             "diff": diff.patch,
             "files_changed": list(diff.files),
-            "summary": self._said()[:_MAX_SUMMARY] or diff.summary,
+            "summary": self._quoted(_MAX_SUMMARY) or diff.summary,
         }
         declared = {port.name for port in self.node.outputs}
-        return {**{name: value for name, value in derived.items() if name in declared}, **_only(result, declared)}
+        outputs = {**{name: value for name, value in derived.items() if name in declared}, **_only(result, declared)}
+        return cast("JsonObject", secrets.mask_json(outputs, self.attempt.secret_values))
 
     def _said(self) -> str:
         return "".join(self.turn.text).strip()
+
+    def _quoted(self, length: int) -> str:
+        """Return the beginning of what the agent said, without secrets, which a cut could make unrecognisable."""
+        return secrets.mask(self._said(), self.hidden)[:length]
 
 
 def diff_file(name: str, diff: workspace.Diff) -> running_attempt.File:
@@ -709,8 +743,8 @@ def _json_type(value: Json) -> str:
             return "array"
 
 
-def _kept(value: Json) -> Stored:
-    """Return a value of a call as the record keeps it: shortened if it is large, since the transcript has all of it."""
+def _shortened(value: Json) -> Stored:
+    """Return a value of a call as it is stored: shortened if it is large, since the transcript has all of it."""
     try:
         value = canonical.admit(value)
         data = canonical.dumps(value)

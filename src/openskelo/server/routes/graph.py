@@ -7,8 +7,9 @@ from typing import Annotated, cast
 from fastapi import APIRouter, Query, Response
 
 from openskelo import errors
-from openskelo.agents import workspace
+from openskelo.agents import create_workspace, workspace
 from openskelo.engine.commands import graph_commands
+from openskelo.handlers import secrets
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.server import models, problems, rest, sent_documents
 from openskelo.server.rest import VIEWERS, Context, Operator
@@ -46,6 +47,7 @@ async def get_changes(context: Context, run_id: rest.RunId, node_id: rest.NodeId
         raise errors.NotFound(f"the node {key} has no workspace here", code="WORKSPACE_NOT_FOUND")
     try:
         diff = await place.diff_since_first_turn(key)
+        hidden = secrets.spellings(await create_workspace.find_secret_values(place))
     except (errors.AttemptFailed, OSError) as error:  # its folder is gone, or no longer what git expects
         raise errors.NotFound(f"the workspace of {key} cannot be read", code="WORKSPACE_NOT_FOUND") from error
     return rest.json_response(
@@ -53,7 +55,7 @@ async def get_changes(context: Context, run_id: rest.RunId, node_id: rest.NodeId
             "filesChanged": list(diff.files),
             "insertions": diff.insertions,
             "deletions": diff.deletions,
-            "diff": diff.patch,
+            "diff": secrets.mask(diff.patch, (*secrets.values(context.engine.project.secrets), *hidden)),
         }
     )
 

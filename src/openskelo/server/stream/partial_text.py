@@ -40,7 +40,7 @@ class Partial:
 
     __slots__ = (
         "__weakref__",
-        "_held",
+        "_masked",
         "attempt",
         "end",
         "message_id",
@@ -62,15 +62,15 @@ class Partial:
         self.summary = "answering"
         self.output_at: int | None = None
         self.told_at = 0  # when the followers were last told that it is alive
-        self._held: str = ""
+        self._masked: handlers_secrets.MaskedStream | None = None
 
     def add(self, piece: str, hidden: Sequence[str]) -> None:
         """Append a piece. Its end is held back while it may be the start of a secret."""
         self.output_at = clock.wall_ms()
         if hidden:
-            piece = handlers_secrets.mask(self._held + piece, hidden)
-            held = _secret_prefix_length(piece, hidden)
-            piece, self._held = piece[: len(piece) - held], piece[len(piece) - held :]
+            if self._masked is None:
+                self._masked = handlers_secrets.MaskedStream(hidden)
+            piece = self._masked.add(piece)
         if not piece.isascii():
             piece = piece.encode("utf-8", "replace").decode()
         self.text += piece
@@ -212,15 +212,6 @@ class Partials:
         self.count -= 1
         self._total -= len(partial.text)
         self.unsent.pop(partial, None)
-
-
-def _secret_prefix_length(text: str, hidden: Sequence[str]) -> int:
-    """Return how many of the last characters may be the start of a hidden value."""
-    longest = min(len(text), max(len(value) for value in hidden) - 1)
-    for length in range(longest, 0, -1):
-        if any(value.startswith(text[-length:]) for value in hidden):
-            return length
-    return 0
 
 
 def _utf16_length(text: str) -> int:
