@@ -70,7 +70,7 @@ class ToolCall:
 
 @mutable
 class Turn:
-    """What happened since one prompt was sent."""
+    """A turn: everything that happened since one prompt was sent."""
 
     text: list[str] = field(default_factory=list[str])
     thoughts: list[str] = field(default_factory=list[str])

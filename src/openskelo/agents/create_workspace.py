@@ -32,7 +32,7 @@ _locks: weakref.WeakValueDictionary[Path, asyncio.Lock] = weakref.WeakValueDicti
 
 @mutable
 class WorkspaceNotes:
-    """What is told of a workspace that is opened: the output of its set-up, and the secrets in files copied into it."""
+    """A workspace that is opened reports this: the output of its set-up, and the secrets in files copied into it."""
 
     lines: list[str] = field(default_factory=list[str])
     secret_values: set[str] = field(default_factory=set[str])
