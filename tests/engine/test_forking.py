@@ -222,7 +222,7 @@ def test_the_list_does_not_count_where_work_on_one_item_cannot_see_the_others(
 
 
 LOUD: JsonObject = {"handler": "local:each", "config": {"loudly": True}}
-GATE: JsonObject = {"name": "short", "type": "expression", "expression": "outputs.n < 9"}
+GATE: JsonObject = {"name": "short", "type": "expr", "expression": "outputs.n < 9"}
 
 
 @pytest.mark.parametrize(
@@ -340,7 +340,7 @@ def test_items_beside_the_node_that_is_done_again_are_kept_too(tmp_path: Path) -
 
 def test_a_prompt_or_gate_that_looks_at_the_run_counts_with_its_inputs(tmp_path: Path) -> None:
     worker = Worker("ccc")
-    gate: JsonObject = {"name": "short", "type": "expression", "expression": "outputs.n < run.inputs.most"}
+    gate: JsonObject = {"name": "short", "type": "expr", "expression": "outputs.n < run.inputs.most"}
     judged = stage.workflow(
         each(post_gates=[gate]), total(), inputs={"words": {"type": "array"}, "most": {"type": "integer"}}
     )
@@ -429,7 +429,7 @@ def test_an_item_whose_file_is_gone_is_done_again(tmp_path: Path) -> None:
 
 def test_items_in_a_used_file_are_taken_over_and_its_inputs_are_those_that_count(tmp_path: Path) -> None:
     worker = Worker("ccc")
-    gate: JsonObject = {"name": "few", "type": "expression", "expression": "outputs.n < size(run.inputs.words) + 9"}
+    gate: JsonObject = {"name": "few", "type": "expr", "expression": "outputs.n < size(run.inputs.words) + 9"}
     inner: JsonObject = {
         "name": "inner",
         "inputs": {"words": {"type": "array"}},

@@ -140,7 +140,7 @@ def test_a_question_for_its_own_sake_and_a_stalled_loop_are_about_no_work(tmp_pa
         "stuck",
         outputs=TEXT,
         retry={"max_attempts": 9},
-        post_gates=[{"name": "never", "type": "expression", "expression": "false"}],
+        post_gates=[{"name": "never", "type": "expr", "expression": "false"}],
     )
 
     async def story() -> None:
