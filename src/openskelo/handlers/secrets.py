@@ -90,12 +90,19 @@ def values(declared: Mapping[str, str] | None) -> tuple[str, ...]:
 
 
 def referenced_values(texts: Iterable[str], declared: Mapping[str, str] | None) -> set[str]:
-    """Return the values of all references in these texts that are set and long enough to be secrets."""
+    """Return the values of all references in these texts that are to be masked.
+
+    A short value is no secret, and neither is a number of the environment that nobody has declared as one: it is a
+    setting (`PORT=8080`), and masking it would change other numbers that contain it.
+    """
     found: set[str] = set()
     for reference in (reference for text in texts for reference in named(text)):
-        with contextlib.suppress(errors.AttemptFailed):
-            found.add(resolve(reference, declared))
-    return {value for value in found if len(value) >= _MIN_LENGTH}
+        with contextlib.suppress(errors.AttemptFailed):  # not set: there is nothing to leak
+            value = resolve(reference, declared)
+            is_setting = reference.startswith("${env:") and value.isdecimal()
+            if len(value) >= _MIN_LENGTH and not is_setting:
+                found.add(value)
+    return found
 
 
 def spellings(secrets: Iterable[str]) -> tuple[str, ...]:
