@@ -32,3 +32,9 @@ def pytest_collection_finish() -> None:
     """Leave what was imported and collected out of garbage collections: it never becomes garbage, and takes seconds."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.hookimpl(optionalhook=True)  # also without xdist, when one test has its second chance
+def pytest_xdist_auto_num_workers() -> int:
+    """Return the number of workers of `-n auto`: two a core, because many tests wait for other processes."""
+    return 2 * (os.cpu_count() or 1)

@@ -12,11 +12,15 @@ from tests.agents import repository
 
 @dataclass
 class Upstream:
-    """What the server answers, and what it was sent. `seconds` is the time before each piece."""
+    """What the server answers, and what it was sent.
+
+    `seconds` is the time before each piece; with `turns` the server also takes one of them before each piece.
+    """
 
     pieces: Sequence[bytes] = ()
     head: bytes = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nrequest-id: r1\r\n\r\n"
     seconds: float = 0.0
+    turns: asyncio.Semaphore | None = None
     hangs: bool = False
     requests: list[tuple[str, dict[str, str], bytes]] = field(default_factory=list)  # pyright: ignore[reportUnknownVariableType]
     url: str = ""
@@ -50,6 +54,8 @@ class Upstream:
         writer.write(self.head)
         for piece in self.pieces:
             await asyncio.sleep(self.seconds)
+            if self.turns is not None:
+                await self.turns.acquire()
             writer.write(piece)
             await writer.drain()
 
