@@ -19,7 +19,7 @@ SEED ?= 19
 export PYRIGHT_PYTHON_IGNORE_WARNINGS = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup web demo tour test test-agents chaos check bench bench-peers images lock dist sbom clean static web-static web-tests format-check lint types contracts sizes kernel-tests tests fast-tests format
+.PHONY: help setup web demo demo-runs tour test test-agents chaos check bench bench-peers images lock reference dist sbom clean static web-static web-tests format-check lint types contracts sizes kernel-tests tests fast-tests format
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -e 's/:.*## /	/' | expand -t 16
@@ -32,6 +32,9 @@ web:
 demo: setup  ## set up, then have an article written by the embedded model, and verify the record
 	@sh scripts/demo.sh $(BIN) $(dir $(DEMO)) $(notdir $(DEMO)) "$(TOPIC)"
 
+demo-runs: setup  ## run the demo twenty times and check each article and its time (ARGS="--runs 5" for fewer)
+	$(BIN)/python scripts/demo_runs.py $(ARGS)
+
 tour: setup  ## run a workflow, kill it, resume it, approve it and verify its record
 	@sh scripts/tour.sh $(BIN) $(dir $(TOUR)) $(notdir $(TOUR))
 
@@ -39,14 +42,14 @@ test: setup  ## set up, then check everything: format, lint, types, import contr
 	@sh scripts/compiler.sh || true  # the tests that need it say what is missing
 	@sh scripts/bubblewrap.sh || echo "The tests of agents fail without it." >&2
 	@sh scripts/chromium.sh || echo "All other checks run first; then this command fails." >&2
-	$(MAKE) -k static
+	$(MAKE) -k -j2 static
 	$(MAKE) web-tests
 	$(MAKE) kernel-tests
 	$(MAKE) tests $$(sh scripts/chromium.sh 2>/dev/null >&2 || echo SKELO_NO_BROWSER=1)
 	@sh scripts/chromium.sh || { echo "Everything else passed." >&2; exit 1; }
 
 check: setup  ## the fast part of `make test`: all static checks, and the tests that are not marked slow
-	$(MAKE) -k static
+	$(MAKE) -k -j2 static
 	$(MAKE) web-tests
 	$(MAKE) fast-tests
 
@@ -70,6 +73,9 @@ images: setup  ## take the pictures of the dashboard in docs/images anew
 
 lock: setup  ## write requirements/*.lock anew from pyproject.toml (UPGRADE=1 takes newer versions)
 	$(BIN)/python scripts/lock.py $(if $(UPGRADE),--upgrade)
+
+reference: setup  ## write docs/reference and the schemas for editors anew, from the files of handlers, gates, ops …
+	$(BIN)/python -m scripts.reference
 
 format: setup  ## rewrite the code in the house's format
 	$(BIN)/ruff format $(SOURCES)

@@ -17,7 +17,8 @@ import httpx
 
 from benchmarks import measure, report
 from openskelo import agent_settings, errors
-from openskelo.agents import gateway, session_server
+from openskelo.agents.gateway import gateway
+from openskelo.agents.server import session_server
 
 PIECES = 1000
 

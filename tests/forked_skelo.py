@@ -120,6 +120,15 @@ def start(
     return process
 
 
+def shell_command(folder: Path) -> int:
+    """Write a `skelo` for shells into the folder; return the descriptor to inherit and name in SKELO_FORK_SERVER."""
+    client = Path(__file__).with_name("forked_client.py").read_text("utf-8")
+    script = folder / "skelo"
+    script.write_text(f"#!{sys.executable} -IS\n{client}", "utf-8")
+    script.chmod(0o755)
+    return _SERVER.fileno()
+
+
 class _ForkServer:
     """The test's side of the server: starts it with the first command and ends it with the test process."""
 
@@ -137,6 +146,10 @@ class _ForkServer:
         with theirs:
             socket.send_fds(self._connection(), [request], [*streams, theirs.fileno()])
         return ForkedProcess(ours)
+
+    def fileno(self) -> int:
+        """Return the descriptor of the socket that takes requests."""
+        return self._connection().fileno()
 
     def _connection(self) -> socket.socket:
         if self._socket is None:
@@ -221,5 +234,14 @@ def _import_everything() -> None:
     assert threading.active_count() == 1, "a thread does not survive a fork"
 
 
+def _end_at_once(code: int) -> None:
+    """End this process as Python does, but do not take its modules apart: that copies all memory of the fork."""
+    threading._shutdown()  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType] -- waits for threads
+    atexit._run_exitfuncs()  # pyright: ignore[reportPrivateUsage]
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    os._exit(code)
+
+
 if __name__ == "__main__":
-    sys.exit(serve(socket.socket(fileno=int(sys.argv[1]))))
+    _end_at_once(serve(socket.socket(fileno=int(sys.argv[1]))))

@@ -55,7 +55,7 @@ def test_scripted_runs_of_an_example_hold(name: str, tmp_path: Path) -> None:
     forms = [Path(*script.parts[2:-1], script.name.replace(".test.yaml", form)) for form in (".yaml", ".json")]
     (workflow,) = (form for form in forms if (project / form).exists())
     done = subprocess.run(
-        [BIN / "skelo", "test", str(workflow)], cwd=project, capture_output=True, text=True, check=False, timeout=100
+        [BIN / "skelo", "test", str(workflow)], cwd=project, capture_output=True, text=True, check=False, timeout=280
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "passed" in done.stdout
@@ -100,7 +100,7 @@ def test_the_tour_survives_a_kill_and_proves_its_record(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=100,
+        timeout=280,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     published = list((project / "out").iterdir())

@@ -34,7 +34,7 @@ def test_a_scripted_model_and_person_take_a_run_to_its_end(tmp_path: Path) -> No
             project=openskelo.Project(root=tmp_path, data_dir=tmp_path / ".skelo"),
             handlers={"shout": shout},
             model={"draft": [{"text": "bees"}]},
-            people={"review": [testing.Reply(status="modified", values={"text": "more bees"})]},
+            people={"review": [testing.Reply(status="modified", modified_args={"text": "more bees"})]},
         )
     )
     assert (document["ending"], document["outputs"]) == ("ok", {"text": "MORE BEES"})

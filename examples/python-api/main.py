@@ -23,7 +23,7 @@ async def main() -> None:
         run_id = await engine.start(workflow, {"name": "Ada"}, by="main.py")
         document = await engine.wait(run_id)  # ended, or waiting for a person
         for asked in cast("list[dict[str, str]]", document["approvals"]):
-            await engine.answer(asked["id"], status="modified", values={"text": "hello, Countess"}, by="grace")
+            await engine.answer(asked["id"], status="modified", modified_args={"text": "hello, Countess"}, by="grace")
         document = await engine.wait(run_id)
         print(document["ending"], document["outputs"])
         async for event in engine.follow(run_id):

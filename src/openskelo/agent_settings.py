@@ -17,9 +17,8 @@ from openskelo.structs import field, frozen
 
 Provider = Literal["claude", "codex", "gemini", "custom"]
 PROVIDERS: tuple[Provider, ...] = ("claude", "codex", "gemini", "custom")
-WorkspaceKind = Literal["worktree", "clone", "in_place", "none"]
-WORKSPACE_KINDS: tuple[WorkspaceKind, ...] = ("worktree", "clone", "in_place", "none")
-Shared = Literal["run", "node"]
+WorkspaceKind = Literal["worktree", "none"]
+WORKSPACE_KINDS: tuple[WorkspaceKind, ...] = ("worktree", "none")
 OnCrash = Literal["keep", "restore"]
 Until = Literal["turn", "complete"]
 Permissions = Literal["gated", "skip"]
@@ -37,21 +36,22 @@ Withheld = Literal["code", "docs", "commands"]
 
 @frozen
 class WorkspaceSettings:
-    """The workspace settings of an agent: the kind of folder, and the commands before and after its work.
+    """The workspace settings of an agent: the kind of folder, and the commands before and after its work."""
 
-    `repository` is a folder of the project, `folder` the part of it in which the agent starts. With `shared: run` all
-    agents of a run work in one workspace. `copy` are files that git ignores and that the workspace needs, as globs.
-    `setup` and `teardown` are commands (argument vectors), `ports` how many free ports the workspace gets.
-    """
-
-    kind: WorkspaceKind = "worktree"
+    #: None: a worktree in a git repository, else none.
+    kind: WorkspaceKind | None = None
+    #: A folder of the project.
     repository: str = "."
+    #: The part of the repository in which the agent starts.
     folder: str = ""
-    shared: Shared = "node"
+    #: Files that git ignores and that the workspace needs, as globs.
     copy: tuple[str, ...] = ()
+    #: Commands before the work, as argument vectors.
     setup: tuple[tuple[str, ...], ...] = ()
+    #: Commands after the work, as argument vectors.
     teardown: tuple[tuple[str, ...], ...] = ()
     command_timeout_ms: int = 600_000
+    #: The number of free ports that the workspace gets.
     ports: int = 0
 
 
@@ -113,44 +113,48 @@ class AgentBudget:
 
 @frozen
 class AgentSettings:
-    """One agent: its program, its model, its limits and its workspace.
-
-    Without `command` the program that `skelo agents install` has installed is started. `api_key` and the values of
-    `env` are references to secrets. `start_ms` bounds the start of the program, `idle_ms` the time without any sign of
-    it during a turn, `wall_ms` a whole turn. A turn fails after `max_calls` tool calls. With `permissions: gated` a
-    person is asked about calls that the `policy` does not allow; with `skip` they are allowed unless it denies them.
-    `home_files` are texts by path below the home folder of a custom agent. `sandbox` is how its program is confined,
-    `network` what it reaches. `withheld` is what the node does not let it do; with `plans_only` it works in the mode in
-    which its program plans and changes nothing.
-
-    With `login: gateway` the program reaches its model through our gateway, which has the key and counts; with `own` it
-    logs in by itself: then only what it reports is known, and not what it costs.
-    """
+    """One agent: its program, its model, its limits and its workspace."""
 
     name: str
     provider: Provider
+    #: Empty: the program that `skelo agents install` has installed.
     command: tuple[str, ...] = ()
     model: str | None = None
     effort: str | None = None
     base_url: str | None = None
+    #: A reference to a secret.
     api_key: str | None = None
+    #: The values may be references to secrets.
     env: Mapping[str, str] = field(default_factory=dict[str, str])
+    #: Texts by path below the home folder of a custom agent.
     home_files: Mapping[str, str] = field(default_factory=dict[str, str])
+    #: Bounds the start of the program.
     start_ms: int = 60_000
+    #: Bounds the time without any sign of the program during a turn.
     idle_ms: int = 600_000
+    #: Bounds a whole turn.
     wall_ms: int = 3_600_000
+    #: A turn fails after this number of tool calls.
     max_calls: int = 500
     max_turns: int = 1
     until: Until = "turn"
     on_crash: OnCrash | None = None
+    #: With `gated` a person is asked about calls that the `policy` does not allow; with `skip` they are allowed unless
+    #: it denies them.
     permissions: Permissions = "gated"
     policy: Policy = field(default_factory=Policy)
+    #: With `gateway` the program reaches its model through our gateway, which has the key and counts. With `own` it
+    #: logs in by itself: then only what it reports is known, and not what it costs.
     login: Login = "gateway"
     prices: AgentPrices | None = None
     budget: AgentBudget = field(default_factory=AgentBudget)
+    #: How its program is confined.
     sandbox: SandboxKind = "auto"
+    #: What its program reaches.
     network: Network = "model"
+    #: What the node does not let it do.
     withheld: tuple[Withheld, ...] = ()
+    #: It works in the mode in which its program plans and changes nothing.
     plans_only: bool = False
     workspace: WorkspaceSettings = field(default_factory=WorkspaceSettings)
 

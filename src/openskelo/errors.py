@@ -23,10 +23,12 @@ OpenSkeloError              anything below; has a stable `code`, a message and p
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias, TypeVar
 
 #: Whether the effect of failed work has happened: no, not known, or yes.
 Happened: TypeAlias = Literal["no", "unknown", "yes"]
+
+_Found = TypeVar("_Found")
 
 
 class OpenSkeloError(Exception):
@@ -123,6 +125,13 @@ class Denied(AttemptFailed):
         super().__init__(message, code=code, hint=hint, retryable=False)
 
 
+class Missing(AttemptFailed):
+    """Work that lacks a secret, a provider or a file here. It has not failed: its run is paused until that is there."""
+
+    def __init__(self, message: str, *, code: str, hint: str | None = None) -> None:
+        super().__init__(message, code=code, hint=hint, retryable=False)
+
+
 class OverBudget(AttemptFailed):
     """Work that needs more than the run's budget has left, and was not started; `tokens` and cost are what it needs."""
 
@@ -185,14 +194,18 @@ class CommandQueued(Busy):
     default_code = "COMMAND_WAITING"
 
 
-# -- errors that several layers raise ---------------------------------------------------------------------------------
+# -- checks that several layers make ----------------------------------------------------------------------------------
 
 
-def run_not_found(run_id: str) -> NotFound:
-    """Return the error for an id that no run has."""
-    return NotFound(f"there is no run {run_id}", code="RUN_NOT_FOUND", hint="`skelo runs` lists them")
+def require_run(found: _Found | None, run_id: str) -> _Found:
+    """Return what was found of a run; raise NotFound (RUN_NOT_FOUND) for None: there is no such run."""
+    if found is None:
+        raise NotFound(f"there is no run {run_id}", code="RUN_NOT_FOUND", hint="`skelo runs` lists them")
+    return found
 
 
-def approval_closed(reason: str = "the approval is not open (any more)") -> Refused:
-    """Return the error for an answer to an approval that is answered or withdrawn."""
-    return Refused(reason, code="APPROVAL_CLOSED")
+def require_open(approval: _Found | None, reason: str = "the approval is not open (any more)") -> _Found:
+    """Return the open approval; raise Refused (APPROVAL_CLOSED) for None: it was answered or withdrawn."""
+    if approval is None:
+        raise Refused(reason, code="APPROVAL_CLOSED")
+    return approval

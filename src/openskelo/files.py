@@ -94,6 +94,15 @@ def atomic_file(path: Path, *, mode: int = 0o666, sync: bool = True) -> Generato
         raise
 
 
+def sync_file(path: Path) -> None:
+    """Make the bytes of an existing file survive a power loss, whichever process wrote them."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def sync_folder(folder: Path) -> None:
     """Make the names in a folder survive a power loss."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

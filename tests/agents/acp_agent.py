@@ -16,6 +16,7 @@
                   with --asks it asks for permission first
 @slow SECONDS     talks slowly                      @long CHARACTERS  a long message
 @tool NAME JSON   calls a tool of an MCP server
+@form SCHEMA      asks a person to fill this form
 @next             what follows answers the next prompt of the session
 @instead          what stands before it in the prompt is not played
 
@@ -45,6 +46,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 SLOW_TEXT = "one two three four five six seven eight nine done"
+#: The form of a question.
+COLOUR = {"type": "object", "properties": {"colour": {"type": "string"}}, "required": ["colour"]}
 
 
 class TurnFailed(Exception):
@@ -180,8 +183,8 @@ class Agent:
         elif word == "@hook":
             tool, _, arguments = rest.partition(" ")
             self.hook(session, tool, json.loads(arguments))
-        elif word == "@question":
-            self.question(session, rest)
+        elif word in ("@question", "@form"):
+            self.question(session, *((rest, COLOUR) if word == "@question" else ("Which colour?", json.loads(rest))))
         elif word == "@garbage":
             sys.stdout.write("this is not JSON\n[1, 2]\n")
             sys.stdout.flush()
@@ -234,9 +237,8 @@ class Agent:
         status = "completed" if answer["permissionDecision"] == "allow" else "failed"
         update(session, {"sessionUpdate": "tool_call_update", "toolCallId": number, "status": status})
 
-    def question(self, session: str, text: str) -> None:
+    def question(self, session: str, text: str, schema: dict[str, Any]) -> None:
         self.requests += 1
-        schema = {"type": "object", "properties": {"colour": {"type": "string"}}, "required": ["colour"]}
         params = {"sessionId": session, "mode": "form", "message": text, "requestedSchema": schema}
         send({"id": self.requests, "method": "elicitation/create", "params": params})
         answer = self.answer(self.requests)["result"]

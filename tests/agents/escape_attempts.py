@@ -289,7 +289,7 @@ def obey_the_settings_that_a_link_leads_to(scene: dict[str, Any]) -> None:
 
 @attempt("no")
 def change_our_program_inside(_scene: dict[str, Any]) -> None:
-    Path("/skelo/inside_box.py").write_text("x")
+    Path("/skelo/inside_sandbox.py").write_text("x")
 
 
 @attempt("no")

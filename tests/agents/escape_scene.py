@@ -22,7 +22,9 @@ from typing import Any
 
 import pytest
 
-from openskelo.agents import inside_box, sandbox, session_server, workspace, workspace_access
+from openskelo.agents.sandbox import inside_sandbox, sandbox
+from openskelo.agents.server import session_server
+from openskelo.agents.workspace import workspace, workspace_access
 from openskelo.project import Project
 from openskelo.structs import replace
 from tests.agents import repository
@@ -89,7 +91,7 @@ class Scene:
         # An ordinary user must be able to run what is ours in the sandbox, also if the tests are in a folder of root.
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(sys, "executable", python())
-            patch.setattr(inside_box, "__file__", str(self.folder / Path(inside_box.__file__).name))
+            patch.setattr(inside_sandbox, "__file__", str(self.folder / Path(inside_sandbox.__file__).name))
             confined = sandbox.confine(box, access, argv, {"HOME": str(home), "PATH": os.defpath})
         return self.run(list(confined.argv), confined.environment)
 
@@ -107,7 +109,7 @@ def make(user: int) -> Generator[Scene]:
     with contextlib.ExitStack() as stack:
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
         folder.chmod(0o755)
-        for source in (_ATTEMPTS, Path(inside_box.__file__)):
+        for source in (_ATTEMPTS, Path(inside_sandbox.__file__)):
             shutil.copy(source, folder)
         values, place = _make_files(folder)
         values |= stack.enter_context(_sockets(folder))

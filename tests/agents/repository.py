@@ -47,6 +47,27 @@ def make(folder: Path, **agent: Json) -> Path:
     return root
 
 
+def plant(git_dir: Path, proof: Path) -> None:
+    """Put everything that git would run into a git dir: each leaves a line in `proof`."""
+    program = proof.with_name("planted")
+    program.write_text(f"#!/bin/sh\necho ran >> {proof}\ncat\n")
+    program.chmod(0o755)
+    for name, value in {
+        "core.fsmonitor": str(program),
+        "core.hooksPath": str(git_dir / "hooks"),
+        "filter.evil.clean": str(program),
+        "filter.evil.smudge": str(program),
+        "filter.evil.required": "true",
+        "diff.evil.textconv": str(program),
+        "diff.evil.command": str(program),
+        "merge.evil.driver": str(program),
+    }.items():
+        subprocess.run(["git", "config", "-f", str(git_dir / "config"), name, value], check=True)
+    for hook in ("post-checkout", "pre-commit", "post-index-change", "reference-transaction", "post-merge"):
+        (git_dir / "hooks").mkdir(exist_ok=True)
+        (git_dir / "hooks" / hook).symlink_to(program)
+
+
 def block(*lines: str, **fields: Json) -> JsonObject:
     """Return a workflow with one block that lets the agent play these lines."""
     outputs: Json = {
@@ -85,7 +106,7 @@ def play(
             flow = openskelo.from_document(document, root=root)
             return await opened.wait(await opened.start(flow, run_id=run_id, global_mode=global_mode))
 
-    return asyncio.run(asyncio.wait_for(story(), 60))
+    return asyncio.run(asyncio.wait_for(story(), 120))
 
 
 def events(root: Path, run_id: str) -> list[JsonObject]:

@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 import openskelo
+from openskelo.executors import gate_evaluation
 from openskelo.kernel.json import Json, JsonObject
 from tests.agents import repository
 
@@ -117,7 +118,7 @@ def test_a_gate_sends_the_agent_back_and_sees_all_of_its_changes(tmp_path: Path)
         "@write ok.txt y",
         "@say second",
     )
-    gates: Json = [{"type": "scope", "port": "files_changed", "allow": ["*.txt"]}]
+    gates: Json = [{"type": "scope", "port": "files_changed", "allowed_paths": ["*.txt"]}]
     bounce: Json = [{"when_gate": "scope", "route_to": "work", "max_bounces": 1}]
     document = repository.play(root, repository.block(*lines, post_gates=gates, on_gate_fail=bounce))
     assert document["ending"] == "ok", document.get("error")
@@ -131,6 +132,25 @@ def test_a_command_gate_runs_in_the_workspace(tmp_path: Path) -> None:
     assert repository.play(root, repository.block("@write made.txt x", "@say ok", post_gates=gates))["ending"] == "ok"
     refused = repository.play(root, repository.block("@write other.txt x", "@say ok", post_gates=gates))
     assert (refused["ending"], _code(refused)) == ("failed", "POST_GATE_FAILED")
+
+
+@pytest.mark.parametrize(
+    ("agent", "gate", "expected"),
+    [
+        ("helper", {"type": "command", "argv": ["true"]}, False),
+        ("helper", {"type": "not_empty", "port": "summary"}, True),
+        (None, {"type": "command", "argv": ["true"]}, True),
+    ],
+)
+def test_a_command_gate_of_an_agent_is_not_judged_later_without_the_workspace(
+    tmp_path: Path, agent: str | None, gate: JsonObject, expected: bool
+) -> None:
+    root = repository.make(tmp_path)
+    (block,) = cast("list[dict[str, Json]]", repository.block("@say ok", post_gates=[gate])["blocks"])
+    if agent is None:
+        del block["agent"]
+    flow = openskelo.from_document({"name": "one", "blocks": [block]}, root=root)
+    assert gate_evaluation.can_judge_later(flow.nodes["work"]) is expected
 
 
 def test_every_permission_is_allowed_once_and_never_for_longer(tmp_path: Path) -> None:
@@ -221,9 +241,9 @@ def test_a_killed_agent_is_resumed_by_the_next_engine(tmp_path: Path) -> None:
             await opened.resume(run_id)
             return await opened.wait(run_id)
 
-    run_id = asyncio.run(asyncio.wait_for(begin(), 30))
+    run_id = asyncio.run(asyncio.wait_for(begin(), 120))
     assert repository.processes_left(root) == []
-    document = asyncio.run(asyncio.wait_for(go_on(run_id), 30))
+    document = asyncio.run(asyncio.wait_for(go_on(run_id), 120))
     assert document["ending"] == "ok", document.get("error")
     assert _node(document)["outputs"]["files_changed"] == ["first.txt", "second.txt"]
     log = repository.events(root, run_id)
@@ -241,7 +261,7 @@ def test_without_its_session_a_cut_turn_begins_with_the_files_as_they_were(tmp_p
             await repository.until(lambda: bool(list(root.glob(".skelo/workspaces/*/*/tree/first.txt"))))
             return run_id
 
-    run_id = asyncio.run(asyncio.wait_for(begin(), 30))
+    run_id = asyncio.run(asyncio.wait_for(begin(), 120))
     (home,) = (root / ".skelo").glob("workspaces/*/*/home")
     for session in home.glob("session-*.json"):
         session.unlink()
@@ -255,7 +275,7 @@ def test_without_its_session_a_cut_turn_begins_with_the_files_as_they_were(tmp_p
             await opened.cancel(run_id)
             return await opened.wait(run_id)
 
-    assert asyncio.run(asyncio.wait_for(go_on(), 30))["ending"] == "cancelled"
+    assert asyncio.run(asyncio.wait_for(go_on(), 120))["ending"] == "cancelled"
     log = repository.events(root, run_id)
     sessions = [cast("dict[str, Any]", event["data"])["session"] for event in log if event["type"] == "session.opened"]
     assert [session["continued"] for session in sessions] == [False, False]
@@ -278,4 +298,31 @@ def test_agents_die_with_a_killed_process(tmp_path: Path) -> None:
         await process.wait()
         await repository.until(lambda: not repository.processes_left(root))
 
-    asyncio.run(asyncio.wait_for(scenario(), 30))
+    asyncio.run(asyncio.wait_for(scenario(), 120))
+
+
+def test_an_agent_that_removes_its_folder_fails_and_the_next_attempt_has_the_files_again(tmp_path: Path) -> None:
+    root = repository.make(tmp_path, sandbox="none")
+    lines = ("@run rm -rf ../tree", "@say Oh.", "@next", "@write new.txt x", "@say Done.")
+    document = repository.play(root, repository.block(*lines, retry={"max_attempts": 2}))
+    assert document["ending"] == "ok", document.get("error")
+    assert _node(document)["outputs"]["files_changed"] == ["new.txt"]
+    log = repository.events(root, str(document["runId"]))
+    (failed,) = [cast("dict[str, Any]", event["data"]) for event in log if event["type"] == "attempt.failed"]
+    assert failed["error"]["code"] == "WORKSPACE_GONE"
+
+
+def test_a_diff_that_cannot_be_made_does_not_hide_why_the_turn_failed(tmp_path: Path) -> None:
+    root = repository.make(tmp_path, sandbox="none")
+    document = repository.play(root, repository.block("@complain no key", "@run rm -rf ../tree", "@exit 3"))
+    assert _code(document) == "AGENT_EXITED"
+    assert "no key" in str(cast("dict[str, Any]", document["error"])["message"])
+
+
+def test_a_failed_turn_says_what_the_program_has_last_written_to_stderr(tmp_path: Path) -> None:
+    root = repository.make(tmp_path, idle_ms=1000)
+    document = repository.play(root, repository.block("@complain the model is down", "@hang"))
+    assert _code(document) == "AGENT_IDLE"
+    message = str(cast("dict[str, Any]", document["error"])["message"])
+    assert "its last words: the model is down" in message
+    assert "raise `idle_ms`" in message

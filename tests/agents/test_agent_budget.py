@@ -90,7 +90,7 @@ def test_viewers_are_told_what_is_used_while_the_turn_goes_on(
             lines = ("@model @say hi", "@model @say ho", "@say done")
             await opened.wait(await opened.start(openskelo.from_document(repository.block(*lines), root=root)))
 
-    asyncio.run(asyncio.wait_for(story(), 60))
+    asyncio.run(asyncio.wait_for(story(), 120))
     assert told == [
         "1 call to the model, 110000 tokens, 0.45 USD",
         "0.9 of 1 USD are used (max_usd_per_turn)",
@@ -112,7 +112,7 @@ def test_a_call_in_flight_counts_when_its_run_is_cancelled(
             await opened.cancel(run_id)
             return await opened.wait(run_id)
 
-    document = asyncio.run(asyncio.wait_for(story(), 60))
+    document = asyncio.run(asyncio.wait_for(story(), 120))
     assert document["ending"] == "cancelled"
     tokens, usd = _used(document)
     assert 110_000 + 1_000 < tokens < 110_000 + 1_500

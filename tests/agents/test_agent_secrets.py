@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 import openskelo
-from openskelo.agents import env_files
+from openskelo.agents.workspace import env_files
 from openskelo.kernel.json import Json, JsonObject
 from tests.agents import repository
 
@@ -65,7 +65,7 @@ def _play(root: Path, *lines: str, answer: str | None = None) -> tuple[JsonObjec
                 document = await engine.wait(run_id)
             return document
 
-    return asyncio.run(asyncio.wait_for(story(), 60)), questions, seen
+    return asyncio.run(asyncio.wait_for(story(), 120)), questions, seen
 
 
 def _values(root: Path, document: JsonObject, kind: str, name: str) -> list[Json]:

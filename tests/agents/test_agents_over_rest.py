@@ -56,6 +56,8 @@ def test_a_node_has_its_workspace_and_what_was_changed_there(site: sites.Site) -
     assert (status, changes["filesChanged"], changes["insertions"], changes["deletions"]) == (200, ["new.txt"], 1, 0)
     assert "+one" in changes["diff"]
     shutil.rmtree(path)
+    assert _get(site, run_id, "/changes") == (200, changes)  # the last snapshot is there
+    shutil.rmtree(path.parent / "shadow.git")
     status, problem = _get(site, run_id, "/changes")
     assert (status, problem["code"]) == (404, "WORKSPACE_NOT_FOUND")
 

@@ -143,7 +143,7 @@ def test_an_input_of_five_megabytes_is_too_much_for_a_prompt(tmp_path: Path) -> 
             run_id = await engine.start(openskelo.from_document(document, root=root), {"text": "word " * 1024 * 1024})
             return await engine.wait(run_id)
 
-    error = cast("dict[str, Any]", asyncio.run(asyncio.wait_for(story(), 60))["error"])
+    error = cast("dict[str, Any]", asyncio.run(asyncio.wait_for(story(), 120))["error"])
     assert (error["code"], "longer than 1048576 characters" in error["message"]) == ("TEMPLATE_TOO_LARGE", True)
     _check_nothing_left(root)
 
@@ -158,10 +158,6 @@ def test_a_prompt_of_five_megabytes_reaches_the_agent(tmp_path: Path) -> None:
 
 
 # -- the repository ---------------------------------------------------------------------------------------------------
-
-
-def _without_git(root: Path) -> None:
-    shutil.rmtree(root / ".git")
 
 
 def _without_commits(root: Path) -> None:
@@ -185,7 +181,6 @@ def _lost_objects(root: Path) -> None:
 @pytest.mark.parametrize(
     ("spoil", "words"),
     [
-        (_without_git, "is not in a git repository"),
         (_without_commits, "has no commit yet"),
         (_bare, "is a bare repository"),
         (_broken_head, "is not in a git repository"),
@@ -244,7 +239,7 @@ def _with_merge_under_way(root: Path) -> None:
 
 
 def _with_many_files(root: Path) -> None:
-    for number in range(200):
+    for number in range(50):
         folder = root / f"folder{number}"
         folder.mkdir()
         for file in range(100):
@@ -292,7 +287,7 @@ def _state(root: Path) -> dict[str, object]:
 def test_a_branch_that_is_there_already_keeps_its_commits(tmp_path: Path) -> None:
     root = repository.make(tmp_path, command=COMMAND)
     run_id = str(uuid.uuid4())
-    branch = f"skelo/{run_id[:8]}/work"
+    branch = f"skelo/{run_id}/work"
     repository.git(root, "switch", "--quiet", "-c", branch)
     (root / "precious.txt").write_text("precious\n")
     repository.git(root, "add", "--all")
@@ -345,10 +340,10 @@ def test_a_full_disk_during_the_diff_loses_nothing(tmp_path: Path) -> None:
                 return await engine.wait(run_id)
 
         with pytest.raises(openskelo.OpenSkeloError) as raised:
-            asyncio.run(asyncio.wait_for(fill(), 60))
+            asyncio.run(asyncio.wait_for(fill(), 120))
         assert raised.value.code in small.codes
         _check_nothing_left(root)
         small.free()
-        document = asyncio.run(asyncio.wait_for(go_on(), 60))
+        document = asyncio.run(asyncio.wait_for(go_on(), 120))
         assert document["ending"] == "ok", document.get("error")
         assert cast("dict[str, Any]", document["nodes"])["work"]["outputs"]["files_changed"] == ["new.txt"]

@@ -29,11 +29,9 @@ SEED = int(os.environ.get("SKELO_SEED", "19"))
 
 
 def _project(folder: Path) -> Path:
-    """Return a project whose run has several blocks with an agent that asks a hook, in one workspace."""
+    """Return a project whose run has several blocks with an agent that asks a hook."""
     command: Json = [sys.executable, str(repository.AGENT)]
-    root = repository.make(
-        folder, provider="claude", command=command, permissions="gated", workspace={"kind": "worktree", "shared": "run"}
-    )
+    root = repository.make(folder, provider="claude", command=command, permissions="gated")
     blocks: list[JsonObject] = []
     for index in range(BLOCKS):
         lines = (
@@ -82,7 +80,7 @@ def _family(root: Path) -> list[int]:
     for entry in Path("/proc").iterdir():
         with contextlib.suppress(OSError):
             words = (entry / "cmdline").read_bytes()
-            is_ours = repository.AGENT.name.encode() in words or b"inside_box" in words
+            is_ours = repository.AGENT.name.encode() in words or b"inside_sandbox" in words
             if entry.name.isdecimal() and is_ours and str(root).encode() in (entry / "environ").read_bytes() + words:
                 pids.append(int(entry.name))
     return pids
@@ -149,8 +147,7 @@ def test_random_kills_lose_nothing_and_repeat_nothing(tmp_path: Path) -> None:
     assert data[-1][1]["ending"] == "ok", data[-1]
     succeeded = [fields["node"] for kind, fields in data if kind == "attempt.succeeded"]
     assert succeeded == [f"b{index}" for index in range(BLOCKS)]  # each once, in order
-    (tree,) = (root / ".skelo").glob("workspaces/*/*/tree")
-    left = {path.name for path in tree.glob("*-*.txt")}
+    left = {path.name for path in (root / ".skelo").glob("workspaces/*/*/tree/*-*.txt")}
     assert left == {f"{name}-{index}.txt" for name in ("first", "second") for index in range(BLOCKS)}
     granted = [fields["grant"]["approvalId"] for kind, fields in data if kind == "call.granted"]
     assert len(granted) == len(set(granted))

@@ -35,7 +35,7 @@ def play(root: Path, story: Story) -> None:
             run_id = await engine.start(live_graph.empty("talk"))
             await story(engine, engine.graph(run_id))
 
-    asyncio.run(asyncio.wait_for(run(), 60))
+    asyncio.run(asyncio.wait_for(run(), 120))
 
 
 async def add(graph: graph_commands.Graph, label: str = "Ann", **more: Any) -> str:
@@ -173,7 +173,7 @@ def test_a_restarted_engine_goes_on_with_the_session(tmp_path: Path) -> None:
             assert (two["continued"], two["sessionId"]) == (True, one["sessionId"])
             assert (await artifacts(engine, graph))[2, "prompt.sent.txt"] == "@say two"
 
-    asyncio.run(asyncio.wait_for(second(*asyncio.run(first())), 60))
+    asyncio.run(asyncio.wait_for(second(*asyncio.run(first())), 120))
 
 
 def test_a_lost_session_gets_the_whole_prompt_with_the_conversation(tmp_path: Path) -> None:
@@ -413,7 +413,9 @@ def test_viewers_are_told_what_the_agent_is_doing(tmp_path: Path) -> None:
         ({}, '@hook Bash {"command": "ls"}', "allow: permissions: skip"),
     ],
 )
-def test_capabilities_are_held_by_the_gate(tmp_path: Path, capabilities: JsonObject, lines: str, wanted: str) -> None:
+def test_capabilities_limit_what_an_agent_may_call(
+    tmp_path: Path, capabilities: JsonObject, lines: str, wanted: str
+) -> None:
     async def story(engine: openskelo.Engine, graph: graph_commands.Graph) -> None:
         key = await add(graph, capabilities=capabilities, provider="claude")
         assert await said(engine, graph, key, lines) == f"[{wanted}]"

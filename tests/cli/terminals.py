@@ -36,7 +36,7 @@ class Terminal:
 
     def until(self, text: str) -> None:
         """Read until `text` appears after what was read before."""
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 100
         while (at := self.seen.find(text, self._read)) < 0:
             assert time.monotonic() < deadline, self.seen
             ready, _, _ = select.select([self._main], [], [], 0.2)

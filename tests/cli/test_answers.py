@@ -11,6 +11,9 @@ from datetime import UTC, datetime
 import pytest
 
 import openskelo
+from openskelo.engine import api as engine_api
+from openskelo.kernel.json import JsonObject
+from openskelo.workflows import live_graph
 from tests.cli.conftest import Skelo
 from tests.cli.terminals import Terminal
 
@@ -246,9 +249,9 @@ def test_cut_work_without_outputs_can_have_happened(skelo: Skelo) -> None:
     skelo("run", "cut.yaml", "--input", "amount=7")
     paused = skelo("resume", "last")
     (approval,) = skelo("approvals", "last", "--json").document["approvals"]
-    assert f"    echo '{{}}' | skelo approve {approval['id'][:8]} --values -   it did happen\n" in paused.out
+    assert f"    echo '{{}}' | skelo approve {approval['id'][:8]} --set-file -   it did happen\n" in paused.out
     skelo.write("none.json", "{}")
-    happened = skelo("approve", approval["id"], "--values", "none.json", "--json")
+    happened = skelo("approve", approval["id"], "--set-file", "none.json", "--json")
     assert (happened.code, happened.document["nodes"]["pay"]["attempts"]) == (0, 1)
 
 
@@ -311,6 +314,25 @@ def test_approve_goes_on_and_exits_with_the_runs_code(skelo: Skelo) -> None:
     assert skelo("approvals", "--json").document == {"approvals": []}
     again = skelo("approve", approval, "--json")
     assert (again.code, again.document["error"]["code"]) == (2, "APPROVAL_NOT_FOUND")
+
+
+def test_last_names_the_only_open_approval(skelo: Skelo) -> None:
+    none = skelo("approve", "last", "--json")
+    assert (none.code, none.document["error"]["code"]) == (2, "RUN_NOT_FOUND")
+    _pause(skelo)
+    answered = skelo("approve", "last", "--json")
+    assert (answered.code, answered.document["outputs"]) == (0, {"text": "Bees"})
+    again = skelo("deny", "last", "--reason", "late", "--json")
+    assert (again.code, again.document["error"]["code"]) == (2, "APPROVAL_NOT_FOUND")
+
+
+def test_last_is_refused_while_several_approvals_are_open(skelo: Skelo) -> None:
+    first, second = _pause(skelo), _pause(skelo)
+    refused = skelo("deny", "last", "--reason", "which?", "--json")
+    error = refused.document["error"]
+    assert (refused.code, error["code"]) == (2, "APPROVAL_AMBIGUOUS")
+    assert error["hint"] == f"name one by its id: {second[:8]} (ask), {first[:8]} (ask)"
+    assert [entry["id"] for entry in skelo("approvals", "--json").document["approvals"]] == [first, second]
 
 
 def test_approve_does_not_end_the_pause_of_a_person(skelo: Skelo) -> None:
@@ -570,3 +592,128 @@ def test_a_run_whose_handler_is_missing_is_not_resumed_and_loses_nothing(skelo: 
     assert skelo("show", "last", "--json").document == before
     handler.write_text(code)
     assert skelo("resume", "last", "--json", env={"MAIL_KEY": "letter"}).code == 3
+
+
+def test_a_secret_that_only_the_handler_itself_asks_for_pauses_the_run_until_it_is_there(skelo: Skelo) -> None:
+    """The secret's name is made while the handler runs: no look at the file finds it."""
+    skelo.write("skelo.yaml", "secrets: {MAIL_KEY: '${env:MAIL_KEY}'}\n")
+    skelo.write("handlers/send.py", SENDER.replace('"MAIL_KEY"', '"MAIL" + "_KEY"'))
+    skelo.write("sending.yaml", SENDING)
+    approval = skelo("run", "sending.yaml", "--json").document["approvals"][0]["id"]
+    paused = skelo("approve", approval)
+    assert paused.code == 3
+    reason = "SECRET_MISSING send: the environment variable MAIL_KEY is not set (set MAIL_KEY before starting skelo)"
+    assert f"  {reason}\n" in paused.out
+    assert f"  {reason}\n" in skelo("show", "last").out
+    document = skelo("show", "last", "--json").document
+    assert (document["status"], document["ending"], document["pauseReason"]) == ("paused", None, reason)
+    done = skelo("resume", "last", "--json", env={"MAIL_KEY": "letter"})
+    assert (done.code, done.document["outputs"], "pauseReason" in done.document) == (0, {"sent": True}, False)
+    assert skelo("verify", "last").code == 0
+
+
+@pytest.mark.parametrize("gone", ["handlers/send.py", "handlers/letters.py"])
+def test_a_file_of_a_handler_that_is_gone_when_its_step_comes_pauses_the_run_until_it_is_back(
+    skelo: Skelo, gone: str
+) -> None:
+    skelo.write("handlers/letters.py", "SENT = True\n")
+    skelo.write("handlers/send.py", "import letters\n\n\ndef handler(ctx):\n    return {'sent': letters.SENT}\n")
+    code = (skelo.folder / gone).read_text()
+    taking_it = f"import os\n\n\ndef handler(ctx):\n    os.unlink({str(skelo.folder / gone)!r})\n    return {{}}\n"
+    skelo.write("handlers/take.py", taking_it)
+    taking = SENDING.replace("after: [ask]", "after: [take]").replace(
+        "  - id: send",
+        "  - id: take\n    mode: deterministic\n    after: [ask]\n    outputs: {}\n"
+        "    deterministic: {handler: handlers/take.py}\n  - id: send",
+    )
+    skelo.write("taking.yaml", taking)
+    approval = skelo("run", "taking.yaml", "--json").document["approvals"][0]["id"]
+    paused = skelo("approve", approval, "--json", "--quiet")
+    assert (paused.code, paused.document["ending"]) == (3, None)
+    assert paused.document["pauseReason"].startswith("HANDLER_LOAD send: ")
+    skelo.write(gone, code)
+    done = skelo("resume", "last", "--json")
+    assert (done.code, done.document["outputs"]) == (0, {"sent": True})
+
+
+def test_a_denial_after_which_the_run_goes_on_needs_what_the_rest_of_it_needs(skelo: Skelo) -> None:
+    skelo.write("skelo.yaml", "secrets: {MAIL_KEY: '${env:MAIL_KEY}'}\n")
+    skelo.write("handlers/send.py", SENDER)
+    skelo.write("sending.yaml", SENDING.replace('prompt: "Send?"', 'prompt: "Send?", on_deny: continue'))
+    approval = skelo("run", "sending.yaml", "--json").document["approvals"][0]["id"]
+    refused = skelo("deny", approval, "--reason", "no", "--json")
+    assert (refused.code, refused.document["error"]["code"]) == (2, "SECRET_MISSING")
+    assert [one["id"] for one in skelo("approvals", "--json").document["approvals"]] == [approval]
+    done = skelo("deny", approval, "--reason", "no", "--json", env={"MAIL_KEY": "letter"})
+    assert (done.code, done.document["outputs"]) == (0, {"sent": True})
+
+
+def test_a_denial_that_ends_the_run_needs_nothing(skelo: Skelo) -> None:
+    approval = _sending(skelo)
+    (skelo.folder / "handlers" / "send.py").unlink()
+    denied = skelo("deny", approval, "--reason", "no", "--json")
+    assert (denied.code, denied.document["ending"]) == (1, "denied")
+
+
+def test_a_secret_of_a_file_that_the_handler_imports_is_needed_too(skelo: Skelo) -> None:
+    skelo.write("skelo.yaml", "secrets: {MAIL_KEY: '${env:MAIL_KEY}'}\n")
+    skelo.write("handlers/letters.py", SENDER)
+    skelo.write("handlers/send.py", "import letters\n\n\ndef handler(ctx):\n    return letters.handler(ctx)\n")
+    skelo.write("sending.yaml", SENDING)
+    approval = skelo("run", "sending.yaml", "--json").document["approvals"][0]["id"]
+    refused = skelo("approve", approval, "--json")
+    assert (refused.code, refused.document["error"]["code"]) == (2, "SECRET_MISSING")
+
+
+STEPS = """\
+plan_id: sending
+steps:
+  - {id: ask, op: ask_human, args: {request: {message: Send?}, answer: {to: string}}, save_as: said}
+  - {id: send, op: tool_call, args: {tool_id: send, args: {to: "var:said.to"}}, save_as: sent}
+  - {id: good, op: verify, args: {checker_id: good, input_ref: "var:sent"}, save_as: verdict}
+  - {id: end, op: emit, args: {result_ref: "var:sent"}}
+"""
+STEPS_PROJECT = """\
+secrets: {MAIL_KEY: "${env:MAIL_KEY}"}
+tools: {send: {python: "own/send.py:send", config: {key: "${secret:MAIL_KEY}"}, network: false, effect: pure}}
+checkers: {good: "own/checks.py:good"}
+"""
+
+
+def test_what_the_tools_and_checkers_of_a_plan_need_is_looked_at_before_an_answer_is_taken(skelo: Skelo) -> None:
+    skelo.write("skelo.yaml", STEPS_PROJECT)
+    skelo.write("own/send.py", "def send(ctx):\n    return {'to': ctx.inputs['to']}\n")
+    skelo.write("own/checks.py", "def good(ctx):\n    return {'ok': True}\n")
+    skelo.write("plan.yaml", STEPS)
+    approval = skelo("run", "plan.yaml", "--json").document["approvals"][0]["id"]
+    answer = ("approve", approval, "--set", "to=ann", "--json")
+    assert skelo(*answer).document["error"]["code"] == "SECRET_MISSING"
+    with_key = {"MAIL_KEY": "letter"}
+    for file in ("own/send.py", "own/checks.py"):
+        code = (skelo.folder / file).read_text()
+        (skelo.folder / file).unlink()
+        assert skelo(*answer, env=with_key).document["problems"][0]["code"] == "HANDLER_NOT_FOUND"
+        skelo.write(file, code)
+    done = skelo(*answer, env=with_key)
+    assert (done.code, done.document["outputs"]["result"]) == (0, {"to": "ann"})
+
+
+def test_a_node_of_a_live_graph_that_lacks_a_secret_is_sent_no_message(skelo: Skelo) -> None:
+    skelo.write("skelo.yaml", "secrets: {MAIL_KEY: '${env:MAIL_KEY}'}\n")
+    skelo.write("handlers/send.py", "def handler(ctx):\n    return {'message': str(len(ctx.secret('MAIL_KEY')))}\n")
+
+    async def story() -> str:
+        async with engine_api.open_engine(openskelo.project_at(skelo.folder)) as engine:
+            run_id = await engine.start(live_graph.empty("pair"))
+            config: JsonObject = {"handler": "handlers/send.py"}
+            await engine.graph(run_id).add_node("Ann", kind="handler", key="ann", config=config)
+            return run_id
+
+    run_id = asyncio.run(story())
+    before = skelo("show", run_id, "--json").document
+    refused = skelo("chat", run_id, "ann", "hello")
+    assert refused.code == 2
+    assert "SECRET_MISSING" in refused.err
+    assert skelo("show", run_id, "--json").document == before
+    said = skelo("chat", run_id, "ann", "hello", env={"MAIL_KEY": "letter"})
+    assert (said.code, said.out.splitlines()[-1]) == (0, "ann: 6")

@@ -79,3 +79,54 @@ def test_explain_expects_what_past_runs_took(skelo: Skelo) -> None:
     assert (total["minimum"]["tokens"], total["expected"]["tokens"], document["history"]["runs"]) == (0, used, 1)
     assert total["worst"]["tokens"] > used
     assert f"on average: 1 step, {used} tokens, " in skelo("explain", "flow.yaml").out
+
+
+BUDGETED = """
+name: greet
+budgets: {max_tokens: 300}
+blocks:
+  - id: greet
+    prompt: Answer {{ inputs.said }}.
+    inputs: {said: string}
+    outputs: {text: {type: string, maxLength: 20}}
+"""
+PLAN = """
+plan_id: greet
+budgets: {max_tokens: 100}
+steps:
+  - {id: ask, op: route_expert, args: {expert_id: default, prompt: hi, max_new_tokens: 20}, save_as: said}
+  - {id: end, op: emit, args: {result_ref: "var:said", status: ok}}
+"""
+
+
+def _minimum(skelo: Skelo, file: str) -> int:
+    return skelo("explain", file, "--json").document["totals"]["all"]["minimum"]["tokens"]
+
+
+def test_a_small_budget_is_enough_for_a_short_input_and_not_for_a_long_one(skelo: Skelo) -> None:
+    skelo.write("flow.yaml", BUDGETED)
+    skelo.write("skelo.yaml", RECORDED)
+    least = _minimum(skelo, "flow.yaml")
+    assert 24 < least < 300
+    short = skelo("run", "flow.yaml", "--input", "said=hi", "--json")
+    assert short.code == 0, short.err
+    assert 0 < short.document["budget"]["tokens"]["used"] <= least
+    long = skelo("run", "flow.yaml", "--input", "said=" + "hi " * 1000, "--json")
+    assert (long.code, long.document["ending"], long.document["budget"]["tokens"]["used"]) == (4, "budget_exceeded", 0)
+
+
+def test_what_explain_calls_the_minimum_is_what_a_run_needs(skelo: Skelo) -> None:
+    skelo.write("skelo.yaml", RECORDED)
+    skelo.write("flow.yaml", BUDGETED)
+    least = _minimum(skelo, "flow.yaml")
+    for limit, code in ((least, 0), (least - 1, 4)):
+        skelo.write("flow.yaml", BUDGETED.replace("300", str(limit)))
+        assert skelo("run", "flow.yaml", "--input", "said=hi", "--json").code == code
+
+
+def test_a_plan_with_a_short_prompt_runs_on_a_hundred_tokens(skelo: Skelo) -> None:
+    skelo.write("plan.yaml", PLAN)
+    skelo.write("skelo.yaml", RECORDED)
+    done = skelo("run", "plan.yaml", "--json")
+    assert done.code == 0, done.err
+    assert 0 < done.document["budget"]["tokens"]["used"] <= _minimum(skelo, "plan.yaml") <= 100

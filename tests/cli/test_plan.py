@@ -66,7 +66,7 @@ def _terminal(skelo: Skelo) -> Terminal:
 
 
 def _until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 100
     while not holds():
         assert time.monotonic() < deadline
         time.sleep(0.02)
@@ -296,10 +296,12 @@ def test_what_is_asked_leaves_the_embedded_model_most_of_its_window(skelo: Skelo
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)  # a minute alone; the model shares the machine with everything else
 def test_the_embedded_model_drafts_a_plan_out_of_the_box(skelo: Skelo) -> None:
+    skelo.write("skelo.yaml", "providers: {local: {kind: local, timeout_ms: 540000}}\n")
     words = [SKELO, "plan", "write a haiku about bees", "--repairs", "0", "--json"]
     done = subprocess.run(
-        words, cwd=skelo.folder, env=clean_environment(), capture_output=True, text=True, timeout=110, check=False
+        words, cwd=skelo.folder, env=clean_environment(), capture_output=True, text=True, timeout=580, check=False
     )
     assert done.returncode in (0, 1), done.stderr
     found = json.loads(done.stdout)

@@ -136,5 +136,7 @@ def test_a_run_whose_end_the_log_has_lost_is_not_pruned(skelo: Skelo) -> None:
         refused = skelo("prune", asked["runId"], "--json", *options)
         assert (refused.code, refused.document["failed"][0]["code"]) == (1, "EVENTS_LOST")
         assert kept.read_bytes() == events
+    verified = skelo("verify", asked["runId"], "--json")
+    assert (verified.code, [one["code"] for one in verified.document["problems"]]) == (1, ["EVENTS_LOST"])
     kept.rename(skelo.folder / "kept.jsonl")
     assert skelo("prune", asked["runId"]).code == 0

@@ -335,7 +335,7 @@ def _start_slow(skelo: Skelo, flow: str = SLOW, handler: str = WAIT) -> subproce
         text=True,
         env=clean_environment(),
     )
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 100
     while not (skelo.folder / "started").exists():
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < deadline

@@ -165,7 +165,7 @@ def test_a_person_in_a_script_says_yes_or_no_with_values_or_a_reason(tmp_path: P
     assert case.replies == {
         "ask": (
             testing.Reply(status="approved"),
-            testing.Reply(status="modified", values={"n": 1}),
+            testing.Reply(status="modified", modified_args={"n": 1}),
             testing.Reply(status="denied", reason="too early"),
         )
     }

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import shlex
 import subprocess
 from pathlib import Path
 
 import pytest
 
+import openskelo
 from tests.cli.conftest import SKELO, Skelo, clean_environment
 
 FLOW = """\
@@ -80,3 +82,28 @@ def test_an_approval_is_answered_by_the_command_that_is_printed(skelo: Skelo, tm
         check=False,
     )
     assert (done.returncode, done.stdout.splitlines()[-1].split()) == (0, ["x", "1"]), done.stderr
+
+
+def test_ids_that_begin_alike_are_suggested_as_long_as_they_must_be(skelo: Skelo) -> None:
+    skelo.write("asking.yaml", FLOW)
+    skelo.write("work.py", "def handler(ctx):\n    return {'x': 'no integer'}\n")
+    alone, *alike = (
+        "70000000-0000-4000-8000-000000000000",
+        "3f0e8f0a-0000-4000-8000-000000000001",
+        "3f0e8f0a-0000-4000-9000-000000000002",
+    )
+
+    async def start() -> None:
+        async with await openskelo.Engine.open(openskelo.project_at(skelo.folder)) as engine:
+            for run_id in (alone, *alike):
+                await engine.start(openskelo.load(skelo.folder / "asking.yaml"), {}, run_id=run_id)
+                await engine.wait(run_id)
+
+    asyncio.run(start())
+    listed = skelo("approvals").out
+    for run_id, short in ((alone, "70000000"), (alike[0], "3f0e8f0a-0000-4000-8"), (alike[1], "3f0e8f0a-0000-4000-9")):
+        assert f"(asking, run {short}): Go on?" in listed
+        shown = skelo("show", short, "--json").document
+        assert shown["runId"] == run_id
+        assert f"skelo fork {short} --from work\n" in skelo("approve", shown["approvals"][0]["id"]).err
+        assert f"skelo fork {short} --from work\n" in skelo("show", run_id).err

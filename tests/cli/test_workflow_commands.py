@@ -158,6 +158,23 @@ def test_explain_says_what_a_denial_leads_to(skelo: Skelo, mode: str, on_deny: s
     assert f"a denial {words}\n" in skelo("explain", "ask.yaml").out
 
 
+@pytest.mark.parametrize("mode", ["ai", "approval"])
+@pytest.mark.parametrize(
+    ("limit", "words"),
+    [
+        ("", "waits until a person answers"),
+        (", timeout_sec: 20", "denied after 20 s without an answer"),
+        (", timeout_sec: 20, on_timeout: approve", "approved after 20 s without an answer"),
+    ],
+)
+def test_explain_says_how_long_an_approval_waits(skelo: Skelo, mode: str, limit: str, words: str) -> None:
+    skelo.write(
+        "ask.yaml",
+        f"name: ask\nblocks:\n  - {{id: ask, prompt: hi, mode: {mode}, approval: {{prompt: ok?{limit}}}}}\n",
+    )
+    assert f"{words}\n" in skelo("explain", "ask.yaml").out
+
+
 def test_explain_as_json_lists_layers_blocks_edges_and_totals(skelo: Skelo) -> None:
     skelo.write("good.yaml", GOOD)
     document = skelo("explain", "good.yaml", "--json").document

@@ -14,9 +14,11 @@ import sys
 import traceback
 import urllib.request
 from pathlib import Path
+from random import Random
 from typing import Any, TypedDict, cast
 
 import openskelo
+from openskelo import errors
 from openskelo.engine import local
 from openskelo.executors.attempt import performer as attempt_performer
 from openskelo.executors.attempt import running_attempt
@@ -24,12 +26,13 @@ from openskelo.executors.handlers import project_handler
 from openskelo.handlers import http_exchange
 from openskelo.handlers.builtin import http_request, transform, write_file
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.stores import api
+from openskelo.stores import api, guarded
 from openskelo.stores.sqlite import data_dir
 from openskelo.values.cel import expression
 from openskelo.values.schema import validator
 from openskelo.workflows import load
 from openskelo.workflows.project import project_file
+from tests.engine import faulty_store
 
 #: Loaded before the fork.
 PRELOADED = (local, project_handler, http_exchange, http_request, transform, write_file, expression, validator)
@@ -39,7 +42,8 @@ class Job(TypedDict):
     """Which world to play in, and where to die: at the `count`-th time that the process comes to `point`.
 
     Points: `before append`, `after append`, `before effect`, `after effect`, `after line` (of the ledger, in the worker
-    process), or none. `answers` false leaves questions open and waits at the first one for ever.
+    process), or none. `answers` false leaves questions open and waits at the first one for ever. With `faults`, a seed,
+    the store fails now and then.
     """
 
     root: str
@@ -47,6 +51,7 @@ class Job(TypedDict):
     point: str | None
     count: int
     answers: bool
+    faults: int | None
 
 
 class Fuse:
@@ -105,15 +110,21 @@ async def play(job: Job) -> None:
     project = project_file.project_at(root / "flow.yaml")
     fuse = Fuse(job)
     store = cast("api.Store", CrashingLog(data_dir.open_store(project.data_dir), fuse, root / "acknowledged.jsonl"))
+    if job["faults"] is not None:
+        store = guarded.guard(faulty_store.wrap(store, Random(job["faults"]), 0.04)[0])
     performer = CrashingPerformer(project=project, blobs=store)
     performer.fuse = fuse
     async with local.Engine(project, store, performer) as engine:
         engine._driver.start()  # pyright: ignore[reportPrivateUsage] -- what `open` does with a performer of its own
-        document = await _go_on(engine, job, root)
+        document: JsonObject = {"ending": None}
         while document["ending"] is None:
-            for asked in cast("list[JsonObject]", document["approvals"]):
-                await _answer(engine, asked, job)
-            document = await engine.wait(cast("str", document["runId"]))
+            try:
+                document = await _go_on(engine, job, root)
+                for asked in cast("list[JsonObject]", document["approvals"]):
+                    await _answer(engine, asked, job)
+            except (errors.StoreError, errors.Refused):
+                if job["faults"] is None:
+                    raise
     (root / "result.json").write_text(json.dumps(document), "utf-8")
 
 
@@ -140,7 +151,7 @@ async def _answer(engine: openskelo.Engine, asked: JsonObject, job: Job) -> None
     if happened is None:
         await engine.answer(approval, status="approved", by="ann")
     else:
-        await engine.answer(approval, status="modified", values=happened, by="ann", reason="the ledger says so")
+        await engine.answer(approval, status="modified", modified_args=happened, by="ann", reason="the ledger says so")
 
 
 def _happened(asked: JsonObject, job: Job) -> dict[str, Json] | None:

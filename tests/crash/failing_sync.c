@@ -3,7 +3,7 @@
    What a process writes to the log (log.db, log.db-wal) stays in memory until it is synced. A sync that succeeds copies
    the written ranges to files of the same name in SYNC_DISK: they are what a power cut leaves. While the file SYNC_FAILS
    exists, a sync fails with EIO and the ranges are forgotten, as Linux does: it marks such pages as clean, so that a
-   later sync succeeds without having written them. */
+   later sync succeeds without having written them. Syncs of `blobs/` fail too, but what they hold is not followed. */
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -46,8 +46,7 @@ static const char *tracked(int fd, char *path) {
     char link[64];
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
     ssize_t length = readlink(link, path, PATH_MAX - 1);
-    if (length < 0) return NULL;
-    path[length] = 0;
+    path[length < 0 ? 0 : length] = 0;
     return tracked_path(path);
 }
 
@@ -90,8 +89,12 @@ static void settle(int fd, const char *name, int keep) {
 static int sync_file(int fd, const char *call) {
     char path[PATH_MAX];
     const char *name = tracked(fd, path);
-    if (name == NULL) return REAL(int, call, int)(fd);
     int fails = access(getenv("SYNC_FAILS"), F_OK) == 0;
+    if (name == NULL && fails && strstr(path, "/blobs/") != NULL) {
+        errno = EIO;
+        return -1;
+    }
+    if (name == NULL) return REAL(int, call, int)(fd);
     settle(fd, name, !fails);
     if (fails) errno = EIO;
     return fails ? -1 : 0;

@@ -56,6 +56,14 @@ def test_killed_after_any_append(new_world: NewWorld) -> None:
     assert len(cut & TOGETHER) >= 3
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_killed_over_a_store_that_fails_anywhere(new_world: NewWorld, seed: int) -> None:
+    world = new_world()
+    world.play("after append" if seed % 2 else "before append", 2 + 2 * seed, faults=seed)
+    world.play(faults=seed + 100)
+    witness.confirm(world)
+
+
 def test_killed_before_any_effect(new_world: NewWorld) -> None:
     times, cut = kill_everywhere(new_world, "before effect")
     assert times == 16

@@ -157,6 +157,33 @@ def test_a_run_stops_at_a_failed_sync_and_goes_on_when_the_disk_does(tmp_path: P
     assert not (disk.data_dir / "sync-failed").exists()
 
 
+#: Wants a large value that a reader's copy, which is not synced, has left in a file.
+WANTING = """
+import os, sys
+from pathlib import Path
+from openskelo import errors
+from openskelo.stores import blobs
+
+failing, kept, data = Path(os.environ["SYNC_FAILS"]), blobs.BlobFiles(Path(sys.argv[1]) / "blobs"), b"value" * 9
+(Path(sys.argv[1]) / "blobs").mkdir()
+path = Path(kept.locate(blobs.name_of(data), data))
+failing.touch()
+before = path.stat().st_ino
+try:
+    kept.put(data)
+except errors.StoreError as error:
+    print(error.code)
+failing.unlink()
+print(kept.put(data) == blobs.name_of(data), path.read_bytes() == data, path.stat().st_ino != before)
+"""
+
+
+def test_a_large_value_that_is_there_is_kept_only_once_it_is_synced(tmp_path: Path, library: Path) -> None:
+    done = Disk(tmp_path, library).run("-c", WANTING, str(tmp_path))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.split() == ["STORE_SYNC", "True", "True", "True"]
+
+
 def test_a_command_ends_with_75_and_the_run_can_be_resumed(tmp_path: Path, library: Path) -> None:
     project = tmp_path / "project"
     (project / "handlers").mkdir(parents=True)

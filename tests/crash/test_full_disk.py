@@ -12,7 +12,7 @@ import pytest
 
 import openskelo
 from openskelo import errors
-from openskelo.engine.drive import supervisor
+from openskelo.engine.takeover import supervisor
 from openskelo.kernel.json import Json
 from openskelo.stores import api
 from tests.crash import disk as disks
@@ -203,7 +203,7 @@ def test_an_effect_whose_result_found_no_room_is_asked_about(disk: disks.Disk) -
             (asked,) = stage.approvals(await engine.wait(run_id))
             assert asked["kind"] == "uncertain"
             values: dict[str, Json] = {"text": "y" * 40_000}
-            await engine.answer(cast("str", asked["id"]), status="modified", values=values, by="ann")
+            await engine.answer(cast("str", asked["id"]), status="modified", modified_args=values, by="ann")
             assert (await engine.wait(run_id))["outputs"] == values
         assert len(sent) == 1
 

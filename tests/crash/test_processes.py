@@ -15,8 +15,8 @@ import pytest
 
 import openskelo
 from openskelo.engine import local
+from openskelo.engine.commands import command_codec
 from openskelo.engine.commands.input_checks import Answer
-from openskelo.engine.drive import inbox
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.stores.sqlite import data_dir
 from openskelo.workflows.project import project_file
@@ -58,7 +58,7 @@ def post(world: World) -> str:
             (asked,) = await store.list_approvals()
             assert not await store.claim_run(asked.run_id)
             given = Answer(status="approved", by="bob")
-            await store.queue_command(asked.run_id, inbox.encode_answer(asked.approval_id, given))
+            await store.queue_command(asked.run_id, command_codec.encode_answer(asked.approval_id, given))
             return asked.approval_id
         finally:
             await store.close()

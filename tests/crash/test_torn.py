@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import random
 import shutil
 from collections.abc import Callable
@@ -10,14 +11,19 @@ from pathlib import Path
 
 import pytest
 
+import openskelo
 from openskelo import errors
+from openskelo.cli import main
+from openskelo.engine import health
 from openskelo.history import loading
 from openskelo.stores.sqlite import data_dir as stores_data_dir
+from openskelo.workflows.project import project_file
 from tests.crash import witness
 from tests.crash.world import World
 from tests.record import verifying
 
 NewWorld = Callable[[], World]
+PASS = {"id": "a", "mode": "deterministic", "deterministic": {"handler": "builtin:pass"}}
 
 
 def read(data_dir: Path) -> list[bytes]:
@@ -72,6 +78,48 @@ def test_a_torn_write_ahead_log_leaves_a_beginning_in_whole_appends(
         assert len(found) in ends
         lengths.add(len(found))
     assert len(lengths) > 3
+
+
+def test_a_flipped_byte_in_any_page_of_the_write_ahead_log_loses_nothing_without_a_word(
+    new_world: NewWorld, tmp_path: Path
+) -> None:
+    """Either all acknowledged events are there, or `doctor` names the run, and the file is kept as it was found."""
+    world = new_world()
+    lines, _, tail = killed(world)
+    page_size = int.from_bytes(tail[8:12], "big")
+    frames = range(32, len(tail), 24 + page_size)
+    run_id = json.loads(lines[0])["runId"]
+    lost = 0
+    for number, at in enumerate([8, 20, *(at + offset for at in frames for offset in (9, 24 + page_size // 2))]):
+        root = tmp_path / f"copy-{number}"
+        shutil.copytree(world.root / ".skelo", root / ".skelo")
+        (root / ".skelo" / "log.db-shm").unlink(missing_ok=True)
+        flipped = tail[:at] + bytes([tail[at] ^ 1]) + tail[at + 1 :]
+        (root / ".skelo" / "log.db-wal").write_bytes(flipped)
+        found = asyncio.run(_doctor(root))
+        assert (_kept(root), found.state) == ([flipped], "fail"), at
+        if read(root / ".skelo") != lines:
+            lost += 1
+            assert run_id in found.detail
+    assert lost > len(frames)
+    root = tmp_path / "copy-0"
+    kept = _kept(root)
+    for _ in range(2):
+        openskelo.run(
+            openskelo.from_document({"name": "other", "blocks": [PASS]}), project=project_file.project_at(root)
+        )
+    main.main(["--data-dir", str(root / ".skelo"), "prune", "--keep", "0"])
+    assert _kept(root) == kept
+
+
+def _kept(root: Path) -> list[bytes]:
+    """The damaged write-ahead logs that were kept."""
+    return [path.read_bytes() for path in (root / ".skelo").glob("log.db-wal.damaged-*")]
+
+
+async def _doctor(root: Path) -> health.Finding:
+    findings = await health.doctor(project_file.project_at(root))
+    return next(finding for finding in findings if finding.name == "write-ahead log")
 
 
 def test_a_run_goes_on_from_what_a_torn_log_has_kept(new_world: NewWorld) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
+from pathlib import Path
 from typing import TypeAlias, cast
 
-from openskelo.history import loading
+from openskelo.history import export, loading, verify
 from openskelo.kernel.json import JsonObject
 from openskelo.stores.sqlite import data_dir
 from tests.crash.world import World
@@ -54,7 +55,7 @@ def pieces(events: list[JsonObject], kind: str) -> Counter[Piece]:
 
 
 def _lines(world: World) -> list[bytes]:
-    """The whole record: it verifies, is mirrored, and no process claims to drive the run."""
+    """The whole record: it verifies, is copied, can be exported, and no process claims to drive the run."""
 
     async def read() -> list[bytes]:
         store = data_dir.open_store(world.root / ".skelo")
@@ -68,13 +69,23 @@ def _lines(world: World) -> list[bytes]:
             assert (await store.list_approvals(), await store.list_commands([row.run_id])) == ([], [])
             copy = world.root / ".skelo" / "events" / "000000000001.jsonl"
             assert copy.read_bytes() == b"".join(line + b"\n" for line in lines)
+            exported = await export.export(store, row.run_id, world.root / "exported.jsonl", overwrite=True)
+            assert (exported.header.events, exported.missing) == (len(lines), ())
             return lines
         finally:
             await store.close()
 
     lines = asyncio.run(read())
+    _confirm_export(world.root / "exported.jsonl", lines)
     assert list((world.root / ".skelo" / "drivers").iterdir()) == []
     return lines
+
+
+def _confirm_export(path: Path, lines: list[bytes]) -> None:
+    """The file made by `export` has every line of the record, and proves it without the data dir."""
+    verified = verify.verify_file(path)
+    assert (verified.problems, verified.ended, verified.folded) == ((), True, True)
+    assert path.read_bytes().endswith(b"".join(line + b"\n" for line in lines))
 
 
 def _nothing_is_lost(world: World, lines: list[bytes]) -> None:

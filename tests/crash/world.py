@@ -78,9 +78,18 @@ class World:
         shutil.copytree(PROJECT, folder, ignore=shutil.ignore_patterns("__pycache__"))
         return world
 
-    def start(self, point: str | None = None, count: int = 0, *, answers: bool = True) -> int:
+    def start(
+        self, point: str | None = None, count: int = 0, *, answers: bool = True, faults: int | None = None
+    ) -> int:
         """Begin to play, up to a point; gives the process's id."""
-        job = child.Job(root=str(self.root), site=self.site.url(self.name), point=point, count=count, answers=answers)
+        job = child.Job(
+            root=str(self.root),
+            site=self.site.url(self.name),
+            point=point,
+            count=count,
+            answers=answers,
+            faults=faults,
+        )
         self.pid = self.nursery.start(job)
         return self.pid
 
@@ -90,9 +99,9 @@ class World:
         assert status in (0, -signal.SIGKILL), self.stderr()
         return status == 0
 
-    def play(self, point: str | None = None, count: int = 0) -> bool:
+    def play(self, point: str | None = None, count: int = 0, *, faults: int | None = None) -> bool:
         """Play up to a point, or to the end; whether it came to the end."""
-        self.start(point, count)
+        self.start(point, count, faults=faults)
         return self.ended()
 
     def kill(self) -> bool:

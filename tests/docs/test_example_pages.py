@@ -15,7 +15,7 @@ PAGES = (
     "ticket-triage",
     "code-review",
     "data-extraction",
-    "fix-failing-test",
+    "agent-fix",
     "review-this-diff",
     "pair",
 )

@@ -1,4 +1,7 @@
-"""A store that gives way at every call and fails now and then, before or after it has done its work, by chance."""
+"""A store that gives way at every call and fails now and then, before or after it has done its work, by chance.
+
+It also fails between two chunks of a run's events.
+"""
 
 from __future__ import annotations
 
@@ -52,6 +55,7 @@ class FaultyStore:
         await self._meet("read_events", "before")
         async for lines in self._inner.read_events(run_id, after=after):
             yield lines
+            await self._meet("read_events", "within")
 
     async def _meet(self, name: str, moment: str) -> None:
         for _ in range(self._chance.randint(0, 2)):

@@ -58,7 +58,7 @@ def play(story: Callable[[], Awaitable[T]]) -> T:
     """Run a story to its end; a story that hangs fails instead."""
 
     async def bounded() -> T:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(120):
             return await story()
 
     return asyncio.run(bounded())

@@ -66,7 +66,9 @@ def answered(
             run_id = await engine.start(flow, inputs={"to": [1, 2, 3], "n": 2})
             for edit in edits:
                 asked: Any = stage.approvals(await engine.wait(run_id))[0]
-                await engine.answer(asked["id"], status="modified" if edit else "approved", values=edit, by="ann")
+                await engine.answer(
+                    asked["id"], status="modified" if edit else "approved", modified_args=edit, by="ann"
+                )
             document: Any = await engine.wait(run_id)
             performer = attempt_performer.Performer(
                 project=engine.project, blobs=replay.DiscardedBlobs(), local_handlers={"send": Sender().send}
@@ -129,7 +131,7 @@ def test_an_answer_for_which_there_are_no_items_is_refused_and_the_question_stay
             run_id = await engine.start(flow, inputs={"to": [1], "n": 2})
             asked: Any = stage.approvals(await engine.wait(run_id))[0]
             with pytest.raises(openskelo.InvalidInput) as caught:
-                await engine.answer(asked["id"], status="modified", values=edit, by="ann")
+                await engine.answer(asked["id"], status="modified", modified_args=edit, by="ann")
             assert (caught.value.code, why in caught.value.message) == ("APPROVAL_INVALID", True), caught.value.message
             assert len(stage.approvals(await engine.wait(run_id))) == 1
 
@@ -198,7 +200,7 @@ def test_the_items_of_work_that_has_begun_can_be_changed_no_more(tmp_path: Path,
             await engine.answer(first["id"], status="approved", by="ann")
             second: Any = stage.approvals(await engine.wait(run_id))[0]
             with pytest.raises(openskelo.InvalidInput) as caught:
-                await engine.answer(second["id"], status="modified", values=edit, by="ann")
+                await engine.answer(second["id"], status="modified", modified_args=edit, by="ann")
             assert (caught.value.code, "begun" in caught.value.message) == ("APPROVAL_INVALID", True)
 
     stage.play(story)
@@ -217,7 +219,7 @@ def test_what_a_person_changes_goes_before_what_the_fork_has_set(tmp_path: Path)
             forked = await engine.fork(run_id, node="send", inputs={"n": 3})
             asked: Any = stage.approvals(await engine.wait(forked))[0]
             assert asked["args"]["n"] == 3
-            await engine.answer(asked["id"], status="modified", values={"n": 4}, by="ann")
+            await engine.answer(asked["id"], status="modified", modified_args={"n": 4}, by="ann")
             assert (await engine.wait(forked))["outputs"] == {"sent": 4}
 
     stage.play(story)

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 import openskelo
+from openskelo.executors.attempt import performer as attempt_performer
+from openskelo.executors.attempt import running_attempt
 from openskelo.executors.handlers import invocation
 from openskelo.kernel.json import JsonObject
 from openskelo.stores import memory
@@ -24,15 +26,44 @@ class Broken(memory.MemoryStore):
         raise RuntimeError(f"cannot give {name[:6]}")
 
 
-def test_a_defect_around_an_attempt_is_told_to_whoever_waits(tmp_path: Path) -> None:
+class Defective(attempt_performer.Performer):
+    """A performer that fails as none may: not with an outcome."""
+
+    async def perform(self, attempt: running_attempt.RunningAttempt) -> attempt_performer.AttemptResult:
+        raise RuntimeError("cannot perform")
+
+
+def test_whatever_a_store_raises_is_a_failure_of_the_store(tmp_path: Path) -> None:
     work = stage.block("work", inputs={"text": "string"})
 
     async def story() -> None:
         async with stage.open_engine(tmp_path, Broken(), work=lambda ctx: {}) as engine:
             run_id = await engine.start(stage.workflow(work), {"text": "x" * 100_000})
-            await engine.wait(run_id)
+            try:
+                await engine.wait(run_id)
+            finally:
+                assert not engine.ownership.has_defect(run_id)
 
-    with pytest.raises(openskelo.OpenSkeloError, match="cannot give sha256") as caught:
+    with pytest.raises(openskelo.StoreError, match="cannot give sha256") as caught:
+        stage.play(story)
+    assert caught.value.code == "STORE_IO"
+
+
+def test_a_defect_around_an_attempt_is_told_to_whoever_waits(tmp_path: Path) -> None:
+    async def story() -> None:
+        project = openskelo.Project(root=tmp_path, data_dir=tmp_path / ".skelo")
+        store = memory.MemoryStore()
+        handlers: dict[str, invocation.Handler] = {"work": lambda ctx: {}}
+        performer = Defective(project=project, blobs=store, local_handlers=handlers)
+        async with openskelo.Engine(project, store, performer) as engine:
+            engine._driver.start()  # pyright: ignore[reportPrivateUsage] -- what `open` does with its own performer
+            run_id = await engine.start(stage.workflow(stage.block("work")))
+            try:
+                await engine.wait(run_id)
+            finally:
+                assert engine.ownership.has_defect(run_id)
+
+    with pytest.raises(openskelo.OpenSkeloError, match="cannot perform") as caught:
         stage.play(story)
     assert caught.value.code == "INTERNAL"
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sqlite3
+import uuid
 from collections import Counter
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from pathlib import Path
 from random import Random
 from typing import TypeVar, cast
@@ -18,6 +19,9 @@ import pytest
 
 import openskelo
 from openskelo import errors
+from openskelo.engine import run_start
+from openskelo.engine.takeover import supervisor
+from openskelo.executors.handlers import invocation
 from openskelo.kernel.json import JsonObject
 from openskelo.stores import api, memory
 from openskelo.stores.sqlite import connection as sqlite_connection
@@ -47,6 +51,7 @@ class World:
     def __init__(self, seed: int) -> None:
         self.chance = Random(seed)
         self.started: list[str] = []
+        self.refused: dict[str, errors.OpenSkeloError] = {}  # what the caller of a start that failed was told
         self.effects: Counter[str] = Counter()
 
     async def first(self, _ctx: openskelo.Context) -> JsonObject:
@@ -63,8 +68,27 @@ async def _told(call: Awaitable[T]) -> T | None:
     try:
         async with asyncio.timeout(10):
             return await call
-    except (errors.OpenSkeloError, OSError, sqlite3.Error, RuntimeError):
+    except errors.OpenSkeloError:
         return None
+
+
+async def _start(engine: openskelo.Engine, world: World) -> None:
+    """Start a run, and note what the caller is told."""
+    run_id = str(uuid.UUID(int=world.chance.getrandbits(128), version=4))
+    try:
+        async with asyncio.timeout(10):
+            world.started.append(await engine.start(flow(), run_id=run_id))
+    except errors.OpenSkeloError as error:
+        world.refused[run_id] = error
+
+
+def _check_told(world: World, rows: Sequence[api.RunRow]) -> None:
+    """What has started is listed; a start that failed has started no run, or its hint says how to find it."""
+    known = {row.run_id for row in rows}
+    assert set(world.started) <= known
+    assert [
+        run_id for run_id, told in world.refused.items() if run_id in known and run_id not in (told.hint or "")
+    ] == []
 
 
 async def _trouble(engine: openskelo.Engine, world: World) -> None:
@@ -73,9 +97,7 @@ async def _trouble(engine: openskelo.Engine, world: World) -> None:
         known = [row.run_id for row in await _told(engine.store.list_runs()) or ()]
         match world.chance.choice(["start", "resume", "answer", "release", "pause"]):
             case "start" if len(world.started) < RUNS:
-                run_id = await _told(engine.start(flow()))
-                if run_id is not None:
-                    world.started.append(run_id)
+                await _start(engine, world)
             case "answer":
                 for asked in await _told(engine.approvals()) or []:
                     await _told(_answer(engine, world, asked))
@@ -115,8 +137,9 @@ def play(seed: int, inner: api.Store, root: Path) -> faulty_store.FaultyStore:
         async with stage.engine(root, store, first=world.first, last=world.last) as engine:
             await _trouble(engine, world)
             faulty.likelihood = 0.0
+            engine.check_driving()
             rows = await engine.store.list_runs()
-            assert set(world.started) <= {row.run_id for row in rows}
+            _check_told(world, rows)
             for row in rows:
                 if row.ending is None:
                     await _finish(engine, world, row.run_id)
@@ -142,6 +165,73 @@ def test_an_engine_outlives_a_store_in_memory_that_fails_anywhere(seeds: range, 
 @pytest.mark.parametrize("seed", range(12))
 def test_an_engine_outlives_an_sqlite_store_that_fails_anywhere(seed: int, tmp_path: Path) -> None:
     assert play(seed, data_dir.open_store(tmp_path / "data"), tmp_path).faults
+
+
+async def _keep_going(engines: Sequence[openskelo.Engine], world: World) -> None:
+    """Start runs and answer what they ask, until every run has ended; supervisors do the rest."""
+    rows = await _told(engines[0].store.list_runs())
+    while rows is None or len(world.started) < RUNS or any(row.ending is None for row in rows):
+        engine = world.chance.choice(engines)
+        if len(world.started) < RUNS:
+            await _start(engine, world)
+        for asked in await _told(engine.approvals()) or []:
+            await _told(_answer(engine, world, asked))
+        await asyncio.sleep(0.01)
+        rows = await _told(engine.store.list_runs())
+
+
+def supervise(seed: int, root: Path, processes: int, monkeypatch: pytest.MonkeyPatch) -> Counter[tuple[str, str]]:
+    """Let supervisors bring every run to its end over stores that fail all the time."""
+    monkeypatch.setattr(supervisor, "CHECK_SECONDS", 0.02)
+    monkeypatch.setattr(supervisor, "RETRY_SECONDS", 0.05)
+    monkeypatch.setattr(run_start, "KEPT_RUNS", 1)
+    world = World(seed)
+    project = openskelo.Project(root=root, data_dir=root / ".skelo", read_roots=(root,))
+    stores = [faulty_store.wrap(data_dir.open_store(project.data_dir), world.chance, 0.0) for _ in range(processes)]
+
+    async def story() -> None:
+        async with contextlib.AsyncExitStack() as closing:
+            engines: list[openskelo.Engine] = []
+            for store, faulty in stores:
+                handlers: dict[str, invocation.Handler] = {"first": world.first, "last": world.last}
+                engine = await openskelo.Engine.open(
+                    project, store=store, handlers=handlers, share_runs=processes > 1, recover=True
+                )
+                engines.append(await closing.enter_async_context(engine))
+                closing.callback(setattr, faulty, "likelihood", 0.0)
+            for _, faulty in stores:
+                faulty.likelihood = 0.05
+            await _keep_going(engines, world)
+            for _, faulty in stores:
+                faulty.likelihood = 0.0
+            for engine in engines:
+                engine.check_driving()
+            rows = await engines[0].store.list_runs()
+            _check_told(world, rows)
+            assert {row.ending for row in rows} == {"ok"}
+            assert world.effects == Counter(row.run_id for row in rows)
+
+    stage.play(story)
+    faults: Counter[tuple[str, str]] = Counter()
+    for _, faulty in stores:
+        faults += faulty.faults
+    return faults
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4))
+def test_a_supervisor_ends_all_runs_of_a_store_that_fails_anywhere(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert supervise(seed, tmp_path, 1, monkeypatch)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4))
+def test_engines_that_share_runs_end_them_over_stores_that_fail_anywhere(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert supervise(seed, tmp_path, 2, monkeypatch)
 
 
 def test_a_run_whose_commit_lost_its_answer_has_started(tmp_path: Path) -> None:
@@ -213,7 +303,7 @@ def test_a_run_that_ends_while_it_is_about_to_be_released_is_left_alone(tmp_path
                     await asyncio.sleep(0)
                 driven = engine._driver.runs.get(run_id)  # pyright: ignore[reportPrivateUsage]
                 assert driven is not None
-                engine._driver.runs.remove_ended(driven)  # pyright: ignore[reportPrivateUsage]
+                engine._driver.runs.remove(driven)  # pyright: ignore[reportPrivateUsage]
             assert await releasing == {}
             cancelling.cancel()
             await asyncio.gather(cancelling, return_exceptions=True)

@@ -292,7 +292,7 @@ def test_code_of_the_project_that_has_changed_does_all_items_again_unless_they_h
             assert (kept["outputs"], stage.node(kept, "each")["attempts"]) == ({"sum": 10}, 2)
             code.unlink()
             gone = await opened.wait(await opened.fork(run_id, node="each"))
-            assert (gone["ending"], stage.node(gone, "each")["attempts"]) == ("failed", 1)
+            assert (gone["status"], stage.node(gone, "each")["attempts"]) == ("paused", 1)
 
     stage.play(story)
 
@@ -398,7 +398,7 @@ def test_items_that_were_done_on_what_a_person_has_changed_are_done_again(tmp_pa
     async def story() -> None:
         async with stage.engine(tmp_path, each=worker, total=summed) as opened:
             run_id = await opened.start(flow(each(**asked), total()), {"words": ["a"]})
-            changed = await answered(opened, run_id, status="modified", values=WORDS)
+            changed = await answered(opened, run_id, status="modified", modified_args=WORDS)
             assert (changed["ending"], worker.again()) == ("failed", ["a", "bb", "ccc"])
             with pytest.raises(errors.InvalidInput) as refused:
                 await opened.fork(run_id, node="each", items="unfinished")

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import cast
 
 import pytest
 
 import openskelo
-from openskelo.engine.drive import supervisor
+from openskelo.engine.takeover import supervisor
 from openskelo.history import verify
 from openskelo.kernel import commands
 from openskelo.kernel.json import Json
@@ -158,7 +161,7 @@ def test_after_a_crash_only_a_once_effect_is_asked_about(tmp_path: Path, effect:
             if asked:
                 question = stage.approvals(document)[0]
                 assert question["kind"] == "uncertain"
-                await engine.answer(cast("str", question["id"]), status="modified", values={"n": 9}, by="ann")
+                await engine.answer(cast("str", question["id"]), status="modified", modified_args={"n": 9}, by="ann")
                 document = await engine.wait(run_id)
             assert document["outputs"] == {"n": 9 if asked else 2}
         assert gate.calls == ([] if asked else ["slow"])
@@ -451,6 +454,47 @@ def test_an_engine_that_recovers_takes_up_a_run_that_a_crash_left(tmp_path: Path
 
     stage.play(story)
     assert calls == [1, 2]
+
+
+KILLED = """
+import asyncio, os, signal, sys
+from pathlib import Path
+import openskelo
+
+async def work(ctx):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+async def main():
+    root = Path(sys.argv[1])
+    project = openskelo.Project(root=root, data_dir=root / ".skelo")
+    engine = await openskelo.Engine.open(project, handlers={"work": work})
+    block = {"id": "work", "mode": "deterministic", "deterministic": {"handler": "local:work"}}
+    run_id = await engine.start(openskelo.from_document({"name": "staged", "blocks": [block]}))
+    await engine.wait(run_id)
+
+asyncio.run(main())
+"""
+
+
+def test_an_engine_that_recovers_takes_up_a_run_whose_process_was_killed(tmp_path: Path) -> None:
+    attempts: list[int] = []
+
+    async def work(ctx: openskelo.Context) -> dict[str, Json]:
+        attempts.append(ctx.attempt)
+        return {}
+
+    async def story() -> None:
+        project = openskelo.Project(root=tmp_path, data_dir=tmp_path / ".skelo")
+        async with await openskelo.Engine.open(project, handlers={"work": work}, recover=True) as engine:
+            (row,) = await engine.store.list_runs()
+            types = [event["type"] async for event in engine.follow(row.run_id)]
+            assert ("attempt.interrupted" in types, types[-1]) == (True, "run.ended")
+            assert (await engine.show(row.run_id))["ending"] == "ok"
+
+    ran = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], capture_output=True, text=True, check=False)
+    assert ran.returncode == -signal.SIGKILL, ran.stderr
+    stage.play(story)
+    assert attempts == [2]
 
 
 def test_an_engine_that_recovers_suspends_its_runs_for_the_next_one(tmp_path: Path) -> None:

@@ -232,7 +232,7 @@ def test_a_graph_goes_on_after_a_kill(tmp_path: Path, where: str, effect: str) -
             shown = cast("Any", await engine.wait(run_id))
             if effect == "once":
                 (asked,) = shown["approvals"]
-                await engine.answer(asked["id"], status="modified", values={})
+                await engine.answer(asked["id"], status="modified", modified_args={})
                 shown = cast("Any", await engine.wait(run_id))
                 assert (shown["nodes"]["ann"]["outcome"], shown["approvals"]) == ("succeeded", [])
             else:
@@ -274,6 +274,45 @@ def test_pure_turns_are_replayed_with_what_they_had_read(tmp_path: Path) -> None
                 "unchecked": 0,
                 "altered": 0,
             }
+
+    stage.play(story)
+
+
+async def wait_idly(_ctx: openskelo.Context) -> dict[str, Json]:
+    """The same answer each time."""
+    return {"message": "still waiting"}
+
+
+def test_two_nodes_that_only_repeat_themselves_stall_with_evidence(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with stage.engine(tmp_path, wait_idly=wait_idly) as engine:
+            run_id = await engine.start(live_graph.empty("talk"))
+            graph = engine.graph(run_id)
+            ann = await graph.add_node("Ann", kind="handler", config=handler("wait_idly"))
+            bob = await graph.add_node("Bob", kind="handler", config=handler("wait_idly"))
+            edges = {key: await graph.add_edge(*ends) for key, ends in {ann: (ann, bob), bob: (bob, ann)}.items()}
+            await graph.say(ann, "go on")
+            document = await engine.wait(run_id)
+            (asked,) = stage.approvals(document)
+            assert (document["status"], asked["kind"], asked["node"]) == ("paused", "stalled", bob)
+            events = [cast("Any", event) async for event in engine.follow(run_id, until_end=False)]
+            (stalled,) = [event["data"] for event in events if event["type"] == "run.stalled"]
+            hashes = {
+                event["data"]["receipt"]["output_hash"] for event in events if event["type"] == "attempt.succeeded"
+            }
+            evidence = {
+                "repeats": 3,
+                "code": "SAME_OUTPUT",
+                "message": "bob says the same again and again",
+                "outputHash": stalled["evidence"]["outputHash"],
+                "edges": [edges[bob]],
+            }
+            assert stalled == {"node": bob, "visit": 3, "kind": "output", "evidence": evidence}
+            assert {stalled["evidence"]["outputHash"]} <= hashes
+            assert cast("Any", asked)["args"] == {"node": bob, "kind": "output", **evidence}
+            await engine.answer(cast("str", asked["id"]), status="denied")
+            document = await engine.wait(run_id)
+            assert (stage.node(document, ann)["visits"], stage.approvals(document)) == (3, [])
 
     stage.play(story)
 

@@ -476,7 +476,7 @@ def test_an_answer_that_was_made_earlier_is_not_logged_in_the_past(tmp_path: Pat
             run_id = await engine.start(flow)
             asked = await engine.store.list_approvals(run_id)
             text = "x" * 5_000_000
-            await engine.answer(asked[0].approval_id, status="approved", values={"text": text}, by="ann")
+            await engine.answer(asked[0].approval_id, status="approved", modified_args={"text": text}, by="ann")
             await engine.wait(run_id)
             stamps = [cast("str", event["ts"]) async for event in engine.follow(run_id)]
             assert stamps == sorted(stamps)

@@ -68,7 +68,7 @@ def test_a_request_without_an_answer_is_sent_once_and_asked_about(
 
 
 def test_a_person_says_that_it_happened(tmp_path: Path, site: web.Site) -> None:
-    document = drive(at(tmp_path), pay(f"{site.url}/broken"), {"status": "modified", "values": {"status": 201}})
+    document = drive(at(tmp_path), pay(f"{site.url}/broken"), {"status": "modified", "modified_args": {"status": 201}})
     assert (document["ending"], document["outputs"], len(site.seen)) == ("ok", {"status": 201}, 1)
 
 
@@ -116,7 +116,7 @@ def handler(ctx):
 
 def test_a_retry_of_a_plan_does_not_call_a_tool_again_that_may_have_worked(tmp_path: Path) -> None:
     (tmp_path / "tool.py").write_text(TOOL)
-    (tmp_path / "skelo.yaml").write_text("tools: {send: {python: tool.py, effect: once, timeout_ms: 500}}\n")
+    (tmp_path / "skelo.yaml").write_text("tools: {send: {python: tool.py, effect: once, timeout_ms: 5000}}\n")
     plan: JsonObject = {
         "plan_id": "send",
         "budgets": {"max_steps": 20},
@@ -128,5 +128,5 @@ def test_a_retry_of_a_plan_does_not_call_a_tool_again_that_may_have_worked(tmp_p
     }
     workflow = openskelo.from_document(plan, root=tmp_path)
     where = openskelo.project_at(tmp_path / "skelo.yaml")
-    document = drive(where, workflow, {"status": "modified", "values": {"sent": "yes"}})
+    document = drive(where, workflow, {"status": "modified", "modified_args": {"sent": "yes"}})
     assert (document["ending"], (tmp_path / "calls").read_text()) == ("ok", "called\n")

@@ -87,7 +87,7 @@ def test_an_artifact_that_a_person_names_is_one_that_a_run_has_kept(tmp_path: Pa
             asked = cast("str", stage.approvals(await engine.wait(run_id))[0]["id"])
             for picture in ("cat.png", f"artifact://{run_id}", f"artifact://{run_id}/leave:log"):
                 with pytest.raises(openskelo.InvalidInput) as caught:
-                    await engine.answer(asked, status="modified", values={"picture": picture}, by="ann")
+                    await engine.answer(asked, status="modified", modified_args={"picture": picture}, by="ann")
                 assert (caught.value.code, caught.value.message) == (
                     "APPROVAL_INVALID",
                     "value 'picture': there is no such artifact",
@@ -95,7 +95,7 @@ def test_an_artifact_that_a_person_names_is_one_that_a_run_has_kept(tmp_path: Pa
             lines = [line async for chunk in engine.store.read_events(run_id) for line in chunk]
             (kept,) = [line for line in lines if b'"artifact.created"' in line]
             picture = f"artifact://{orjson.loads(kept)['data']['artifact']['id']}"
-            await engine.answer(asked, status="modified", values={"picture": picture}, by="ann")
+            await engine.answer(asked, status="modified", modified_args={"picture": picture}, by="ann")
             assert (await engine.wait(run_id))["outputs"] == {"picture": picture}
 
     stage.play(story)
@@ -108,9 +108,11 @@ def test_an_edit_is_checked_by_the_form_and_used_instead(tmp_path: Path) -> None
             asked = cast("str", stage.approvals(await engine.wait(run_id))[0]["id"])
             for values in ({"text": "x"}, {"text": 3}, {"other": "y"}):
                 with pytest.raises(openskelo.InvalidInput) as caught:
-                    await engine.answer(asked, status="modified", values=cast("dict[str, Json]", values), by="ann")
+                    await engine.answer(
+                        asked, status="modified", modified_args=cast("dict[str, Json]", values), by="ann"
+                    )
                 assert caught.value.code == "APPROVAL_INVALID"
-            await engine.answer(asked, status="modified", values={"text": "better"}, by="ann")
+            await engine.answer(asked, status="modified", modified_args={"text": "better"}, by="ann")
             assert (await engine.wait(run_id))["outputs"] == {"text": "published better"}
 
     stage.play(story)
@@ -188,7 +190,7 @@ def test_a_checkpoint_asks_before_the_work_and_its_edit_becomes_the_input(tmp_pa
             waiting = await engine.wait(run_id)
             asked = stage.approvals(waiting)[0]
             assert (asked["args"], stage.node(waiting, "publish")["attempts"]) == ({"text": "draft"}, 0)
-            await engine.answer(cast("str", asked["id"]), status="modified", values={"text": "edited"}, by="ann")
+            await engine.answer(cast("str", asked["id"]), status="modified", modified_args={"text": "edited"}, by="ann")
             assert (await engine.wait(run_id))["outputs"] == {"text": "published edited"}
 
     stage.play(story)
@@ -221,7 +223,7 @@ def test_another_process_answers_while_this_one_drives(tmp_path: Path) -> None:
             run_id = await driving.start(reviewed())
             asked = cast("str", stage.approvals(await driving.wait(run_id))[0]["id"])
             with pytest.raises(openskelo.InvalidInput):
-                await elsewhere.answer(asked, status="modified", values={"text": ""}, by="ann")
+                await elsewhere.answer(asked, status="modified", modified_args={"text": ""}, by="ann")
             with pytest.raises(openskelo.Busy):
                 await elsewhere.resume(run_id)
             assert await elsewhere.answer(asked, status="approved", by="ann") == run_id
@@ -286,7 +288,7 @@ def test_an_answer_of_values_without_names_decides_nothing(tmp_path: Path, value
             waiting = await engine.wait(run_id)
             with pytest.raises(openskelo.InvalidInput) as caught:
                 await engine.answer(
-                    cast("str", stage.approvals(waiting)[0]["id"]), status="modified", values=cast("Any", values)
+                    cast("str", stage.approvals(waiting)[0]["id"]), status="modified", modified_args=cast("Any", values)
                 )
             assert caught.value.code == "APPROVAL_INVALID"
             assert await engine.show(run_id) == waiting
@@ -313,7 +315,7 @@ def test_large_questions_and_answers_are_kept_beside_the_log(tmp_path: Path) -> 
         async with stage.engine(tmp_path, write=write_long, publish=publish) as engine:
             run_id = await engine.start(flow)
             asked = cast("str", stage.approvals(await engine.wait(run_id))[0]["id"])
-            await engine.answer(asked, status="modified", values={"text": long + "!"}, by="ann")
+            await engine.answer(asked, status="modified", modified_args={"text": long + "!"}, by="ann")
             assert (await engine.wait(run_id))["outputs"] == {"text": f"published {long}!"}
             assert max([len(str(event)) async for event in engine.follow(run_id)]) < 5_000
 

@@ -174,7 +174,7 @@ def test_a_question_whose_answer_is_saved_is_not_approved_without_one(tmp_path: 
                 "APPROVAL_INVALID",
                 '/: "answer" is a required property',
             )
-            await engine.answer(cast("str", asked["id"]), status="approved", by="ada", values={"answer": "this"})
+            await engine.answer(cast("str", asked["id"]), status="approved", by="ada", modified_args={"answer": "this"})
             assert (await engine.wait(cast("str", document["runId"])))["outputs"] == {"result": "this", "audit": []}
 
     stage.play(story)
@@ -200,6 +200,48 @@ def test_a_loop_of_a_plan_that_makes_no_progress_asks_a_person(tmp_path: Path) -
             document = await engine.wait(cast("str", document["runId"]))
             assert (document["ending"], error(document)["code"], error(document)["node"]) == ("failed", "STALLED", "v")
             assert types_of(document)["v"] == (6, "failed")
+
+    stage.play(story)
+
+
+def test_a_loop_without_verdicts_stalls_at_the_branch_that_goes_back(tmp_path: Path) -> None:
+    workflow = plan(
+        step("add", "transform", "a", expr="{'n': input.n + 0.5}"),
+        step("b", "branch", cond={"expr": "var.a.n > 9.0"}, then="end", **{"else": "add"}),
+        step("end", "emit"),
+        inputs={"n": 1.5},
+    )
+
+    async def story() -> None:
+        async with stage.engine(tmp_path) as engine:
+            document = await finish(engine, workflow)
+            (asked,) = stage.approvals(document)
+            assert (document["status"], asked["kind"], asked["node"]) == ("paused", "stalled", "b")
+            assert types_of(document) == {"add": (3, "succeeded"), "b": (3, "succeeded"), "end": (0, None)}
+            await engine.answer(cast("str", asked["id"]), status="approved")
+            document = await engine.wait(cast("str", document["runId"]))
+            assert types_of(document) == {"add": (6, "succeeded"), "b": (6, "succeeded"), "end": (0, None)}
+            (asked,) = stage.approvals(document)
+            await engine.answer(cast("str", asked["id"]), status="denied", reason="enough")
+            document = await engine.wait(cast("str", document["runId"]))
+            assert (document["ending"], error(document)["code"], error(document)["node"]) == ("failed", "STALLED", "b")
+
+    stage.play(story)
+
+
+def test_a_loop_that_counts_makes_progress_although_its_condition_reads_the_same(tmp_path: Path) -> None:
+    workflow = plan(
+        step("add", "transform", "a", expr="{'n': var.a.n + 1}"),
+        step("done", "transform", "d", expr="var.a.n >= 8"),
+        step("b", "branch", cond="var:d", then="end", **{"else": "add"}),
+        step("end", "emit"),
+        variables={"a": {"n": 0}},
+    )
+
+    async def story() -> None:
+        async with stage.engine(tmp_path) as engine:
+            document = await finish(engine, workflow)
+            assert (document["ending"], document["outputs"]) == ("ok", {"result": {"n": 8}, "audit": []})
 
     stage.play(story)
 
@@ -280,9 +322,9 @@ def test_a_person_sees_the_request_and_the_answer_is_a_value(tmp_path: Path) -> 
             assert (asked["kind"], asked["prompt"]) == ("ask_human", "var:a {{ it }}")
             assert asked["args"] == {"kind": "k", "message": "var:a {{ it }}", "details": {"seen": 1}}
             with pytest.raises(errors.InvalidInput) as caught:
-                await engine.answer(cast("str", asked["id"]), status="approved", values={"n": "one"})
+                await engine.answer(cast("str", asked["id"]), status="approved", modified_args={"n": "one"})
             assert caught.value.code == "APPROVAL_INVALID"
-            await engine.answer(cast("str", asked["id"]), status="approved", values={"n": 2})
+            await engine.answer(cast("str", asked["id"]), status="approved", modified_args={"n": 2})
             document = await engine.wait(cast("str", document["runId"]))
             assert document["outputs"] == {"result": {"why": "so", "n": 2}, "audit": []}
 
@@ -371,9 +413,9 @@ def test_what_an_interactive_tool_is_given_may_be_edited(tmp_path: Path) -> None
                 "outputs": {"type": "object", "properties": {"b": {}}, "required": ["b"]},
             }
             with pytest.raises(errors.InvalidInput) as caught:
-                await engine.answer(cast("str", asked["id"]), status="modified", values={"out": 6})
+                await engine.answer(cast("str", asked["id"]), status="modified", modified_args={"out": 6})
             assert caught.value.message == "do has no input out"
-            await engine.answer(cast("str", asked["id"]), status="modified", values={"in": 6})
+            await engine.answer(cast("str", asked["id"]), status="modified", modified_args={"in": 6})
             document = await engine.wait(run_id)
             assert document["outputs"] == {"result": 7, "audit": []}
 
@@ -385,7 +427,7 @@ def test_what_was_edited_is_what_a_second_question_is_about_and_what_is_done_the
         async with scripted(tmp_path, do=[{"kind": "error", "code": "E1"}, {"kind": "ok", "value": 7}]) as engine:
             run_id = await engine.start(effect(tries=2), {"i": 1}, mode="INTERACTIVE", contexts=GIVEN)
             (first,) = stage.approvals(await engine.wait(run_id))
-            await engine.answer(cast("str", first["id"]), status="modified", values={"in": 6})
+            await engine.answer(cast("str", first["id"]), status="modified", modified_args={"in": 6})
             (second,) = stage.approvals(await engine.wait(run_id))
             assert (second["args"], cast("Any", second["work"])["inputs"]) == ({"in": 6}, {"in": 6})
             await engine.answer(cast("str", second["id"]), status="approved")
@@ -413,9 +455,11 @@ def test_an_effect_that_was_cut_goes_on_with_what_a_person_says_it_gave(tmp_path
             }
             for wrong in ({}, {"c": 1}):
                 with pytest.raises(errors.InvalidInput) as refused:
-                    await engine.answer(cast("str", asked["id"]), status="modified", values=cast("JsonObject", wrong))
+                    await engine.answer(
+                        cast("str", asked["id"]), status="modified", modified_args=cast("JsonObject", wrong)
+                    )
                 assert refused.value.code == "APPROVAL_INVALID"
-            await engine.answer(cast("str", asked["id"]), status="modified", values={"b": 9})
+            await engine.answer(cast("str", asked["id"]), status="modified", modified_args={"b": 9})
             assert (await engine.wait(run_id))["outputs"] == {"result": 9, "audit": []}
 
     stage.play(story)

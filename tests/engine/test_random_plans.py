@@ -94,8 +94,8 @@ def _said(plan: dict[str, Any], world: reference_plan.World, asked: JsonObject) 
     if said["kind"] == "denied":
         return {"status": "denied", "reason": "no"}
     if said["kind"] == "happened":
-        return {"status": "modified", "values": {plan["steps"][key]["save_as"]: said["value"]}}
-    return {"status": "approved", "values": said.get("value")}
+        return {"status": "modified", "modified_args": {plan["steps"][key]["save_as"]: said["value"]}}
+    return {"status": "approved", "modified_args": said.get("value")}
 
 
 async def _seen(engine: openskelo.Engine, run: Run, document: JsonObject) -> dict[str, Any]:

@@ -53,12 +53,12 @@ def test_a_form_that_refers_to_its_own_definitions_can_be_answered(
             (question,) = stage.approvals(await engine.wait(run_id))
             answer = cast("str", question["id"])
             with pytest.raises(openskelo.InvalidInput) as refused:
-                await engine.answer(answer, status="modified", values={"person": NOBODY}, by="ann")
+                await engine.answer(answer, status="modified", modified_args={"person": NOBODY}, by="ann")
             assert (refused.value.code, refused.value.message) == (
                 "APPROVAL_INVALID",
                 '/person/boss: "email" is a required property',
             )
-            await engine.answer(answer, status="modified", values={"person": ANN}, by="ann")
+            await engine.answer(answer, status="modified", modified_args={"person": ANN}, by="ann")
             done = await engine.wait(run_id)
             assert (done["ending"], done["outputs"]) == ("ok", outputs)
 

@@ -142,7 +142,7 @@ async def answer(world: World, engine: openskelo.Engine, asked: JsonObject) -> N
     node = cast("str", asked["node"])
     happened = asked["kind"] == "uncertain" and any(name == node for name, _ in world.effects)
     if happened:
-        await engine.answer(cast("str", asked["id"]), status="modified", values={"text": node}, by="ann")
+        await engine.answer(cast("str", asked["id"]), status="modified", modified_args={"text": node}, by="ann")
     else:
         await engine.answer(cast("str", asked["id"]), status="approved", by="ann")
 

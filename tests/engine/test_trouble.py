@@ -72,7 +72,7 @@ def test_the_other_work_of_a_run_that_stops_is_stopped(tmp_path: Path) -> None:
         flow = stage.workflow(stage.block("first"), stage.block("second"))
         async with stage.open_engine(tmp_path, first=moving, second=endless) as engine:
             assert await codes(engine, [await engine.start(flow)]) == ["STORE_GONE"]
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(120):
                 await stopped.wait()  # before the engine is closed
 
     stage.play(story)

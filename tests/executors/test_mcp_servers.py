@@ -28,6 +28,8 @@ from tests.handlers import web
 _T = TypeVar("_T")
 PROGRAM = str(Path(mcp_demo.__file__))
 STDIO = project_registry.McpServer(name="demo", command=(sys.executable, PROGRAM))
+#: The server imports the SDK, which takes seconds, and far more on a busy machine.
+PATIENT_MS = 110_000
 
 
 def with_servers(
@@ -319,15 +321,16 @@ def test_an_address_where_nobody_answers_is_a_failure(tmp_path: Path) -> None:
 
 
 def call_step(root: Path, given: Json, *, mode: definition.PlanMode = "normal", **tool: Any) -> bench.Done:
-    own = project_registry.Tool(name="sum", kind="mcp", target="demo", tool="add", **tool)
-    known = project_registry.Registry(tools={"sum": own}, mcp={"demo": STDIO})
+    own = project_registry.Tool(name="sum", kind="mcp", target="demo", tool="add", timeout_ms=PATIENT_MS, **tool)
+    server = project_registry.McpServer(name="demo", command=STDIO.command, timeout_ms=PATIENT_MS)
+    known = project_registry.Registry(tools={"sum": own}, mcp={"demo": server})
     where = workshop.project(root, registry=known)
     return bench.perform(where, "tool_call", {"tool_id": "sum", "args": given}, mode=mode)
 
 
 def test_a_step_calls_a_tool_of_a_server_under_the_projects_limits(tmp_path: Path) -> None:
     done = call_step(tmp_path, {"a": 1}, config={"b": 5}, cost_nanousd=7)
-    assert (done.value, done.whole.outcome.metrics.tool_nanousd) == ({"result": 6}, 7)
+    assert (done.failure, done.value, done.whole.outcome.metrics.tool_nanousd) == (None, {"result": 6}, 7)
     narrow: JsonObject = {"type": "object", "properties": {"a": {"maximum": 10}}}
     assert call_step(tmp_path, {"a": 11, "b": 1}, args=narrow).code == "ARGS_INVALID"
     denied = call_step(tmp_path, {"a": 1, "b": 1}, mode="offline", network=True)

@@ -118,7 +118,6 @@ def test_a_deleted_run_is_gone(tmp_path: Path) -> None:
         other = await finish(engine)
         await engine.store.flush()
         freed = await prune.delete_run(engine.store, run_id, data_dir)
-        engine.forget(run_id)
         assert freed.gone
         assert freed.events > 8
         await engine.store.sweep_blobs(forget=[run_id])
@@ -210,7 +209,6 @@ def test_what_needs_the_data_says_that_it_was_pruned(tmp_path: Path) -> None:
     async def story(engine: openskelo.Engine, run_id: str, data_dir: Path) -> None:
         await signing.sign(engine.store, run_id, data_dir, at=1_800_000_000_000)
         await prune.prune_run(engine.store, run_id, data_dir)
-        engine.forget(run_id)
         for asked in (
             engine.show(run_id),
             engine.fork(run_id, node="draft"),

@@ -537,6 +537,75 @@ def test_a_step_that_judges_nothing_else_stalls_only_on_the_same_inputs() -> Non
     assert refuse(stage, inputs="sha256:2")[0] == "run.stalled v output"
 
 
+def circling(stall_after: int = 2) -> Stage:
+    """A step that saves `n`, and a branch that goes back to it."""
+    return begun(
+        step("a", "transform", save_as="n", next="b"),
+        step("b", "branch", then="end", otherwise="a", node={"retry": definition.Retry(stall_after=stall_after)}),
+        step("end", "emit", ending="ok"),
+    )
+
+
+def pass_loop(stage: Stage, value: float) -> list[str]:
+    """The step saves `value`, and the branch goes back."""
+    saved: JsonObject = {"n": value}
+    stage.report("a", outcome.Outcome(inputs_hash="sha256:i", output_hash="sha256:o", outputs={"value": saved}))
+    return stage.succeed("b", holds=False)
+
+
+def test_a_branch_that_goes_back_while_no_variable_changes_stalls_with_its_evidence() -> None:
+    stage = circling()
+    pass_loop(stage, 0.5)
+    assert pass_loop(stage, 0.5) == ["run.stalled b output", "attempt.succeeded b 2.1", "approval.requested b stalled"]
+    stalled = last(stage, events.RunStalled)
+    evidence = {
+        "repeats": 2,
+        "code": "SAME_VALUES",
+        "message": "it goes back to a",
+        "outputHash": last(stage, events.AttemptSucceeded).receipt["output_hash"],
+        "inputsHash": "sha256:in",
+    }
+    assert stalled == events.RunStalled(at=stage.at, node="b", visit=2, kind="output", evidence=evidence)
+    asked = last(stage, events.ApprovalRequested)
+    assert asked.tool["args"] == {"node": "b", "kind": "output", **evidence}
+    assert asked.prompt == (
+        "b has decided the same 2 times while no variable changed: it goes back to a\n"
+        "Approve to go on, deny to end the run."
+    )
+    stage.check()
+
+
+def test_a_person_lets_a_branch_go_back_or_stops_it() -> None:
+    stage = circling()
+    pass_loop(stage, 1)
+    pass_loop(stage, 1)
+    assert stage.answer("b") == ["approval.resolved b approved by nora", "attempt.started a 3.1"]
+    stage.check()
+    assert pass_loop(stage, 1)[0] == "attempt.succeeded b 3.1"
+    assert pass_loop(stage, 1)[0] == "run.stalled b output"
+    stage.answer("b", "denied")
+    assert stage.ends() == ("failed", "STALLED")
+
+
+def test_a_loop_that_changes_a_variable_makes_progress() -> None:
+    stage = circling()
+    for number in range(5):
+        assert pass_loop(stage, number)[0] == f"attempt.succeeded b {number + 1}.1"
+
+
+def test_a_branch_back_with_stall_after_0_never_stalls() -> None:
+    stage = circling(stall_after=0)
+    for visit in range(1, 6):
+        assert pass_loop(stage, 1)[0] == f"attempt.succeeded b {visit}.1"
+
+
+def test_a_branch_leaves_a_loop_with_failing_verdicts_to_the_step_that_gives_them() -> None:
+    stage = looping(stall_after=0)
+    for visit in range(1, 7):
+        assert f"attempt.succeeded b {visit}.1" in refuse(stage)
+    assert stage.run.nodes["b"].loop.length == 0
+
+
 def test_a_stalled_retry_of_a_plan_holds_itself() -> None:
     how = definition.Retry(max_attempts=9, stall_after=2)
     stage = begun(

@@ -242,3 +242,38 @@ def test_a_paused_run_is_still_paused_after_a_crash() -> None:
     stage.step(commands.PauseRun(at=stage.at, by="nora"))
     assert stage.crash() == ["run.recovered", "attempt.interrupted a 1.1 crash"]
     assert runs.status(stage.run) == "paused"
+
+
+MISSING = outcome.Failure(code="SECRET_MISSING", message="KEY is not set", retryable=False, missing=True)
+
+
+def test_work_that_lacks_something_has_not_failed_and_is_done_when_the_run_is_resumed() -> None:
+    stage = started("idempotent")
+    for attempt in range(1, 2 * follow.MAX_INTERRUPTIONS):
+        assert stage.fail("a", MISSING) == [f"attempt.interrupted a 1.{attempt} missing", "run.paused"]
+        assert (runs.status(stage.run), stage.run.paused) == ("paused", "SECRET_MISSING a: KEY is not set")
+        assert stage.step(commands.ResumeRun(at=stage.at, by="nora"))[-1] == f"attempt.started a 1.{attempt + 1}"
+    assert stage.succeed("a")[-1] == "attempt.started b 1.1"
+
+
+def test_work_that_lacks_something_does_not_change_why_its_run_is_paused() -> None:
+    stage = started("pure")
+    stage.step(commands.PauseRun(at=stage.at, by="nora", reason="lunch"))
+    assert stage.fail("a", MISSING) == ["attempt.interrupted a 1.1 missing"]
+    assert stage.run.paused == "lunch"
+
+
+def test_an_effect_that_happens_once_is_asked_about_if_its_work_lacked_something_half_way() -> None:
+    stage = started("once")
+    assert stage.fail("a", MISSING) == [
+        "attempt.interrupted a 1.1 missing uncertain",
+        "run.paused",
+        "approval.requested a uncertain",
+    ]
+
+
+def test_work_that_lacks_something_is_charged_what_it_has_used_and_not_what_it_reserved() -> None:
+    stage = started("pure", reserve=definition.Amount(tokens=500, cost_nanousd=90))
+    stage.fail("a", MISSING, metrics=outcome.Metrics(tokens_in=3, tokens_out=4, cost_nanousd=5))
+    spent, reserved = stage.run.spent, stage.run.reserved
+    assert (spent.tokens, spent.cost_nanousd, reserved.tokens, reserved.cost_nanousd) == (7, 5, 0, 0)

@@ -281,7 +281,7 @@ def test_a_provider_is_sent_no_more_at_once_than_its_limit() -> None:
             one = router.Router(models, root=Path(), environment={"KEY": loopback.KEY})
             heard: list[str] = []
             tasks = [asyncio.create_task(one.complete(request(), heard.append)) for _ in range(3)]
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(120):
                 while len(heard) < 2:  # noqa: ASYNC110 -- the pieces come one by one
                     await asyncio.sleep(0.01)
                 await asyncio.sleep(0.1)
@@ -327,7 +327,7 @@ def test_a_listener_is_told_when_a_question_waits_and_when_it_goes() -> None:
             one = router.Router(models, root=Path(), environment={"KEY": loopback.KEY})
             first, second = _Told(), _Told()
             tasks = [asyncio.create_task(one.complete(request(), each)) for each in (first, second)]
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(120):
                 while "heard" not in first.told:  # noqa: ASYNC110 -- the pieces come one by one
                     await asyncio.sleep(0.01)
                 waiting = list(second.told)

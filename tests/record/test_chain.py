@@ -224,6 +224,10 @@ FORGERIES: dict[str, tuple[records.Forge, str]] = {
         changing("visit", "1", events.AttemptStarted, place(events.AttemptStarted)),
         "EVENT_INVALID",
     ),
+    "a time that is none": (
+        changing("expires_at", "soon", events.ApprovalRequested, place(events.ApprovalRequested)),
+        "EVENT_INVALID",
+    ),
     "an ending that was not decided": (
         changing("ending", "failed", events.RunEnded, len(ENDED.lines) - 1),
         "EVENT_IMPOSSIBLE",

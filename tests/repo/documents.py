@@ -4,8 +4,7 @@ The convention (CONTRIBUTING explains it to authors):
 
 - A fence ```console holds commands: lines that begin with `$ `, continued by lines that begin with `> `. What follows
   a command, up to the next one, is what it prints; nothing there means that what it prints is not compared.
-  `# exit N` at the end of a command says that it exits with N instead of 0. `<approval>` in a command stands for the
-  id of the one approval that is open.
+  `# exit N` at the end of a command says that it exits with N instead of 0.
 - A fence with `file=NAME` after its language is a file of that name, written before what follows.
 - Any other fence ```python is a script.
 - Other languages (```sh, ```text, ```yaml …) are for reading only.
@@ -18,8 +17,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 _FENCE = re.compile(r"^(?P<ticks>`{3,})(?P<info>[^\n`]*)\n(?P<body>.*?)^(?P=ticks)[ ]*$", re.MULTILINE | re.DOTALL)
-#: Stands for an id that a reader copies from the screen.
-APPROVAL = "<approval>"
 _EXIT = re.compile(r"\s+# exit (\d+)\s*$")
 
 

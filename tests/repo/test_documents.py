@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
@@ -11,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import forked_skelo
 from tests.repo import documents, tracked
 
 PAGES = [str(page.relative_to(tracked.ROOT)) for page in tracked.files("README.md", "docs/guide/*.md", "examples/*.md")]
@@ -21,8 +21,9 @@ SHELL = 'cd "$(cat "$1")" && eval "$2"; code=$?; pwd >"$1"; exit $code'
 
 def _environment(home: Path) -> dict[str, str]:
     return {
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "PATH": f"{home.with_name('bin')}{os.pathsep}{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         "HOME": str(home),
+        "SKELO_FORK_SERVER": str(forked_skelo.shell_command(home.with_name("bin"))),
         "LANG": "C.UTF-8",
         "NO_COLOR": "1",
         "COLUMNS": "100",
@@ -30,31 +31,24 @@ def _environment(home: Path) -> dict[str, str]:
 
 
 def _run(text: str, place: Path, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    if " & " in text:  # in the background, and killed later: this has to be the real `skelo`
+        environment = environment | {"PATH": environment["PATH"].partition(os.pathsep)[2]}
     return subprocess.run(
         ["bash", "-c", SHELL, "page", str(place), text],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         env=environment,
+        pass_fds=[int(environment["SKELO_FORK_SERVER"])],
         text=True,
         timeout=60,
         check=False,
     )
 
 
-def _open_approval(place: Path, environment: dict[str, str]) -> str:
-    """The id of the one approval that is open where the page is now."""
-    listed = json.loads(_run("skelo approvals --json", place, environment).stdout)
-    (only,) = listed["approvals"]
-    return only["id"]
-
-
 def _perform(command: documents.Command, place: Path, environment: dict[str, str]) -> str | None:
     """Run the command; gives what is wrong, if anything is."""
-    text = command.text
-    if documents.APPROVAL in text:
-        text = text.replace(documents.APPROVAL, _open_approval(place, environment))
-    done = _run(text, place, environment)
+    done = _run(command.text, place, environment)
     if done.returncode != command.exit_code:
         return f"exits with {done.returncode}, not {command.exit_code}, and prints:\n{done.stdout}"
     printed = done.stdout.replace(str(place.with_name("project")), "/home/ada")
@@ -76,11 +70,12 @@ def _copy(example: Path, folder: Path) -> None:
 def test_page_runs_as_written(name: str, tmp_path: Path) -> None:
     page = tracked.ROOT / name
     folder, home, place = tmp_path / "project", tmp_path / "home", tmp_path / "place"
-    folder.mkdir()
-    home.mkdir()
+    for empty in (folder, home, tmp_path / "bin"):
+        empty.mkdir()
     if name.startswith("examples/"):
         _copy(page.parent, folder)
     place.write_text(str(folder))
+    environment = _environment(home)
     for step in documents.steps(page.read_text("utf-8")):
         match step:
             case documents.File():
@@ -88,7 +83,7 @@ def test_page_runs_as_written(name: str, tmp_path: Path) -> None:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_text(step.text, "utf-8")
             case documents.Command():
-                wrong = _perform(step, place, _environment(home))
+                wrong = _perform(step, place, environment)
                 assert wrong is None, f"{name}:{step.line}: `{step.text}` {wrong}"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -26,11 +27,32 @@ def test_{name}():
 """
 
 
-def run_tests(folder: Path, source: str) -> subprocess.CompletedProcess[str]:
+TEARDOWN_FAILS = """
+import pytest
+
+@pytest.fixture
+def bad():
+    yield
+    assert False
+
+def test_teardown_fails(bad): pass
+"""
+
+#: These runs do not need them, and they take seconds to import.
+WITHOUT_PLUGINS = [part for name in ("schemathesis", "hypothesispytest", "randomly") for part in ("-p", f"no:{name}")]
+
+
+def run_tests(folder: Path, source: str, *, workers: int = 1) -> subprocess.CompletedProcess[str]:
     (folder / "pytest.ini").write_text("[pytest]\n")
     (folder / "test_scratch.py").write_text(source)
     return subprocess.run(
-        [sys.executable, str(RUNNER), "-n", "2"], cwd=folder, capture_output=True, text=True, check=False, timeout=100
+        [sys.executable, str(RUNNER), "-n", str(workers), *WITHOUT_PLUGINS],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=280,
+        env={**os.environ, "PYTEST_ADDOPTS": " ".join(WITHOUT_PLUGINS)},
     )
 
 
@@ -44,13 +66,14 @@ def test_a_test_that_fails_once_is_listed_as_flaky_with_its_first_failure_and_th
 
 
 @pytest.mark.slow
-def test_a_test_that_fails_twice_fails_the_run(tmp_path: Path) -> None:
-    run = run_tests(tmp_path, PASSES + fails_once("once") + FAILS_TWICE)
+def test_a_test_that_fails_twice_or_at_its_end_fails_the_run(tmp_path: Path) -> None:
+    run = run_tests(tmp_path, PASSES + fails_once("once") + FAILS_TWICE + TEARDOWN_FAILS, workers=2)
     assert run.returncode == 1
     assert "FAILED test_scratch.py::test_fails_twice" in run.stdout
+    assert "FAILED test_scratch.py::test_teardown_fails" in run.stdout
     assert "FLAKY test_scratch.py::test_once" in run.stdout
     assert "FLAKY test_scratch.py::test_fails_twice" not in run.stdout
-    assert run.stdout.splitlines()[-1] == "2 passed, 1 failed"
+    assert run.stdout.splitlines()[-1] == "2 passed, 2 failed"
 
 
 @pytest.mark.slow
@@ -59,14 +82,6 @@ def test_three_flaky_tests_fail_the_run(tmp_path: Path) -> None:
     assert run.returncode == 1
     assert "3 tests are flaky, 2 are tolerated" in run.stdout
     assert run.stdout.splitlines()[-1] == "3 passed, 0 failed"
-
-
-@pytest.mark.slow
-def test_a_test_whose_teardown_fails_has_not_passed(tmp_path: Path) -> None:
-    source = "import pytest\n@pytest.fixture\ndef bad():\n    yield\n    assert False\ndef test_it(bad): pass\n"
-    run = run_tests(tmp_path, source)
-    assert run.returncode == 1
-    assert run.stdout.splitlines()[-1] == "0 passed, 1 failed"
 
 
 @pytest.mark.slow

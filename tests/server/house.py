@@ -19,6 +19,8 @@ from openskelo.engine import local
 from openskelo.kernel.json import Json
 from openskelo.server import app, serving, settings
 from openskelo.server.auth import tokens
+from openskelo.stores import api
+from openskelo.stores.sqlite import data_dir
 from openskelo.structs import replace
 
 T = TypeVar("T")
@@ -136,8 +138,9 @@ def open_house(
     change: Callable[[settings.Settings], settings.Settings] = lambda found: found,
     roles: Mapping[str, tokens.Role] | None = None,
     made: dict[str, str] | None = None,
+    open_store: Callable[[Path], api.Store] = data_dir.open_store,
 ) -> Generator[House]:
-    """A server over `root`; `made` gets the tokens of `roles`."""
+    """A server over `root`; `made` gets the tokens of `roles`. `open_store` is called with the data dir."""
     _project(root)
     known = tokens.Tokens(root / ".skelo" / "tokens.json")
     for name, role in (roles or {}).items():
@@ -149,7 +152,7 @@ def open_house(
     failed: list[BaseException] = []
     up = threading.Event()
     # A server that does not come up, or does not end, fails its test; it must not keep the process of all tests too.
-    thread = threading.Thread(target=lambda: _guarded(root, setup, ready, failed, up), daemon=True)
+    thread = threading.Thread(target=lambda: _guarded(root, setup, ready, failed, up, open_store), daemon=True)
     thread.start()
     assert up.wait(60), "the server did not come up"
     if not ready:
@@ -180,17 +183,28 @@ def _stopping(house: House) -> asyncio.Event:
 
 
 def _guarded(
-    root: Path, setup: settings.Settings, ready: list[House], failed: list[BaseException], up: threading.Event
+    root: Path,
+    setup: settings.Settings,
+    ready: list[House],
+    failed: list[BaseException],
+    up: threading.Event,
+    open_store: Callable[[Path], api.Store],
 ) -> None:
     try:
-        asyncio.run(_live(root, setup, ready, up))
+        asyncio.run(_live(root, setup, ready, up, open_store))
     except BaseException as error:  # told to the test, which is in another thread
         failed.append(error)
     finally:
         up.set()
 
 
-async def _live(root: Path, setup: settings.Settings, ready: list[House], up: threading.Event) -> None:
+async def _live(
+    root: Path,
+    setup: settings.Settings,
+    ready: list[House],
+    up: threading.Event,
+    open_store: Callable[[Path], api.Store],
+) -> None:
     from openskelo.workflows.project import project_file
 
     project = project_file.project_at(root / "review.yaml")
@@ -199,7 +213,7 @@ async def _live(root: Path, setup: settings.Settings, ready: list[House], up: th
     loop = asyncio.get_running_loop()
     _STOPS[id(loop)] = asyncio.Event()
     with listening:
-        async with await local.Engine.open(project, handlers=handlers) as engine:
+        async with await local.Engine.open(project, store=open_store(project.data_dir), handlers=handlers) as engine:
             made = app.create(engine, setup)
 
             def tell() -> None:
@@ -233,7 +247,7 @@ def start(client: httpx.Client, workflow: str = "review.yaml", **inputs: Json) -
 
 def until(client: httpx.Client, run_id: str, wanted: Callable[[Answer], bool]) -> Answer:
     """The run once it is as wanted."""
-    end = time.monotonic() + 15
+    end = time.monotonic() + 100
     while time.monotonic() < end:
         found = cast("Answer", client.get(f"/api/runs/{run_id}").json())
         if wanted(found):

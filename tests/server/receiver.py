@@ -37,12 +37,12 @@ class Receiver:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}/hook"
 
-    def wait(self, count: int, seconds: float = 15.0) -> list[Got]:
+    def wait(self, count: int, seconds: float = 100.0) -> list[Got]:
         """The first requests, once there are so many."""
         self.until(lambda: len(self.got) >= count, seconds)
         return self.got[:count]
 
-    def until(self, true: Callable[[], bool], seconds: float = 15.0) -> None:
+    def until(self, true: Callable[[], bool], seconds: float = 100.0) -> None:
         end = time.monotonic() + seconds
         while not true():
             assert time.monotonic() < end, f"only {len(self.got)} came"

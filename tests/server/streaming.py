@@ -110,7 +110,7 @@ async def served(of: hubs.Hub, *, buffer: int | None = None) -> AsyncGenerator[s
 @asynccontextmanager
 async def opened(host: str, query: str = "") -> AsyncGenerator[websockets.ClientConnection]:
     """A socket at /ws."""
-    async with websockets.connect(f"ws://{host}/ws{query}", proxy=None, max_size=None) as socket_:
+    async with websockets.connect(f"ws://{host}/ws{query}", proxy=None, max_size=None, open_timeout=100) as socket_:
         yield socket_
 
 

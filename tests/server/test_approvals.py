@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 
 import httpx
@@ -131,6 +132,27 @@ def test_answered_approvals_are_kept_as_they_were_asked_and_answered(tmp_path: P
         assert oldest["resolution"] == {"status": "modified", "modifiedArgs": {"text": "better"}, "reason": "clearer"}
         assert (oldest["by"], oldest["withdrawn"], oldest["digest"] == asked[0]["digest"]) == ("ann", False, False)
         assert client.get(f"/api/approvals/{asked[0]['id']}/answer").json() == oldest
+        of_run = client.get("/api/approvals/answered", params={"runId": asked[0]["runId"]}).json()
+        assert of_run == {"answered": [oldest], "nextCursor": None}
+
+
+def test_the_answered_approvals_of_one_run_come_in_pages(home: house.House, client: httpx.Client) -> None:
+    blocks: list[Json] = [
+        {"id": "first", "mode": "approval", "approval": {"prompt": "One?"}},
+        {"id": "second", "mode": "approval", "after": ["first"], "approval": {"prompt": "Two?"}},
+    ]
+    (home.root / "twice.yaml").write_text(json.dumps({"name": "twice", "blocks": blocks}))
+    run_id = house.start(client, workflow="twice.yaml")["id"]
+    asked: list[str] = []
+    for _ in blocks:
+        house.until(client, run_id, lambda run: bool(run["approvals"].keys() - asked))
+        asked.append(house.asked(client, run_id)["id"])
+        assert house.resolve(client, asked[-1]).is_success
+    query = {"runId": run_id, "limit": 1}
+    first = client.get("/api/approvals/answered", params=query).json()
+    second = client.get("/api/approvals/answered", params={**query, "cursor": first["nextCursor"]}).json()
+    assert [page["answered"][0]["approval"]["id"] for page in (first, second)] == asked[::-1]
+    assert second["nextCursor"] is None
 
 
 def test_an_approval_that_is_open_has_no_answer(client: httpx.Client) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import resource
 import signal
 import socket
 import time
@@ -174,16 +175,32 @@ async def touch(ctx):
 """
 
 
+#: How many half-sent requests are held open beside a running workflow.
+HALF_SENT = 2000
+
+
+@contextlib.contextmanager
+def enough_descriptors(wanted: int) -> Generator[None]:
+    """Let this process, which is the attacker, have this many files open."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, wanted), hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
 @pytest.mark.slow
 def test_a_flood_of_half_sent_requests_fails_no_step(tmp_path: Path) -> None:
     (tmp_path / "skelo.yaml").write_text("name: few\n")
     (tmp_path / "handlers.py").write_text(HANDLERS)
     (tmp_path / "files.yaml").write_text(yaml.safe_dump(FILES))
     with contextlib.ExitStack() as opened:
+        opened.enter_context(enough_descriptors(HALF_SENT + 200))
         launcher = ("sh", "-c", 'ulimit -n 200 && exec "$@"', "sh")
         process, client = opened.enter_context(test_serve.served(tmp_path, launcher=launcher))
         run_id = house.start(client, "files.yaml")["id"]
-        for _ in range(400):
+        for _ in range(HALF_SENT):
             slow = opened.enter_context(connect(str(client.base_url)))
             slow.sendall(HALF)
         ended = house.until(client, run_id, lambda found: found["ending"] is not None)

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
+import json
+import signal
+import sqlite3
+import threading
 import uuid
 from pathlib import Path
 
 import httpx
 import pytest
+import yaml
 
 from openskelo.server import idempotency
 from openskelo.server.auth import tokens
 from openskelo.stores import process_locks
-from tests.server import house
+from tests import forked_skelo
+from tests.server import house, test_serve
 
 BODY = {"workflow": "each.yaml", "inputs": {"words": ["a"]}}
 
@@ -173,3 +180,41 @@ def test_old_answers_are_forgotten_while_the_server_runs(tmp_path: Path, monkeyp
         assert _post(client, "new").status_code == 201
         assert home.run(store.read_note("idempotency:aged")) is None
         assert _post(client, "new").headers["idempotent-replayed"] == "true"
+
+
+def _kill_inside_a_request(root: Path, process: forked_skelo.Process, client: httpx.Client) -> str:
+    """Send requests until the server is killed between the note of a key and its answer; return that key."""
+    notes = "SELECT document FROM notes WHERE key LIKE 'idempotency:%'"
+
+    def send(key: str) -> None:
+        with contextlib.suppress(httpx.TransportError):  # the server is killed
+            _post(client, key, {"workflow": "asking.yaml"})
+
+    with contextlib.closing(sqlite3.connect(root / ".skelo" / "log.db", isolation_level=None)) as reading:
+        for number in range(500):
+            sending = threading.Thread(target=send, args=(f"k{number}",))
+            sending.start()
+            while sending.is_alive() and len(reading.execute(notes).fetchall()) <= number:
+                pass
+            process.send_signal(signal.SIGSTOP)  # what it has not answered now, it does not answer
+            cut = any("answer" not in json.loads(document) for (document,) in reading.execute(notes))
+            process.send_signal(signal.SIGKILL if cut else signal.SIGCONT)
+            sending.join()
+            if cut:
+                return f"k{number}"
+    raise AssertionError("no request was cut between its note and its answer")
+
+
+def test_a_key_whose_server_was_killed_before_it_answered_works_at_the_next_server_at_once(tmp_path: Path) -> None:
+    (tmp_path / "skelo.yaml").write_text("name: killed\n")
+    (tmp_path / "asking.yaml").write_text(yaml.safe_dump(test_serve.ASKING))
+    with test_serve.served(tmp_path) as (process, client):
+        key = _kill_inside_a_request(tmp_path, process, client)
+        assert process.wait(20) == -9
+    with test_serve.served(tmp_path) as (_, client):
+        before = len(client.get("/api/runs").json()["runs"])
+        first, second = [_post(client, key, {"workflow": "asking.yaml"}) for _ in range(2)]
+        assert (first.status_code, second.status_code, second.content) == (201, 201, first.content)
+        ids = [run["id"] for run in client.get("/api/runs").json()["runs"]]
+        assert ids.count(first.json()["id"]) == 1
+        assert len(ids) - before in (0, 1)

@@ -59,7 +59,7 @@ def test_what_a_terminal_does_is_told_and_counted_by_the_server(root: Path, monk
         assert {got.document["runId"] for got in to.got} == {left["runId"]}
 
 
-def until(true: Callable[[], bool], seconds: float = 15.0) -> None:
+def until(true: Callable[[], bool], seconds: float = 100.0) -> None:
     end = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < end

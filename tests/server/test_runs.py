@@ -183,6 +183,34 @@ def test_events_are_paged_and_give_the_snapshot(client: httpx.Client) -> None:
     assert {event["type"] for event in told} >= {"run.patch", "node.patch", "edge.created", "approval.requested"}
 
 
+@pytest.mark.parametrize(("answer", "end"), [("approved", "completed"), ("denied", "failed")])
+def test_the_events_of_a_call_that_waits_for_a_person(client: httpx.Client, answer: str, end: str) -> None:
+    """The proposal and the question name the same call, and the run is paused while it waits, not before it ends."""
+    block = {
+        "id": "ask",
+        "mode": "deterministic",
+        "outputs": house.TEXT,
+        "inputs": {"text": {"type": "string", "default": "bees"}},
+        "deterministic": {"handler": "local:publish"},
+        "approval": {"prompt": "Publish?", "timeout_sec": 600},
+    }
+    run_id = client.post("/api/runs", json={"document": {"name": "asks", "blocks": [block]}}).json()["id"]
+    asked = house.asked(client, run_id)
+    house.resolve(client, asked["id"], answer)
+    house.until(client, run_id, lambda found: found["ending"] is not None)
+    told = client.get(f"/api/runs/{run_id}/events").json()["events"]
+    statuses = [
+        event["patch"]["status"] for event in told if "status" in event.get("patch", {}) and "nodeId" not in event
+    ]
+    assert statuses == ["queued", "running", "paused", "running", end]
+    (proposed,) = [event["tool"] for event in told if event["type"] == "tool.proposed"]
+    (question,) = [event["approval"] for event in told if event["type"] == "approval.requested"]
+    assert (proposed["id"], proposed["args"]) == (question["tool"]["id"], question["tool"]["args"])
+    facts = client.get(f"/api/runs/{run_id}/events", params={"facts": 1}).json()["facts"]
+    (fact,) = [fact["data"] for fact in facts if fact["type"] == "approval.requested"]
+    assert fact["expiresAt"] == question["expiresAt"] == asked["expiresAt"]
+
+
 def test_facts_are_the_lines_of_the_log(client: httpx.Client, home: house.House) -> None:
     run_id = house.start(client, "each.yaml", words=["a"])["id"]
     house.until(client, run_id, lambda found: found["ending"] is not None)

@@ -194,7 +194,7 @@ def test_the_file_of_tokens_holds_no_token_and_is_the_owner_s_alone(locked: Lock
     assert not any(token in text or token.removeprefix("skelo_") in text for token in locked.made.values())
 
 
-def test_wrong_tokens_are_tried_a_few_times_only(tmp_path: Path) -> None:
+def test_wrong_tokens_are_tried_a_few_times_only(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     made: dict[str, str] = {}
 
     def strict(found: settings.Settings) -> settings.Settings:
@@ -205,6 +205,11 @@ def test_wrong_tokens_are_tried_a_few_times_only(tmp_path: Path) -> None:
         found = [house.problem(client.get("/api/runs", headers=wrong))[0] for _ in range(5)]
         assert found == [401, 401, 401, 429, 429]
         assert client.post("/login", data={"token": "wrong"}).status_code == 429
+    logged = [record.getMessage() for record in caplog.records if record.name == "openskelo.server.auth"]
+    assert logged == [
+        *["a wrong token from 127.0.0.1"] * 3,
+        "too many wrong tokens from 127.0.0.1; further ones are not logged for a minute",
+    ]
 
 
 def test_wrong_tokens_of_strangers_lock_out_no_right_one(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
 import signal
 import subprocess
@@ -347,3 +348,39 @@ def test_tokens_are_made_listed_and_removed(root: Path) -> None:
     ):
         done = skelo(root, "token", *wrong, "--json")
         assert (done.returncode, json.loads(done.stdout)["error"]["code"]) == (2, code)
+
+
+AHEAD = """\
+import time
+
+_DAY = 24 * 3600
+_time, _time_ns = time.time, time.time_ns
+time.time = lambda: _time() + _DAY
+time.time_ns = lambda: _time_ns() + _DAY * 10**9
+"""
+
+
+def test_a_process_whose_clock_is_ahead_makes_no_approval_of_another_run_expire(root: Path) -> None:
+    shim = root / "shim"
+    shim.mkdir()
+    (shim / "sitecustomize.py").write_text(AHEAD)
+    (root / "expiring.yaml").write_text(
+        (root / "expiring.yaml").read_text().replace("timeout_sec: 2", "timeout_sec: 3600")
+    )
+    with served(root) as (_, client):
+        run_id = house.start(client, "expiring.yaml")["id"]
+        asked = house.asked(client, run_id)
+        words = [sys.executable, "-m", "openskelo.cli.main", "run", "slow.yaml", "--json"]
+        environment = {**os.environ, "PYTHONPATH": str(shim)}
+        ahead = subprocess.run(
+            words, cwd=root, env=environment, capture_output=True, text=True, timeout=60, check=False
+        )
+        assert ahead.returncode == 0, ahead.stderr
+        ahead_at = json.loads(ahead.stdout)["updatedAt"]
+        later = house.start(client, "slow.yaml")["id"]  # the supervisor has looked at the data dir meanwhile
+        done = house.until(client, later, lambda found: found["ending"] is not None)
+        assert ahead_at > asked["expiresAt"] > client.get(f"/api/runs/{later}").json()["updatedAt"]
+        assert done["ending"] == "ok"
+        assert house.asked(client, run_id)["id"] == asked["id"]
+    with served(root) as (_, client):  # and the next server, which reads everything anew
+        assert house.asked(client, run_id)["id"] == asked["id"]

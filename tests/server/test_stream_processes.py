@@ -124,7 +124,7 @@ def test_clients_of_a_server_that_is_killed_again_and_again_miss_nothing(tmp_pat
         for found in (one, sse):
             assert streaming.facts(found) == whole
 
-    asyncio.run(asyncio.wait_for(story(), 100))  # many processes start here: a busy machine takes its time
+    asyncio.run(asyncio.wait_for(story(), 120))  # many processes start here: a busy machine takes its time
 
 
 async def _come(condition: Callable[[], bool]) -> None:

@@ -59,7 +59,7 @@ async def asked_and_answered(engine: openskelo.Engine) -> str:
     return run_id
 
 
-async def until(true: Callable[[], bool], seconds: float = 15.0) -> None:
+async def until(true: Callable[[], bool], seconds: float = 100.0) -> None:
     end = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < end

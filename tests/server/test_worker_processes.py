@@ -35,7 +35,7 @@ def slow(ctx):
 """
 
 
-def until(true: Callable[[], object], seconds: float = 30.0) -> None:
+def until(true: Callable[[], object], seconds: float = 100.0) -> None:
     end = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < end

@@ -33,6 +33,26 @@ def test_what_is_there_is_not_written_again(tmp_path: Path) -> None:
     assert path.stat().st_ino == before
 
 
+def test_a_value_of_2_mb_takes_one_sync_of_its_file_and_one_of_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = blobs.BlobFiles(tmp_path)
+    name = blobs.name_of(b"x" * 2_000_000)
+    folder = tmp_path / name.removeprefix("sha256:")[:2]
+    files.put(b"first", name[:-1] + ("0" if name[-1] != "0" else "1"))  # now the folder's own name is durable
+    synced: list[Path] = []
+    fsync = os.fsync
+
+    def watch(descriptor: int) -> None:
+        synced.append(Path(f"/proc/self/fd/{descriptor}").readlink())
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", watch)
+    assert files.put(b"x" * 2_000_000, name) == name
+    file, after = synced
+    assert (file.parent, file.name.startswith(".new-"), after) == (folder, True, folder)
+
+
 def test_a_sweep_leaves_what_is_used_and_what_was_wanted_lately(tmp_path: Path) -> None:
     files = blobs.BlobFiles(tmp_path)
     names = [files.put(data) for data in (b"used", b"unused", b"wanted again")]

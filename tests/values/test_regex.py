@@ -50,3 +50,25 @@ def test_any_text_is_a_pattern_or_refused(text: str, subject: str) -> None:
     except errors.InvalidInput:
         return
     assert compiled.fullmatch(subject) <= compiled.search(subject)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "matches"),
+    [
+        ("src/*.py", "src/a.py", True),
+        ("src/*.py", "src/x/a.py", False),
+        ("src/**", "src/x/a.py", True),
+        ("src/**", "src", False),
+        ("**/a.py", "a.py", True),
+        ("**/a.py", "src/x/a.py", True),
+        ("**/a.py", "src/ba.py", False),
+        ("src/**/a.py", "src/a.py", True),
+        ("?.py", "a.py", True),
+        ("?.py", "/.py", False),
+        ("a.py", "aXpy", False),
+        ("*", "a\nb", True),
+        ("[ab].py", "a.py", False),
+    ],
+)
+def test_a_star_in_a_path_stops_at_a_slash_and_two_do_not(pattern: str, path: str, matches: bool) -> None:
+    assert regex.compile_path(pattern).fullmatch(path) is matches

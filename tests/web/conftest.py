@@ -17,7 +17,7 @@ from benchmarks import page as pages
 from tests.web import site as sites
 from tests.web import studio
 
-_WAIT_MS = 15_000
+_WAIT_MS = 60_000
 
 
 @pytest.fixture(scope="module")

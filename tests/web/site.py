@@ -237,7 +237,7 @@ def make(root: Path) -> Site:
     return site
 
 
-def _until(ask: Callable[[], Any], seconds: float = 20) -> Any:
+def _until(ask: Callable[[], Any], seconds: float = 100) -> Any:
     """What `ask` gives as soon as it gives anything; errors of the connection are as nothing."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:

@@ -259,7 +259,7 @@ def test_the_conversation_has_the_calls_in_their_places(
         "idle, last active",
         "4, asked about 1, denied 1",
         "worktree",
-        f"skelo/{run_id[:8]}",
+        f"skelo/{run_id}",
         "/".join((run_id, "work", "tree")),
         "not known: the agent has told none",
     ):

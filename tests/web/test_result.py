@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -70,6 +72,38 @@ def write(ctx):
 """
 
 
+#: Writes a PNG of two by two pixels.
+DRAW = """
+import struct, zlib
+from pathlib import Path
+
+def chunk(kind, data):
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+def draw(ctx):
+    header = chunk(b"IHDR", struct.pack(">IIBBBBB", 2, 2, 8, 0, 0, 0, 0))
+    pixels = chunk(b"IDAT", zlib.compress(bytes([0, 0, 255, 0, 255, 0])))
+    Path("out").mkdir(exist_ok=True)
+    signature = bytes([137]) + b"PNG" + bytes([13, 10, 26, 10])
+    Path("out/square.png").write_bytes(signature + header + pixels + chunk(b"IEND", b""))
+    return {"picture": "out/square.png"}
+"""
+STALLING: dict[str, Json] = {
+    "name": "stalling",
+    "blocks": [
+        {
+            "id": "print",
+            "mode": "deterministic",
+            "inputs": {"topic": {"type": "string", "default": "ink"}},
+            "outputs": {"text": "string"},
+            "retry": {"max_attempts": 9},
+            "post_gates": [{"name": "long_enough", "type": "word_count", "port": "text", "min": 200}],
+            "deterministic": {"handler": "handlers.py:write"},
+        }
+    ],
+}
+
+
 @pytest.fixture(scope="module")
 def report(site: sites.Site) -> str:
     """A run with outputs of every kind, a file and an approval, which has ended."""
@@ -81,12 +115,11 @@ def report(site: sites.Site) -> str:
     return run_id
 
 
-def test_a_run_that_has_ended_opens_on_its_result(page: Page, site: sites.Site, report: str, images: Path) -> None:
+def test_a_run_that_has_ended_opens_on_its_result(page: Page, site: sites.Site, report: str) -> None:
     page.goto(f"{site.url}/runs/{report}")
     outputs = page.get_by_role("region", name="Outputs")
     expect(outputs.get_by_role("heading", name="The bees upstairs")).to_be_visible()
     expect(page.get_by_role("region", name="Who approved")).to_be_visible()
-    page.screenshot(path=images / "result.png")
     expect(outputs.get_by_role("listitem").filter(has_text="plant lavender")).to_have_count(1)
     expect(outputs.locator(".csv td")).to_have_text(["lavender", "July", "ivy", "October"])
     expect(outputs.get_by_role("group", name="found")).to_contain_text("plants")
@@ -99,8 +132,69 @@ def test_a_run_that_has_ended_opens_on_its_result(page: Page, site: sites.Site, 
     expect(page.get_by_role("region", name="What it took")).to_contain_text("Work of its attempts")
     expect(page.get_by_role("region", name="Who approved")).to_contain_text("reads well")
     axe.check(page)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_result_fits_a_screen_and_a_phone_in_both_themes(
+    page: Page, site: sites.Site, report: str, images: Path, theme: Literal["light", "dark"]
+) -> None:
+    page.emulate_media(color_scheme=theme)
+    page.goto(f"{site.url}/runs/{report}")
+    expect(page.get_by_role("region", name="Who approved")).to_be_visible()
+    expect(page.locator("html")).to_have_attribute("data-theme", theme)
+    page.screenshot(path=images / f"result-{theme}.png")
     page.set_viewport_size({"width": 390, "height": 800})
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.screenshot(path=images / f"result-phone-{theme}.png")
+    axe.check(page)
+
+
+def test_a_picture_among_the_files_is_shown(page: Page, site: sites.Site) -> None:
+    (site.root / "draw.py").write_text(DRAW)
+    drawing: dict[str, Json] = {
+        "id": "draw",
+        "mode": "deterministic",
+        "outputs": {"picture": "string"},
+        "deterministic": {"handler": "draw.py:draw"},
+    }
+    site.write("drawing.yaml", {"name": "drawing", "blocks": [drawing], "outputs": {"picture": "draw.picture"}})
+    run_id = site.begin("drawing.yaml")
+    assert site.ended(run_id)["ending"] == "ok"
+    page.goto(f"{site.url}/runs/{run_id}")
+    picture = page.get_by_role("region", name="File", exact=True).get_by_role("img", name="square.png")
+    expect(picture).to_be_visible()
+    assert picture.evaluate("picture => picture.decode().then(() => picture.naturalWidth)") == 2
+    axe.check(page)
+
+
+def test_the_answer_to_a_stall_is_among_the_approvals(page: Page, site: sites.Site) -> None:
+    site.write("stalling.yaml", STALLING)
+    run_id = site.begin("stalling.yaml")
+    site.answer(run_id, "denied", reason="no ink")
+    assert site.ended(run_id)["ending"] == "failed"
+    page.goto(f"{site.url}/runs/{run_id}")
+    answers = page.get_by_role("region", name="Who approved")
+    expect(answers.get_by_role("listitem")).to_have_count(1)
+    expect(answers).to_contain_text("print has failed the same way")
+    expect(answers).to_contain_text("no ink")
+
+
+def test_of_two_files_with_one_name_the_one_that_ran_runs_again(page: Page, site: sites.Site) -> None:
+    for file, word in (("twin-a.yaml", "a"), ("twin-b.yaml", "b")):
+        block: dict[str, Json] = {
+            "id": "say",
+            "mode": "deterministic",
+            "inputs": {"topic": {"type": "string", "default": word}},
+            "outputs": {"text": "string"},
+            "deterministic": {"handler": "handlers.py:write"},
+        }
+        site.write(file, {"name": "twin", "blocks": [block]})
+    for file in ("twin-a.yaml", "twin-b.yaml"):
+        run_id = site.begin(file)
+        site.ended(run_id)
+        page.goto(f"{site.url}/runs/{run_id}")
+        again = page.get_by_role("link", name="With changed inputs")
+        expect(again).to_have_attribute("href", re.compile(rf"{file}.*from={run_id}"))
 
 
 def test_markdown_runs_nothing_and_loads_nothing_from_elsewhere(page: Page, site: sites.Site, report: str) -> None:

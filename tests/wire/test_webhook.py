@@ -17,7 +17,7 @@ def test_a_delivery_says_when_an_approval_expires_as_the_contract_writes_times()
         "ts": envelope.timestamp(START),
         "type": "approval.requested",
         "seq": 3,
-        "data": {"approvalId": "a", "expiresAt": START + 1000},
+        "data": {"approvalId": "a", "expiresAt": envelope.timestamp(START + 1000)},
     }
     assert orjson.loads(webhook.body("d", fact, "review")) == {
         "id": "d",

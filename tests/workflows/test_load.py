@@ -205,7 +205,7 @@ def _everything() -> Workflow:
         ),
         config=marking.embedded(),
         repairs=1,
-        reserve=Amount(tokens=3454),
+        reserve=Amount(tokens=654),
     )
     form: JsonObject = {
         "type": "object",

@@ -10,7 +10,8 @@ import pytest
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.workflows import load
-from openskelo.workflows.estimate import estimator
+from openskelo.workflows.estimate import attempt_cost, estimator
+from openskelo.workflows.project import project_file
 from tests.workflows import marking
 
 PROJECT = """
@@ -232,14 +233,19 @@ def test_what_is_recorded_from_a_paid_provider_is_reserved_at_its_price(tmp_path
     assert node.reserve == definition.Amount(tokens=69 + 100, cost_nanousd=(69 * 2 + 100 * 10) * 1000)
 
 
-def test_an_input_is_as_long_as_what_it_comes_from(tmp_path: Path) -> None:
+def test_a_reservation_leaves_out_the_values_of_inputs(tmp_path: Path) -> None:
+    """Up to how long an input may be is as long as what it comes from; it counts when the prompt is written."""
     text = (
         "budgets: {max_tokens: 99000}\n"
         "blocks:\n"
         "  - {id: a, outputs: {t: {type: string, maxLength: 28}}}\n"
         "  - {id: b, contract_repair_attempts: 0, inputs: {t: {type: string, from: a.t}}}\n"
     )
-    assert _load(text, tmp_path).nodes["b"].reserve.tokens == (207 + 30 + 41 + 1) // 3 + 50
+    flow = _load(text, tmp_path)
+    models = project_file.check(tmp_path)[0].models
+    (question,) = attempt_cost.questions(flow.nodes["b"], flow, models)
+    assert (question.length, question.data) == (248, 30)
+    assert flow.nodes["b"].reserve.tokens == 83 + 50
 
 
 def _folder(root: Path, **files: str) -> None:

@@ -24,22 +24,14 @@ from typing import TypeAlias
 from urllib.parse import urlsplit
 
 from openskelo import agent_settings, errors, files
-from openskelo.agents import (
-    acp_client,
-    egress_proxy,
-    gate,
-    gateway,
-    network_hosts,
-    process,
-    profiles,
-    programs,
-    sandbox,
-    session_server,
-    toolbox,
-    workspace,
-    workspace_access,
-)
-from openskelo.handlers import secrets
+from openskelo.agents import profiles, programs
+from openskelo.agents.acp import acp_client, process
+from openskelo.agents.gateway import gateway
+from openskelo.agents.permissions import rulings
+from openskelo.agents.sandbox import egress_proxy, network_hosts, sandbox
+from openskelo.agents.server import session_server, toolbox
+from openskelo.agents.workspace import workspace, workspace_access
+from openskelo.handlers import file_access, secrets
 from openskelo.kernel.json import JsonObject
 from openskelo.programs import time_limit
 from openskelo.project import Project
@@ -88,19 +80,18 @@ class ResultTool:
 class SessionRequest:
     """What a session is opened with. `resume` is the id of an earlier session that it should continue, if it can.
 
-    `node` is the key of the agent's node. `is_planning`: it may change nothing, and reach nothing but its model.
+    `is_planning`: it may change nothing, and reach nothing but its model.
     """
 
     agent: agent_settings.AgentSettings
     place: workspace.Workspace
     result: ResultTool
-    node: str = ""
     resume: str | None = None
     is_planning: bool = False
 
 
 class _Connection:
-    """What a session reaches of us while it is open: our tools, the gate on its calls, its model, and other hosts.
+    """What a session reaches of us while it is open: our tools, its permissions, its model, and other hosts.
 
     `gateway` is the way to its model, None if the agent logs in by itself. The proxy leads to hosts of the project.
     A confined program without a network reaches both through unix sockets, by the loopback port of the relay inside.
@@ -115,8 +106,10 @@ class _Connection:
     ) -> None:
         self._server = server
         self.gateway = model
-        self.gate = gate.Gate(request.agent, request.place.folder, is_planning=request.is_planning)
-        self._tools = toolbox.Toolbox([request.result.as_tool(), gate.ask_human_tool(self.gate)])
+        self.permissions = rulings.SessionPermissions(
+            request.agent, request.place.folder, is_planning=request.is_planning
+        )
+        self._tools = toolbox.Toolbox([request.result.as_tool(), rulings.ask_human_tool(self.permissions)])
         self._egress = egress_proxy.EgressProxy(hosts) if hosts else None
         self._folder: Path | None = None
         self.address: session_server.Address
@@ -132,7 +125,7 @@ class _Connection:
         hosts = () if box.kind == "none" else _hosts(request)
         connection = cls(server, request, _make_gateway(project, request.agent), hosts)
         await connection._tools.start()
-        handlers = {"tools": connection._tools.handle, "hook": connection.gate.handle_hook}
+        handlers = {"tools": connection._tools.handle, "hook": connection.permissions.handle_hook}
         if connection.gateway is not None and request.agent.network != "none":
             handlers["model"] = connection.gateway.handle
         port = sandbox.relay_port(box)
@@ -200,7 +193,7 @@ class Session:
         request: SessionRequest,
         box: sandbox.Sandbox,
     ) -> None:
-        self.gate = connection.gate
+        self.permissions = connection.permissions
         self.agent = request.agent
         self.process = agent
         self.client = client
@@ -241,7 +234,7 @@ async def open_session(project: Project, server: session_server.SessionServer, r
             hint="let it have a sandbox: `sandbox: auto`",
             retryable=False,
         )
-    check_gate(agent, box)
+    check_permissions(agent, box)
     connection = await _Connection.open(project, server, request, box)
     session: Session | None = None
     try:
@@ -264,7 +257,7 @@ async def open_session(project: Project, server: session_server.SessionServer, r
     return session
 
 
-def check_gate(agent: agent_settings.AgentSettings, box: sandbox.Sandbox) -> None:
+def check_permissions(agent: agent_settings.AgentSettings, box: sandbox.Sandbox) -> None:
     """Raise AttemptFailed AGENT_GATE if a gated agent could make calls unasked that nothing confines."""
     if agent.permissions == "skip" or box.kind != "none" or profiles.PROFILES[agent.provider].asks_before_changes:
         return
@@ -282,9 +275,14 @@ async def _start_program(
     """Write the settings of the agent, and start its program in its sandbox."""
     agent, place = request.agent, request.place
     profile = profiles.PROFILES[agent.provider]
-    home = place.home_of(request.node or place.origin.node)
+    home = place.home
+    home.mkdir(parents=True, exist_ok=True, mode=0o700)
     launch = _make_launch(request, connection, box, sandbox.inner_home(box, home))
     argv = (*programs.find(project.data_dir, agent), *_model_arguments(agent, profile))
+    for folder in (project.root, request.place.folder):
+        written = file_access.writable_roots(project.root, project.write_roots)
+        if (planted := file_access.find_planted(argv, folder, written)) is not None:
+            raise file_access.code_in_write_root(planted)
     home_files = profile.home_files(launch)
     _write_home(home, home_files)
     environment = {

@@ -114,10 +114,11 @@ async def follow_to_end(engine: engine_api.Engine, run_id: str, args: argparse.N
     if args.json:
         output.document(document)
     else:
-        write_command = project_context.CommandHint(engine.project)
+        short_ids = await engine.history.short_ids(document)
+        write_command = project_context.CommandHint(engine.project, short_ids)
         render.result(document, write_command)
         if document.get("ending") is None and not json_fields.list_at(document, "approvals"):
-            output.note(f"continue with: {write_command(f'skelo resume {ids.short(run_id)}')}")
+            output.note(f"continue with: {write_command(f'skelo resume {run_id}')}")
     return exit_codes.of_run(document)
 
 
@@ -210,7 +211,7 @@ async def _send_answer(engine: engine_api.Engine, approval_id: str, answer: _Ans
         await engine.answer(
             approval_id,
             status=answer.status,
-            values=answer.values,
+            modified_args=answer.modified_args,
             reason=answer.reason,
             remember=answer.remember,
             by=project_context.current_user(),
@@ -323,7 +324,7 @@ class _Answer:
     """The user's answer to an approval."""
 
     status: commands.Answer
-    values: JsonObject | None = None
+    modified_args: JsonObject | None = None
     reason: str | None = None
     remember: Literal["turn", "run"] | None = None
 
@@ -355,9 +356,9 @@ async def _ask_approval(lines: inputs.Lines, approval: JsonObject) -> _Answer | 
             return _Answer(status="approved", remember=length)
         case "edit":
             values = await inputs.ask_form(lines, form, render.proposed_values(approval))
-            return _Answer(status="modified", values=values)
+            return _Answer(status="modified", modified_args=values)
         case "happened":
-            return _Answer(status="modified", values=await _ask_outputs(lines, approval))
+            return _Answer(status="modified", modified_args=await _ask_outputs(lines, approval))
         case "deny" | "fail":
             return _Answer(status="denied", reason=await _ask_reason(lines))
         case _:
@@ -386,7 +387,7 @@ async def _ask_values(lines: inputs.Lines, form: JsonObject, proposed: JsonObjec
     """Return a plain approval, or ask for the values that the form requires and `proposed` lacks."""
     if all(name in proposed for name in json_fields.list_at(form, "required")):
         return _Answer(status="approved")
-    return _Answer(status="modified", values=await inputs.ask_form(lines, form, proposed))
+    return _Answer(status="modified", modified_args=await inputs.ask_form(lines, form, proposed))
 
 
 async def _ask_outputs(lines: inputs.Lines, approval: JsonObject) -> JsonObject:

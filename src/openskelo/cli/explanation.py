@@ -131,7 +131,7 @@ def total_lines(workflow: definition.Workflow, on: run_estimate.Basis) -> list[s
     rows = [["", "blocks" if workflow.plan is None else "listed", "steps", "tokens", "USD", "time"]]
     for mode, found in report.by_mode.items():
         count = sum(node.mode == mode for node in workflow.nodes.values())
-        rows.append([output.BADGES[mode], str(count), *_cells(found)])
+        rows.append([output.badge(mode), str(count), *_cells(found)])
     rows.append(["all", str(len(workflow.nodes)), *_cells(report.total)])
     widths = [max(map(output.width, column)) for column in zip(*rows, strict=True)]
     drawn = ["  " + "  ".join(map(output.pad, row, widths)).rstrip() for row in rows]
@@ -156,7 +156,9 @@ def _cells(found: quantities.Range) -> list[str]:
 
 def _time(case: quantities.Quantity) -> str:
     """Return the time; `?` if it is unknown, because every step takes some time."""
-    return "?" if case.steps and not case.duration_sec else output.duration(case.duration_sec)
+    if case.steps and not case.duration_sec:
+        return "?"
+    return output.duration(case.duration_sec)
 
 
 def _three(found: quantities.Range, text: Callable[[quantities.Quantity], str]) -> str:
@@ -206,7 +208,7 @@ def models(node: definition.Node) -> list[str]:
     texts: list[str] = []
     agent = json_fields.object_at(json_fields.object_at(node.config, "pinned"), "agent")
     if agent:
-        place = json_fields.text_at(json_fields.object_at(agent, "workspace"), "kind")
+        place = json_fields.object_at(agent, "workspace").get("kind") or "worktree or none"
         money = ", own log-in, USD unknown" if agent.get("login") == "own" else ""
         box = json_fields.text_at(agent, "sandbox")
         boxed = "not boxed" if box == "none" else f"sandbox {box}"
@@ -405,7 +407,7 @@ def _step_words(node: definition.Node, step: definition.Step) -> Iterator[str]:
     if step.max_visits is not None:
         yield f"at most {step.max_visits} times"
     if node.retry.stall_after not in (0, definition.ONE_TRY.stall_after):
-        yield f"asks after {node.retry.stall_after} equal failing verdicts"
+        yield f"asks after {node.retry.stall_after} passes of a loop without progress"
 
 
 def _step_jumps(step: definition.Step, order: list[str], number: int) -> Iterator[str]:

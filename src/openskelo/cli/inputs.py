@@ -102,7 +102,9 @@ def describe(schema: JsonObject) -> str:
     """Return the type of a schema in a few words."""
     choices = schema.get("enum")
     if isinstance(choices, list | tuple):
-        return "one of " + ", ".join(map(str, choices)) if choices else "no value (the enum is empty)"
+        if choices:
+            return "one of " + ", ".join(map(str, choices))
+        return "no value (the enum is empty)"
     type_name = schema.get("type")
     if type_name == "array":
         items = schema.get("items")
@@ -286,7 +288,9 @@ async def _edit(editor: list[str], text: str) -> str:
             raise errors.InvalidInput(reason, code="INPUT_INVALID", hint=reason)
         edited = await asyncio.to_thread(files.read_plain, path)
     # Editors end a file with a line break, which is no part of a text that had none.
-    return edited.decode(errors="replace") if text.endswith("\n") else edited.decode(errors="replace").rstrip("\n")
+    if text.endswith("\n"):
+        return edited.decode(errors="replace")
+    return edited.decode(errors="replace").rstrip("\n")
 
 
 async def choose(lines: Lines, question: str, answers: Mapping[str, str]) -> str:
@@ -304,7 +308,9 @@ async def choose(lines: Lines, question: str, answers: Mapping[str, str]) -> str
 
 
 def _describe_wanted(schema: JsonObject) -> str:
-    return "yes or no" if schema.get("type") == "boolean" else output.one_line(describe(schema), 60)
+    if schema.get("type") == "boolean":
+        return "yes or no"
+    return output.one_line(describe(schema), 60)
 
 
 def _read_answer(name: str, text: str, schema: JsonObject) -> Json:

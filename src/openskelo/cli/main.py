@@ -57,7 +57,7 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         Command("agents", "list coding agents, check one, or install its program", "agents"),
         Command("chat", "talk to a node of a live graph, and follow what it does", "chat"),
         Command("changes", "print what agents have changed in their workspaces", "changes"),
-        Command("apply", "bring an agent's changes to your branch", "apply"),
+        Command("apply", "commit an agent's changes on a branch, or change your files", "apply"),
         Command("workspaces", "list the folders in which agents work, or remove them", "workspaces"),
     ),
     "Prove": (
@@ -90,7 +90,7 @@ and every step leaves a receipt.
 
 FOOT = """
 Every command takes --json (one JSON document on stdout) and --data-dir DIR.
-A run is named by its id, the first characters of it, or `last`.
+A run or an approval is named by its id, the first characters of it, or `last`.
 
 exit codes: 0 completed, 1 failed, 2 invalid input (nothing was started),
 3 paused and waiting for a person, 4 budget exceeded, 130 cancelled

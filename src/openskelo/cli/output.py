@@ -270,9 +270,20 @@ _CODES = {
     "cyan": "36",
 }
 
-#: The badge and colour of each mode.
-BADGES = {"ai": "AI", "agent": "AGENT", "deterministic": "DET", "approval": "HUMAN", "dag": "DAG"}
-_BADGE_COLOURS = {"ai": "magenta", "agent": "blue", "deterministic": "green", "approval": "yellow", "dag": "cyan"}
+#: The colour of each badge.
+_BADGE_COLOURS = {"AI": "magenta", "AGENT": "blue", "DET": "green", "HUMAN": "yellow", "DAG": "cyan"}
+
+
+def badge(mode: str) -> str:
+    """Return the short label of a kind of work: AI, DET, HUMAN, …; the mode itself if it is an unknown one."""
+    from openskelo.kernel import definition  # noqa: PLC0415 -- `skelo model install` prints before anything is installed
+
+    return definition.work_kind(mode).badge or mode
+
+
+def badge_colour(mode: str) -> str:
+    """Return the colour of a kind of work, empty if it has none."""
+    return _BADGE_COLOURS.get(badge(mode), "")
 
 
 def coloured(stream: TextIO) -> bool:
@@ -294,7 +305,7 @@ class Painter:
 
     def badge(self, mode: str) -> str:
         """Return the badge of a mode (AI, DET, HUMAN, DAG) in its colour, five characters wide."""
-        return self.paint(f"{BADGES.get(mode, mode):<5}", _BADGE_COLOURS.get(mode, "bold"))
+        return self.paint(f"{badge(mode):<5}", badge_colour(mode) or "bold")
 
     def ending(self, word: str) -> str:
         """Return a status or an ending in green, red or yellow."""

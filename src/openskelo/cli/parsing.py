@@ -39,7 +39,9 @@ class Parser(argparse.ArgumentParser):
 
             near = suggestions.name_like(argument, known)
             return f"did you mean {near}?" if near else None
-        return f"did you mean --input {argument}={value}?" if value and "--input" in known else None
+        if value and "--input" in known:
+            return f"did you mean --input {argument}={value}?"
+        return None
 
 
 class _Formatter(argparse.HelpFormatter):

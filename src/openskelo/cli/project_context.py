@@ -12,7 +12,7 @@ import functools
 import os
 import pwd
 import shlex
-from collections.abc import AsyncGenerator, AsyncIterator, Generator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
@@ -100,7 +100,7 @@ def path_exists(path: Path) -> bool:
 def has_runs(project: Project) -> bool:
     """True if this data dir has a store, even an empty one."""
     with _as_invalid_input():
-        return factory.has_store(project.data_dir)
+        return factory.has_store(project)
 
 
 @asynccontextmanager
@@ -121,7 +121,7 @@ def open_existing_store(project: Project) -> api.Store:
 def open_store(project: Project) -> api.Store:
     """Return the store of a data dir, and create it if it is missing. Raise InvalidInput if it cannot be created."""
     with _as_invalid_input():
-        return factory.open_store(project.data_dir)
+        return factory.open_store(project)
 
 
 def _open_existing(project: Project, *, read_only: bool = False) -> api.Store:
@@ -133,7 +133,7 @@ def _open_existing(project: Project, *, read_only: bool = False) -> api.Store:
             hint=_where_hint(data_dirs_below(where)) or "run something first, or give --data-dir",
         )
     with _as_invalid_input():
-        return factory.open_store(where.data_dir, read_only=read_only)
+        return factory.open_store(where, read_only=read_only)
 
 
 #: How far below the current folder, and in how many folders, runs are looked for.
@@ -171,7 +171,7 @@ def _can_be_opened(data_dir: Path) -> bool:
     The search passes over all others: an old data dir in some folder below is not what the user asked for.
     """
     try:
-        return factory.has_store(data_dir)
+        return factory.has_store(Project(root=data_dir.parent, data_dir=data_dir))
     except errors.StoreError:
         return False
 
@@ -260,14 +260,18 @@ def load_workflow(file: str, path: Path, root: Path, *, quiet: bool) -> definiti
 class CommandHint:
     """Writes a suggested command so that it works when typed in the current folder.
 
-    A run of the current folder's own project needs nothing more; another one needs a `cd`, or `--data-dir`.
+    A run of the current folder's own project needs nothing more; another one needs a `cd`, or `--data-dir`. Ids that
+    `short_ids` has are written as it says.
     """
 
-    def __init__(self, where: Project) -> None:
+    def __init__(self, where: Project, short_ids: Mapping[str, str]) -> None:
         self._where = where
+        self._short_ids = short_ids
 
     def __call__(self, command: str) -> str:
-        """Return the command with the `cd` and `--data-dir` that it needs."""
+        """Return the command with short ids, and with the `cd` and `--data-dir` that it needs."""
+        for whole, short in self._short_ids.items():
+            command = command.replace(whole, short)
         before, after = self._prefix_and_suffix
         return f"{before}{command}{after}"
 
@@ -293,38 +297,7 @@ def _project_at(path: Path) -> Project | None:
 
 # -- what the user names ----------------------------------------------------------------------------------------------
 #
-# A run by its id, its first characters or `last`; an artifact by its node and name.
-
-
-_SHORTEST_PREFIX = 4
-
-
-async def resolve_run(log: api.Store, text: str) -> api.RunRow:
-    """Return the run that `text` names. Raise NotFound, or InvalidInput if several match."""
-    prefix = text.strip().lower()
-    if prefix == "last":
-        newest = await log.list_runs(limit=1)
-        if not newest:
-            raise errors.NotFound("there are no runs yet", code="RUN_NOT_FOUND", hint="skelo run FILE starts one")
-        return newest[0]
-    row = await log.find_run(prefix)
-    if row is not None:
-        return row
-    if len(prefix) < _SHORTEST_PREFIX:
-        raise errors.InvalidInput(
-            f"{text!r} is too short for a run id",
-            code="USAGE",
-            hint=f"give at least {_SHORTEST_PREFIX} characters, or `last`",
-        )
-    rows = await log.list_runs_by_prefix(prefix)
-    if not rows:
-        raise errors.run_not_found(text)
-    if len(rows) > 1:
-        listed = ", ".join(row.run_id for row in rows[:4])
-        raise errors.InvalidInput(
-            f"{text} matches {len(rows)} runs", code="RUN_AMBIGUOUS", hint=f"give more characters of one of: {listed}"
-        )
-    return rows[0]
+# An artifact by its node and name; a run by `history.listing.find_run`.
 
 
 async def read_document(log: api.Store, run_id: str) -> JsonObject:

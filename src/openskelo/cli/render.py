@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import TypeAlias
 
 from openskelo.cli import json_fields, output
-from openskelo.kernel import ids
+from openskelo.kernel import commands, ids
 from openskelo.kernel.json import Json, JsonObject
 
 #: How much of an output is shown on a terminal.
@@ -34,6 +34,7 @@ def result(document: JsonObject, write_command: WriteCommand) -> None:
     painter = output.Painter(sys.stdout)
     output.say(f"{_ending(document, painter)}  {painter.paint(str(document['runId']), 'dim')}")
     _error(document)
+    _pause(document)
     _outputs(document, painter, write_command)
     _questions(document, write_command)
     _advise(document, write_command)
@@ -46,6 +47,7 @@ def full(document: JsonObject, write_command: WriteCommand, *, title: str) -> No
     times = f"started {local_time(str(document['createdAt']))}, last changed {local_time(str(document['updatedAt']))}"
     output.say(f"{_ending(document, painter)}  {painter.paint(times, 'dim')}")
     _error(document)
+    _pause(document)
     nodes = json_fields.object_at(document, "nodes")
     if nodes:
         output.say()
@@ -68,6 +70,13 @@ def logs(attempt_logs: Iterable[JsonObject]) -> None:
             output.say(f"  {output.clean(line)}")
 
 
+def _pause(document: JsonObject) -> None:
+    """Print what a person or the engine has paused the run for; a suspended run is only told to be continued."""
+    reason = document.get("pauseReason")
+    if reason is not None and reason != commands.SUSPENDED:
+        output.say(f"  {indented(str(reason))}")
+
+
 def _questions(document: JsonObject, write_command: WriteCommand) -> None:
     """Print the open approvals, each with the commands that answer it."""
     approvals = json_fields.objects_at(document, "approvals")
@@ -83,9 +92,7 @@ def _advise(document: JsonObject, write_command: WriteCommand) -> None:
     """Suggest a fork from the node that has failed the run. A live graph cannot be forked, but no node can fail it."""
     node = json_fields.object_at(document, "error").get("node")
     if document.get("ending") in ("failed", "escalated") and isinstance(node, str):
-        command = write_command(
-            f"skelo fork {ids.short(document['runId'])} --from {shlex.quote(output.one_line(node))}"
-        )
+        command = write_command(f"skelo fork {document['runId']} --from {shlex.quote(output.one_line(node))}")
         output.note(f"after fixing the cause, try again and keep what came before: {command}")
 
 
@@ -106,19 +113,19 @@ def question(approval: JsonObject, write_command: WriteCommand, *, run: str = ""
     if expires:
         until = f"{'expired at' if over else 'open until'} {local_time(str(expires))}"
         output.say(f"    {painter.paint(until, 'dim')}")
-    late = [(f"skelo resume {ids.short(approval.get('runId'))}", "goes on as after a timeout")]
+    late = [(f"skelo resume {approval.get('runId')}", "goes on as after a timeout")]
     for command, meaning in late if over else _answers(approval):
         output.say(f"    {write_command(command)}{painter.paint(f'   {meaning}', 'dim') if meaning else ''}")
 
 
 def _answers(approval: JsonObject) -> list[tuple[str, str]]:
     """Return the commands that answer an approval, with their meaning if it is not obvious."""
-    approve = f"skelo approve {ids.short(approval['id'])}"
-    deny = f"skelo deny {ids.short(approval['id'])} --reason …"
+    approve = f"skelo approve {approval['id']}"
+    deny = f"skelo deny {approval['id']} --reason …"
     match approval.get("kind"):
         case "uncertain":
             values = _settings(json_fields.object_at(json_fields.object_at(approval, "work"), "outputs"), {})
-            happened = f"{approve} {values}" if values else f"echo '{{}}' | {approve} --values -"
+            happened = f"{approve} {values}" if values else f"echo '{{}}' | {approve} --set-file -"
             return [(approve, "do it again"), (happened, "it did happen"), (deny, "count it as failed")]
         case "stalled":
             return [(approve, "go on trying"), (deny, "end the run")]
@@ -174,7 +181,7 @@ def _outputs(document: JsonObject, painter: output.Painter, write_command: Write
         text, rest = _first_part(value if isinstance(value, str) else output.compact(value))
         output.say(f"  {painter.paint(output.pad(name, size), 'bold')}  {indented(text, size + 4)}")
         if rest:
-            command = write_command(f"skelo output {ids.short(document['runId'])} {output.one_line(name)}")
+            command = write_command(f"skelo output {document['runId']} {output.one_line(name)}")
             whole = f"… {rest} more characters; all of it: {command}"
             output.say(f"  {' ' * size}  {painter.paint(whole, 'dim')}")
 
@@ -194,7 +201,7 @@ def _nodes(nodes: JsonObject) -> None:
     rows = [
         [
             key,
-            output.BADGES.get(str(node.get("mode", "")), str(node.get("mode", ""))),
+            output.badge(str(node.get("mode", ""))),
             _node_state(node),
             str(node.get("visits", "")),
             str(node.get("attempts", "")),
@@ -215,15 +222,29 @@ def _node_state(node: JsonObject) -> str:
         remarks = [
             f"{output.count(number, 'item')} {name}" for name, number in counts.items() if isinstance(number, int)
         ]
-        return f"{node['outcome']} ({', '.join(remarks)})" if remarks else str(node["outcome"])
+        if remarks:
+            return f"{node['outcome']} ({', '.join(remarks)})"
+        return str(node["outcome"])
     if node.get("status") != "idle" or not node.get("visits"):
         return str(node.get("status"))
     retry_at = node.get("retryAt")
-    return f"waiting until {local_time(retry_at)}" if isinstance(retry_at, str) else "waiting"
+    if isinstance(retry_at, str):
+        return f"waiting until {local_time(retry_at)}"
+    return "waiting"
 
 
 def _amount(value: Json) -> str:
     return output.dollars(value) if isinstance(value, float) else str(value)
+
+
+def _used_amount(key: str, used: Json, limit: Json) -> str:
+    noun, last = _BUDGET.get(key, key), used
+    amount = _amount(used)
+    if limit is not None:
+        amount, last = f"{amount} of {_amount(limit)}", limit
+    if last == 1 and key in _COUNTED:
+        noun = noun.removesuffix("s")
+    return f"{amount} {noun}"
 
 
 def _budget(document: JsonObject) -> None:
@@ -232,10 +253,7 @@ def _budget(document: JsonObject) -> None:
         amounts = json_fields.as_object(value)
         used, limit = amounts.get("used"), amounts.get("limit")
         if used or limit is not None:
-            noun = _BUDGET.get(key, key)
-            noun = noun.removesuffix("s") if (used if limit is None else limit) == 1 and key in _COUNTED else noun
-            amount = f"{_amount(used)} of {_amount(limit)}" if limit is not None else _amount(used)
-            words.append(f"{amount} {noun}")
+            words.append(_used_amount(key, used, limit))
         if amounts.get("unknown"):
             words.append("and USD that are not known (an agent with its own log-in)")
     if words:

@@ -281,7 +281,9 @@ def _clock(at: object) -> str:
             return datetime.fromisoformat(at).astimezone().strftime("%H:%M:%S")
         except ValueError:
             return at
-    return datetime.fromtimestamp(at / 1000).astimezone().strftime("%H:%M:%S") if isinstance(at, int) else ""
+    if isinstance(at, int):
+        return datetime.fromtimestamp(at / 1000).astimezone().strftime("%H:%M:%S")
+    return ""
 
 
 # -- the live view ----------------------------------------------------------------------------------------------------
@@ -297,7 +299,6 @@ _USUAL_NAME = 28
 #: How many characters of a model's answer are kept for the screen.
 _ANSWER_TAIL = 400
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
-_COLOURS = {"ai": "magenta", "agent": "blue", "deterministic": "green", "approval": "yellow", "dag": "cyan"}
 _STATES = {
     "waiting": ("·", "dim"),
     "running": ("", "bold"),
@@ -418,7 +419,9 @@ class Live:
         left = self._console.width - sum(fixed) - 2 * len(fixed)
         if left >= _MIN_REMARK:
             return (*fixed, left)
-        return fixed if left >= 0 else (1, 5, max(1, min(name, self._console.width - 12)))
+        if left >= 0:
+            return fixed
+        return (1, 5, max(1, min(name, self._console.width - 12)))
 
     def _open(self) -> RichLive:
         live = RichLive(get_renderable=self.__rich__, console=self._console, refresh_per_second=8, transient=False)
@@ -444,7 +447,7 @@ class Live:
         again = f"attempt {row.attempts}" if row.attempts > 1 and not row.items else ""
         return (
             text.Text(sign, style=colour),
-            text.Text(output.BADGES.get(row.mode, row.mode), style=_COLOURS.get(row.mode, "")),
+            text.Text(output.badge(row.mode), style=output.badge_colour(row.mode)),
             text.Text(_shortened(key, widths[2]), style=colour),
             text.Text(items or again, style="dim"),
             text.Text(output.duration(spent) if spent >= 0.001 else "", style="dim"),

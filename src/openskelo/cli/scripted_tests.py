@@ -161,7 +161,7 @@ def _reply(entry: cursor.Cursor) -> testing.Reply | None:
     status = fields.choice("status", tuple(_STATUSES), "modified" if values else "approved")
     return testing.Reply(
         status=_STATUSES[status],
-        values=values or None,
+        modified_args=values or None,
         reason=fields.text("reason") or None,
         by=fields.text("by") or "test",
     )

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from openskelo import errors
-from openskelo.agents import workspace
+from openskelo.agents.workspace import workspace
 from openskelo.cli import project_context
+from openskelo.history import listing
 from openskelo.project import Project
 
 
 async def choose(project: Project, run_text: str, node: str | None) -> tuple[str, list[workspace.Workspace]]:
     """Return the run's id and its workspaces, or that of `node`; raise NotFound without a workspace."""
     async with project_context.reading(project) as log:
-        run_id = (await project_context.resolve_run(log, run_text)).run_id
+        run_id = (await listing.find_run(log, run_text)).run_id
     places = [place for place in workspace.list_workspaces(project.data_dir) if place.origin.run_id == run_id]
     if node is not None:
         places = [place for place in places if place.origin.node == node]

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from openskelo.engine import forking
     from openskelo.engine.commands import graph_commands
-    from openskelo.engine.drive import supervisor
+    from openskelo.engine.takeover import supervisor
     from openskelo.history.prune import Pruned
 
 #: Hears a piece of what a model says for an attempt.
@@ -137,8 +137,8 @@ class RunWatch(Protocol):
         """True if another process drives the run, or has a supervisor that would."""
         ...
 
-    def has_driven(self, run_id: str) -> bool:
-        """True if this process drives the run, or drove it to its end not long ago."""
+    def is_driving(self, run_id: str) -> bool:
+        """True if this process drives the run."""
         ...
 
 
@@ -154,7 +154,7 @@ class Approvals(Protocol):
         approval_id: str,
         *,
         status: commands.Answer,
-        values: JsonObject | None = None,
+        modified_args: JsonObject | None = None,
         reason: str | None = None,
         by: str = "python",
         remember: Literal["turn", "run"] | None = None,
@@ -198,8 +198,8 @@ class Hosting(Protocol):
         """Remove the values of ended runs from the data dir; with `delete` the runs themselves."""
         ...
 
-    def forget(self, run_id: str) -> None:
-        """Read an ended run from its log from now on: it was pruned or deleted."""
+    def check_driving(self) -> None:
+        """Raise the error that ended this engine's driver, if one has: it drives no run any more."""
         ...
 
     async def close(self) -> None:

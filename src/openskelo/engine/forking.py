@@ -18,7 +18,7 @@ from typing import Literal, TypeAlias, cast
 from openskelo import errors
 from openskelo.engine import run_start
 from openskelo.engine.commands import input_checks
-from openskelo.engine.drive import resolve, same_work
+from openskelo.engine.resolving import resolve, same_work
 from openskelo.executors import gate_evaluation, stored_values
 from openskelo.executors.inputs import node_inputs
 from openskelo.history import loading

@@ -30,6 +30,7 @@ from openskelo.kernel import ids
 from openskelo.project import Project
 from openskelo.providers import config, router
 from openskelo.stores import delivery_queue, factory
+from openskelo.stores.sqlite import damaged_wal
 from openskelo.structs import frozen
 from openskelo.wire import webhook
 
@@ -69,7 +70,7 @@ async def doctor(project: Project) -> tuple[Finding, ...]:
     findings = await asyncio.to_thread(_checks_without_log, project)
     runs = await _checked("runs", _check_runs(project))
     copies = await _checked("event files", _check_event_files(project))
-    return (*findings, runs, copies)
+    return (*findings, runs, copies, await _checked("write-ahead log", _check_kept_wals(project)))
 
 
 def machine() -> list[Finding]:
@@ -152,7 +153,7 @@ def _check_project(project: Project) -> Finding:
 
 def _check_data_dir(project: Project) -> Finding:
     data_dir = project.data_dir
-    if factory.has_store(data_dir):
+    if factory.has_store(project):
         return _check_existing(data_dir)
     if data_dir.exists() and not data_dir.is_dir():
         hint = "move it away, or give another --data-dir"
@@ -329,7 +330,8 @@ def _check_mcp_server(project: Project, server: project_registry.McpServer) -> F
 
 def _check_agent(project: Project, agent: AgentSettings) -> Finding:
     """Check that a coding agent has what it needs: the extra, its program, its secrets. It is not started."""
-    from openskelo.agents import programs, sandbox  # noqa: PLC0415 -- few projects have agents
+    from openskelo.agents import programs  # noqa: PLC0415 -- few projects have agents
+    from openskelo.agents.sandbox import sandbox  # noqa: PLC0415 -- few projects have agents
 
     name = f"agent {agent.name}"
     try:
@@ -360,7 +362,7 @@ def _has_program(project: Project, server: project_registry.McpServer) -> bool:
 
 async def _check_runs(project: Project) -> Finding:
     """Check that no running run has lost its driver."""
-    abandoned = await _abandoned_runs(project) if factory.has_store(project.data_dir) else []
+    abandoned = await _abandoned_runs(project) if factory.has_store(project) else []
     if abandoned:
         hint = f"go on with: skelo resume {ids.short(abandoned[0])}"
         return Finding(
@@ -379,7 +381,7 @@ async def _abandoned_runs(project: Project) -> list[str]:
 async def _check_event_files(project: Project) -> Finding:
     """Check that the event files hold what the log holds, and write what is missing (in a restored data dir)."""
     name = "event files"
-    if not factory.has_store(project.data_dir):
+    if not factory.has_store(project):
         return Finding(name=name, state="ok", detail="there are none yet")
     async with reader.reading(project) as history:
         await history.store.repair_event_files()
@@ -396,6 +398,33 @@ async def _check_event_files(project: Project) -> Finding:
         hint = f"compare them with the log (`skelo events RUN --json`); they are in {project.data_dir / 'events'}"
         return Finding(name=name, state="warn", detail=detail, hint=hint)
     return Finding(name=name, state="ok", detail="they hold what the log holds")
+
+
+async def _check_kept_wals(project: Project) -> Finding:
+    """Check that no write-ahead log was damaged; name the kept ones, and the events in them that the log lacks."""
+    name = "write-ahead log"
+    kept = damaged_wal.find_kept(project.data_dir)
+    if not kept:
+        return Finding(name=name, state="ok", detail="none was damaged")
+    newest: dict[str, int] = {}
+    for path in kept:
+        for run_id, seq in damaged_wal.read_newest_events(path).items():
+            newest[run_id] = max(seq, newest.get(run_id, 0))
+    missing: list[str] = []
+    async with reader.reading(project) as history:
+        for run_id, seq in sorted(newest.items()):
+            has = sum([len(lines) async for lines in history.store.read_events(run_id)])
+            if has < seq:
+                missing.append(f"{run_id} ({seq - has} events)")
+    more = f" and {len(missing) - _NAMED_RUNS} more" if len(missing) > _NAMED_RUNS else ""
+    names = [path.name for path in kept]
+    lost = f"; the log lacks, of run {', '.join(missing[:_NAMED_RUNS])}{more}" if missing else ""
+    return Finding(
+        name=name,
+        state="fail",
+        detail=f"it was damaged, and may have lost its newest commits; kept: {', '.join(names)}{lost}",
+        hint=f"restore the data dir, or look at these runs and move the files away from {project.data_dir}",
+    )
 
 
 def _nearest(path: Path) -> Path:

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Literal, Self
 from openskelo import errors
 from openskelo.engine import pinning, run_start, waiting
 from openskelo.engine.commands import command_router, input_checks
-from openskelo.engine.drive import driver, handover, ownership
+from openskelo.engine.drive import driver
+from openskelo.engine.takeover import handover, ownership
 from openskelo.executors import stored_values
 from openskelo.executors.attempt import performer as attempt_performer
 from openskelo.executors.attempt import running_attempt
@@ -25,14 +26,14 @@ from openskelo.kernel import commands, definition
 from openskelo.kernel.json import JsonObject
 from openskelo.project import Project
 from openskelo.providers import protocol
-from openskelo.stores import api
+from openskelo.stores import api, guarded
 
 if TYPE_CHECKING:
     from datetime import timedelta
 
     from openskelo.engine import forking
     from openskelo.engine.commands import graph_commands
-    from openskelo.engine.drive import supervisor
+    from openskelo.engine.takeover import supervisor
     from openskelo.history.prune import Pruned
 
 #: Called with each piece of text that a model gives for an attempt.
@@ -96,7 +97,8 @@ class Engine(reader.HistoryReader):
         if store is None:
             from openskelo.stores import factory  # noqa: PLC0415  a caller with its own store needs no SQLite
 
-            store = factory.open_store(project.data_dir)
+            store = factory.open_store(project)
+        store = guarded.guard(store)
         listeners: list[OnText] = [] if on_text is None else [on_text]
 
         def call_listeners(request: running_attempt.AttemptRequest, text: str) -> None:
@@ -254,13 +256,17 @@ class Engine(reader.HistoryReader):
 
     def supervisor(self) -> supervisor.Supervisor:
         """Return what drives the runs of the data dir that no process drives."""
-        from openskelo.engine.drive import supervisor  # noqa: PLC0415  only servers and workers have one
+        from openskelo.engine.takeover import supervisor  # noqa: PLC0415  only servers and workers have one
 
         return supervisor.Supervisor(self)
 
-    def has_driven(self, run_id: str) -> bool:
-        """True if this process drives the run, or drove it to its end not long ago."""
-        return self.ownership.has_driven(run_id)
+    def check_driving(self) -> None:
+        """Raise the error that ended this engine's driver, if one has: it drives no run any more."""
+        self._driver.check_driving()
+
+    def is_driving(self, run_id: str) -> bool:
+        """True if this process drives the run."""
+        return self.ownership.is_driving(run_id)
 
     async def is_driven_elsewhere(self, run_id: str) -> bool:
         """True if another process drives the run, or has a supervisor that would."""
@@ -369,7 +375,7 @@ class Engine(reader.HistoryReader):
         approval_id: str,
         *,
         status: commands.Answer,
-        values: JsonObject | None = None,
+        modified_args: JsonObject | None = None,
         reason: str | None = None,
         by: str = "python",
         remember: Literal["turn", "run"] | None = None,
@@ -377,11 +383,11 @@ class Engine(reader.HistoryReader):
     ) -> str:
         """Answer an open approval and return the id of its run, which goes on. Raise InvalidInput, Refused or NotFound.
 
-        `status` is `approved`, `denied` or `modified` (with `values` that replace the proposed ones). `remember` allows
-        an agent's calls like the one that was asked about, until its turn or the run ends. With `leave` the run goes
-        on in the process that drives it or has a supervisor, and here only without such a process.
+        `status` is `approved`, `denied` or `modified` (with `modified_args` that replace the proposed ones).
+        `remember` allows an agent's calls like the one that was asked about, until its turn or the run ends. With
+        `leave` the run goes on in the process that drives it or has a supervisor, and here only without such a process.
         """
-        answer = input_checks.read_answer(status, by, values, reason, remember)
+        answer = input_checks.read_answer(status, by, modified_args, reason, remember)
         return await self._router.answer(approval_id, answer, leave=leave)
 
     def listen(self, listener: OnText) -> Callable[[], None]:
@@ -415,22 +421,13 @@ class Engine(reader.HistoryReader):
 
         choice = history_prune.Choice(older_than=older_than, keep=keep)
         chosen = await history_prune.choose(self.store, run_ids, choice)
-        pruned = await history_prune.prune_runs(
-            self.store, chosen, self.project.data_dir, delete=delete, dry_run=dry_run
-        )
-        for run_id in chosen:
-            self.forget(run_id)
-        return pruned
+        return await history_prune.prune_runs(self.store, chosen, self.project.data_dir, delete=delete, dry_run=dry_run)
 
     # -- reading ------------------------------------------------------------------------------------------------------
 
     async def show(self, run_id: str) -> JsonObject:
         """Return the run's document as it is now. Raise NotFound for an unknown run."""
         return await self._watcher.show(run_id)
-
-    def forget(self, run_id: str) -> None:
-        """Read an ended run from its log from now on: it was pruned or deleted."""
-        self._driver.runs.forget(run_id)
 
     def follow(self, run_id: str, *, after: int = 0, until_end: bool = True) -> AsyncIterator[JsonObject]:
         """Yield the run's events after seq `after`, as the log has them, then live until the run ends.

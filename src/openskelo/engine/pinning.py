@@ -8,12 +8,12 @@ with it the workflow object, of the first. So what is compiled for a node is com
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 import orjson
 
-from openskelo import errors
+from openskelo import errors, gates
 from openskelo.engine.commands import input_checks
 from openskelo.executors import stored_values
 from openskelo.executors.attempt import performer as attempt_performer
@@ -118,9 +118,9 @@ def needs_of(nodes: Iterable[definition.Node]) -> Needs:
             model_nodes.setdefault(orjson.dumps(["denied" in node.config, model_call.parameters(node)]), node)
         elif handler.startswith("local:"):
             handler_nodes.setdefault(handler, node)
-        elif node.mode == "agent":
+        elif node.work.works_in_workspace:
             agent_nodes.setdefault(orjson.dumps(node.config.get("pinned")), node)
-        if any(gate.type == "llm_review" for gate in (*node.pre_gates, *node.post_gates)):
+        if any(gates.asks_model(gate.type) for gate in (*node.pre_gates, *node.post_gates)):
             reviewed.append(node)
     return Needs(
         nodes=(*model_nodes.values(), *handler_nodes.values(), *agent_nodes.values()), reviewed=tuple(reviewed)
@@ -160,8 +160,13 @@ def check_present(nodes: Iterable[definition.Node], performer: attempt_performer
 def check_remaining(state: runs.Run, performer: attempt_performer.Performer) -> None:
     """Raise InvalidInput if a model, a handler or a secret that the run's remaining nodes need is missing here."""
     remaining = [state.workflow.nodes[key] for key, node in state.nodes.items() if node.status != "done"]
-    check_needs(needs_of(remaining), performer)
-    check_present(remaining, performer)
+    check_nodes(remaining, performer)
+
+
+def check_nodes(nodes: Sequence[definition.Node], performer: attempt_performer.Performer) -> None:
+    """Raise InvalidInput if a model, a handler or a secret that these nodes need is missing here."""
+    check_needs(needs_of(nodes), performer)
+    check_present(nodes, performer)
 
 
 async def check_files(
@@ -183,5 +188,5 @@ def _review_parameters(nodes: Iterable[definition.Node]) -> Iterator[tuple[str, 
     """Yield the node key and the model parameters of each gate that has a model review something."""
     for node in nodes:
         for gate in (*node.pre_gates, *node.post_gates):
-            if gate.type == "llm_review":
+            if gates.asks_model(gate.type):
                 yield node.key, {name: gate.params[name] for name in ("expert", "pinned") if name in gate.params}

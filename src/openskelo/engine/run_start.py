@@ -12,7 +12,8 @@ from typing import cast
 
 from openskelo import errors
 from openskelo.engine import pinning
-from openskelo.engine.drive import driven_run, driver, ownership
+from openskelo.engine.drive import driven_run, driver
+from openskelo.engine.takeover import ownership
 from openskelo.executors import stored_values
 from openskelo.executors.attempt import performer as attempt_performer
 from openskelo.history import listing
@@ -75,13 +76,15 @@ class RunStarter:
         except errors.Conflict:
             self._driver.runs.forget(run_id)
             raise _exists(run_id) from None
-        except errors.StoreError as error:
+        except errors.Refused:
+            raise
+        except errors.OpenSkeloError as error:  # of the store, or a defect: its commit may have succeeded all the same
             if not await self._has_started(run_id, error):
                 raise
         return run_id
 
-    async def _has_started(self, run_id: str, error: errors.StoreError) -> bool:
-        """True if the run is durable although the store failed; raise the error with a hint if that is unknown."""
+    async def _has_started(self, run_id: str, error: errors.OpenSkeloError) -> bool:
+        """True if the run is durable although something failed; raise the error with a hint if that is unknown."""
         try:
             return await self._store.find_run(run_id) is not None
         except Exception:

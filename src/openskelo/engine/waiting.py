@@ -39,8 +39,10 @@ class RunWatcher:
         self._driver.check_loop()
         await asyncio.sleep(0)  # reading may never suspend; a caller that polls must still let the driver go on
         async with self._driver.turn_lock:
-            run = self._driver.runs.last_state(run_id)
-            return await self._document((await loading.load(self._store, run_id)).run if run is None else run)
+            driven = self._driver.runs.get(run_id)
+            if driven is not None:
+                return await self._document(driven.state)
+        return await self._document((await loading.load(self._store, run_id)).run)
 
     async def wait(self, run_id: str) -> JsonObject:
         """Return the run's document once it has ended, only a person can move it, or no process drives it.
@@ -49,7 +51,7 @@ class RunWatcher:
         """
         self._driver.check_loop()
         driven = self._driver.runs.get(run_id)
-        if driven is None and self._driver.runs.last_state(run_id) is None:
+        if driven is None:
             self._raise_failure(run_id)
             await self._wait_elsewhere(run_id)
             driven = self._driver.runs.get(run_id)

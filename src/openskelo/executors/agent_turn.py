@@ -7,7 +7,8 @@ after another agent had the node, and if its session is lost. Otherwise it is to
 from __future__ import annotations
 
 from openskelo import agent_settings
-from openskelo.agents import sessions, workspace
+from openskelo.agents import sessions
+from openskelo.agents.workspace import workspace
 from openskelo.executors import api
 from openskelo.executors.ai import prompt, turn_prompt
 from openskelo.executors.attempt import running_attempt
@@ -70,7 +71,7 @@ class _TurnTalk:
         before = turn_prompt.history(earlier)
         if earlier and not session.knows_task:
             if self._has_other_agent(attempt):
-                base = place.base_of(self._node.key, await place.snapshot())
+                base = place.mark_base(await place.snapshot())
                 pack = turn_prompt.context_pack(
                     attempt, self._agent.name, await place.diff(base, await place.snapshot())
                 )

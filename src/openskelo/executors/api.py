@@ -4,6 +4,7 @@ An `Executor` exists once per kind of work (`ai`, `deterministic`, `approval`, `
 it. The performer asks it for the `Work` of a node once, and then calls that work for every attempt:
 
     executor.check_available(node, services)           before a run starts: is everything there that the node needs?
+    executor.check_present(node, services)             before a run goes on: are its files and secrets there, too?
     work = executor.prepare(node, services, outputs)   once per node: parse, compile, look up
     outputs = await work(attempt)                      for every attempt: do it
 
@@ -67,6 +68,12 @@ class Executor(Protocol):
 
     def check_available(self, node: definition.Node, services: Services) -> None:
         """Raise InvalidInput if something is missing here that `node` needs, so that no run starts only to fail."""
+
+    def check_present(self, node: definition.Node, services: Services) -> None:
+        """Raise AttemptFailed if a file or a secret that `node` needs is missing here, so that no run goes on to that.
+
+        A run may start without them: it may only come to the node later, and in another process.
+        """
 
     async def check_inputs(self, node: definition.Node, known: JsonObject, services: Services) -> None:
         """Raise InvalidInput if the work cannot be done on inputs that are known before the run starts."""

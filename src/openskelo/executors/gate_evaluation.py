@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import cast
 
-from openskelo import errors
+from openskelo import agent_settings, errors
 from openskelo import gates as gate_types
 from openskelo.executors.ai import model_call, prompt
 from openskelo.executors.attempt import running_attempt
@@ -84,8 +84,11 @@ def failure(judgement: Judgement, *, before: bool) -> outcome.Failure:
 def can_judge_later(node: definition.Node) -> bool:
     """True if the gates after the work look at nothing but the outputs, and the work leaves nothing else.
 
-    The turn of a live graph also says where its answer goes.
+    The turn of a live graph also says where its answer goes. A `command` gate looks at the workspace of an agent, which
+    is not opened for gates alone.
     """
+    if agent_settings.pinned_in(node.config) is not None and any(gate.type == "command" for gate in node.post_gates):
+        return False
     gate_types_used = [gate_types.GATES.get(gate.type) for gate in node.post_gates]
     measured = any(gate_type is not None and gate_type.measures_work for gate_type in gate_types_used)
     return node.turn is None and not measured

@@ -298,6 +298,7 @@ class Connection:
 
         where = self._project
         folder = file_access.absolute_path(self.server.folder, where)
+        file_access.check_program(self.server.command, folder, where)
         named = {name: secrets.resolve(text, where.secrets) for name, text in self.server.env.items()}
         # It ends with the engine, also if the engine is killed.
         argv = ("-P", "-m", "openskelo.programs.child_process", str(os.getpid()), *self.server.command)

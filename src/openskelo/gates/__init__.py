@@ -6,7 +6,7 @@ constant `GATE`, and everything else reads it:
     the loader       `parameters`, `any_of`, `measures_work`    workflows/blocks/gates.py
     the editor       `parameters`                               workflows/blocks/editor_schema.py
     the executor     `check`                                    executors/gate_evaluation.py
-    the reference    `summary`, `parameters`                    docs/reference/gates.md
+    the reference    `summary`, `parameters`, `doc` …           docs/reference/gates.md (`make reference`)
 
 `check` gets the parameters as the loader checked them and a `GateContext`, and returns a `Finding`. A finding with
 `passed=None` means no verdict: the check could not be made (an outage), which counts neither for nor against the work.
@@ -50,14 +50,17 @@ _LONGEST_MS = 86_400_000
 
 @frozen
 class Parameter:
-    """One key of a gate: how the loader reads it, and its JSON Schema for editors.
+    """One key of a gate: how the loader reads it, its JSON Schema for editors, and its line of the reference.
 
-    `low` and `high` bound an integer or a number; `options` are the values of a choice.
+    `default` is what the gate takes where the key is absent. `low` and `high` bound an integer or a
+    number; `options` are the values of a choice.
     """
 
     kind: ParameterKind
     schema: JsonObject
+    doc: str
     required: bool = False
+    default: Json = None
     low: float = 0
     high: float = 0
     options: tuple[str, ...] = ()
@@ -111,18 +114,37 @@ Check: TypeAlias = Callable[[JsonObject, GateContext], Awaitable[Finding]]
 
 @frozen
 class Gate:
-    """A gate type. `any_of`: at least one of these parameters must be there. `measures_work`: it judges how the work
-    was done, so it belongs to `post_gates`, and has to run right after the work."""
+    """A gate type."""
 
     name: str
     summary: str
     parameters: Mapping[str, Parameter]
     check: Check
+    #: At least one of these parameters must be there.
     any_of: tuple[str, ...] = ()
+    #: It judges how the work was done, so it belongs to `post_gates`, and has to run right after it.
     measures_work: bool = False
+    #: Markdown for the reference, after the table of parameters.
+    doc: str = ""
+    #: Why it may give no verdict, and the code of that; a row each in the reference.
+    no_verdict: tuple[tuple[str, str], ...] = ()
+    #: It calls `ask_model`, so a model is pinned and reserved for it. Its parameter "expert" names one.
+    asks_model: bool = False
+    #: It reads more than the ports that its parameters name.
+    reads_all_values: bool = False
 
 
 GATES: Mapping[str, Gate] = Catalog(__name__, "GATE", Gate)
+
+
+def asks_model(gate_type: object) -> bool:
+    """True if a gate of this type calls a model."""
+    return isinstance(gate_type, str) and gate_type in GATES and GATES[gate_type].asks_model
+
+
+def reads_all_values(gate_type: str) -> bool:
+    """True if a gate of this type reads more than the ports that its parameters name."""
+    return gate_type in GATES and GATES[gate_type].reads_all_values
 
 
 def passed(evidence: Mapping[str, Json] | None = None) -> Finding:
@@ -174,44 +196,48 @@ def within(count: int, parameters: JsonObject, description: str, key: str) -> Fi
 _TEXT: JsonObject = {"type": "string", "minLength": 1}
 
 
-def port_parameter(*, required: bool = True) -> Parameter:
+def port_parameter(doc: str, *, required: bool = True) -> Parameter:
     """Return a parameter that names a port of the block."""
-    return Parameter(kind="port", schema=_TEXT, required=required)
+    return Parameter(kind="port", schema=_TEXT, doc=doc, required=required)
 
 
-def text_parameter(*, required: bool = False) -> Parameter:
+def text_parameter(doc: str, *, required: bool = False) -> Parameter:
     """Return a parameter that is a text."""
-    return Parameter(kind="text", schema=_TEXT, required=required)
+    return Parameter(kind="text", schema=_TEXT, doc=doc, required=required)
 
 
-def texts_parameter(*, required: bool = False) -> Parameter:
+def texts_parameter(doc: str, *, required: bool = False) -> Parameter:
     """Return a parameter that is a list of texts, at least one."""
     schema: JsonObject = {"type": "array", "minItems": 1, "items": _TEXT}
-    return Parameter(kind="texts", schema=schema, required=required)
+    return Parameter(kind="texts", schema=schema, doc=doc, required=required)
 
 
-def flag_parameter() -> Parameter:
+def flag_parameter(doc: str, *, default: bool) -> Parameter:
     """Return a parameter that is true or false."""
-    return Parameter(kind="flag", schema={"type": "boolean"})
+    return Parameter(kind="flag", schema={"type": "boolean"}, doc=doc, default=default)
 
 
-def integer_parameter(low: int, high: int, *, required: bool = False) -> Parameter:
+def integer_parameter(
+    doc: str, low: int, high: int, *, required: bool = False, default: int | None = None
+) -> Parameter:
     """Return a parameter that is a whole number."""
     schema: JsonObject = {"type": "integer", "minimum": low, "maximum": high}
-    return Parameter(kind="integer", schema=schema, required=required, low=low, high=high)
+    return Parameter(kind="integer", schema=schema, doc=doc, required=required, default=default, low=low, high=high)
 
 
-def number_parameter(low: float, high: float, *, required: bool = False) -> Parameter:
+def number_parameter(
+    doc: str, low: float, high: float, *, required: bool = False, default: float | None = None
+) -> Parameter:
     """Return a parameter that is a number."""
     schema: JsonObject = {"type": "number", "minimum": low, "maximum": high}
-    return Parameter(kind="number", schema=schema, required=required, low=low, high=high)
+    return Parameter(kind="number", schema=schema, doc=doc, required=required, default=default, low=low, high=high)
 
 
-def choice_parameter(*options: str) -> Parameter:
+def choice_parameter(doc: str, *options: str, default: str) -> Parameter:
     """Return a parameter that is one of a few words."""
-    return Parameter(kind="choice", schema={"enum": list[Json](options)}, options=options)
+    return Parameter(kind="choice", schema={"enum": list[Json](options)}, doc=doc, default=default, options=options)
 
 
-def timeout_parameter() -> Parameter:
+def timeout_parameter(doc: str, *, default: int) -> Parameter:
     """Return the parameter `timeout_ms`."""
-    return integer_parameter(1, _LONGEST_MS)
+    return integer_parameter(doc, 1, _LONGEST_MS, default=default)

@@ -14,6 +14,7 @@ import time
 from collections.abc import Sequence
 
 from openskelo import errors, gates
+from openskelo.handlers import file_access
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.values import canonical
 
@@ -39,6 +40,10 @@ async def _check(parameters: JsonObject, ctx: gates.GateContext) -> gates.Findin
     )
     timeout_ms = int(gates.number(parameters, "timeout_ms", _TIMEOUT_MS))
     started = time.perf_counter()
+    try:
+        file_access.check_program(command.argv, command.folder, ctx.project)
+    except errors.AttemptFailed as error:
+        return gates.not_asked("the command", error, 0)
     try:
         finished = await time_limit.within(timeout_ms, program.run(command))
     except (OSError, ValueError) as error:
@@ -80,6 +85,15 @@ def _not_allowed() -> errors.AttemptFailed:
     )
 
 
+#: More of the reference, after the table of its keys.
+_DOC = """\
+Only where `skelo.yaml` says `allow: {commands: true}`.
+
+The last 2000 characters of what it prints are kept as evidence. A program that is not installed has given [no
+verdict](#no-verdict). One that is named by its path (`tools/check`, with a `/`) and is not there has not passed: it
+may be what the work was to make.
+"""
+
 GATE = gates.Gate(
     name="command",
     summary="A program ends with the expected exit code.",
@@ -88,9 +102,24 @@ GATE = gates.Gate(
             kind="argv",
             schema={"type": "array", "minItems": 1, "items": {"type": "string"}},
             required=True,
+            doc=(
+                "a program and its arguments; no shell. It starts in the project's root and reads "
+                "`{inputs, outputs}` as JSON"
+            ),
         ),
-        "timeout_ms": gates.timeout_parameter(),
-        "expect_exit": gates.integer_parameter(0, 255),
+        "timeout_ms": gates.timeout_parameter("then it is killed, and has not passed", default=60000),
+        "expect_exit": gates.integer_parameter("the exit code that means yes", 0, 255, default=0),
     },
     check=_check,
+    reads_all_values=True,
+    doc=_DOC,
+    no_verdict=(
+        (
+            "the machine has no process, memory, open file or disk left to start it with, "
+            "or another process is writing it",
+            "`COMMAND_UNAVAILABLE`",
+        ),
+        ("it is named without a folder and is not installed; not retried", "`COMMAND_MISSING`"),
+        ("the project does not allow commands (any more); not retried", "`COMMANDS_NOT_ALLOWED`"),
+    ),
 )

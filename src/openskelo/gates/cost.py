@@ -19,7 +19,7 @@ async def _check(parameters: JsonObject, ctx: gates.GateContext) -> gates.Findin
 GATE = gates.Gate(
     name="cost",
     summary="The attempt has cost at most `max_usd`.",
-    parameters={"max_usd": gates.number_parameter(0, 1_000_000, required=True)},
+    parameters={"max_usd": gates.number_parameter("what the attempt may have cost", 0, 1_000_000, required=True)},
     check=_check,
     measures_work=True,
 )

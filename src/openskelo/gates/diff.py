@@ -19,9 +19,11 @@ GATE = gates.Gate(
     name="diff",
     summary="Two ports hold equal values, or different ones.",
     parameters={
-        "left": gates.port_parameter(),
-        "right": gates.port_parameter(),
-        "mode": gates.choice_parameter("equal", "not_equal"),
+        "left": gates.port_parameter("the one value"),
+        "right": gates.port_parameter("the other value"),
+        "mode": gates.choice_parameter(
+            "whether the two values, as JSON, have to be the same", "equal", "not_equal", default="equal"
+        ),
     },
     check=_check,
 )

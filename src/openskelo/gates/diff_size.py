@@ -39,9 +39,9 @@ GATE = gates.Gate(
     name="diff_size",
     summary="A unified diff changes at most `max_files` files and `max_lines` lines.",
     parameters={
-        "port": gates.port_parameter(),
-        "max_files": gates.integer_parameter(0, 1_000_000),
-        "max_lines": gates.integer_parameter(0, 100_000_000),
+        "port": gates.port_parameter("a unified diff, such as `diff` of an agent"),
+        "max_files": gates.integer_parameter("how many files it may name", 0, 1_000_000),
+        "max_lines": gates.integer_parameter("how many lines it may add or remove, together", 0, 100_000_000),
     },
     check=_check,
     any_of=("max_files", "max_lines"),

@@ -30,9 +30,9 @@ GATE = gates.Gate(
             schema={
                 "type": "string",
                 "minLength": 1,
-                "description": "CEL: true or false; sees inputs, outputs, run, and the item of a foreach.",
             },
             required=True,
+            doc=("has to be true; sees `inputs`, `run`, after the work `outputs`, and the item of a foreach"),
         )
     },
     check=_check,

@@ -39,14 +39,31 @@ async def _check(parameters: JsonObject, ctx: gates.GateContext) -> gates.Findin
     return gates.Finding(passed=ok, reason=reason, evidence=evidence, took_ms=gates.milliseconds_since(started))
 
 
+#: More of the reference, after the table of its keys.
+_DOC = """\
+An address that does not answer (a refused connection, a timeout) has not passed, nor has one that answers with an
+error: whether it answers as expected is the question.
+"""
+
 GATE = gates.Gate(
     name="http",
     summary="A URL answers with the expected status.",
     parameters={
-        "url": gates.Parameter(kind="url", schema={"type": "string", "pattern": "^https?://"}, required=True),
-        "timeout_ms": gates.timeout_parameter(),
-        "method": gates.choice_parameter("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"),
-        "expect_status": gates.integer_parameter(100, 599),
+        "url": gates.Parameter(
+            kind="url",
+            schema={"type": "string", "pattern": "^https?://"},
+            required=True,
+            doc="private addresses are refused unless the project allows them",
+        ),
+        "timeout_ms": gates.timeout_parameter("then it has not passed", default=10000),
+        "method": gates.choice_parameter(
+            "the method of the request", "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", default="GET"
+        ),
+        "expect_status": gates.integer_parameter("the status that means yes; any 200 to 299 when absent", 100, 599),
     },
     check=_check,
+    doc=_DOC,
+    no_verdict=(
+        ("the address is private, and the project does not allow that; not retried", "`HTTP_ADDRESS_REFUSED`"),
+    ),
 )

@@ -28,8 +28,13 @@ GATE = gates.Gate(
     name="json_schema",
     summary="The port, or all values of this side, satisfies a JSON Schema.",
     parameters={
-        "schema": gates.Parameter(kind="schema", schema={"type": "object"}, required=True),
-        "port": gates.port_parameter(required=False),
+        "schema": gates.Parameter(
+            kind="schema",
+            schema={"type": "object"},
+            required=True,
+            doc="what the value has to keep; formats are checked",
+        ),
+        "port": gates.port_parameter("which value; all of the side when absent", required=False),
     },
     check=_check,
 )

@@ -16,7 +16,11 @@ async def _check(parameters: JsonObject, ctx: gates.GateContext) -> gates.Findin
 GATE = gates.Gate(
     name="latency",
     summary="The work took at most `max_ms`.",
-    parameters={"max_ms": gates.integer_parameter(0, 86_400_000, required=True)},
+    parameters={
+        "max_ms": gates.integer_parameter(
+            "how long the work may have taken, without the wait for a worker process", 0, 86_400_000, required=True
+        )
+    },
     check=_check,
     measures_work=True,
 )

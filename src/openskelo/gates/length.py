@@ -21,9 +21,9 @@ GATE = gates.Gate(
     name="length",
     summary="The length of the port's text, list or object lies within bounds.",
     parameters={
-        "port": gates.port_parameter(),
-        "min": gates.integer_parameter(0, 10_000_000),
-        "max": gates.integer_parameter(0, 10_000_000),
+        "port": gates.port_parameter("a text (counted in characters), list or map"),
+        "min": gates.integer_parameter("at least", 0, 10_000_000),
+        "max": gates.integer_parameter("at most", 0, 10_000_000),
     },
     any_of=("min", "max"),
     check=_check,

@@ -130,14 +130,40 @@ def _verdicts(document: JsonObject, count: int) -> list[tuple[bool, str]]:
     return verdicts
 
 
+#: More of the reference, after the table of its keys.
+_DOC = """\
+A model that is out of order or set up wrong has given [no verdict](#no-verdict). One that refuses, or answers something
+else, has not passed what it was asked about.
+"""
+
 GATE = gates.Gate(
     name="llm_review",
     summary="A second model judges the port by named criteria.",
     parameters={
-        "port": gates.port_parameter(),
-        "criteria": gates.texts_parameter(required=True),
-        "expert": gates.text_parameter(),
-        "threshold": gates.number_parameter(0, 1),
+        "port": gates.port_parameter("what is judged; it is fenced as data"),
+        "criteria": gates.texts_parameter(
+            "each is judged by itself; one that is not clearly passed has failed", required=True
+        ),
+        "expert": gates.text_parameter("whom to ask; the project's default when absent"),
+        "threshold": gates.number_parameter("the share of criteria that has to pass", 0, 1, default=1),
     },
     check=_check,
+    asks_model=True,
+    doc=_DOC,
+    no_verdict=(
+        (
+            "the model has too many requests, is in trouble, does not answer in time or is not reached",
+            "that of the provider, or `TIMEOUT` after two minutes",
+        ),
+        ("its account has no credit left; not retried", "`PROVIDER_QUOTA`"),
+        ("its key is wrong or not set; not retried", "`PROVIDER_AUTH`"),
+        (
+            "there is no such model, or the server refuses the request as malformed; not retried",
+            "`PROVIDER_BAD_REQUEST`",
+        ),
+        (
+            "the project has no such expert or provider; not retried",
+            "`EXPERT_UNKNOWN`, `PROVIDER_UNKNOWN`, `PROVIDER_MISSING` and the like",
+        ),
+    ),
 )

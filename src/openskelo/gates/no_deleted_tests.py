@@ -67,9 +67,20 @@ def _files(diff: str) -> Iterator[tuple[str, bool, list[str]]]:
         yield path, is_deleted, lines
 
 
+#: More of the reference, after the table of its keys.
+_DOC = """\
+The evidence lists deleted `files` and `tests`. A test that stands elsewhere in the diff again is not deleted.
+"""
+
 GATE = gates.Gate(
     name="no_deleted_tests",
     summary="A unified diff deletes no test file, and no test out of one.",
-    parameters={"port": gates.port_parameter(), "tests": gates.texts_parameter()},
+    parameters={
+        "port": gates.port_parameter("a unified diff"),
+        "tests": gates.texts_parameter(
+            "which files are test files; by default names and folders with `test`, `tests` or `spec`"
+        ),
+    },
     check=_check,
+    doc=_DOC,
 )

@@ -20,6 +20,6 @@ async def _check(parameters: JsonObject, ctx: gates.GateContext) -> gates.Findin
 GATE = gates.Gate(
     name="not_empty",
     summary="The port is not null, blank text, or an empty list or object.",
-    parameters={"port": gates.port_parameter()},
+    parameters={"port": gates.port_parameter("no null, no blank text, no empty list or map")},
     check=_check,
 )

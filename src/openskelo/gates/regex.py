@@ -22,13 +22,14 @@ GATE = gates.Gate(
     name="regex",
     summary="The text of a port matches a regular expression, or with `negate` does not.",
     parameters={
-        "port": gates.port_parameter(),
+        "port": gates.port_parameter("a text"),
         "pattern": gates.Parameter(
             kind="pattern",
-            schema={"type": "string", "minLength": 1, "description": "A regular expression (RE2)."},
+            schema={"type": "string", "minLength": 1},
             required=True,
+            doc="has to occur somewhere in it; linear time",
         ),
-        "negate": gates.flag_parameter(),
+        "negate": gates.flag_parameter("has to occur nowhere", default=False),
     },
     check=_check,
 )

@@ -1,7 +1,6 @@
-"""The `scope` gate: every path of a list (`files_changed` of an agent) is one that may change.
+"""The `scope` gate: every path of a list (`files_changed` of an agent) is one that may change, and they are not many.
 
-A pattern is a path with wildcards (`values.regex.compile_path`). A path passes if it matches a pattern of `allow` (all
-do without it) and none of `deny`.
+`openskelo.values.path_scope` says which paths are in the scope.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from collections.abc import Sequence
 
 from openskelo import gates
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.values import regex
+from openskelo.values import path_scope
 
 _MOST_LISTED = 20
 
@@ -20,36 +19,42 @@ async def _check(parameters: JsonObject, ctx: gates.GateContext) -> gates.Findin
     paths = ctx.port(port)
     if isinstance(paths, str) or not isinstance(paths, Sequence) or not all(isinstance(path, str) for path in paths):
         return gates.failed(f"{port!r} is not a list of paths")
-    allowed, denied = _patterns(parameters.get("allow")), _patterns(parameters.get("deny"))
-    outside: list[Json] = [
-        path for path in map(str, paths) if (allowed and not _matches(allowed, path)) or _matches(denied, path)
-    ]
-    if not outside:
-        return gates.passed()
-    count = len(outside)
-    reason = f"{count} {'path is' if count == 1 else 'paths are'} outside of what may change"
-    return gates.failed(reason, {"outside": outside[:_MOST_LISTED]})
+    scope = path_scope.PathScope(
+        allowed_paths=_patterns(parameters.get("allowed_paths")),
+        forbidden_paths=_patterns(parameters.get("forbidden_paths")),
+    )
+    outside: list[Json] = [*path_scope.find_outside(scope, map(str, paths))]
+    if outside:
+        count = len(outside)
+        reason = f"{count} {'path is' if count == 1 else 'paths are'} outside of what may change"
+        return gates.failed(reason, {"outside": outside[:_MOST_LISTED]})
+    most = parameters.get("max_changed_files")
+    if isinstance(most, int) and len(paths) > most:
+        return gates.failed(f"{len(paths)} files are changed, more than {most}", {"files": len(paths)})
+    return gates.passed()
 
 
-def _patterns(value: Json) -> list[regex.Pattern]:
-    if isinstance(value, str):
-        value = [value]
-    entries = value if isinstance(value, Sequence) else ()
-    return [regex.compile_path(str(entry)) for entry in entries]
+def _patterns(value: Json) -> list[str]:
+    entries = [value] if isinstance(value, str) else value
+    return [str(entry) for entry in entries] if isinstance(entries, Sequence) else []
 
 
-def _matches(patterns: Sequence[regex.Pattern], path: str) -> bool:
-    return any(pattern.fullmatch(path) for pattern in patterns)
-
+#: More of the reference, after the table of its keys.
+_DOC = """\
+In a pattern `*` stands for any characters but `/`, `**` for any folders, `?` for one character. Forbidden wins over
+allowed. The evidence lists up to 20 paths under `outside`, or the number of `files`.
+"""
 
 GATE = gates.Gate(
     name="scope",
-    summary="Every path of a list matches a pattern of `allow`, and none of `deny`.",
+    summary="Every path of a list matches `allowed_paths` and none of `forbidden_paths`; at most `max_changed_files`.",
     parameters={
-        "port": gates.port_parameter(),
-        "allow": gates.texts_parameter(),
-        "deny": gates.texts_parameter(),
+        "port": gates.port_parameter("a list of paths, such as `files_changed` of an [agent](../guide/agents.md)"),
+        "allowed_paths": gates.texts_parameter("what may change; without it everything may"),
+        "forbidden_paths": gates.texts_parameter("what may not"),
+        "max_changed_files": gates.integer_parameter("how many files may change", 0, 1_000_000),
     },
     check=_check,
-    any_of=("allow", "deny"),
+    any_of=("allowed_paths", "forbidden_paths", "max_changed_files"),
+    doc=_DOC,
 )

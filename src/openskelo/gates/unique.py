@@ -47,9 +47,18 @@ def _repeated(values: Sequence[Json]) -> list[Json]:
     return list(repeated.values())
 
 
+#: More of the reference, after the table of its keys.
+_DOC = """\
+The evidence lists up to 20 of the values that occur more than once, under `repeated`.
+"""
+
 GATE = gates.Gate(
     name="unique",
     summary="No two items of a list are equal; with `key`, no two objects have the same value under that key.",
-    parameters={"port": gates.port_parameter(), "key": gates.text_parameter()},
+    parameters={
+        "port": gates.port_parameter("a list"),
+        "key": gates.text_parameter("compare the objects of the list by this key; each of them must have it"),
+    },
     check=_check,
+    doc=_DOC,
 )

@@ -19,9 +19,9 @@ GATE = gates.Gate(
     name="word_count",
     summary="The number of words of the port's text lies within bounds.",
     parameters={
-        "port": gates.port_parameter(),
-        "min": gates.integer_parameter(0, 10_000_000),
-        "max": gates.integer_parameter(0, 10_000_000),
+        "port": gates.port_parameter("a text"),
+        "min": gates.integer_parameter("at least", 0, 10_000_000),
+        "max": gates.integer_parameter("at most", 0, 10_000_000),
     },
     any_of=("min", "max"),
     check=_check,

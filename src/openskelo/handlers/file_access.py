@@ -6,12 +6,14 @@ time without following links (`open_folder_beneath`), and files are opened relat
 
 Data may choose names and content of files, so what it writes is never code. Two rules keep both apart: a write root
 holds no code (`reason_against_write_root`), and nothing inside a write root is loaded as a handler, a module or a
-workflow (`is_inside`, asked by the loaders).
+workflow (`is_inside`, asked by the loaders) or started as a program (`find_planted`, `check_program`).
 """
 
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import stat
 import sys
 from collections.abc import Generator, Sequence
@@ -26,6 +28,10 @@ from openskelo import errors
 _GUARDED_NAMES = frozenset({"skelo.yaml", ".skelo", ".git"})
 #: The write root of a project that declares none.
 DEFAULT_WRITE_ROOT = "out"
+#: Programs that run the file which their arguments name first.
+_INTERPRETER = re.compile(r"(python|pypy|node|deno|bun|ruby|perl|php|lua|Rscript|env|[bdkz]?a?sh)[0-9.]*\Z")
+#: Options of interpreters whose next word is code or the name of a module, no file.
+_CODE_FOLLOWS = frozenset({"-c", "-e", "-m", "--eval"})
 _OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
 
@@ -55,6 +61,48 @@ def writable_roots(root: Path, declared: Sequence[Path]) -> tuple[Path, ...]:
 def is_inside(path: Path, roots: Sequence[Path]) -> bool:
     """True if the real `path` is one of the folders or is inside one."""
     return any(path.is_relative_to(root) for root in roots)
+
+
+def find_planted(argv: Sequence[str], folder: Path, roots: Sequence[Path]) -> str | None:
+    """Return the word of `argv` that would run a file of a write root: the program, or the script of an interpreter.
+
+    None if no word does. Words after a script are its own arguments, and may be data.
+    """
+    program = "" if not argv or "\0" in argv[0] else argv[0]
+    found = program if os.sep in program else shutil.which(program)
+    if found is not None and is_inside(Path(os.path.realpath(folder / found)), roots):
+        return program
+    if not _INTERPRETER.match(Path(program).name):
+        return None
+    for word in argv[1:]:
+        if word in _CODE_FOLLOWS or "\0" in word:
+            return None
+        script = Path(os.path.realpath(folder / (word.rpartition("=")[2] if word.startswith("-") else word)))
+        if is_inside(script, roots):
+            return word
+        if script.is_file() and not _INTERPRETER.match(script.name):
+            return None
+    return None
+
+
+def check_program(argv: Sequence[str], folder: Path, access: Access) -> None:
+    """Raise AttemptFailed CODE_IN_WRITE_ROOT if data may have written the program, its script, or into its folder."""
+    roots = writable_roots(access.root, access.write_roots)
+    planted = find_planted(argv, folder, roots)
+    if planted is None and is_inside(Path(os.path.realpath(folder)), roots):
+        planted = str(folder)
+    if planted is not None:
+        raise code_in_write_root(planted)
+
+
+def code_in_write_root(name: str) -> errors.AttemptFailed:
+    """Return the failure for code that data may have written; it is never retried."""
+    return errors.AttemptFailed(
+        f"{name[:80]!r} is in a folder that data may write to, so it is not run",
+        code="CODE_IN_WRITE_ROOT",
+        hint="move it, or name other `write_roots` in skelo.yaml",
+        retryable=False,
+    )
 
 
 def reason_against_write_root(folder: Path, root: Path, data_dir: Path) -> str | None:

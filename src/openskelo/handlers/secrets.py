@@ -24,19 +24,18 @@ MASK = "[secret]"
 
 
 def lookup(declared: Mapping[str, str] | None, name: str) -> str:
-    """Return the value of a secret that skelo.yaml declares (AttemptFailed SECRET_MISSING, never retried)."""
+    """Return the value of a secret that skelo.yaml declares (Missing SECRET_MISSING, never retried)."""
     if not declared or name not in declared:
-        raise errors.AttemptFailed(
+        raise errors.Missing(
             f"no secret named {name!r} is declared",
             code="SECRET_MISSING",
             hint="add it to `secrets` in skelo.yaml, for example NAME: ${env:NAME}",
-            retryable=False,
         )
     return resolve(declared[name], None)
 
 
 def resolve(text: str, declared: Mapping[str, str] | None) -> str:
-    """Return `text` with every `${env:NAME}` and `${secret:NAME}` replaced (AttemptFailed SECRET_MISSING)."""
+    """Return `text` with every `${env:NAME}` and `${secret:NAME}` replaced (Missing SECRET_MISSING)."""
 
     def replacement(match: re.Match[str]) -> str:
         kind, name = match.groups()
@@ -44,11 +43,10 @@ def resolve(text: str, declared: Mapping[str, str] | None) -> str:
             return lookup(declared, name)
         value = os.environ.get(name)
         if value is None:
-            raise errors.AttemptFailed(
+            raise errors.Missing(
                 f"the environment variable {name} is not set",
                 code="SECRET_MISSING",
                 hint=f"set {name} before starting skelo",
-                retryable=False,
             )
         return value
 

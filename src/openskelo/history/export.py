@@ -99,7 +99,7 @@ async def export(
 
 async def _read_survey(store: api.Store, run_id: str, up_to: int | None) -> _Survey:
     survey = _Survey()
-    async for lines in store.read_events(run_id):
+    async for lines in api.read_run(store, run_id):
         for line in lines if up_to is None else lines[: up_to - survey.events]:
             survey.events += 1
             try:
@@ -116,8 +116,6 @@ async def _read_survey(store: api.Store, run_id: str, up_to: int | None) -> _Sur
                 survey.pruned += 1
             else:
                 survey.names.update(bundle.blob_references(event))
-    if not survey.events:
-        raise errors.run_not_found(run_id)
     return survey
 
 

@@ -1,12 +1,16 @@
-"""A run in listings: its row and its open approvals, which the driver commits with the events that change them."""
+"""A run in listings: its row and its open approvals, which the driver commits with the events that change them.
+
+Also how a caller finds one there, and how a command names it: `find_run`, `find_approval`, `short_ids`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+from openskelo import errors
 from openskelo.executors.inputs import approval_context
-from openskelo.kernel import events
+from openskelo.kernel import events, ids
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.kernel.run import OpenApproval, Run, status
 from openskelo.record import envelope
@@ -96,3 +100,99 @@ def approval_document(run: Run, approval: OpenApproval) -> JsonObject:
         "tool": tool,
     }
     return document if work is None else {**document, "work": work}
+
+
+# -- what a caller names ----------------------------------------------------------------------------------------------
+#
+# A run or an open approval by its id, its first characters, or `last`.
+
+#: How many characters of an id name a run or an approval.
+SHORTEST_PREFIX = 4
+
+
+async def find_run(log: api.Listings, text: str) -> api.RunRow:
+    """Return the run that `text` names. Raise NotFound, or InvalidInput if several match."""
+    prefix = text.strip().lower()
+    if prefix == "last":
+        newest = await log.list_runs(limit=1)
+        if not newest:
+            raise errors.NotFound("there are no runs yet", code="RUN_NOT_FOUND", hint="skelo run FILE starts one")
+        return newest[0]
+    row = await log.find_run(prefix)
+    if row is not None:
+        return row
+    if len(prefix) < SHORTEST_PREFIX:
+        raise errors.InvalidInput(
+            f"{text!r} is too short for a run id",
+            code="USAGE",
+            hint=f"give at least {SHORTEST_PREFIX} characters, or `last`",
+        )
+    rows = await log.list_runs_by_prefix(prefix)
+    if len(rows) > 1:
+        listed = ", ".join(row.run_id for row in rows[:4])
+        raise errors.InvalidInput(
+            f"{text} matches {len(rows)} runs", code="RUN_AMBIGUOUS", hint=f"give more characters of one of: {listed}"
+        )
+    return errors.require_run(next(iter(rows), None), text)
+
+
+async def find_approval(log: api.Approvals, text: str) -> api.ApprovalRow:
+    """Return the open approval that `text` names. Raise NotFound, or InvalidInput if several match.
+
+    `last` names the only open approval. If several are open it is refused, because the newest may not be the one that
+    the user has read.
+    """
+    prefix = text.strip().lower()
+    if prefix == "last":
+        return _only_approval(await log.list_approvals())
+    row = await log.find_approval(prefix)
+    if row is not None:
+        return row
+    rows: list[api.ApprovalRow] = []
+    if len(prefix) >= SHORTEST_PREFIX:
+        rows = [row for row in await log.list_approvals() if row.approval_id.startswith(prefix)]
+    if len(rows) == 1:
+        return errors.require_run(next(iter(rows), None), text)
+    if rows:
+        raise errors.InvalidInput(
+            f"{text} matches {len(rows)} approvals", code="APPROVAL_AMBIGUOUS", hint="give more characters"
+        )
+    raise errors.NotFound(
+        f"there is no open approval {text}",
+        code="APPROVAL_NOT_FOUND",
+        hint="skelo approvals lists what is open; an answered one is closed for good",
+    )
+
+
+def _only_approval(rows: Sequence[api.ApprovalRow]) -> api.ApprovalRow:
+    if not rows:
+        raise errors.NotFound("no approval is open", code="APPROVAL_NOT_FOUND", hint="skelo runs lists the runs")
+    if len(rows) > 1:
+        listed = ", ".join(f"{ids.short(row.approval_id)} ({row.node})" for row in reversed(rows[-4:]))
+        raise errors.InvalidInput(
+            f"{len(rows)} approvals are open, so `last` names none of them",
+            code="APPROVAL_AMBIGUOUS",
+            hint=f"name one by its id: {listed}",
+        )
+    return rows[0]
+
+
+async def short_ids(log: api.Store, documents: Sequence[JsonObject]) -> Mapping[str, str]:
+    """Return what to type for each run of these documents, and for its open approvals: no other one begins so."""
+    shortened: dict[str, str] = {}
+    still_open = [row.approval_id for row in await log.list_approvals()]
+    for document in documents:
+        run_id = str(document["runId"])
+        alike = [row.run_id for row in await log.list_runs_by_prefix(ids.short(run_id))]
+        shortened[run_id] = _unambiguous(run_id, alike)
+        for approval in cast("list[JsonObject]", document["approvals"]):
+            approval_id = str(approval["id"])
+            shortened[approval_id] = _unambiguous(approval_id, still_open)
+    return shortened
+
+
+def _unambiguous(name: str, others: Sequence[str]) -> str:
+    size = len(ids.short(name))
+    while size < len(name) and any(other.startswith(name[:size]) for other in others if other != name):
+        size += 1
+    return name[:size]

@@ -61,8 +61,7 @@ async def load(store: api.Store, run_id: str, restoring: Restore | None = None, 
         last = lines[-1]
         if patient:
             await asyncio.sleep(0)
-    if run is None:
-        raise errors.run_not_found(run_id)
+    run = errors.require_run(run, run_id)
     head = cast("str", orjson.loads(last)["hash"])
     return Loaded(run=run, chain=envelope.Chain(run_id=run_id, seq=seq, head=head))
 
@@ -79,8 +78,7 @@ async def walk_events(store: api.Store, run_id: str) -> AsyncIterator[tuple[runs
                 run = await _create_run(store, run_id, event)
             _apply(run, seq, event)
             yield run, event
-    if run is None:
-        raise errors.run_not_found(run_id)
+    errors.require_run(run, run_id)
 
 
 def _open(run_id: str, seq: int, line: bytes) -> events.Event:

@@ -8,13 +8,13 @@ when a method is called, so that a command which lists runs does not load what r
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast, get_args
 
 from openskelo import clock, errors
 from openskelo.kernel import definition, ids
-from openskelo.kernel.json import JsonObject
+from openskelo.kernel.json import Json, JsonObject, Stored
 from openskelo.project import Project
 from openskelo.stores import api, factory
 
@@ -36,9 +36,9 @@ async def reading(project: Project) -> AsyncGenerator[HistoryReader]:
 
     Raises NotFound when nothing was ever run there.
     """
-    if not factory.has_store(project.data_dir):
+    if not factory.has_store(project):
         raise errors.NotFound(f"no runs are kept in {project.data_dir}", code="RUN_NOT_FOUND")
-    store = factory.open_store(project.data_dir, read_only=True)
+    store = factory.open_store(project, read_only=True)
     try:
         yield HistoryReader(project, store)
     finally:
@@ -65,6 +65,36 @@ class HistoryReader:
             )
         rows = await self.store.list_runs(limit=limit, offset=offset, status=status)
         return [listing.run_document(row) for row in rows]
+
+    async def find_run(self, text: str) -> api.RunRow:
+        """Return the run that `text` names: by its id, its first characters, or the word "last".
+
+        Raise NotFound, or InvalidInput if several match.
+        """
+        from openskelo.history import listing  # noqa: PLC0415
+
+        return await listing.find_run(self.store, text)
+
+    async def find_approval(self, text: str) -> api.ApprovalRow:
+        """Return the open approval that `text` names: by its id, its first characters, or the word "last".
+
+        Raise NotFound, or InvalidInput if several match. "last" matches every open approval.
+        """
+        from openskelo.history import listing  # noqa: PLC0415
+
+        return await listing.find_approval(self.store, text)
+
+    async def short_ids(self, document: JsonObject) -> Mapping[str, str]:
+        """Return what to type for the run of a document, and for its open approvals."""
+        from openskelo.history import listing  # noqa: PLC0415
+
+        return await listing.short_ids(self.store, [document])
+
+    async def load_value(self, stored: Stored) -> Json:
+        """Return a value of the log, from its blob if the log holds only its hash."""
+        from openskelo.executors import stored_values  # noqa: PLC0415
+
+        return await stored_values.load(self.store, stored)
 
     async def show(self, run_id: str) -> JsonObject:
         """Return the run's document, made from its log."""

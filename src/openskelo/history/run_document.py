@@ -80,7 +80,10 @@ class ApprovalDocument(TypedDict):
 
 
 class RunDocument(TypedDict):
-    """A run, as `skelo show --json` prints it. `ending` is None until the run has ended."""
+    """A run, as `skelo show --json` prints it. `ending` is None until the run has ended.
+
+    `pauseReason` says why the run is paused until it is resumed: a suspension, what a person wrote, or what is missing.
+    """
 
     runId: str
     name: str
@@ -99,6 +102,7 @@ class RunDocument(TypedDict):
     approvals: list[ApprovalDocument]
     parent: NotRequired[JsonObject]
     error: NotRequired[RunError]
+    pauseReason: NotRequired[str]
 
 
 async def show(blobs: api.Blobs, run: Run, at: int) -> JsonObject:
@@ -124,6 +128,8 @@ async def show(blobs: api.Blobs, run: Run, at: int) -> JsonObject:
         document["parent"] = run.parent
     if run.error is not None:
         document["error"] = run.error
+    if run.paused is not None and not run.ended:
+        document["pauseReason"] = run.paused
     return document
 
 

@@ -232,6 +232,8 @@ class _UnchangedNodes:
     def __init__(self, store: api.Store, workflow: definition.Workflow) -> None:
         self._store = store
         self._works = {key: _work(node) for key, node in workflow.nodes.items()}
+        #: The nodes whose attempts are answers of people, which no estimate counts.
+        self.asking = frozenset(key for key, node in workflow.nodes.items() if node.work.asks_person)
         self._by_definition: dict[str, frozenset[str]] = {}
 
     async def of(self, created: JsonObject) -> frozenset[str]:
@@ -273,7 +275,7 @@ async def _add_run(
             keys = await unchanged.of(_get_object(_parse(lines[0]), "data"))
         for line in lines:
             if b'"receipt":' in line:
-                _add_attempt(_get_object(_parse(line), "data"), keys, by_node)
+                _add_attempt(_get_object(_parse(line), "data"), keys - unchanged.asking, by_node)
         last = lines[-1]
         await asyncio.sleep(0)  # a server has other requests to answer
     spent = _get_object(_get_object(_parse(last), "data"), "spent")
@@ -285,9 +287,7 @@ async def _add_run(
 
 def _add_attempt(data: JsonObject, keys: frozenset[str], by_node: dict[str, _Sum]) -> None:
     receipt = _get_object(data, "receipt")
-    if receipt.get("step_id") not in keys:
-        return
-    if receipt.get("op") in ("approval", "ask_human") or receipt.get("status") not in ("succeeded", "failed"):
+    if receipt.get("step_id") not in keys or receipt.get("status") not in ("succeeded", "failed"):
         return
     metrics = _get_object(receipt, "metrics")
     tokens = _get_number(metrics, "tokens_in") + _get_number(metrics, "tokens_out")

@@ -21,11 +21,9 @@ async def sign(store: api.Store, run_id: str, data_dir: Path, *, at: int) -> Jso
     """Sign the run's last event with the data dir's key (created if it is missing); store and return the signature."""
     last = b""
     seq = 0
-    async for lines in store.read_events(run_id):
+    async for lines in api.read_run(store, run_id):
         seq += len(lines)
         last = lines[-1]
-    if not last:
-        raise errors.run_not_found(run_id)
     try:
         head = cast("str", orjson.loads(last)["hash"])
     except (orjson.JSONDecodeError, KeyError, TypeError):

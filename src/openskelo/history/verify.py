@@ -88,7 +88,7 @@ async def verify_run(
     referred: dict[str, int] = {}
     facts = _Facts()
     row = await store.find_run(run_id)  # before the lines: a run that ends meanwhile has lost nothing
-    async for lines in store.read_events(run_id):
+    async for lines in api.read_run(store, run_id):
         if verifier.line == 1:
             verifier.workflow = await _workflow(store, lines[0], verifier)
         for line in lines:
@@ -100,8 +100,6 @@ async def verify_run(
             elif isinstance(event, events.RunEnded):
                 facts.ended = event
         await asyncio.sleep(0)  # a server has others to answer meanwhile
-    if verifier.line == 1:
-        raise errors.run_not_found(run_id)
     if verifier.run_id not in (None, run_id):
         verifier.report_whole(
             line_check.Fault("RUN_CHANGED", f"what is kept as run {run_id} is the record of run {verifier.run_id}")
@@ -110,6 +108,9 @@ async def verify_run(
     _check_listing(row, verifier, facts)
     if data_dir is not None:
         await _check_event_files(store, verifier, run_id)
+    if lost := (await store.find_lost_events()).get(run_id):
+        what = f"the log has lost {lost} events of the run, which files in events/ still hold: see `skelo doctor`"
+        verifier.report_whole(line_check.Fault("EVENTS_LOST", what))
     return replace(_with_signature(verifier, signed, fault, public_key), blobs=len(referred))
 
 

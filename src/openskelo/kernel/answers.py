@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import cast, get_args
 
-from openskelo.errors import Refused, approval_closed
+from openskelo.errors import Refused, require_open
 from openskelo.kernel import commands, definition, events, receipts
 from openskelo.kernel.flows import graph
 from openskelo.kernel.flows.scheduler import scheduler_of
@@ -22,9 +22,7 @@ _ANSWERS = get_args(commands.Answer)
 
 def decide(run: Run, answer: commands.AnswerApproval) -> tuple[events.Event, ...]:
     """Return the events of an answer: the approval is resolved, then what the answer leads to."""
-    approval = run.approvals.get(answer.approval_id)
-    if approval is None:
-        raise approval_closed()
+    approval = require_open(run.approvals.get(answer.approval_id))
     _admit(run, approval, answer)
     _admit_values(run, approval, answer)
     resolved = _resolved(approval, answer)

@@ -14,6 +14,8 @@ Answer = Literal["approved", "denied", "modified"]
 
 #: The pause reason of a run whose driver had to stop; the next driver resumes it.
 SUSPENDED = "suspended"
+#: The name under which a run is paused because something that its work needs is missing.
+ENGINE = "engine"
 
 
 @frozen_data

@@ -9,7 +9,7 @@ is part of every stored hash and is never changed, and a new field needs a defau
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, cast
 
 from openskelo.kernel.events import Ending
 from openskelo.kernel.json import Json, JsonObject
@@ -19,6 +19,8 @@ from openskelo.structs import field, frozen_data
 Kind = Literal["blocks", "plan", "graph"]
 Mode = Literal["ai", "agent", "deterministic", "approval", "dag"]
 Effect = Literal["pure", "idempotent", "once"]
+#: What works for a node, as clients see it.
+Performer = Literal["model", "handler", "approval", "agent"]
 PortKind = Literal["json", "file", "artifact"]
 Backoff = Literal["none", "linear", "exponential"]
 Composition = Literal["all", "any"]
@@ -31,21 +33,32 @@ PlanMode = Literal["normal", "degraded", "offline"]
 
 @frozen_data
 class WorkKind:
-    """The facts about one kind of work that readers of a workflow need without loading its executor.
+    """The facts about one kind of work that readers of a workflow need without loading its executor."""
 
-    `calls_model`: the node asks a model of the project, so it has a prompt, costs tokens, and its answers are repaired.
-    `has_prompt`: it is told what to do in words, by a model of the project or by a coding agent.
-    `can_plan`: in PLANNING mode its executor keeps it from any effect, so that it may be started.
-    `asks_person`: a person answers; no executor performs it. `is_subworkflow`: the entry or the exit of a sub-workflow,
-    which only passes values on. `is_replayable`: a pure node of this kind gives the same outputs again.
-    """
-
+    #: The short label that people see.
+    badge: str = ""
+    #: The word for what works for the node, as clients see it.
+    performer: Performer = "handler"
+    #: The node asks a model of the project: it has a prompt, costs tokens, and its answers are repaired.
     calls_model: bool = False
+    #: It is told what to do in words, by a model of the project or by a coding agent.
     has_prompt: bool = False
+    #: In PLANNING mode its executor keeps it from any effect, so that it may be started.
     can_plan: bool = False
+    #: A person answers; no executor performs it.
     asks_person: bool = False
+    #: It is the entry or the exit of a sub-workflow, which only passes values on.
     is_subworkflow: bool = False
+    #: A pure node of this kind gives the same outputs again.
     is_replayable: bool = False
+    #: Each attempt is one call of a handler, or of the tool of a step.
+    calls_handler: bool = False
+    #: A program of its own, whose settings the node pins, runs commands and changes files in a workspace.
+    works_in_workspace: bool = False
+    #: Its work consists of calls that its permissions allow, deny, or ask a person about.
+    makes_calls: bool = False
+    #: An attempt claims more of the run's budget while it works.
+    spends_at_work: bool = False
     default_effect: Effect = "pure"
 
     @property
@@ -56,45 +69,61 @@ class WorkKind:
 
 #: Every kind of work, by the `mode` of a node. `executors/kinds` has the executor of each.
 WORK_KINDS: Mapping[Mode, WorkKind] = {
-    "ai": WorkKind(calls_model=True, has_prompt=True),
-    "agent": WorkKind(has_prompt=True, can_plan=True, default_effect="idempotent"),
-    "deterministic": WorkKind(is_replayable=True),
-    "approval": WorkKind(asks_person=True, default_effect="idempotent"),
-    "dag": WorkKind(is_subworkflow=True, is_replayable=True),
+    "ai": WorkKind(badge="AI", performer="model", calls_model=True, has_prompt=True),
+    "agent": WorkKind(
+        badge="AGENT",
+        performer="agent",
+        has_prompt=True,
+        can_plan=True,
+        works_in_workspace=True,
+        makes_calls=True,
+        spends_at_work=True,
+        default_effect="idempotent",
+    ),
+    "deterministic": WorkKind(badge="DET", is_replayable=True, calls_handler=True),
+    "approval": WorkKind(badge="HUMAN", performer="approval", asks_person=True, default_effect="idempotent"),
+    "dag": WorkKind(badge="DAG", is_subworkflow=True, is_replayable=True),
 }
+
+
+def work_kind(mode: Json) -> WorkKind:
+    """Return the facts about the kind of work that a document names as `mode`; no fact is true of an unknown one."""
+    known = cast("Mapping[Json, WorkKind]", WORK_KINDS)
+    return known[mode] if isinstance(mode, str) and mode in known else WorkKind()
 
 
 @frozen_data
 class Port:
-    """A named, typed input or output of a node or a workflow. `default` counts only if `has_default`."""
+    """A named, typed input or output of a node or a workflow."""
 
     name: str
     schema: JsonObject
     kind: PortKind = "json"
     required: bool = True
     has_default: bool = False
+    #: Counts only if `has_default`.
     default: Json = None
     description: str = ""
 
 
 @frozen_data
 class Binding:
-    """The source of an input's value: another node's output, or (with `node` empty) a workflow input.
+    """The source of an input's value: another node's output, or a workflow input."""
 
-    If that node only passes the value on, `origin` is the node that computes it: if that is skipped, there is no value.
-    """
-
+    #: The key of the other node; empty for a workflow input.
     node: str = ""
     port: str
     transform: str | None = None
+    #: The node that computes the value, if `node` only passes it on: if that is skipped, there is no value.
     origin: str = ""
 
 
 @frozen_data
 class Gate:
-    """A check before or after a node's work; `type` says which parameters `params` has."""
+    """A check before or after a node's work."""
 
     name: str
+    #: Says which parameters `params` has.
     type: str
     params: JsonObject = field(default_factory=dict[str, Json])
     error: str = ""
@@ -102,15 +131,14 @@ class Gate:
 
 @frozen_data
 class Retry:
-    """The retry policy of a visit: the number of attempts (the first included), and the waits between them.
+    """The retry policy of a visit: the number of attempts, and the waits between them."""
 
-    After `stall_after` identical failures in a row (same output, same verdict) a person is asked; 0 means never.
-    """
-
+    #: The first attempt included.
     max_attempts: int = 1
     backoff: Backoff = "none"
     delay_ms: int = 0
     max_delay_ms: int = 60_000
+    #: After so often the same failure in a row (same output, same verdict) a person is asked; 0 means never.
     stall_after: int = 3
 
 
@@ -120,50 +148,53 @@ ONE_TRY = Retry()
 
 @frozen_data
 class Bounce:
-    """A rule: if gate `when_gate` fails, go back to `route_to` with the verdicts as feedback, `max_bounces` times at
-    most.
+    """A rule: if a gate fails, go back to an earlier node."""
 
-    `reset` is every node at or after `route_to`, in workflow order: they are entered again. `told` are the nodes that
-    get the feedback if `route_to` does no work of its own (the entry of a sub-workflow); otherwise `route_to` gets it.
-    """
-
+    #: The name of the gate.
     when_gate: str
+    #: The node to go back to.
     route_to: str
+    #: How often the rule sends the work back at most.
     max_bounces: int
+    #: The verdicts of the gates are handed on to that node.
     feedback: bool = True
+    #: Every node at or after `route_to`, in workflow order: they are entered again.
     reset: tuple[str, ...] = ()
+    #: The nodes that get the feedback if `route_to` does no work of its own (the entry of a sub-workflow); otherwise
+    #: `route_to` gets it.
     told: tuple[str, ...] = ()
 
 
 @frozen_data
 class Approval:
-    """A question to a person: the whole work of an approval node, or a checkpoint before another node's work.
+    """A question to a person: the whole work of an approval node, or a checkpoint before another node's work."""
 
-    `timeout_ms` None waits until a person answers; its default is what runs have pinned from when the loader wrote no
-    time limit. `prompt` may hold `{{ CEL }}`; `form` is the JSON Schema (an object) of the answer; without `approvers`
-    everyone may answer. `on_deny`: end the run, go on (an approval node with `approved: false`; a checkpoint skips its
-    node), or bounce by `bounce`.
-    """
-
+    #: May hold `{{ CEL }}`.
     prompt: str
+    #: Empty: everyone may answer.
     approvers: tuple[str, ...] = ()
+    #: None waits until a person answers. The default is what runs have pinned from when the loader wrote no time
+    #: limit.
     timeout_ms: int | None = 1_800_000
     on_timeout: Literal["deny", "approve"] = "deny"
+    #: The JSON Schema (an object) of the answer.
     form: JsonObject = field(default_factory=dict[str, Json])
+    #: End the run, go on (an approval node with `approved: false`; a checkpoint skips its node), or bounce by
+    #: `bounce`.
     on_deny: Literal["end", "continue", "bounce"] = "end"
     bounce: Bounce | None = None
 
 
 @frozen_data
 class Foreach:
-    """The node runs once for each item of the CEL list `items`; its expressions see the item as `name`.
+    """The node runs once for each item of a list."""
 
-    `on_fail` says what an item that fails for good does: it fails the node (`stop`), or the others go on (`keep`).
-    """
-
+    #: The CEL expression of the list.
     items: str
+    #: The name of the item in the node's expressions.
     name: str = "item"
     concurrency: int = 4
+    #: What an item that fails for good does: it fails the node (`stop`), or the others go on (`keep`).
     on_fail: OnFail = "stop"
 
 
@@ -203,38 +234,40 @@ class Estimate:
 
 @frozen_data
 class Step:
-    """A step of a plan: its operation, and the step that follows (None ends the run).
-
-    `args` have been checked; their refs are still in place, and defaults are filled in. `then` and `otherwise` are the
-    next steps of a branch. `target` is the step that a retry runs, under the retry's own `Node.retry`. `on_denied` is
-    the step that follows a denial by mode or capability, which would otherwise end the run as denied. `ending` is the
-    ending of an emit. A step that is entered more than `max_visits` times fails the run with LOOP_LIMIT.
-    """
+    """A step of a plan: its operation, and the step that follows."""
 
     op: Op
+    #: They have been checked; their refs are still in place, and defaults are filled in.
     args: JsonObject
     save_as: str | None = None
+    #: The step that follows; None ends the run.
     next: str | None = None
+    #: The next step of a branch if its condition holds.
     then: str | None = None
+    #: The next step of a branch if its condition does not hold.
     otherwise: str | None = None
+    #: The step that a retry runs, under the retry's own `Node.retry`.
     target: str | None = None
+    #: The step that follows a denial by mode or capability, which would otherwise end the run as denied.
     on_denied: str | None = None
+    #: The ending of an emit.
     ending: Ending | None = None
+    #: Entered more often, the step fails the run with LOOP_LIMIT.
     max_visits: int | None = None
 
 
 @frozen_data
 class Plan:
-    """The part of a workflow that makes it a plan: it runs one step at a time, from `entry` on, over named variables.
+    """The part of a workflow that makes it a plan: it runs one step at a time, over named variables."""
 
-    `variables` are their first values; `outputs` are refs as written (`{"result_ref": "var:patch"}`); `contexts` are
-    the `ctx:` and `snap:` names that are read before the run starts.
-    """
-
+    #: The first step.
     entry: str
     mode: PlanMode = "normal"
+    #: The first values of the variables.
     variables: JsonObject = field(default_factory=dict[str, Json])
+    #: Refs as written: `{"result_ref": "var:patch"}`.
     outputs: JsonObject = field(default_factory=dict[str, Json])
+    #: The `ctx:` and `snap:` names that are read before the run starts.
     contexts: tuple[str, ...] = ()
 
 
@@ -242,16 +275,18 @@ class Plan:
 class Turn:
     """The part of a node that belongs to a live graph: it works in turns, each on the messages in its inbox.
 
-    A turn beyond `max_turns` fails. After `stall_after` turns in a row with equal outputs that no person asked for, a
-    person decides whether they are handed on; 0 means never. A message that is one of `reset_commands` begins a new
-    conversation. The other fields are shown on the wire.
+    The fields without a comment are shown on the wire.
     """
 
     role: str = "worker"
     provider: str = "custom"
     capabilities: JsonObject = field(default_factory=dict[str, Json])
+    #: A turn beyond them fails.
     max_turns: int = 100
+    #: After so often equal outputs in a row that no person asked for, a person decides whether they are handed on; 0
+    #: means never.
     stall_after: int = 3
+    #: A message that is one of these begins a new conversation.
     reset_commands: tuple[str, ...] = ("/new", "/clear")
 
 
@@ -259,10 +294,8 @@ class Turn:
 class Node:
     """A node of a workflow: everything that the kernel and the executors need to know about it.
 
-    `repairs` is how often, in one visit, outputs that break the contract are asked for again at once, besides the
-    attempts that `retry` allows. A node of a plan has a `step` instead of ports, bindings and gates; a node of a live
-    graph has a `turn` instead of bindings. `inside` is the entry of the sub-workflow whose inputs the node's
-    expressions see as `run.inputs`; without it they see the inputs of the run.
+    A node of a plan has a `step` instead of ports, bindings and gates; a node of a live graph has a `turn` instead of
+    bindings.
     """
 
     key: str
@@ -285,6 +318,8 @@ class Node:
     retry: Retry = ONE_TRY
     timeout_ms: int | None = None
     bounces: tuple[Bounce, ...] = ()
+    #: How often, in one visit, outputs that break the contract are asked for again at once, besides the attempts that
+    #: `retry` allows.
     repairs: int = 0
     effect: Effect = "pure"
     repeatable: bool = False
@@ -294,6 +329,8 @@ class Node:
     metadata: JsonObject = field(default_factory=dict[str, Json])
     step: Step | None = None
     turn: Turn | None = None
+    #: The entry of the sub-workflow whose inputs the node's expressions see as `run.inputs`; empty: the inputs of the
+    #: run.
     inside: str = ""
 
     @property
@@ -319,12 +356,10 @@ def is_once(node: Node) -> bool:
 
 @frozen_data
 class Workflow:
-    """A checked definition. `hash` is `sha256:` over the canonical JSON of `workflow_codec.encode` without `hash`.
-
-    A `live` workflow has no nodes: they are added, changed and removed while it runs.
-    """
+    """A checked definition."""
 
     name: str
+    #: `sha256:` over the canonical JSON of `workflow_codec.encode` without `hash`.
     hash: str
     nodes: Mapping[str, Node]
     description: str = ""
@@ -333,6 +368,7 @@ class Workflow:
     limits: Limits = field(default_factory=Limits)
     parallel: int = 64
     plan: Plan | None = None
+    #: True for a live graph. It has no nodes at first: they are added, changed and removed while it runs.
     live: bool = False
 
     @property

@@ -212,7 +212,7 @@ class AttemptFailed:
 
 @frozen_data
 class AttemptInterrupted:
-    """The attempt was stopped by a crash or a suspension.
+    """The attempt was stopped by a crash or a suspension, or because something that it needs is missing here.
 
     `uncertain`: its effect may have happened, and is not repeated before a person has answered. The receipt and `spent`
     say what it is known to have used: after a crash, nothing.
@@ -222,7 +222,7 @@ class AttemptInterrupted:
     node: str
     visit: int
     attempt: int
-    reason: Literal["crash", "suspended"]
+    reason: Literal["crash", "suspended", "missing"]
     uncertain: bool
     receipt: JsonObject
     item: int | None = None

@@ -33,40 +33,40 @@ class Needs:
 
 @frozen_data
 class Failure:
-    """The failure of an attempt. `gate` names the first gate that failed, if one did.
-
-    `repairable`: the work has a result, and an attempt that knows what is wrong with it may correct it at once.
-    `denied`: the work was not allowed (by the plan's mode, a capability, a spend cap) and has not been done.
-    `escalated`: a person has to take over; the run ends as escalated.
-    `needs`: what the work needs in all, if that is more than the run's budget has left.
-    `happened`: whether the effect has happened all the same; it matters for effects that happen once.
-    """
+    """The failure of an attempt."""
 
     code: str
     message: str
     retryable: bool = True
+    #: The work has a result, and an attempt that knows what is wrong with it may correct it at once.
     repairable: bool = False
     retry_after_ms: int | None = None
+    #: The first gate that failed, if one did.
     gate: str | None = None
+    #: The work was not allowed (by the plan's mode, a capability, a spend cap) and has not been done.
     denied: bool = False
+    #: A person has to take over; the run ends as escalated.
     escalated: bool = False
+    #: Whether the effect has happened all the same; it matters for effects that happen once.
     happened: Happened = "no"
+    #: What the work needs in all, if that is more than the run's budget has left.
     needs: Needs | None = None
+    #: A secret, a provider or a file is missing here: that says nothing about the work, and the run waits for it.
+    missing: bool = False
 
 
 @frozen_data
 class ArtifactNote:
-    """A kept file as the log describes it; its bytes are in the blob store under `hash`.
-
-    `metadata` says more about a diff: its files, a summary, and how many lines it adds and removes.
-    """
+    """A kept file as the log describes it."""
 
     id: str
     kind: str
     name: str
+    #: The name of its bytes in the blob store.
     hash: str
     size: int
     media_type: str = "text/plain"
+    #: Says more about a diff: its files, a summary, and how many lines it adds and removes.
     metadata: JsonObject | None = None
 
 
@@ -75,20 +75,21 @@ class Outcome:
     """The result of one attempt; the executor has checked the contract and the gates.
 
     It has either `outputs` or a `failure`, or both if the work is done but its gates could not be evaluated: then the
-    next attempt only evaluates them. `output_hash` is set if the work produced outputs, even if a contract or a gate
-    refused them (stall detection compares it). `verdicts` are the results of all gates. `feedback` is for a repair (the
-    refused answer, say); the executor limits its size. `holds` is the result of a branch's condition, or the `ok` of
-    a verdict that a step of a plan gives, and None for other work. `route` says where the outputs of a live graph's
-    node are handed on.
+    next attempt only evaluates them.
     """
 
     inputs_hash: str
     outputs: Stored | None = None
+    #: Set if the work produced outputs, even if a contract or a gate refused them (stall detection compares it).
     output_hash: str | None = None
     failure: Failure | None = None
+    #: The results of all gates.
     verdicts: tuple[JsonObject, ...] = ()
     metrics: Metrics = field(default_factory=Metrics)
     artifacts: tuple[ArtifactNote, ...] = ()
+    #: For a repair (the refused answer, say); the executor limits its size.
     feedback: Json = None
+    #: The result of a branch's condition, or the `ok` of a verdict that a step of a plan gives; None for other work.
     holds: bool | None = None
+    #: Where the outputs of a live graph's node are handed on.
     route: Route = "on"

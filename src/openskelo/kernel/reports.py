@@ -1,10 +1,11 @@
 """Decide on the outcome of an attempt: it succeeded, is repaired, retried or bounced, is asked about, or fails.
 
-A failure is first checked for endings that no further attempt can change (denied, over budget, escalated, an effect
-that happens once and has happened). Then the cheapest remedy that is left is taken: a repair at once, a bounce to an
-earlier node, a retry after a wait. Work whose agent died while a person was being asked about a call waits for the
-answer first. A bounce or retry loop that makes no progress (`stall`) asks a person first. With no
-remedy left the node fails, or only the item of a foreach that keeps failed items.
+Work that misses a secret, a provider or a file has not failed: the run is paused with the reason, and the work is done
+when the run is resumed. Any other failure is first checked for endings that no further attempt can change (denied, over
+budget, escalated, an effect that happens once and has happened). Then the cheapest remedy that is left is taken: a
+repair at once, a bounce to an earlier node, a retry after a wait. Work whose agent died while a person was being asked
+about a call waits for the answer first. A bounce or retry loop that makes no progress (`stall`) asks a person first.
+With no remedy left the node fails, or only the item of a foreach that keeps failed items.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from openskelo.kernel import budget, calls, commands, definition, events, outcom
 from openskelo.kernel.flows import plan
 from openskelo.kernel.flows.scheduler import scheduler_of
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.kernel.run import Attempt, NodeState, Run, Slot, Streak, stall_kind
+from openskelo.kernel.run import Attempt, NodeState, Run, Slot, Streak, may_have_acted, stall_kind
 from openskelo.structs import replace
 
 
@@ -23,7 +24,9 @@ def decide(run: Run, report: commands.ReportAttempt) -> tuple[events.Event, ...]
     """Return the events of a report; raise Refused STALE_REPORT for a late or second one: nothing happens twice."""
     attempt = calls.find_attempt(run, report)
     failure = report.outcome.failure or plan.failed_check(run, report)
-    if failure is not None:
+    if failure is not None and failure.missing:
+        result = _missing(run, report, attempt, failure)
+    elif failure is not None:
         result = _failed(run, report, failure)
     else:
         result = scheduler_of(run).completion(run, _succeeded(run, report), report.outcome)
@@ -69,6 +72,28 @@ def artifact_created(
         item=source.item,
         artifact=artifact,
     )
+
+
+def _missing(
+    run: Run, report: commands.ReportAttempt, attempt: Attempt, failure: outcome.Failure
+) -> tuple[events.Event, ...]:
+    """Return the events of work that something was missing for: it is done again when a person resumes the run."""
+    used = report.outcome.metrics
+    interrupted = events.AttemptInterrupted(
+        at=report.at,
+        node=report.node,
+        visit=report.visit,
+        attempt=report.attempt,
+        item=report.item,
+        reason="missing",
+        uncertain=may_have_acted(run, attempt),
+        receipt=receipts.build_stopped(run, attempt, report.at, "interrupted", used),
+        spent=receipts.spent(used),
+    )
+    if run.paused is not None:
+        return (interrupted,)
+    reason = f"{failure.code} {report.node}: {failure.message}"
+    return (interrupted, events.RunPaused(at=report.at, reason=reason, by=commands.ENGINE))
 
 
 def _succeeded(run: Run, report: commands.ReportAttempt) -> events.AttemptSucceeded:

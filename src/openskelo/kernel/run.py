@@ -36,15 +36,14 @@ REMEMBERED_TURNS = 20
 
 @frozen_data
 class Streak:
-    """The number of times in a row that the same failure came back, and whether the output was the same each time.
+    """The number of times in a row that the same failure came back, and whether the output was the same each time."""
 
-    `verdict` is the code and the message of the failure; `item` is the item of a foreach that it is about.
-    """
-
+    #: The code and the message of the failure.
     verdict: tuple[str, str] = ("", "")
     output: str = ""
     length: int = 0
     same_output: bool = True
+    #: The item of a foreach that the failure is about.
     item: int | None = None
 
     def extended(self, verdict: tuple[str, str], output: str, item: int | None = None) -> Streak:
@@ -68,12 +67,7 @@ NO_STREAK = Streak()
 
 @mutable_data
 class Slot:
-    """One piece of a node's work: the whole of it, or one item of a foreach.
-
-    `unjudged` holds the outputs of the last attempt if the work is done but its gates could not be evaluated. `error`
-    is set if the item has failed and its foreach keeps failed items. `grants` are answers about calls of an agent that
-    came when no attempt was waiting for them, by the digest of the question; the next attempt uses each of them once.
-    """
+    """One piece of a node's work: the whole of it, or one item of a foreach."""
 
     state: SlotState = "ready"
     attempt: int = 0
@@ -83,24 +77,18 @@ class Slot:
     outputs: Stored | None = None
     feedback: Json = None
     streak: Streak = NO_STREAK
+    #: The outputs of the last attempt if the work is done but its gates could not be evaluated.
     unjudged: Stored | None = None
+    #: Set if the item has failed and its foreach keeps failed items.
     error: JsonObject | None = None
+    #: Answers about calls of an agent that came when no attempt was waiting for them, by the digest of the question.
+    #: The next attempt uses each of them once.
     grants: dict[str, JsonObject] = field(default_factory=dict[str, JsonObject])
 
 
 @mutable_data
 class NodeState:
-    """The state of one node.
-
-    `slots` are empty until the node is entered. `queue` holds the indexes of the slots that may start, the next one
-    last. `edited` is true if a person's answer has replaced the `inputs`. `kept_slots` counts the items that were taken
-    over from another run, `failed_slots` the done ones that have failed. `item_outputs` (None for a failed item) and
-    `item_errors` (`index`, `code` and `message` of the failed ones) are there once a foreach is finished. `code` is the
-    digest of the code that works on the items, if it is known. `bounces` counts how often each bounce rule of the node
-    has sent the work back. `retried_by` is the retry step of a plan whose retry policy holds for the node instead of
-    its own. `session` is the last conversation of the node's agent; `call_rules` are the kinds of calls that a person
-    has allowed it for the rest of the run. `tokens` and `cost_nanousd` are what all attempts of the node have used.
-    """
+    """The state of one node."""
 
     key: str
     waiting: int
@@ -108,38 +96,49 @@ class NodeState:
     outcome: NodeOutcome | None = None
     visit: int = 0
     entered_at: int = 0
+    #: Empty until the node is entered.
     slots: list[Slot] = field(default_factory=list[Slot])
+    #: The indexes of the slots that may start, the next one last.
     queue: list[int] = field(default_factory=list[int])
     running: int = 0
     done_slots: int = 0
+    #: The number of items that were taken over from another run.
     kept_slots: int = 0
+    #: The number of done items that have failed.
     failed_slots: int = 0
     attempts: int = 0
     inputs: Stored | None = None
     items: Stored | None = None
     granted: bool = False
+    #: True if a person's answer has replaced the `inputs`.
     edited: bool = False
     feedback: Json = None
     outputs: Stored | None = None
+    #: Set once a foreach is finished; None for a failed item.
     item_outputs: tuple[Stored | None, ...] | None = None
+    #: Set once a foreach is finished: `index`, `code` and `message` of the failed items.
     item_errors: tuple[JsonObject, ...] = ()
+    #: How often each bounce rule of the node has sent the work back.
     bounces: Mapping[int, int] = field(default_factory=dict[int, int])
     loop: Streak = NO_STREAK
     error: JsonObject | None = None
+    #: The digest of the code that works on the items, if it is known.
     code: str | None = None
+    #: The retry step of a plan whose retry policy holds for the node instead of its own.
     retried_by: str | None = None
+    #: The last conversation of the node's agent.
     session: JsonObject | None = None
+    #: The kinds of calls that a person has allowed the agent for the rest of the run.
     call_rules: tuple[JsonObject, ...] = ()
+    #: What all attempts of the node have used.
     tokens: int = 0
+    #: What all attempts of the node have used.
     cost_nanousd: int = 0
 
 
 @mutable_data
 class Attempt:
-    """An attempt that was started and has no outcome yet, or (with its `error`) one whose effect is uncertain.
-
-    `questions` counts the calls of its agent about which a person is being asked.
-    """
+    """An attempt that was started and has no outcome yet, or one whose effect is uncertain."""
 
     node: str
     visit: int
@@ -148,15 +147,18 @@ class Attempt:
     item: int | None
     started_at: int
     reserve: definition.Amount
+    #: Set if the effect is uncertain.
     error: JsonObject | None = None
+    #: The number of calls of its agent about which a person is being asked.
     questions: int = 0
 
 
 @mutable_data
 class OpenApproval:
-    """An approval that waits for a person's answer. `kind` is the name of its tool."""
+    """An approval that waits for a person's answer."""
 
     id: str
+    #: The name of its tool.
     kind: str
     node: str
     visit: int
@@ -194,29 +196,34 @@ class PendingBounce:
 
 @mutable_data
 class PlanState:
-    """The progress of a plan: its variables, each as the step that saved it has stored it.
+    """The progress of a plan."""
 
-    `trying` is the retry step under which the current step runs. `held` is the step at which the plan waits until a
-    person has approved that its loop goes on. `ended` is the step that ended the plan, and the ending.
-    """
-
+    #: Each variable as the step that saved it has stored it.
     variables: dict[str, Stored] = field(default_factory=dict[str, Stored])
     contexts: Stored | None = None
+    #: The retry step under which the current step runs.
     trying: str | None = None
+    #: The step at which the plan waits until a person has approved that its loop goes on.
     held: str | None = None
+    #: The step that follows the held one; None ends the plan.
+    after_held: str | None = None
+    #: True if a step has given a failing verdict since a branch has gone back.
+    is_judged: bool = False
     emitted: Stored | None = None
+    #: The step that ended the plan, and the ending.
     ended: tuple[str, Ending] | None = None
 
 
 @frozen_data
 class InboxMessage:
-    """A message to a node of a live graph: from a person (`source` is empty), or handed on by another node."""
+    """A message to a node of a live graph: from a person, or handed on by another node."""
 
     id: str
     at: int
     content: Stored
     role: Literal["user", "system"] = "user"
     by: str = ""
+    #: The node that handed it on; empty if it is from a person.
     source: str = ""
     edge: str = ""
 
@@ -247,19 +254,21 @@ def _past_turns() -> deque[PastTurn]:
 
 @mutable_data
 class Inbox:
-    """The unread messages of one node, in the order of arrival; the current turn reads the first `taken` of them.
+    """The unread messages of one node, and what is remembered of its turns."""
 
-    `last_outputs` are the outputs of the last turn. `repeated` is the hash of the outputs of the last turns that no
-    person had asked for, and the number of turns in a row with that hash. `held_edges` are the edges along which a
-    repeated turn is to be handed on once a person has approved it. `reset_due`: the next turn forgets those before it.
-    """
-
+    #: In the order of arrival.
     messages: deque[InboxMessage] = field(default_factory=deque[InboxMessage])
+    #: The number of messages, from the first, that the current turn reads.
     taken: int = 0
     past_turns: deque[PastTurn] = field(default_factory=_past_turns)
+    #: The outputs of the last turn.
     last_outputs: Stored | None = None
+    #: The hash of the outputs of the last turns that no person had asked for, and the number of turns in a row with
+    #: that hash.
     repeated: tuple[str, int] = ("", 0)
+    #: The edges along which a repeated turn is to be handed on once a person has approved it.
     held_edges: tuple[str, ...] | None = None
+    #: The next turn forgets those before it.
     reset_due: bool = False
 
     def turn(self) -> tuple[InboxMessage, ...]:
@@ -273,36 +282,28 @@ class Inbox:
 
 @mutable_data
 class GraphState:
-    """The state of a live graph: inboxes by node, edges by id, and the ids of the edges at each node.
+    """The state of a live graph."""
 
-    A key in `removed` belonged to a removed node, and is not used again.
-    """
-
+    #: By node.
     inboxes: dict[str, Inbox] = field(default_factory=dict[str, Inbox])
+    #: By id.
     edges: dict[str, Edge] = field(default_factory=dict[str, Edge])
+    #: The ids of the edges at each node.
     edges_of: dict[str, dict[str, None]] = field(default_factory=dict[str, dict[str, None]])
+    #: The keys of removed nodes, which are not used again.
     removed: set[str] = field(default_factory=set[str])
 
 
 @mutable_data
 class Run:
-    """A run in memory.
-
-    `ready` (nodes with a slot that may start), `resolving` (nodes that wait for the values of their expressions),
-    `finishing` (foreach nodes whose items are all done), `in_flight`, `lost` (in flight when the driver died) and
-    `uncertain` (attempts whose effect may have happened) are what the run owes. `ready` is an `OrderedDict` because
-    nodes are taken from its front, which a plain dict does in linear time. `timers` (retries) and `expiries`
-    (approvals) are heaps; `apply` drops obsolete entries from their heads.
-
-    `unfinished` is 0 when the run has nothing left to do: it counts the nodes that are not done, or is 1 while a plan
-    or a live graph goes on. `needs_resolution` are the nodes whose visits begin with a resolution. `kept_items` are
-    items of a foreach that a fork has taken over, by node, until the node has items of its own.
-    """
+    """A run in memory."""
 
     id: str
     workflow: definition.Workflow
     dependencies: definition.Dependencies
     nodes: dict[str, NodeState]
+    #: 0 when the run has nothing left to do. It counts the nodes that are not done, or is 1 while a plan or a live
+    #: graph goes on.
     unfinished: int
     has_limits: bool = False
     created: bool = False
@@ -314,16 +315,25 @@ class Run:
     global_mode: Literal["PLANNING", "IMPLEMENTATION"] = "IMPLEMENTATION"
     parent: JsonObject | None = None
     no_cache: bool = False
+    #: The nodes whose visits begin with a resolution.
     needs_resolution: frozenset[str] = frozenset()
+    #: Nodes with a slot that may start. It is an `OrderedDict` because nodes are taken from its front, which a plain
+    #: dict does in linear time.
     ready: OrderedDict[str, None] = field(default_factory=OrderedDict[str, None])
+    #: Nodes that wait for the values of their expressions.
     resolving: dict[str, None] = field(default_factory=dict[str, None])
+    #: Foreach nodes whose items are all done.
     finishing: dict[str, None] = field(default_factory=dict[str, None])
     in_flight: dict[AttemptId, Attempt] = field(default_factory=dict[AttemptId, Attempt])
+    #: Attempts that were in flight when the driver died.
     lost: dict[AttemptId, Attempt] = field(default_factory=dict[AttemptId, Attempt])
+    #: Attempts whose effect may have happened.
     uncertain: dict[AttemptId, Attempt] = field(default_factory=dict[AttemptId, Attempt])
+    #: A heap of the retries that wait; `apply` drops obsolete entries from its head.
     timers: list[tuple[int, str, int, int]] = field(default_factory=list[tuple[int, str, int, int]])
     backing_off: int = 0
     approvals: dict[str, OpenApproval] = field(default_factory=dict[str, OpenApproval])
+    #: A heap of the approvals that expire; `apply` drops obsolete entries from its head.
     expiries: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
     approvals_requested: int = 0
     skipped: set[str] = field(default_factory=set[str])
@@ -341,6 +351,7 @@ class Run:
     artifacts: list[JsonObject] = field(default_factory=list[JsonObject])
     plan_state: PlanState | None = None
     graph_state: GraphState | None = None
+    #: Items of a foreach that a fork has taken over, by node, until the node has items of its own.
     kept_items: dict[str, tuple[JsonObject, ...]] = field(default_factory=dict[str, tuple[JsonObject, ...]])
 
 

@@ -60,6 +60,17 @@ def about_stall(run: Run, stalled: events.RunStalled, rule: int | None) -> event
     return _ask(run, stalled, "stalled", prompt, args, stalled.at)
 
 
+def about_circle(run: Run, stalled: events.RunStalled, _rule: None) -> events.ApprovalRequested:
+    """Return the question whether a branch of a plan should go back again although no variable has changed."""
+    args: dict[str, Json] = {"node": stalled.node, "kind": stalled.kind, **stalled.evidence}
+    repeats, message = stalled.evidence["repeats"], stalled.evidence["message"]
+    prompt = (
+        f"{stalled.node} has decided the same {repeats} times while no variable changed: {message}\n"
+        "Approve to go on, deny to end the run."
+    )
+    return _ask(run, stalled, "stalled", prompt, args, stalled.at)
+
+
 def about_repetition(run: Run, stalled: events.RunStalled) -> events.ApprovalRequested:
     """Return the question whether a turn of a live graph with repeated outputs should be handed on."""
     args: dict[str, Json] = {"node": stalled.node, "kind": stalled.kind, **stalled.evidence}

@@ -5,7 +5,7 @@ A step of a plan has an op and arguments. A module holds the constant `OP`, and 
     the loader       `args`, `one_of`, `check`, `result_schema` …   workflows/plan/
     the editor       `args`, `summary`                              workflows/plan/drafting_guide.py
     the executor     `perform`                                      executors/ops/plan_step.py
-    the reference    `args`, `summary`                              docs/reference/plan.md
+    the reference    `args`, `summary`, `doc`                       docs/reference/plan.md (`make reference`)
 
 `perform` gets a `StepContext`, in whose arguments a value stands in the place of every ref, and returns the value of
 the step. The kernel knows by name only the ops that decide where a run goes: `branch`, `retry`, `ask_human`, `emit`.
@@ -146,6 +146,7 @@ class Op:
     - `effect`: what a step does to the world; the loader narrows it for tools and checkers.
     - `node_mode`: how the node of a step counts: `ai` if it calls a model.
     - `controls_flow`: it decides where the run goes, so it has no time limit and a retry cannot try it.
+    - `doc`: Markdown for the reference, after the table of arguments.
     - `saves_value`: false if a step has no value to save, and no step that follows it by default.
     - `result_schema`: the JSON Schema of the value, as far as it is the same for every step.
     """
@@ -161,6 +162,7 @@ class Op:
     node_mode: definition.Mode = "deterministic"
     controls_flow: bool = False
     saves_value: bool = True
+    doc: str = ""
     result_schema: JsonObject = field(default_factory=dict[str, Json])
 
 

@@ -13,6 +13,13 @@ _REQUEST: JsonObject = {
 }
 _TIMEOUT: JsonObject = {"type": "integer", "minimum": 1, "maximum": 366 * 86_400_000}
 
+#: More of the reference, after the table of its keys.
+_DOC = """\
+If an `ask_human` has a `save_as` and no `answer`, the person must give the text. A `request` has `message`
+(required), `kind` and `details`. The person sees the details under the message: their beginning at the terminal, all
+of them with `--json` and in the dashboard.
+"""
+
 OP = ops.Op(
     name="ask_human",
     summary="asks a person, waits durably, and saves the answer",
@@ -37,4 +44,5 @@ OP = ops.Op(
     perform=None,
     node_mode="approval",
     controls_flow=True,
+    doc=_DOC,
 )

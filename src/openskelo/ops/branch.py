@@ -55,6 +55,12 @@ def _type_name(value: Json) -> str:
             return "a list"
 
 
+#: More of the reference, after the table of its keys.
+_DOC = """\
+The condition of a branch is a ref whose value is strictly `true` or `false` (`"var:v1.ok"`, also written
+`{"ok": "var:v1.ok"}`), one of `true` and `false` itself, or `{"expr": CEL}` over `input`, `var`, `ctx` and `snap`.
+"""
+
 OP = ops.Op(
     name="branch",
     summary="goes to `then` when its condition is true, else to `else`; the condition is strictly true or false",
@@ -68,4 +74,5 @@ OP = ops.Op(
     perform=_perform,
     controls_flow=True,
     saves_value=False,
+    doc=_DOC,
 )

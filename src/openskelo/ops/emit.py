@@ -23,6 +23,12 @@ async def _perform(ctx: ops.StepContext) -> Json:
     }
 
 
+#: More of the reference, after the table of its keys.
+_DOC = """\
+An emit with the status `ok` must have its result: a `result_ref` that leads to no value fails the run with `REF_UNSET`.
+With another status, and in `audit_refs`, it is null.
+"""
+
 OP = ops.Op(
     name="emit",
     summary="ends the run with a result and its evidence; without its result it cannot end as ok",
@@ -34,4 +40,5 @@ OP = ops.Op(
     perform=_perform,
     controls_flow=True,
     saves_value=False,
+    doc=_DOC,
 )

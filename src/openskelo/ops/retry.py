@@ -19,6 +19,19 @@ def _check(args: JsonObject, place: Position) -> None:
         place.at("max_retries", 0).warn("RETRY_NEVER", message, hint="allow at least 1, or take the retry out")
 
 
+#: More of the reference, after the table of its keys.
+_DOC = """\
+A retry right after its step forms one unit with it: every jump to the step goes to the retry. The retry tries the step
+once, then at most `max_retries` times more, and continues after itself. So it repeats a step that failed, and does not
+repeat a step that succeeded. Anywhere else, a retry runs its step once more, even if the step succeeded before, and
+then again at most `max_retries` times until it succeeds.
+
+The receipt of the retry comes first, then one for every try. When no try is left, the run fails with `RETRY_EXHAUSTED`.
+An error that another try cannot repair ends the run at once. The engine does not repeat a tool whose `effect` is `once`
+without asking. If a failed call may have had its effect (a timeout, a lost server), it asks a person. If the call
+certainly had its effect (`TOOL_RETURN`), it ends the run.
+"""
+
 OP = ops.Op(
     name="retry",
     summary="tries a step until it succeeds (a verify: until it is ok), and continues after the retry",
@@ -34,4 +47,5 @@ OP = ops.Op(
     perform=_perform,
     check=_check,
     controls_flow=True,
+    doc=_DOC,
 )

@@ -35,9 +35,14 @@ def final(code: str, message: str, *, hint: str | None = None) -> errors.Attempt
     return errors.AttemptFailed(_short(message), code=code, hint=hint, retryable=False)
 
 
-def missing(message: str, *, hint: str) -> errors.AttemptFailed:
+def missing(message: str, *, hint: str | None = None) -> errors.AttemptFailed:
     """Return the failure of a provider that has to be installed or set up first."""
-    return final("PROVIDER_MISSING", message, hint=hint)
+    return errors.Missing(_short(message), code="PROVIDER_MISSING", hint=hint)
+
+
+def not_set_up() -> errors.AttemptFailed:
+    """Return the failure of work that needs a model where no provider is set up."""
+    return missing("no model provider is set up")
 
 
 def require_usable(answer: protocol.Answer, schema: object) -> protocol.Answer:

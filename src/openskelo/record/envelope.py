@@ -61,7 +61,7 @@ def _seal(chain: Chain, event: events.Event) -> bytes:
     if key is not None:
         envelope["nodeId"] = chain.node_id(key)
     envelope_bytes = orjson.dumps(envelope, option=orjson.OPT_SORT_KEYS)  # canonical: nothing in it is a float
-    data = canonical.dumps(events.encode(event))
+    data = canonical.dumps(encode(event))
     chain.head = link(chain.head, envelope_bytes, sha256(data).hexdigest())
     # `data` and `hash` sort before all other keys, so the rest of the line is the envelope as it was hashed.
     return b'{"data":%b,"hash":"%b",%b' % (data, chain.head.encode(), envelope_bytes[1:])
@@ -75,7 +75,25 @@ def link(prev: str, envelope: bytes, data_hash: str) -> str:
 def open_line(line: bytes) -> tuple[JsonObject, events.Event]:
     """Return the envelope and the event of a line of our own log, without checking it; `chain` verifies lines."""
     envelope: Any = canonical.loads_canonical(line)
-    return envelope, events.decode(envelope["type"], envelope["data"], milliseconds(envelope["ts"]))
+    return envelope, decode(envelope["type"], envelope["data"], milliseconds(envelope["ts"]))
+
+
+def encode(event: events.Event) -> JsonObject:
+    """Return the event's `data` as a line holds it: a time of the contract is text."""
+    data = events.encode(event)
+    expires_at = data.get("expiresAt")
+    return data if not isinstance(expires_at, int) else {**data, "expiresAt": timestamp(expires_at)}
+
+
+def decode(event_type: str, data: JsonObject, at: int) -> events.Event:
+    """Return the event of a line's `data`; earlier programs wrote `expiresAt` in milliseconds.
+
+    Raise KeyError for an unknown type, TypeError for missing or unknown fields, ValueError for a text that is no time.
+    """
+    expires_at = data.get("expiresAt")
+    if isinstance(expires_at, str):
+        data = {**data, "expiresAt": _exact_milliseconds(expires_at)}
+    return events.decode(event_type, data, at)
 
 
 def event_id(run_id: str, seq: int) -> str:
@@ -92,6 +110,13 @@ def timestamp(at: int) -> str:
 def milliseconds(text: str) -> int:
     """Return the milliseconds since the epoch of a `timestamp`."""
     return _epoch(text[:19]) + int(text[20:23])
+
+
+def _exact_milliseconds(text: str) -> int:
+    at = milliseconds(text)
+    if timestamp(at) != text:
+        raise ValueError(f"{text!r} is not a time as events have it")
+    return at
 
 
 @lru_cache(maxsize=256)

@@ -1,6 +1,6 @@
 """Check one line of a record that is not trusted: its shape, its hash, its bytes, its time and the types of its fields.
 
-A line is right only if sealing its content gives exactly its bytes. `events.decode` trusts our own
+A line is right only if sealing its content gives exactly its bytes. `envelope.decode` trusts our own
 log; in a file from another host the right names may hold values of the wrong type, which `find_fault` finds.
 """
 
@@ -126,8 +126,8 @@ def decode(opened: JsonObject, name: str, at: int) -> events.Event:
     """Return the event of a line that has its data; raise Fault if the data is not that of such an event."""
     data = cast("JsonObject", opened["data"])
     try:
-        event = events.decode(name, data, at)
-    except TypeError as error:
+        event = envelope.decode(name, data, at)
+    except (TypeError, ValueError, OverflowError) as error:
         raise Fault("EVENT_INVALID", f"not the data of {name}: {error}") from None
     if None in data.values():
         raise Fault("EVENT_INVALID", f"not the data of {name}: a field is null")

@@ -52,7 +52,7 @@ class _KeyedRequest:
 class Idempotency:
     """Stores answers by key, until `close`."""
 
-    def __init__(self, store: api.Store, data_dir: Path) -> None:
+    def __init__(self, store: api.Notes, data_dir: Path) -> None:
         self._store = store
         self._servers = process_locks.ProcessLocks(data_dir / "servers")
         self._owner = self._servers.own_id()

@@ -26,7 +26,9 @@ def _confine_block(block: Json) -> Json:
     if not isinstance(block, Mapping):
         return block
     work = block.get("deterministic")
-    return {**block, "deterministic": confine_work(work)} if isinstance(work, Mapping) else block
+    if isinstance(work, Mapping):
+        return {**block, "deterministic": confine_work(work)}
+    return block
 
 
 def confine_work(work: JsonObject) -> JsonObject:

@@ -1,6 +1,6 @@
 """Storage of runs: the log, everything that is committed with it, and large values.
 
-`api` has the Protocols of a store, and `factory.open_store` opens the store of a data dir. The rest of the program
+`api` has the Protocols of a store, and `factory.open_store` opens the store of a project. The rest of the program
 knows no more than these two.
 
     driver  --append(expected seq)-->  EventLog  --read_events, read_feed-->  readers, server, webhooks

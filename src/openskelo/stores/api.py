@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -36,16 +36,14 @@ BUCKET_SECONDS = (0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05
 
 @frozen
 class RunRow:
-    """A run as listings show it. It can be rebuilt from the log.
-
-    The `created_at` of a run's first row stays, also when later rows have another.
-    """
+    """A run as listings show it. It can be rebuilt from the log."""
 
     run_id: str
     name: str
     workflow_hash: str
     status: str
     ending: str | None
+    #: That of a run's first row stays, also when later rows have another.
     created_at: int
     updated_at: int
     parent: str | None = None
@@ -72,13 +70,12 @@ class QueuedCommand:
 
 @frozen
 class FeedEntry:
-    """The lines that one Append added, and their position in the order of all commits.
+    """The lines that one Append added."""
 
-    `seq` is that of the last line. Positions grow in the order of commits: a reader that sees one sees all before it.
-    """
-
+    #: Its place in the order of all commits. Positions grow in that order: a reader that sees one sees all before it.
     position: int
     run_id: str
+    #: The seq of the last line.
     seq: int
     lines: tuple[bytes, ...]
 
@@ -87,21 +84,24 @@ class FeedEntry:
 class Append:
     """Everything that one run adds in one commit.
 
-    `lines` are sealed events (bytes without a newline) with the seqs `expected_seq + 1` and on. `row`, if given, is the
-    run's new listing; one with an `ending` also releases the claim. `opened` and `closed` are approvals. `blobs` are
-    small values by name. `consumed` are commands to remove; each must be queued for this run (Conflict). `cached` maps
-    cache keys to stored outputs. The Append that begins a run also claims it, unless it was claimed or begun before, or
-    `claim` is False.
+    The Append that begins a run also claims it, unless it was claimed or begun before, or `claim` is False.
     """
 
     run_id: str
     expected_seq: int
+    #: Sealed events (bytes without a newline) with the seqs `expected_seq + 1` and on.
     lines: tuple[bytes, ...]
+    #: The run's new listing, if it changes; one with an `ending` also releases the claim.
     row: RunRow | None = None
+    #: Approvals that wait for an answer from now on.
     opened: tuple[ApprovalRow, ...] = ()
+    #: The ids of approvals that wait no longer.
     closed: tuple[str, ...] = ()
+    #: Small values by name.
     blobs: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
+    #: Commands to remove; each must be queued for this run (Conflict).
     consumed: tuple[int, ...] = ()
+    #: Stored outputs by cache key.
     cached: Mapping[str, JsonObject] = field(default_factory=dict[str, JsonObject])
     claim: bool = True
 
@@ -276,8 +276,8 @@ class Approvals(Protocol):
 class CommandInbox(Protocol):
     """Commands that any process queues for the driver of a run. The driver's Append consumes them."""
 
-    async def queue_command(self, run_id: str, body: JsonObject) -> int:
-        """Queue a command for the run's driver, durably; return its id. Raise NotFound for an unknown run."""
+    async def queue_command(self, run_id: str, body: JsonObject) -> int | None:
+        """Queue a command for the run's driver, durably; return its id, None for an unknown run."""
         ...
 
     async def list_commands(self, run_ids: Sequence[str] | None) -> Sequence[QueuedCommand]:
@@ -393,22 +393,25 @@ class Store(EventLog, EventFiles, Listings, Approvals, CommandInbox, Claims, Blo
 
 async def get_run(store: Listings, run_id: str) -> RunRow:
     """Return a run's row; raise NotFound (RUN_NOT_FOUND) if there is no such run."""
-    row = await store.find_run(run_id)
-    if row is None:
-        raise errors.run_not_found(run_id)
-    return row
+    return errors.require_run(await store.find_run(run_id), run_id)
+
+
+async def read_run(store: EventLog, run_id: str) -> AsyncGenerator[Sequence[bytes]]:
+    """Yield all lines of a run, in order, in chunks; raise NotFound (RUN_NOT_FOUND) if it has none."""
+    lines: Sequence[bytes] | None = None
+    async for lines in store.read_events(run_id):
+        yield lines
+    errors.require_run(lines, run_id)
 
 
 async def get_approval(store: Approvals, approval_id: str) -> ApprovalRow:
     """Return an open approval; raise Refused (APPROVAL_CLOSED) if it is closed, NotFound if it never existed."""
     row = await store.find_approval(approval_id)
-    if row is not None:
-        return row
-    if await store.find_approval_run(approval_id) is not None:
-        raise errors.approval_closed()
-    raise errors.NotFound(
-        f"there is no open approval {approval_id}", code="APPROVAL_NOT_FOUND", hint="`skelo approvals` lists them"
-    )
+    if row is None and await store.find_approval_run(approval_id) is None:
+        raise errors.NotFound(
+            f"there is no open approval {approval_id}", code="APPROVAL_NOT_FOUND", hint="`skelo approvals` lists them"
+        )
+    return errors.require_open(row)
 
 
 def append_conflict(append: Append, seq: int) -> errors.Conflict:

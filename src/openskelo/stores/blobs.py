@@ -10,6 +10,7 @@ that were written, or wanted again, within the last hour.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import hashlib
 import os
@@ -120,6 +121,8 @@ class BlobFiles:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._synced: set[Path] = set()  # subfolders whose names are known to be durable
+        #: Files whose sync failed: the next sync would succeed without having written them, so they are written anew.
+        self._doubted: set[Path] = set()
 
     def put(self, data: bytes, name: str | None = None) -> str:
         """Write the bytes durably, unless they are there already; return their name, as `WaitingBlobs.add` does."""
@@ -128,17 +131,22 @@ class BlobFiles:
         try:
             _create_folder(path.parent)
             with _locked(self._folder, fcntl.LOCK_SH):
-                if _has_content(path, data):
+                if _has_content(path, data) and path not in self._doubted:
                     os.utime(path)  # wanted again: starts a new period of grace
+                    self._doubted.add(path)
+                    files.sync_file(path)  # its writer may have been killed before, and `locate` does not sync
                 else:
                     with files.atomic_file(path, mode=0o600) as file:
                         file.write(data)
-                # Also for a file that was there: its writer may have been killed before it synced.
+                self._doubted.discard(path)
+                # Also for a file that was there, for the same reason.
                 files.sync_folder(path.parent)
                 if path.parent not in self._synced:
                     files.sync_folder(self._folder)
                     self._synced.add(path.parent)
         except OSError as error:
+            if error.errno == errno.EIO:
+                raise storage_errors.sync_failed(str(error)) from error
             raise storage_errors.from_os(error, "for a blob") from error
         return name
 

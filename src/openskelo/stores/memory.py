@@ -12,7 +12,6 @@ from pathlib import Path
 
 import orjson
 
-from openskelo import errors
 from openskelo.kernel.json import JsonObject
 from openskelo.stores import api, blobs
 from openskelo.structs import field, mutable, replace
@@ -205,10 +204,10 @@ class MemoryStore:
         closed = [(key, run_id) for key, run_id in self._data.closed_approvals.items() if numbers[key] < first]
         return sorted(closed, key=lambda item: -numbers[item[0]])[:limit]
 
-    async def queue_command(self, run_id: str, body: JsonObject) -> int:
-        """Queue a command for the run's driver, durably; return its id. Raise NotFound for an unknown run."""
+    async def queue_command(self, run_id: str, body: JsonObject) -> int | None:
+        """Queue a command for the run's driver, durably; return its id, None for an unknown run."""
         if run_id not in self._data.lines:
-            raise errors.run_not_found(run_id)
+            return None
         self._data.last_command += 1
         command = api.QueuedCommand(id=self._data.last_command, run_id=run_id, body=body)
         self._data.commands[command.id] = command

@@ -88,13 +88,20 @@ class ProcessLocks:
 
     def dead_ids(self) -> Sequence[str]:
         """Return the ids of processes that ended without `release`: their files are there, without a lock."""
+        return [owner_id for owner_id in self._owner_ids() if not self.is_alive(owner_id)]
+
+    def all_dead(self) -> bool:
+        """True if a process ended without `release`, and no other one lives."""
+        owner_ids = self._owner_ids()
+        return bool(owner_ids) and not any(map(self.is_alive, owner_ids))
+
+    def _owner_ids(self) -> Sequence[str]:
         try:
-            owner_ids = [path.stem for path in self._folder.iterdir() if _OWNER_ID.fullmatch(path.stem)]
+            return [path.stem for path in self._folder.iterdir() if _OWNER_ID.fullmatch(path.stem)]
         except FileNotFoundError:
             return ()
         except OSError as error:
             raise storage_errors.from_os(error, "reading the locks of processes") from error
-        return [owner_id for owner_id in owner_ids if not self.is_alive(owner_id)]
 
     def delete_unlocked_drafts(self) -> None:
         """Delete the files of processes that were killed between creating and locking them.

@@ -5,7 +5,7 @@
         def agent(self) -> testing.AgentUnderTest:
             return testing.AgentUnderTest(settings=lambda model_url: AgentSettings(name="mine", ...))
 
-Each check starts the real program through the same session pool, gate and protocol client as a run, in an empty
+Each check starts the real program through the same session pool, permissions and protocol client as a run, in an empty
 folder of its own, and lets it talk to a scripted model (`scripted_model_server`): the script is in the prompt. So a
 check does not depend on what a model says, needs no key and no network. When it ends, no process of the agent may be
 left. `docs/extending/agent.md` shows how a new agent is checked.
@@ -24,17 +24,11 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from openskelo import agent_settings, errors
-from openskelo.agents import (
-    acp_client,
-    create_workspace,
-    gate,
-    gateway,
-    policy,
-    profiles,
-    programs,
-    sessions,
-    workspace,
-)
+from openskelo.agents import profiles, programs, sessions
+from openskelo.agents.acp import acp_client
+from openskelo.agents.gateway import gateway
+from openskelo.agents.permissions import policy, rulings
+from openskelo.agents.workspace import create_workspace, workspace
 from openskelo.kernel.json import JsonObject
 from openskelo.project import Project
 from openskelo.structs import frozen, replace
@@ -72,16 +66,16 @@ class AgentUnderTest:
     seconds: float = 90.0
 
 
-class Person(acp_client.Listener, gate.Asker, gateway.Meter):
+class Person(acp_client.Listener, rulings.Asker, gateway.Meter):
     """Listens to a turn, answers every question about a call in the same way, and counts the calls of the model."""
 
-    def __init__(self, agent_gate: gate.Gate, decision: Decision) -> None:
-        self._gate = agent_gate
+    def __init__(self, permissions: rulings.SessionPermissions, decision: Decision) -> None:
+        self._permissions = permissions
         self._decision = decision
         self._released = asyncio.Event()
         self.pieces: list[str] = []
         self.permissions: list[acp_client.PermissionRequest] = []
-        self.questions: list[gate.Question] = []
+        self.questions: list[rulings.Question] = []
         self.forms: list[str] = []
         self.model_calls = 0
 
@@ -100,17 +94,17 @@ class Person(acp_client.Listener, gate.Asker, gateway.Meter):
 
     async def on_permission(self, request: acp_client.PermissionRequest) -> str | None:
         self.permissions.append(request)
-        ruling = await self._gate.permit(request)
+        ruling = await self._permissions.permit(request)
         return request.option("allow_once" if ruling.is_allowed else "reject_once")
 
     async def on_question(self, prompt: str, schema: JsonObject) -> JsonObject | None:
         return await self.ask_form(prompt, schema)
 
-    async def ask_about(self, question: gate.Question) -> gate.Ruling:
+    async def ask_about(self, question: rulings.Question) -> rulings.Ruling:
         self.questions.append(question)
         if self._decision == "hold":
             await self._released.wait()
-        return gate.Ruling(is_allowed=self._decision == "allow", why="the test says so", was_asked=True)
+        return rulings.Ruling(is_allowed=self._decision == "allow", why="the test says so", was_asked=True)
 
     async def ask_form(self, prompt: str, schema: JsonObject) -> JsonObject | None:
         self.forms.append(prompt)
@@ -119,7 +113,7 @@ class Person(acp_client.Listener, gate.Asker, gateway.Meter):
     async def tree(self) -> str:
         return ""
 
-    def on_ruling(self, call_id: gate.CallId, call: policy.Call, ruling: gate.Ruling) -> None:
+    def on_ruling(self, call_id: rulings.CallId, call: policy.Call, ruling: rulings.Ruling) -> None:
         """Take note of nothing: the checks look at what was asked."""
 
     def remembered_rules(self) -> tuple[JsonObject, ...]:
@@ -151,7 +145,7 @@ class Conversation:
         self.session = session
         self.folder = place.folder
         self._idle_ms = idle_ms
-        self.person = Person(session.gate, "allow")
+        self.person = Person(session.permissions, "allow")
 
     async def take_turn(self, *lines: str, decision: Decision = "allow") -> acp_client.Turn:
         """Return the account of a turn in which the model plays these lines."""
@@ -159,13 +153,13 @@ class Conversation:
 
     def start_turn(self, *lines: str, decision: Decision = "allow") -> asyncio.Task[acp_client.Turn]:
         """Start a turn; its reports go to a new `person`."""
-        self.person = Person(self.session.gate, decision)
+        self.person = Person(self.session.permissions, decision)
         return asyncio.create_task(self._prompt("\n".join(lines), self.person))
 
     async def _prompt(self, text: str, person: Person) -> acp_client.Turn:
         session, turn = self.session, acp_client.Turn()
         session.result.begin_turn()
-        session.gate.open(person)
+        session.permissions.open(person)
         if session.gateway is not None:
             session.gateway.begin_turn(person)
         try:
@@ -174,7 +168,7 @@ class Conversation:
             if session.gateway is not None:
                 session.gateway.end_turn()
             session.result.end_turn()
-            session.gate.close()
+            session.permissions.close()
             person.release()
         return turn
 
@@ -208,7 +202,7 @@ class Stage:
             self._work, wanted, self._run_id, _NODE, create_workspace.WorkspaceNotes()
         )
         request = sessions.SessionRequest(
-            agent=self.settings, place=place, result=sessions.ResultTool(_RESULT), node=_NODE, resume=resume
+            agent=self.settings, place=place, result=sessions.ResultTool(_RESULT), resume=resume
         )
         pool = sessions.SessionPool(self.project)
         try:

@@ -299,19 +299,7 @@ def _write_responses(reply: Say | Call, body: _Object) -> Iterator[tuple[str, _O
                 },
             )
     else:
-        namespace, _, name = reply.tool.rpartition("/")
-        item = (
-            _patch_call(reply)
-            if name == "apply_patch"
-            else {
-                "type": "function_call",
-                "id": f"fc_{uuid.uuid4().hex}",
-                "call_id": f"call_{uuid.uuid4().hex[:20]}",
-                "name": name,
-                "arguments": json.dumps(reply.arguments),
-                **({"namespace": namespace} if namespace else {}),
-            }
-        )
+        item = _function_call(reply)
     yield "response.output_item.done", {"type": "response.output_item.done", "output_index": 0, "item": item}
     usage = {
         "input_tokens": reply.tokens_in,
@@ -322,6 +310,22 @@ def _write_responses(reply: Say | Call, body: _Object) -> Iterator[tuple[str, _O
     }
     completed = {**response, "status": "completed", "output": [item], "usage": usage}
     yield "response.completed", {"type": "response.completed", "response": completed}
+
+
+def _function_call(reply: Call) -> _Object:
+    namespace, _, name = reply.tool.rpartition("/")
+    if name == "apply_patch":
+        return _patch_call(reply)
+    call: _Object = {
+        "type": "function_call",
+        "id": f"fc_{uuid.uuid4().hex}",
+        "call_id": f"call_{uuid.uuid4().hex[:20]}",
+        "name": name,
+        "arguments": json.dumps(reply.arguments),
+    }
+    if namespace:
+        call["namespace"] = namespace
+    return call
 
 
 def _patch_call(reply: Call) -> _Object:

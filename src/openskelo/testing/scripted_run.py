@@ -24,7 +24,7 @@ class Reply:
     """The answer of a person to an approval; `by` is the person's name, which `approvers` may demand."""
 
     status: Answer = "approved"
-    values: JsonObject | None = None
+    modified_args: JsonObject | None = None
     reason: str | None = None
     by: str = "test"
 
@@ -90,7 +90,7 @@ async def drive(engine: Engine, run_id: str, people: Mapping[str, Sequence[Reply
             await engine.answer(
                 cast("str", approval["id"]),
                 status=reply.status,
-                values=reply.values,
+                modified_args=reply.modified_args,
                 reason=reply.reason,
                 by=reply.by,
             )

@@ -9,7 +9,8 @@ snapshot. `run.patch` and `node.patch` replace fields, `edge.*`, `artifact.creat
 entries of the run's maps, and all other events only say what happened. Nothing here is stored: every document and
 every id follows from the facts, so the wire can be computed again from the log at any time.
 
-projection      turns facts into snapshots and wire events; the only stateful part
+projection      turns facts into snapshots and wire events; with its presenter the only stateful part
+presenters      what differs between blocks, plans and live graphs: the phase, and which nodes a fact may change
 derived_events  the events that say what happened: messages, tool calls, handoffs, approvals, artifacts
 node_document   the document of a node
 edges           the documents of edges

@@ -111,7 +111,7 @@ def _callee(node: definition.Node) -> tuple[str, JsonObject] | None:
 
     A step of a plan calls its tool, checker or transform; references among its arguments are not resolved.
     """
-    if node.mode != "deterministic":
+    if not node.work.calls_handler:
         return None
     if node.step is not None:
         name = next((node.step.args[key] for key in _CALLEE_ARGUMENTS if key in node.step.args), None)

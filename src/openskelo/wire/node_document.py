@@ -22,7 +22,6 @@ from openskelo.wire import run_status, wire_ids
 #: A handoff mentions at most this many artifacts of a visit, the newest ones.
 MAX_ARTIFACTS = 50
 _MAX_SUMMARY_CHARACTERS = 200
-_KIND_BY_MODE = {"ai": "model", "agent": "agent", "deterministic": "handler", "approval": "approval", "dag": "handler"}
 _ATTEMPT_EVENTS = (
     events.AttemptStarted,
     events.AttemptSucceeded,
@@ -85,17 +84,14 @@ class OpenCall:
 
 @mutable
 class NodeDetails:
-    """The facts about one node that the wire shows and the kernel's state does not have.
-
-    `visit` is the visit that the details are about (plans and live graphs enter a node again and again). `worked_at` is
-    when an attempt last started or ended, `output_at` when one last ended with a result. `open_calls` are the tool
-    calls that were proposed or started and are not completed, by slot; `agent_calls` are the ids of those of an agent.
-    `last_turn_artifacts` are the artifacts of the last completed turn of a live graph's node.
-    """
+    """The facts about one node that the wire shows and the kernel's state does not have."""
 
     last_activity_at: int
+    #: When an attempt last started or ended.
     worked_at: int | None = None
+    #: When an attempt last ended with a result.
     output_at: int | None = None
+    #: The visit that the details are about: plans and live graphs enter a node again and again.
     visit: int = 0
     started_at: int | None = None
     ended_at: int | None = None
@@ -107,8 +103,11 @@ class NodeDetails:
     last_error: str = ""
     verdicts: tuple[JsonObject, ...] = ()
     artifacts: list[JsonObject] = field(default_factory=list[JsonObject])
+    #: The artifacts of the last completed turn of a live graph's node.
     last_turn_artifacts: tuple[JsonObject, ...] = ()
+    #: The tool calls that were proposed or started and are not completed, by slot.
     open_calls: dict[int, OpenCall] = field(default_factory=dict[int, OpenCall])
+    #: The ids of the open calls of an agent.
     agent_calls: dict[str, None] = field(default_factory=dict[str, None])
 
 
@@ -217,7 +216,7 @@ def constant_fields(run: Run, node: definition.Node, phase: run_status.NodePhase
         "label": node.label or node.key,
         "roleTemplate": turn.role,
         "provider": _provider(node) or turn.provider,
-        "kind": _KIND_BY_MODE[node.mode],
+        "kind": node.work.performer,
         "mode": node.mode,
         "op": None if node.step is None else node.step.op,
         "phase": phase,
@@ -227,7 +226,7 @@ def constant_fields(run: Run, node: definition.Node, phase: run_status.NodePhase
             "spawnNodes": False,
             "writeCode": has_effect,
             "writeDocs": has_effect,
-            "runCommands": node.mode == "agent"
+            "runCommands": node.work.works_in_workspace
             or any(gate.type == "command" for gate in (*node.pre_gates, *node.post_gates)),
             "delegateOnly": False,
             **turn.capabilities,
@@ -282,7 +281,7 @@ def _provider(node: definition.Node) -> str:
 
 def _permissions(run: Run, node: definition.Node) -> str:
     """Return whether a person is asked: about the calls of an agent, else before the node's work."""
-    if node.mode == "agent":
+    if node.work.makes_calls:
         return str(_agent(node).get("permissions", "gated"))
     return "gated" if visits.asks_person(run, node) else "skip"
 

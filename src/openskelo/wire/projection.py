@@ -29,7 +29,7 @@ from openskelo.kernel import run as runs
 from openskelo.kernel.apply import apply
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.record import envelope
-from openskelo.wire import derived_events, edges, node_document, run_status, wire_ids
+from openskelo.wire import derived_events, edges, node_document, presenters, run_status, wire_ids
 from openskelo.wire.derived_events import Derived
 
 #: The version of the contract that the wire follows.
@@ -38,8 +38,6 @@ CONTRACT_VERSION = "1"
 #: A derived event with the key of the node that it is about; None if it is about the run.
 _NodeEvent: TypeAlias = tuple[str | None, Derived]
 _ATTEMPT_ENDED = (events.AttemptSucceeded, events.AttemptFailed, events.AttemptInterrupted, events.AttemptCancelled)
-#: Facts after which a node may be done, so that the nodes after it may change too.
-_MAY_RELEASE_TARGETS = (events.AttemptSucceeded, events.NodeFinished, events.NodeSkipped, events.NodeKept)
 _GRAPH_NODE_CHANGED = (events.NodeAdded, events.NodeChanged, events.NodeRemoved)
 
 
@@ -67,7 +65,7 @@ class Projection:
         self._usage = node_document.Usage()
         self._node_ids = {key: wire_ids.node(run_id, key) for key in workflow.nodes}
         self._details: dict[str, node_document.NodeDetails] = {}
-        self._phases = _PhaseTracker(self._run)
+        self._presenter = presenters.PRESENTERS[workflow.kind](self._run)
         # Nodes that work or wait for a person: only these can change when the run ends.
         self._active: dict[str, None] = {}
         # Nodes that may have open tool calls.
@@ -140,7 +138,7 @@ class Projection:
         key = getattr(event, "node", None)
         if isinstance(event, events.RunCreated):
             self._create_nodes(event)
-        elif self._run.graph_state is not None and isinstance(event, _GRAPH_NODE_CHANGED):
+        elif isinstance(event, _GRAPH_NODE_CHANGED):
             self._update_graph_node(event)
         elif key is not None:
             details = self._details[key]
@@ -157,7 +155,7 @@ class Projection:
         self._created_by = event.by
         for key, node in self._run.workflow.nodes.items():
             self._details[key] = node_document.NodeDetails(last_activity_at=event.at)
-            fields = node_document.constant_fields(self._run, node, self._phases.by_node[key])
+            fields = node_document.constant_fields(self._run, node, self._presenter.node_phase(key))
             self._node_documents[self._node_ids[key]] = fields
 
     def _update_graph_node(self, event: events.NodeAdded | events.NodeChanged | events.NodeRemoved) -> None:
@@ -172,7 +170,8 @@ class Projection:
         details = self._details.setdefault(key, node_document.NodeDetails(last_activity_at=event.at))
         details.last_activity_at = event.at
         node = self._run.workflow.nodes[key]
-        self._new_constant_fields[key] = node_document.constant_fields(self._run, node, "EXECUTE")
+        phase = self._presenter.node_phase(key)
+        self._new_constant_fields[key] = node_document.constant_fields(self._run, node, phase)
 
     # -- derived events -----------------------------------------------------------------------------------------------
 
@@ -181,7 +180,7 @@ class Projection:
         for derived in self._derive_node_events(event, was_in_flight=was_in_flight):
             yield key, derived
         match event:
-            case events.AttemptSucceeded() | events.NodeFinished() | events.NodeKept() if self._run.graph_state is None:
+            case events.AttemptSucceeded() | events.NodeFinished() | events.NodeKept() if self._presenter.hands_over:
                 yield from self._hand_over(event)
             case events.NodeBounced():
                 reset = frozenset(event.reset)
@@ -322,23 +321,15 @@ class Projection:
                 return ()
             case _:
                 key = getattr(event, "node", None)
-                if key is None:
-                    return ()
-                if self._run.plan_state is not None:  # a plan has at most one next step
-                    return dict.fromkeys((key, *self._run.ready, *self._run.resolving))
-                releases = isinstance(event, _MAY_RELEASE_TARGETS) and self._run.nodes[key].status == "done"
-                if self._run.graph_state is None and releases:
-                    return (key, *self._run.dependencies.targets[key])
-                return (key,)
+                return () if key is None else self._presenter.changed_nodes(event, key)
 
     def _patch_nodes(self, event: events.Event) -> Iterator[_NodeEvent]:
         for key in self._changed_nodes(event):
             node, details = self._run.nodes[key], self._details[key]
-            self._phases.update(key, node)
+            self._presenter.update(key, node)
             if not details.open_calls:
                 self._calling.pop(key, None)
-            if self._run.workflow.kind != "blocks" and node.visit > details.visit:
-                # A step of a plan, and a node of a live graph, may be entered again and again.
+            if self._presenter.resets_on_entry and node.visit > details.visit:
                 details.visit = node.visit
                 node_document.reset_details(details, 0)
             if isinstance(event, events.RunEnded) and details.ended_at is None:
@@ -376,7 +367,7 @@ class Projection:
             "workflowHash": run.workflow.hash,
             "status": runs.status(run),
             "ending": run.ending if run.ended else None,
-            "phase": self._phases.current(),
+            "phase": self._presenter.phase(),
             "mode": run.mode,
             "globalMode": run.global_mode,
             "createdAt": envelope.timestamp(run.created_at),
@@ -400,48 +391,3 @@ class Projection:
 
 def _changed_fields(before: JsonObject, fields: JsonObject) -> dict[str, Json]:
     return {name: value for name, value in fields.items() if name not in before or before[name] != value}
-
-
-class _PhaseTracker:
-    """The run's phase, kept up to date without looking at all nodes: `run_status.run_phase` in O(1).
-
-    It counts the unfinished nodes of each phase, and remembers which step of a plan was entered last.
-    """
-
-    def __init__(self, run: runs.Run) -> None:
-        self._run = run
-        self.by_node = run_status.node_phases(run.workflow)
-        self._present: set[run_status.NodePhase] = set(self.by_node.values())
-        self._unfinished: dict[run_status.NodePhase, int] = dict.fromkeys(run_status.PHASES, 0)
-        # All nodes count as done until RunCreated, which touches every node, counts the unfinished ones.
-        self._done: set[str] = set(run.workflow.nodes)
-        self._has_started = False
-        self._current_step = ""
-
-    def update(self, key: str, node: runs.NodeState) -> None:
-        """Take the node's status into account."""
-        self._has_started = self._has_started or run_status.has_started(node)
-        is_done = node.status == "done"
-        if node.visit and not is_done:
-            self._current_step = key
-        if self._run.graph_state is not None or is_done == (key in self._done):
-            return
-        if is_done:
-            self._done.add(key)
-            self._unfinished[self.by_node[key]] -= 1
-        else:
-            self._done.discard(key)
-            self._unfinished[self.by_node[key]] += 1
-
-    def current(self) -> run_status.Phase:
-        """Return the run's phase."""
-        if self._run.ended:
-            return "DONE"
-        if not self._has_started:
-            return "BOOT"
-        if self._run.plan_state is not None:
-            return self.by_node[self._current_step]
-        if self._run.graph_state is not None:
-            return "EXECUTE"
-        unfinished: set[run_status.NodePhase] = {phase for phase, count in self._unfinished.items() if count}
-        return run_status.first_unfinished_phase(unfinished, self._present)

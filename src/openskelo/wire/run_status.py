@@ -197,8 +197,6 @@ def budget_usage(run: Run, at: int) -> JsonObject:
 
 def has_own_login(node: definition.Node) -> bool:
     """True if the work is an agent's that logs in by itself: what it costs in USD is not known."""
-    if node.mode != "agent":
-        return False
     agent = agent_settings.pinned_in(node.config)
     return agent is not None and agent.login == "own"
 

@@ -10,14 +10,12 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from typing import cast
 from urllib.parse import urlsplit
 
 import orjson
 
 from openskelo.kernel import ids
 from openskelo.kernel.json import Json, JsonObject
-from openskelo.record import envelope
 from openskelo.structs import frozen
 
 #: The facts that a webhook can be sent for.
@@ -66,14 +64,8 @@ def body(delivery: str, fact: JsonObject, workflow: str) -> bytes:
     if "nodeId" in fact:
         document["nodeId"] = fact["nodeId"]
     if "data" in fact:
-        document["data"] = _with_timestamps(cast("JsonObject", fact["data"]))
+        document["data"] = fact["data"]
     return orjson.dumps(document)
-
-
-def _with_timestamps(data: JsonObject) -> JsonObject:
-    """Return the fact's data with its times as text: the log has them in milliseconds, the contract in ISO-8601."""
-    expires_at = data.get("expiresAt")
-    return {**data, "expiresAt": envelope.timestamp(expires_at)} if isinstance(expires_at, int) else data
 
 
 def signature(secret: str, at: int, data: bytes) -> str:

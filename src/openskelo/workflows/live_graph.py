@@ -75,6 +75,11 @@ class NodeSpec:
     session_mode: SessionMode = "default"
     reset_commands: tuple[str, ...] = definition.Turn().reset_commands
 
+    @property
+    def has_agent(self) -> bool:
+        """True if a coding agent works for the node."""
+        return self.kind == "agent"
+
 
 def empty(name: str, budgets: JsonObject | None = None) -> definition.Workflow:
     """Return a workflow without nodes, to which a run may add some. Raise InvalidWorkflow if `budgets` are wrong.
@@ -104,7 +109,7 @@ def spec_of(node: definition.Node) -> NodeSpec:
         role=turn.role,
         provider=turn.provider,
         capabilities=turn.capabilities,
-        gated=cast("bool | None", chosen.get("gated")) if node.mode == "agent" else node.approval is not None,
+        gated=cast("bool | None", chosen.get("gated")) if node.work.works_in_workspace else node.approval is not None,
         model=cast("str | None", chosen.get("model")),
         session_mode=cast("SessionMode", chosen.get("session_mode", "default")),
         reset_commands=turn.reset_commands,
@@ -113,9 +118,7 @@ def spec_of(node: definition.Node) -> NodeSpec:
 
 def kind_of(node: definition.Node) -> Kind:
     """Return what works for a node of a live graph."""
-    if node.mode == "agent":
-        return "agent"
-    return "model" if node.work.calls_model else "handler"
+    return cast("Kind", node.work.performer)
 
 
 def build_node(
@@ -134,7 +137,7 @@ def build_node(
         if key in _RESERVED_SETTINGS
     ]
     turn = _turn(spec, wrong)
-    if spec.kind == "agent" and "agent" not in spec.config:
+    if spec.has_agent and "agent" not in spec.config:
         spec = replace(spec, config={**spec.config, "agent": _choose_agent(spec.provider, agents, wrong)})
     if wrong:
         raise errors.InvalidWorkflow(wrong)
@@ -143,7 +146,7 @@ def build_node(
         (node,) = load.from_document(document, root=root, file=_FILE).nodes.values()
     except errors.InvalidWorkflow as error:
         raise errors.InvalidWorkflow([_at_config(problem) for problem in error.problems]) from error
-    if spec.kind == "agent":
+    if spec.has_agent:
         return _narrow_agent(replace(node, turn=turn, bindings={}), spec)
     is_project_handler = spec.kind == "handler" and not cast("str", node.handler).startswith("builtin:")
     any_outputs = is_project_handler and "outputs" not in spec.config
@@ -236,7 +239,7 @@ def _block(spec: NodeSpec) -> JsonObject:
     """Return the block of a node, as an author would write it."""
     config = {key: value for key, value in spec.config.items() if key not in _TURN_SETTINGS}
     block_: dict[str, Json] = {"id": spec.key, "name": spec.label}
-    if spec.kind == "agent":
+    if spec.has_agent:
         inputs: JsonObject = {**_INBOX, "earlier": _ENTRY}
         declared = config.pop("outputs", {})
         outputs = {**_ANSWER, **declared} if isinstance(declared, Mapping) else declared
@@ -254,15 +257,13 @@ def _block(spec: NodeSpec) -> JsonObject:
 
 def _handler_outputs(handler: Mapping[str, Json]) -> JsonObject:
     """Return the outputs of a handler whose author does not name them; a function of the project may have any."""
-    name = handler["handler"]
-    config = handler.get("config")
-    if name == "builtin:transform" and isinstance(config, Mapping):
-        sections = [config.get("map"), config.get("template")]
-        return {key: "json" for section in sections if isinstance(section, Mapping) for key in section}
-    if name == "builtin:pass":
-        return _INBOX
+    name, config = handler["handler"], handler.get("config")
     builtin_handler = builtin.HANDLERS.get(name) if isinstance(name, str) else None
-    return {} if builtin_handler is None else dict(builtin_handler.outputs or {})
+    if builtin_handler is None:
+        return {}
+    if builtin_handler.config_outputs is not None:
+        return builtin_handler.config_outputs(config if isinstance(config, Mapping) else {}, _INBOX)
+    return dict(builtin_handler.outputs or {})
 
 
 def _budgets(bounds: definition.Limits) -> JsonObject:

@@ -150,8 +150,8 @@ def _check_place(place: cursor.Cursor, identity: str, folders: handlers.Folders)
     """True if the file may be a workflow; a Problem if data could have written it."""
     if not file_access.is_inside(Path(identity), folders.write_roots):
         return True
-    message = f"{Path(identity).name!r} is in a folder that data may write to, so it is not run"
-    place.problem("CODE_IN_WRITE_ROOT", message, hint="move the file, or name other `write_roots` in skelo.yaml")
+    planted = file_access.code_in_write_root(Path(identity).name)
+    place.problem(planted.code, planted.message, hint=planted.hint)
     return False
 
 

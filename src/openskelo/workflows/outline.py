@@ -14,9 +14,6 @@ from openskelo.kernel.json import Json
 from openskelo.wire import edges
 from openskelo.workflows.plan import control_flow
 
-#: Short labels of the modes, for people.
-BADGES = {"ai": "AI", "agent": "AGENT", "deterministic": "DET", "approval": "HUMAN", "dag": "DAG"}
-
 
 def document(workflow: definition.Workflow) -> dict[str, Json]:
     """Return the outline of a workflow; that of a plan shows its steps as blocks."""
@@ -97,7 +94,7 @@ def _block(node: definition.Node, layer: int) -> dict[str, Json]:
         "name": node.label or node.key,
         "description": node.description,
         "mode": node.mode,
-        "badge": BADGES[node.mode],
+        "badge": node.work.badge,
         "layer": layer,
         "op": node.step.op if node.step else None,
         "after": list(node.after),
@@ -176,7 +173,7 @@ def _step(node: definition.Node, step: definition.Step) -> dict[str, Json]:
         "id": node.key,
         "op": step.op,
         "mode": node.mode,
-        "badge": BADGES[node.mode],
+        "badge": node.work.badge,
         "args": step.args,
         "saveAs": step.save_as,
         "experts": _experts(node),

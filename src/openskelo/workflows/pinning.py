@@ -2,16 +2,16 @@
 
 A node names an expert; the project file says which provider, model and fallbacks that is. Pinning writes them into
 the node, so that the hash of the workflow covers them and a later change of the project file does not change a
-running run. If the workflow limits tokens or cost, every node that asks a model also gets a reservation: the most
-that a first attempt may take. A limit that cannot be guaranteed (an answer without a token limit, a model without a
-price) is a Problem.
+running run. If the workflow limits tokens or cost, every node that asks a model also gets a reservation: what a first
+attempt takes before the values of its inputs count. A limit that cannot be guaranteed (an answer without a token
+limit, a model without a price) is a Problem.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from openskelo import errors
+from openskelo import errors, gates
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json
 from openskelo.providers import config, experts
@@ -59,8 +59,8 @@ def _pin_node(node: definition.Node, workflow: definition.Workflow, models: conf
 
 
 def _pin_gate(gate: definition.Gate, pins: list[Json]) -> definition.Gate:
-    """Return an llm_review gate with its expert, the first of `pins`, which it removes; any other gate as it is."""
-    if gate.type != "llm_review":
+    """Return a gate that asks a model with its expert, which it takes from `pins`; any other gate as it is."""
+    if not gates.asks_model(gate.type):
         return gate
     return replace(gate, params={**gate.params, "pinned": pins.pop(0)})
 
@@ -74,43 +74,43 @@ def _reserve_amounts(workflow: definition.Workflow, models: config.Config, place
             continue
         try:
             priced = limits.max_cost_nanousd is not None
-            # A repair needs a little more: it is checked when its prompt is written.
-            worst = attempt_cost.worst(node, workflow, models, priced=priced, repairs=False)
+            # Inputs and repairs need more: that is checked when their prompt is written.
+            needed = attempt_cost.reservation(node, workflow, models, priced=priced)
         except errors.AttemptFailed:
             continue
         what = "block" if node.step is None else "step"
-        _check_limits(f"the {what} {key!r}", worst, limits, place)
-        nodes[key] = replace(node, reserve=_reserve(node, worst))
+        _check_limits(f"the {what} {key!r}", needed, limits, place)
+        nodes[key] = replace(node, reserve=_reserve(node, needed))
     return replace(workflow, nodes=nodes)
 
 
-def _reserve(node: definition.Node, worst: attempt_cost.Worst) -> definition.Amount:
+def _reserve(node: definition.Node, needed: attempt_cost.Use) -> definition.Amount:
     """Return what an attempt reserves. The author's estimate of tokens wins: ours knows nothing about the inputs."""
     estimated = node.estimate is not None and node.estimate.tokens > 0
     return definition.Amount(
-        tokens=node.reserve.tokens if estimated else max(node.reserve.tokens, worst.tokens),
-        cost_nanousd=max(node.reserve.cost_nanousd, worst.cost_nanousd),
+        tokens=node.reserve.tokens if estimated else max(node.reserve.tokens, needed.tokens),
+        cost_nanousd=max(node.reserve.cost_nanousd, needed.cost_nanousd),
     )
 
 
-def _check_limits(what: str, worst: attempt_cost.Worst, limits: definition.Limits, place: cursor.Cursor) -> None:
+def _check_limits(what: str, needed: attempt_cost.Use, limits: definition.Limits, place: cursor.Cursor) -> None:
     """Report each limit that cannot be guaranteed because of `what`; the Problem is at the limit, not at the block."""
     budgets = place.at("budgets", None)
-    if limits.max_tokens is not None and worst.unbounded:
+    if limits.max_tokens is not None and needed.unbounded:
         budgets.at("max_tokens", None).problem(
             "TOKENS_UNBOUNDED",
-            f"there is no limit on how much {', '.join(worst.unbounded)} may answer to {what}",
+            f"there is no limit on how much {', '.join(needed.unbounded)} may answer to {what}",
             hint="give the block or the expert max_tokens",
         )
-    if limits.max_cost_nanousd is not None and worst.unpriced:
+    if limits.max_cost_nanousd is not None and needed.unpriced:
         budgets.at("max_cost_usd", None).problem(
             "PRICE_UNKNOWN",
-            f"the price is unknown of {', '.join(worst.unpriced)}, which {what} asks",
+            f"the price is unknown of {', '.join(needed.unpriced)}, which {what} asks",
             hint="give its provider `prices` in skelo.yaml",
         )
-    if limits.max_cost_nanousd is not None and worst.unbounded and not worst.unpriced and worst.cost_nanousd:
+    if limits.max_cost_nanousd is not None and needed.unbounded and not needed.unpriced and needed.cost_nanousd:
         budgets.at("max_cost_usd", None).problem(
             "TOKENS_UNBOUNDED",
-            f"there is no limit on how much {', '.join(worst.unbounded)} may answer to {what}, and it costs money",
+            f"there is no limit on how much {', '.join(needed.unbounded)} may answer to {what}, and it costs money",
             hint="give the block or the expert max_tokens",
         )

@@ -17,7 +17,7 @@ from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
-from openskelo.agents import acp_client
+from openskelo.agents.acp import acp_client
 from openskelo.structs import replace
 from openskelo.testing import AgentUnderTest, agent_conformance
 

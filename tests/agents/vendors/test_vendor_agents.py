@@ -74,7 +74,7 @@ class Project:
                     await answer(engine, approval)
                 return await engine.wait(self.run_id)
 
-        document = asyncio.run(asyncio.wait_for(story(), 100))
+        document = asyncio.run(asyncio.wait_for(story(), 120))
         assert agent_conformance.processes_with(str(self.place)) == []
         return document
 
@@ -86,7 +86,7 @@ class Project:
                 await engine.resume(self.run_id)
                 return await engine.wait(self.run_id)
 
-        return asyncio.run(asyncio.wait_for(story(), 100))
+        return asyncio.run(asyncio.wait_for(story(), 120))
 
     def sessions(self) -> list[dict[str, Any]]:
         """Return the sessions that the record of the run has."""
@@ -150,7 +150,7 @@ def test_it_writes_a_file_runs_a_command_and_hands_in_typed_outputs(
     assert any(MODELS[provider] in f"{path} {body.get('model', '')}" for path, body in made.model.requests)
 
 
-# -- the gate ---------------------------------------------------------------------------------------------------------
+# -- permissions ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("provider", MODELS)
@@ -174,7 +174,7 @@ def test_a_command_that_a_person_denies_is_not_run_and_the_model_is_told_why(
 @pytest.mark.parametrize("provider", ["claude", "codex"])
 def test_a_command_that_a_person_changes_is_run_as_changed(project: MakeProject, provider: Provider) -> None:
     made = project(provider).configure(permissions="gated")
-    changed = _answer("modified", values={"command": "touch other.txt"})
+    changed = _answer("modified", modified_args={"command": "touch other.txt"})
     document = made.play("@run touch made.txt", "@say Done.", answers=(changed,))
     assert _outputs(document)["files_changed"] == ["other.txt"]
 
@@ -189,7 +189,7 @@ def test_a_question_of_its_own_is_a_form_and_its_answer_reaches_the_model(projec
         shown.append(approval)
         form = cast("dict[str, Any]", approval["form"])
         (name, *_) = form["properties"]
-        await engine.answer(str(approval["id"]), status="modified", values={name: "azure"}, by="ada")
+        await engine.answer(str(approval["id"]), status="modified", modified_args={name: "azure"}, by="ada")
 
     lines = (f'@tool AskUserQuestion {{"questions": [{question}]}}', "@say Thanks.")
     document = made.play(*lines, answers=(answer,))
@@ -214,7 +214,7 @@ def test_a_cancelled_run_ends_the_agent_and_keeps_what_was_done(project: MakePro
             await engine.cancel(made.run_id)
             return await engine.wait(made.run_id)
 
-    assert asyncio.run(asyncio.wait_for(story(), 60))["ending"] == "cancelled"
+    assert asyncio.run(asyncio.wait_for(story(), 120))["ending"] == "cancelled"
     assert agent_conformance.processes_with(str(made.place)) == []
     assert (made.place / "tree" / "made.txt").exists()
 
@@ -234,7 +234,7 @@ def test_an_agent_that_is_killed_in_a_turn_fails_it_with_what_it_has_done(
                 os.kill(pid, signal.SIGKILL)
             return await engine.wait(made.run_id)
 
-    document = asyncio.run(asyncio.wait_for(story(), 60))
+    document = asyncio.run(asyncio.wait_for(story(), 120))
     assert (document["ending"], _error(document)["code"]) == ("failed", "AGENT_EXITED")
     assert "made.txt" in repository.artifact(made.root, made.run_id, "diff.partial.patch")
     assert agent_conformance.processes_with(str(made.place)) == []
@@ -295,7 +295,7 @@ def _start_and_kill(made: Project, lines: tuple[str, ...], is_time: Callable[[],
             await process.wait()
         await repository.until(lambda: not agent_conformance.processes_with(str(made.place)))
 
-    asyncio.run(asyncio.wait_for(story(), 60))
+    asyncio.run(asyncio.wait_for(story(), 120))
 
 
 @pytest.mark.parametrize("provider", MODELS)
@@ -317,7 +317,7 @@ def test_a_question_outlives_the_server_and_its_answer_is_used(project: MakeProj
             await engine.resume(made.run_id)
             return await engine.wait(made.run_id)
 
-    document = asyncio.run(asyncio.wait_for(story(), 100))
+    document = asyncio.run(asyncio.wait_for(story(), 120))
     assert _outputs(document)["files_changed"] == ["made.txt"]
     types = [event["type"] for event in repository.events(made.root, made.run_id)]
     assert (types.count("approval.requested"), types.count("call.granted")) == (1, 1)

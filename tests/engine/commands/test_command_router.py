@@ -12,8 +12,7 @@ import pytest
 
 import openskelo
 from openskelo import errors
-from openskelo.engine.commands import command_router
-from openskelo.engine.drive import inbox
+from openskelo.engine.commands import command_codec, command_router
 from openskelo.kernel import commands
 from openskelo.kernel.json import JsonObject
 from openskelo.stores import api
@@ -104,7 +103,7 @@ async def never() -> None:
 
 
 def cancel() -> JsonObject:
-    return inbox.encode_command(commands.CancelRun(at=0, by="ann"))
+    return command_codec.encode_command(commands.CancelRun(at=0, by="ann"))
 
 
 def test_an_order_whose_taking_ended_the_run_was_taken(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Runs that have ended or were dropped: waiting callers learn it, what is remembered of them is bounded; timers."""
+"""Runs that have ended or were dropped: waiting callers learn it, and little is kept of them; timers."""
 
 from __future__ import annotations
 
@@ -56,7 +56,9 @@ def test_who_waits_for_a_run_that_is_let_go_is_woken_however_many_are() -> None:
             driven.add(actor)
         settled = [asyncio.create_task(actor.wait_until_settled()) for actor in waiting]
         await asyncio.sleep(0)
-        driven.drop_all(_trouble(waiting[0]))
+        trouble = _trouble(waiting[0])
+        for actor in waiting:
+            driven.drop(actor, trouble)
         await asyncio.gather(*settled)
         told = [driven.failure(actor.id) for actor in waiting]
         assert [(type(one), str(one)) for one in told] == [(errors.StoreFull, str(waiting[0].failure))] * 3
@@ -83,31 +85,19 @@ def test_a_run_that_is_forgotten_is_not_remembered_as_let_go() -> None:
     assert driven.failure(actor.id) is None
 
 
-async def remembered(root: Path, count: int) -> list[bool]:
-    """Of so many runs of one node, which are remembered in the end; each of them tells how it ended all the same."""
-
-    async def work(ctx: openskelo.Context) -> dict[str, Json]:
+def test_an_ended_run_is_not_kept_in_memory_and_still_shows_how_it_ended(tmp_path: Path) -> None:
+    async def work(_: openskelo.Context) -> dict[str, Json]:
         return {}
 
-    async with stage.engine(root, work=work) as engine:
-        run_ids = [await engine.start(stage.workflow(stage.block("work"))) for _ in range(count)]
-        for run_id in reversed(run_ids):
-            await engine.wait(run_id)
-        known = [engine.ownership.has_driven(run_id) for run_id in run_ids]
-        assert [(await engine.wait(run_id))["ending"] for run_id in run_ids] == ["ok"] * count
-        engine.forget(run_ids[-1])
-        assert not engine.ownership.has_driven(run_ids[-1])
-        return known
+    async def story() -> tuple[list[Json], bool, list[runs.Run]]:
+        async with stage.engine(tmp_path, work=work) as engine:
+            run_id = await engine.start(stage.workflow(stage.block("work")))
+            endings = [(await engine.wait(run_id))["ending"] for _ in range(2)]
+            gc.collect()
+            kept = [run for run in gc.get_objects() if isinstance(run, runs.Run) and run.id == run_id]
+            return endings, engine.is_driving(run_id), kept
 
-
-def test_how_small_runs_ended_is_remembered_of_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(driven_runs, "REMEMBERED_SMALL", 30)
-    assert stage.play(lambda: remembered(tmp_path, 40)) == [False] * 10 + [True] * 30
-
-
-def test_how_large_runs_ended_is_remembered_of_few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(driven_runs, "REMEMBERED_NODES", 3)
-    assert stage.play(lambda: remembered(tmp_path, 40)) == [False] * 24 + [True] * 16
+    assert stage.play(story) == (["ok", "ok"], False, [])
 
 
 @pytest.mark.slow

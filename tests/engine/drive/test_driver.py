@@ -40,7 +40,7 @@ async def outputs(folder: Path, width: int, work: invocation.Handler) -> list[Js
     project = openskelo.Project(root=folder, data_dir=folder / "data")
     async with await openskelo.Engine.open(project, handlers={"work": work}) as engine:
         run_id = await engine.start(foreach(width), {"n": list(range(width))})
-        document = await asyncio.wait_for(engine.wait(run_id), 30)
+        document = await asyncio.wait_for(engine.wait(run_id), 120)
     assert document["ending"] == "ok", document
     nodes: Any = document["nodes"]
     return nodes["each"]["outputs"]["item"]
@@ -91,7 +91,7 @@ def test_work_that_is_cancelled_before_anybody_has_begun_it_is_not_done(tmp_path
 
         async with await openskelo.Engine.open(project, handlers={"work": work}) as engine:
             run_id = await engine.start(foreach(3), {"n": [0, 1, 2]})
-            document = await asyncio.wait_for(engine.wait(run_id), 30)
+            document = await asyncio.wait_for(engine.wait(run_id), 120)
             return done, str(document["ending"])
 
     done, ending = asyncio.run(main())
@@ -121,7 +121,7 @@ def test_a_run_that_is_dropped_takes_no_other_with_it(tmp_path: Path) -> None:
             flow = foreach(2)
             large, small = await asyncio.gather(engine.start(flow, {"n": [7]}), engine.start(flow, {"n": [1, 2]}))
             dropped, kept = await asyncio.gather(
-                engine.wait(large), asyncio.wait_for(engine.wait(small), 30), return_exceptions=True
+                engine.wait(large), asyncio.wait_for(engine.wait(small), 120), return_exceptions=True
             )
             assert isinstance(dropped, errors.StoreFull)
             assert isinstance(kept, dict), kept

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from openskelo import errors
-from openskelo.engine.drive import inbox
+from openskelo.engine.commands import command_codec
 from openskelo.kernel import commands
 from openskelo.kernel import run as runs
 from openskelo.kernel.json import JsonObject
@@ -38,12 +38,12 @@ SENT: list[commands.Command] = [
 
 def decode(body: JsonObject) -> commands.Command:
     run = runs.new("00000000-0000-4000-8000-000000000001", FLOW)
-    return asyncio.run(inbox.decode_command(memory.MemoryStore(), run, body, 2))
+    return asyncio.run(command_codec.decode_command(memory.MemoryStore(), run, body, 2))
 
 
 @pytest.mark.parametrize("command", SENT, ids=lambda command: type(command).__name__)
 def test_a_command_comes_back_as_it_was(command: commands.Command) -> None:
-    assert decode(inbox.encode_command(command)) == replace(command, at=2)
+    assert decode(command_codec.encode_command(command)) == replace(command, at=2)
 
 
 @pytest.mark.parametrize(
@@ -71,4 +71,4 @@ def test_an_answer_to_an_approval_that_is_not_open_is_refused() -> None:
 
 def test_a_command_of_the_driver_itself_cannot_be_queued() -> None:
     with pytest.raises(TypeError):
-        inbox.encode_command(commands.Tick(at=1))
+        command_codec.encode_command(commands.Tick(at=1))

@@ -52,4 +52,6 @@ def test_the_prompt_of_a_block_is_about_as_long_as_was_estimated(tmp_path: Path,
     inputs: JsonObject = {port.name: "bees" for port in node.inputs}
     written = template.write(workshop.job_of(node, inputs))
     length = sum(len(message.text) for message in written.messages)
-    assert 0 <= question.length - length < 120
+    data = sum(len(str(value)) for value in inputs.values())
+    assert 0 <= question.length + data - length < 120
+    assert question.data >= data

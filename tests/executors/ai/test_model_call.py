@@ -364,7 +364,7 @@ def test_an_answer_cut_at_its_limit_is_not_tried_again(tmp_path: Path) -> None:
 
 def test_without_a_provider_nothing_is_tried_twice(tmp_path: Path) -> None:
     assert ask(tmp_path, None).failure == outcome.Failure(
-        code="PROVIDER_MISSING", message="no model provider is set up", retryable=False
+        code="PROVIDER_MISSING", message="no model provider is set up", retryable=False, missing=True
     )
 
 
@@ -495,6 +495,14 @@ def test_a_question_is_sent_only_while_there_is_room_for_it(
         assert (found.failure.code, found.failure.retryable) == ("BUDGET_EXCEEDED", False)
         assert found.failure.needs is not None
         assert found.failure.needs.tokens > 250
+
+
+def test_an_answer_that_is_stopped_is_charged_its_longest_form_if_less_was_reserved(tmp_path: Path) -> None:
+    """A reservation has no bound for the values of inputs, so a long prompt may use all of it."""
+    reserve = definition.Amount(tokens=50)
+    metrics = ask(tmp_path, _Slow(), node(timeout_ms=100, reserve=reserve, config={"max_tokens": 400})).metrics
+    assert metrics.tokens_in > 50
+    assert metrics.tokens_out == 400
 
 
 class _Busy:

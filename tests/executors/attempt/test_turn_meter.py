@@ -10,7 +10,8 @@ import orjson
 import pytest
 
 from openskelo import agent_settings, errors
-from openskelo.agents import acp_client, gateway, model_protocols
+from openskelo.agents.acp import acp_client
+from openskelo.agents.gateway import gateway, model_protocols
 from openskelo.executors.attempt import budget_claims, running_attempt, turn_meter
 from openskelo.kernel import definition
 from openskelo.kernel import run as runs
@@ -69,7 +70,7 @@ def _play(story: Callable[[], Awaitable[None]]) -> None:
     async def scene() -> None:
         await story()
 
-    asyncio.run(asyncio.wait_for(scene(), 20))
+    asyncio.run(asyncio.wait_for(scene(), 120))
 
 
 def test_calls_that_are_open_at_the_same_time_share_a_cap() -> None:

@@ -66,7 +66,7 @@ def alive(pid: int) -> bool:
         return False
 
 
-def until(condition: Callable[[], bool], seconds: float = 30.0) -> bool:
+def until(condition: Callable[[], bool], seconds: float = 100.0) -> bool:
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if condition():

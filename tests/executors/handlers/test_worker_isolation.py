@@ -1,4 +1,4 @@
-"""A warm worker is used again, and a call finds nothing that the call before it has left."""
+"""A warm worker is used again: its process is as it was before the call, and only the globals of modules stay."""
 
 from __future__ import annotations
 
@@ -31,11 +31,23 @@ STATES = {
     "sys.meta_path": ("len(sys.meta_path) > 1", "sys.meta_path.clear()"),
     "working folder": ("os.getcwd() == ctx.inputs['root']", 'os.chdir("/")'),
     "umask": ("os.umask(0o22)", "os.umask(0o77)"),
-    "global of the handler's file": ("list(seen)", "seen.append(1)"),
-    "global of a file beside it": ("list(beside.seen)", "beside.seen.append(1)"),
-    "global of a package": ("list(part.seen)", "part.seen.append(1)"),
-    "attribute of a module": ('hasattr(beside, "left")', "beside.left = 1"),
 }
+GLOBALS = {
+    "of the handler's file": ("list(seen)", "seen.append(1)"),
+    "of a file beside it": ("list(beside.seen)", "beside.seen.append(1)"),
+    "of a package": ("list(part.seen)", "part.seen.append(1)"),
+}
+#: Changes a file that is imported inside the function.
+CHANGED = """
+import os, pathlib
+
+def handler(ctx):
+    from pack import part
+    path = pathlib.Path(part.__file__)
+    found = list(part.seen)
+    path.write_text("seen = ['changed']\\n")
+    return {"found": found, "pid": os.getpid()}
+"""
 
 
 def call_twice(root: Path, source: str) -> list[Json]:
@@ -63,6 +75,22 @@ def test_a_call_finds_nothing_that_the_call_before_has_changed(state: str, tmp_p
     first, second = call_twice(tmp_path.resolve(), CALL.replace("FOUND", found).replace("CHANGE", change))
     assert isinstance(first, dict)
     assert first == second
+
+
+@pytest.mark.parametrize("place", GLOBALS)
+def test_a_call_finds_what_the_call_before_has_left_in_a_global(place: str, tmp_path: Path) -> None:
+    found, change = GLOBALS[place]
+    first, second = call_twice(tmp_path.resolve(), CALL.replace("FOUND", found).replace("CHANGE", change))
+    assert isinstance(first, dict)
+    assert first["found"] == []
+    assert second == {"found": [1], "pid": first["pid"]}
+
+
+def test_a_changed_file_is_loaded_anew_also_if_it_is_imported_inside_the_function(tmp_path: Path) -> None:
+    first, second = call_twice(tmp_path.resolve(), CHANGED)
+    assert isinstance(first, dict)
+    assert first["found"] == []
+    assert second == {"found": ["changed"], "pid": first["pid"]}
 
 
 def test_installed_packages_stay_loaded(tmp_path: Path) -> None:

@@ -108,7 +108,7 @@ def test_what_is_recorded_waits_for_the_turn_of_whom_it_is_asked(tmp_path: Path)
             heard: list[str] = []
             asked = [replace(REQUEST, max_tokens=most) for most in (9, 10)]
             tasks = [asyncio.create_task(one.complete(each, heard.append)) for each in asked]
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(120):
                 while not heard:  # noqa: ASYNC110 -- the pieces come one by one
                     await asyncio.sleep(0.01)
                 await asyncio.sleep(0.1)

@@ -184,7 +184,7 @@ def collecting() -> Generator[Collector]:
 
 
 async def until(collector: Collector, count: int) -> None:
-    end = time.monotonic() + 20
+    end = time.monotonic() + 100
     while len(collector.requests) < count:
         assert time.monotonic() < end
         await asyncio.sleep(0.02)

@@ -97,7 +97,7 @@ def test_a_handler_that_appears_in_a_write_root_is_not_run(path: str, tmp_path: 
     (root / "handlers" / "link.py").symlink_to(root / "out" / "it.py")
     with pytest.raises(errors.AttemptFailed) as refused:
         module_loader.Sources(workshop.project(root)).locate(path)
-    assert (refused.value.code, refused.value.retryable) == ("HANDLER_LOAD", False)
+    assert (refused.value.code, refused.value.retryable) == ("CODE_IN_WRITE_ROOT", False)
     assert "data may write to" in refused.value.message
 
 

@@ -105,7 +105,7 @@ export const listApprovals = (query: { runId?: string; cursor?: string | null; l
   request<ApprovalPage>("GET", "/api/approvals", { query: { ...query }, ...at(signal) });
 export const getApproval = (id: string, signal?: Signal) =>
   request<Approval>("GET", `/api/approvals/${id}`, at(signal));
-export const listAnswered = (query: { cursor?: string | null; limit?: number }, signal?: Signal) =>
+export const listAnswered = (query: { runId?: string; cursor?: string | null; limit?: number }, signal?: Signal) =>
   request<AnsweredPage>("GET", "/api/approvals/answered", { query: { ...query }, ...at(signal) });
 export const getAnswer = (id: string, signal?: Signal) =>
   request<Answered>("GET", `/api/approvals/${id}/answer`, at(signal));

@@ -32,7 +32,7 @@ export interface paths {
     };
     /**
      * List Answered
-     * @description List answered approvals of all runs, the most recently requested first.
+     * @description List answered approvals of all runs or of one, the most recently requested first.
      */
     get: operations["listAnswered"];
     put?: never;
@@ -112,7 +112,7 @@ export interface paths {
     };
     /**
      * Get Health
-     * @description Check that the server answers and its store can be read. Needs no token.
+     * @description Check that the server answers, drives runs, and can read and write its store. Needs no token.
      */
     get: operations["getHealth"];
     put?: never;
@@ -3456,6 +3456,8 @@ export interface operations {
   listAnswered: {
     parameters: {
       query?: {
+        /** @description only approvals of this run */
+        runId?: string | null;
         /** @description the maximum number of entries */
         limit?: number;
         /** @description `nextCursor` of the previous page */

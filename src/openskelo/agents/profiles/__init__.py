@@ -10,7 +10,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from openskelo import agent_settings
-from openskelo.agents import acp_client, model_protocols, toolbox
+from openskelo.agents.acp import acp_client
+from openskelo.agents.gateway import model_protocols
+from openskelo.agents.server import toolbox
 from openskelo.extensions import Catalog
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.structs import field, frozen
@@ -70,9 +72,10 @@ class Profile:
     keeps it from obeying: the sandbox hides them. `hosts` is where its model and its log-in are for `login: own`.
     `offers` is what `skelo agents` says of it. `vendor` and `default_model` say whose prices hold for its calls.
 
-    The gate: with `has_hook` the program asks our hook before every call, which can also change arguments; `tool_kinds`
-    are the kinds of its tools by the name that the hook says. Otherwise it asks over the protocol: `tool_name`,
-    `call_arguments`, `is_tool_server` (a tool of an MCP server) and `is_own_tool` (one of ours) read that call.
+    Permissions: with `has_hook` the program asks our hook before every call, which can also change arguments;
+    `tool_kinds` are the kinds of its tools by the name that the hook says. Otherwise it asks over the
+    protocol: `tool_name`, `call_arguments`, `is_tool_server` (a tool of an MCP server) and `is_own_tool` (one of ours)
+    read that call.
     `asks_before_changes`: no call that may change something happens unasked. `trusts_hooks_by` is the method, without
     its last word, by which hooks are listed (`list`) and trusted (`trust`) in a session; `changes_settings`: that
     writes into its settings, which can therefore not be read-only. They are written anew at each start.

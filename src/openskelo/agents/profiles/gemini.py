@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 
-from openskelo.agents import acp_client, profiles, toolbox
+from openskelo.agents import profiles
+from openskelo.agents.acp import acp_client
+from openskelo.agents.server import toolbox
 from openskelo.kernel.json import Json
 
 _DEFAULT_MODEL = "gemini-2.5-pro"

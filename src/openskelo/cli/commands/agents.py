@@ -10,7 +10,10 @@ from typing import cast
 
 from openskelo import errors
 from openskelo.agent_settings import AgentBudget, AgentSettings, Provider
-from openskelo.agents import profiles, programs, sandbox, session_server, sessions, workspace
+from openskelo.agents import profiles, programs, sessions
+from openskelo.agents.sandbox import sandbox
+from openskelo.agents.server import session_server
+from openskelo.agents.workspace import workspace
 from openskelo.cli import exit_codes, output, project_context
 from openskelo.kernel.json import JsonObject
 from openskelo.project import Project
@@ -119,7 +122,7 @@ def _row(project: Project, agent: AgentSettings) -> JsonObject:
         "version": programs.locked(agent.provider).version if is_locked else None,
         "protocol": "acp 1",
         "model": agent.model,
-        "workspace": agent.workspace.kind,
+        "workspace": agent.workspace.kind or "worktree or none",
         "permissions": agent.permissions,
         "gate": _gate(agent),
         **_sandbox(agent),
@@ -167,7 +170,9 @@ def _boxed(row: JsonObject) -> str:
 async def _install(project: Project, agent: AgentSettings) -> JsonObject:
     if agent.command or agent.provider not in programs.installable():
         raise errors.InvalidInput(
-            f"{agent.name} has a `command` of its own, which is the project's to install", code="AGENT_NOT_INSTALLED"
+            f"{agent.name} has a `command` of its own, which is the project's to install",
+            code="AGENT_NOT_INSTALLED",
+            hint="leave `command` out for the program that OpenSkelo installs",
         )
     package = programs.locked(agent.provider)
     output.note(f"installing {package.name} {package.version}")

@@ -1,4 +1,4 @@
-"""`skelo apply RUN [NODE]`: bring what an agent has changed to the branch that your repository is on."""
+"""`skelo apply RUN [NODE]`: commit what an agent has changed on a branch of your repository, or change your files."""
 
 from __future__ import annotations
 
@@ -6,22 +6,23 @@ import argparse
 import asyncio
 
 from openskelo import errors
-from openskelo.agents import apply_changes, workspace
+from openskelo.agents.workspace import apply_changes, workspace
 from openskelo.cli import exit_codes, json_fields, output, parsing, project_context, workspace_choice
-from openskelo.kernel.json import JsonObject
+from openskelo.kernel.json import Json, JsonObject
 from openskelo.project import Project
-
-_MAX_SUBJECT = 72
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parsing.run_argument(parser)
     parser.add_argument("node", metavar="NODE", nargs="?", help="the node, if several agents have worked")
-    parser.add_argument("--message", metavar="TEXT", help="the commit's message (default: the agent's summary)")
-    parser.add_argument("--no-commit", action="store_true", help="leave the changes staged, for you to commit")
+    way = parser.add_mutually_exclusive_group()
+    way.add_argument("--message", metavar="TEXT", help="the commit's message (default: the agent's summary)")
+    way.add_argument("--here", action="store_true", help="change your files instead, for you to look at and commit")
     parser.epilog = (
-        "The changes are merged three ways with what your branch has now. A conflict is shown, and nothing is changed "
-        "then.\n\nexit codes: 0 applied, 2 nothing was changed: a conflict, or changes of your own in the way"
+        "The changes are merged three ways with what your branch has now, and committed on the branch skelo/apply/RUN; "
+        "your own branch and files stay as they are. With --here your files are changed and nothing is committed; they "
+        "must have no changes of your own. A conflict is shown, and nothing is changed then.\n\n"
+        "exit codes: 0 applied, 2 nothing was changed: a conflict, or changes of your own in the way"
     )
 
 
@@ -37,24 +38,22 @@ async def _apply(project: Project, args: argparse.Namespace) -> int:
     (place,) = places
     async with project_context.reading(project) as log:
         document = await project_context.read_document(log, run_id)
-    message = args.message or _message(document, place)
-    applied = await apply_changes.apply(place, message, commit=not args.no_commit)
+    message = args.message or apply_changes.commit_message(place, _summary(document, place))
+    applied = await apply_changes.apply(place, message, here=args.here)
     if args.json:
-        output.document({"runId": run_id, "commit": applied.commit or None, "filesChanged": list(applied.files)})
+        made: JsonObject = {"branch": applied.branch or None, "commit": applied.commit or None}
+        output.document({"runId": run_id, **made, "filesChanged": list(applied.files)})
+        return exit_codes.COMPLETED
+    count = output.count(len(applied.files), "file")
+    if args.here:
+        output.say(f"{count} changed, for you to commit")
     else:
-        done = f"committed as {applied.commit[:12]}" if applied.commit else "staged, not committed"
-        output.say(f"{output.count(len(applied.files), 'file')} changed, {done}")
+        output.say(f"{count} changed, committed as {applied.commit[:12]} on {applied.branch}")
+        output.note(f"  to take it: git merge {applied.branch}")
     return exit_codes.COMPLETED
 
 
-def _message(document: JsonObject, place: workspace.Workspace) -> str:
-    """Return a commit message from what the agent says it has done: prompts stay out of it."""
+def _summary(document: JsonObject, place: workspace.Workspace) -> Json:
+    """Return what the agent says it has done."""
     nodes = json_fields.object_at(document, "nodes")
-    node = place.origin.node
-    summary = json_fields.object_at(json_fields.object_at(nodes, node), "outputs").get("summary")
-    text = summary.strip() if isinstance(summary, str) else ""
-    subject, _, body = text.partition("\n")
-    if len(subject) > _MAX_SUBJECT:
-        subject, body = f"Apply the changes of {node}", text
-    trailer = f"Skelo-Run: {place.origin.run_id}\nSkelo-Node: {node}"
-    return "\n\n".join(part for part in (subject or f"Apply the changes of {node}", body.strip(), trailer) if part)
+    return json_fields.object_at(json_fields.object_at(nodes, place.origin.node), "outputs").get("summary")

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 
 from openskelo.cli import exit_codes, output, project_context, render
-from openskelo.history import reader
+from openskelo.history import listing, reader
 from openskelo.kernel.json import JsonObject
 from openskelo.project import Project
 
@@ -18,26 +18,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     where = project_context.with_runs(project_context.from_args(args))
-    open_approvals, names = asyncio.run(_read_open(args, where))
+    open_approvals, names, short_ids = asyncio.run(_read_open(args, where))
     if args.json:
         output.document({"approvals": open_approvals})
     elif not open_approvals:
         output.note("nothing is waiting for a person")
     else:
-        write_command = project_context.CommandHint(where)
+        write_command = project_context.CommandHint(where, short_ids)
         for approval in open_approvals:
             run_id = str(approval["runId"])
-            render.question(approval, write_command, run=f"{names[run_id]}, run {run_id[:8]}")
+            render.question(approval, write_command, run=f"{names[run_id]}, run {short_ids[run_id]}")
     return exit_codes.COMPLETED
 
 
-async def _read_open(args: argparse.Namespace, where: Project) -> tuple[Sequence[JsonObject], Mapping[str, str]]:
-    """Return the open approvals, and the names of their runs."""
+async def _read_open(
+    args: argparse.Namespace, where: Project
+) -> tuple[Sequence[JsonObject], Mapping[str, str], Mapping[str, str]]:
+    """Return the open approvals, the names of their runs, and their short ids and those of the runs."""
     if args.run_id is None and not project_context.has_runs(where):
         project_context.note_data_dirs(project_context.data_dirs_below(where))
-        return (), {}
+        return (), {}, {}
     async with project_context.reading(where) as log:
-        run_id = (await project_context.resolve_run(log, args.run_id)).run_id if args.run_id else None
+        run_id = (await listing.find_run(log, args.run_id)).run_id if args.run_id else None
         open_approvals = await reader.HistoryReader(where, log).approvals(run_id)
         runs = {str(approval["runId"]): await log.find_run(str(approval["runId"])) for approval in open_approvals}
-        return open_approvals, {key: row.name if row else "" for key, row in runs.items()}
+        names = {key: row.name if row else "" for key, row in runs.items()}
+        documents = [{"runId": approval["runId"], "approvals": [approval]} for approval in open_approvals]
+        return open_approvals, names, await listing.short_ids(log, documents)

@@ -7,7 +7,6 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from openskelo import errors
 from openskelo.cli import drive, exit_codes, inputs, json_fields, output, project_context, render
 from openskelo.engine import api as engine_api
 from openskelo.kernel import commands
@@ -25,7 +24,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="change a value of the form; V is JSON unless a string is wanted; K=@FILE reads it (repeatable)",
     )
-    parser.add_argument("--values", metavar="F.json", help="changed values as one JSON object (- reads standard input)")
+    parser.add_argument(
+        "--set-file", metavar="F.json", help="changed values as one JSON object (- reads standard input)"
+    )
     parser.add_argument("--reason", metavar="TEXT", help="why, for the record")
     parser.add_argument(
         "--for",
@@ -40,8 +41,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _values(args: argparse.Namespace, schemas: Schemas) -> tuple[commands.Answer, JsonObject | None]:
-    values = {**(inputs.from_file(args.values) if args.values else {}), **inputs.from_pairs(args.set, schemas)}
-    return ("modified", values) if args.values or args.set else ("approved", None)
+    values = {**(inputs.from_file(args.set_file) if args.set_file else {}), **inputs.from_pairs(args.set, schemas)}
+    return ("modified", values) if args.set_file or args.set else ("approved", None)
 
 
 _SHORTEST_PREFIX = 4
@@ -51,7 +52,11 @@ Reader: TypeAlias = "Callable[[argparse.Namespace, Schemas], tuple[commands.Answ
 
 def add_answer_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments that `approve` and `deny` share."""
-    parser.add_argument("approval_id", metavar="ID", help="the approval's id, or at least 4 first characters of it")
+    parser.add_argument(
+        "approval_id",
+        metavar="ID",
+        help="an approval id, its first characters (at least 4), or `last` if only one is open",
+    )
     drive.add_cache_argument(parser)
     drive.add_arguments(parser)
     parser.epilog = (
@@ -65,29 +70,30 @@ def add_answer_arguments(parser: argparse.ArgumentParser) -> None:
 async def send_answer(args: argparse.Namespace, where: Project, read: Reader) -> int:
     """Send the answer that `read` returns for the arguments, then drive the run if no other process does."""
     async with drive.engine_at(where, cache=args.cache) as engine:
-        row = await _resolve(engine.history.store, args.approval_id)
-        status, values = read(args, await _answer_schemas(engine, row))
+        row = await engine.history.find_approval(args.approval_id)
+        status, modified_args = read(args, await _answer_schemas(engine, row))
         seen = await drive.last_seq(engine, row.run_id)
         elsewhere = await engine.is_driven_elsewhere(row.run_id)
         await engine.answer(
             row.approval_id,
             status=status,
-            values=values,
+            modified_args=modified_args,
             reason=args.reason,
             remember=getattr(args, "remember", None),
             by=project_context.current_user(),
             leave=elsewhere,
         )
-        if not elsewhere or engine.has_driven(row.run_id):  # the other driver may have died since
+        if not elsewhere or engine.is_driving(row.run_id):  # the other driver may have died since
             # An answer resumes a run that a dead driver left, not one that a user has paused.
             await engine.resume(row.run_id, by=project_context.current_user(), only=commands.SUSPENDED)
             return await drive.follow_to_end(engine, row.run_id, args, after=seen)
         document = await engine.show(row.run_id)
+        short_ids = await engine.history.short_ids(document)
     if args.json:
         output.document(document)
     else:
         output.note(f"{status}; the process that drives the run goes on with it")
-        render.result(document, project_context.CommandHint(where))
+        render.result(document, project_context.CommandHint(where, short_ids))
     return exit_codes.COMPLETED
 
 
@@ -102,25 +108,3 @@ async def _answer_schemas(engine: engine_api.Engine, row: api.ApprovalRow) -> Sc
     node = (await engine.history.load_run(row.run_id)).workflow.nodes[row.node]
     ports = node.outputs if row.document.get("kind") == "uncertain" else node.inputs
     return {port.name: port.schema for port in ports}
-
-
-async def _resolve(log: api.Store, text: str) -> api.ApprovalRow:
-    """Return the open approval that `text` names. Raise NotFound, or InvalidInput if several match."""
-    prefix = text.strip().lower()
-    row = await log.find_approval(prefix)
-    if row is not None:
-        return row
-    rows: list[api.ApprovalRow] = []
-    if len(prefix) >= _SHORTEST_PREFIX:
-        rows = [row for row in await log.list_approvals() if row.approval_id.startswith(prefix)]
-    if len(rows) == 1:
-        return rows[0]
-    if rows:
-        raise errors.InvalidInput(
-            f"{text} matches {len(rows)} approvals", code="APPROVAL_AMBIGUOUS", hint="give more characters"
-        )
-    raise errors.NotFound(
-        f"there is no open approval {text}",
-        code="APPROVAL_NOT_FOUND",
-        hint="skelo approvals lists what is open; an answered one is closed for good",
-    )

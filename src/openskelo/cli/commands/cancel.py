@@ -29,13 +29,14 @@ def run(args: argparse.Namespace) -> int:
 
 async def _cancel(args: argparse.Namespace, where: Project) -> int:
     async with drive.engine_at(where) as engine:
-        row = await project_context.resolve_run(engine.history.store, args.run_id)
+        row = await engine.history.find_run(args.run_id)
         await engine.cancel(row.run_id, by=project_context.current_user(), reason=args.reason)
         document = await _wait_for_end(engine, row.run_id)
+        short_ids = await engine.history.short_ids(document)
     if args.json:
         output.document(document)
     else:
-        render.result(document, project_context.CommandHint(where))
+        render.result(document, project_context.CommandHint(where, short_ids))
     return exit_codes.COMPLETED
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 
-from openskelo.agents import workspace
+from openskelo.agents.workspace import workspace
 from openskelo.cli import exit_codes, output, parsing, project_context, workspace_choice
 from openskelo.kernel.json import JsonObject
 from openskelo.project import Project

@@ -18,8 +18,8 @@ import orjson
 from openskelo import errors
 from openskelo.cli import drive, exit_codes, inputs, json_fields, output, parsing, project_context
 from openskelo.engine import api as engine_api
-from openskelo.executors import stored_values
-from openskelo.kernel import commands
+from openskelo.history import listing
+from openskelo.kernel import commands, ids
 from openskelo.kernel.json import Json, JsonObject, Stored
 from openskelo.project import Project
 from openskelo.values import suggestions
@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
 async def _chat(args: argparse.Namespace, where: Project) -> int:
     async with drive.engine_at(where) as engine:
         async with project_context.reading(where) as log:
-            run_id = (await project_context.resolve_run(log, args.run_id)).run_id
+            run_id = (await listing.find_run(log, args.run_id)).run_id
         node = await _find_node(engine, run_id, args.node)
         chat = _Chat(engine, run_id, node, args)
         with contextlib.suppress(errors.Busy):  # another process drives it
@@ -95,7 +95,7 @@ class _Chat:
     async def talk(self) -> int:
         """Say what the arguments say, and return the exit code of the last turn."""
         code = await self._talk()
-        if self._engine.has_driven(self._run_id):  # then the nodes after it may still be at work here
+        if self._engine.is_driving(self._run_id):  # then the nodes after it may still be at work here
             await self._engine.wait(self._run_id)
         return code
 
@@ -108,8 +108,12 @@ class _Chat:
                 output.note("the next turn begins a new conversation")
             if args.restart:
                 await self._graph.retry(self._node, by=self._by)
-                return exit_codes.COMPLETED if args.no_wait else await self._follow_turn()
-            return exit_codes.COMPLETED if args.message is None else await self._say(args.message)
+                if args.no_wait:
+                    return exit_codes.COMPLETED
+                return await self._follow_turn()
+            if args.message is None:
+                return exit_codes.COMPLETED
+            return await self._say(args.message)
         await self._show_past()
         code = exit_codes.COMPLETED
         async for line in self._typed():
@@ -134,7 +138,9 @@ class _Chat:
             return exit_codes.COMPLETED
         if self._args.steer and not sent.steers:
             output.note("queued: no turn is under way whose agent can take a word")
-        return exit_codes.COMPLETED if self._args.no_wait else await self._follow_turn()
+        if self._args.no_wait:
+            return exit_codes.COMPLETED
+        return await self._follow_turn()
 
     async def _show_past(self) -> None:
         async for envelope in self._engine.follow(self._run_id, until_end=False):
@@ -146,6 +152,8 @@ class _Chat:
             asked: str | None = None
             async for envelope in self._engine.follow(self._run_id, after=self._seq):
                 await self._show(envelope)
+                if envelope["type"] == "run.paused" and self._is_by_engine(envelope):
+                    return exit_codes.UNFINISHED
                 if not self._is_about_node(envelope) and envelope["type"] != "run.ended":
                     continue
                 data = json_fields.object_at(envelope, "data")
@@ -159,12 +167,23 @@ class _Chat:
             if not await self._answer(asked):
                 return exit_codes.UNFINISHED
 
+    def _is_by_engine(self, envelope: JsonObject) -> bool:
+        """True if the pause is one because something is missing; say what, and how to go on."""
+        data = json_fields.object_at(envelope, "data")
+        if data.get("by") != commands.ENGINE:
+            return False
+        output.note(f"the run is paused: {output.one_line(str(data.get('reason')))}")
+        output.note(f"continue with: skelo resume {ids.short(self._run_id)}")
+        return True
+
     async def _exit_code(self) -> int | None:
         """Return the exit code of the node's last turn, None while it has another one to take."""
         node = json_fields.object_at(json_fields.object_at(await self._engine.show(self._run_id), "nodes"), self._node)
         if node.get("status") in ("running", "blocked") or node.get("outcome") is None:
             return None
-        return exit_codes.COMPLETED if node.get("outcome") == "succeeded" else exit_codes.FAILED
+        if node.get("outcome") == "succeeded":
+            return exit_codes.COMPLETED
+        return exit_codes.FAILED
 
     async def _answer(self, approval_id: str) -> bool:
         """Ask the user about an approval of the node; False if it stays open."""
@@ -229,7 +248,7 @@ class _Chat:
                 return None
 
     async def _load(self, stored: Json) -> Json:
-        return await stored_values.load(self._engine.history.store, cast("Stored", stored))
+        return await self._engine.history.load_value(cast("Stored", stored))
 
 
 def _words(node: str, shown: JsonObject) -> str:

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable
 
 from openskelo.cli import exit_codes, output, parsing, project_context
-from openskelo.history import comparison, reader
+from openskelo.history import comparison, listing, reader
 from openskelo.kernel.json import Json
 from openskelo.project import Project
 
@@ -35,8 +35,8 @@ def run(args: argparse.Namespace) -> int:
 
 async def _compare(args: argparse.Namespace, where: Project) -> comparison.Comparison:
     async with project_context.reading(where) as log:
-        first = await project_context.resolve_run(log, args.run_a)
-        second = await project_context.resolve_run(log, args.run_b)
+        first = await listing.find_run(log, args.run_a)
+        second = await listing.find_run(log, args.run_b)
         return await reader.HistoryReader(where, log).diff(first.run_id, second.run_id)
 
 

@@ -9,6 +9,7 @@ import sys
 import orjson
 
 from openskelo.cli import drive, exit_codes, json_fields, output, parsing, project_context, run_view
+from openskelo.history import listing
 from openskelo.kernel.json import JsonObject
 from openskelo.project import Project
 from openskelo.stores import api
@@ -31,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
 
 async def _events(args: argparse.Namespace, where: Project) -> int:
     async with project_context.reading(where) as log:
-        row = await project_context.resolve_run(log, args.run_id)
+        row = await listing.find_run(log, args.run_id)
         seen = args.after
         async for lines in log.read_events(row.run_id, after=args.after):
             for line in lines:

@@ -6,7 +6,7 @@ import argparse
 import asyncio
 
 from openskelo.cli import exit_codes, output, parsing, project_context
-from openskelo.history import export, reader
+from openskelo.history import export, listing, reader
 from openskelo.project import Project
 
 
@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
 
 async def _export(args: argparse.Namespace, where: Project) -> export.Exported:
     async with project_context.reading(where) as log:
-        row = await project_context.resolve_run(log, args.run_id)
+        row = await listing.find_run(log, args.run_id)
         path = args.output or f"{row.run_id}.skelo.jsonl"
         run_records = reader.HistoryReader(where, log)
         return await run_records.export(row.run_id, path, sign=args.sign, overwrite=args.force)

@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
 
 async def _fork(args: argparse.Namespace, where: Project, changed: definition.Workflow | None) -> int:
     async with drive.engine_at(where, cache=args.cache) as engine:
-        row = await project_context.resolve_run(engine.history.store, args.run_id)
+        row = await engine.history.find_run(args.run_id)
         parent = await engine.history.load_run(row.run_id)
         if changed:
             _note_changes(parent.workflow, changed)

@@ -7,6 +7,7 @@ import asyncio
 
 from openskelo import errors
 from openskelo.cli import exit_codes, json_fields, output, parsing, project_context
+from openskelo.history import listing
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.project import Project
 from openskelo.values import suggestions
@@ -44,13 +45,13 @@ def _print_value(value: Json, args: argparse.Namespace) -> int:
 
 async def _artifact(args: argparse.Namespace, where: Project) -> str:
     async with project_context.reading(where) as log:
-        row = await project_context.resolve_run(log, args.run_id)
+        row = await listing.find_run(log, args.run_id)
         return await project_context.read_artifact(log, row.run_id, args.key)
 
 
 async def _document(args: argparse.Namespace, where: Project) -> JsonObject:
     async with project_context.reading(where) as log:
-        row = await project_context.resolve_run(log, args.run_id)
+        row = await listing.find_run(log, args.run_id)
         return await project_context.read_document(log, row.run_id)
 
 

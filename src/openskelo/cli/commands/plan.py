@@ -119,7 +119,7 @@ async def _start(engine: engine_api.Engine, args: argparse.Namespace, goal: str)
 
 async def _resume(engine: engine_api.Engine, named: str) -> str:
     """Resume a run that was writing a plan, unless it has ended, and return its id."""
-    row = await project_context.resolve_run(engine.history.store, named)
+    row = await engine.history.find_run(named)
     if row.name != planning.NAME:
         raise errors.InvalidInput(
             f"run {row.run_id} is not writing a plan",

@@ -9,7 +9,7 @@ from datetime import timedelta
 
 from openskelo import errors
 from openskelo.cli import exit_codes, output, parsing, project_context
-from openskelo.history import prune
+from openskelo.history import listing, prune
 from openskelo.project import Project
 
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
@@ -55,7 +55,7 @@ async def _prune(args: argparse.Namespace, where: Project, choice: prune.Choice)
     if not project_context.has_runs(where):
         return _say(args, prune.Pruned(failed={}, dry_run=args.dry_run, deleted=args.delete))
     async with project_context.reading(where) as log:
-        named = [(await project_context.resolve_run(log, text)).run_id for text in args.run_ids]
+        named = [(await listing.find_run(log, text)).run_id for text in args.run_ids]
         chosen = await prune.choose(log, named, choice)
         pruned = await prune.prune_runs(log, chosen, where.data_dir, delete=args.delete, dry_run=args.dry_run)
         if args.compact and not args.dry_run:
@@ -67,7 +67,7 @@ async def _prune(args: argparse.Namespace, where: Project, choice: prune.Choice)
 
 async def _remove_workspaces(where: Project, run_ids: set[str]) -> None:
     """Remove the workspaces of these runs, except those with changes that were not applied."""
-    from openskelo.agents import apply_changes, workspace  # noqa: PLC0415 -- few data dirs have workspaces
+    from openskelo.agents.workspace import apply_changes, workspace  # noqa: PLC0415 -- few data dirs have workspaces
 
     for place in workspace.list_workspaces(where.data_dir):
         if place.origin.run_id not in run_ids:

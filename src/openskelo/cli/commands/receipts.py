@@ -6,7 +6,7 @@ import argparse
 import asyncio
 
 from openskelo.cli import exit_codes, json_fields, output, parsing, project_context
-from openskelo.history import reader
+from openskelo.history import listing, reader
 from openskelo.kernel.json import JsonObject
 from openskelo.project import Project
 
@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
 
 async def _receipts(args: argparse.Namespace, where: Project) -> JsonObject:
     async with project_context.reading(where) as log:
-        row = await project_context.resolve_run(log, args.run_id)
+        row = await listing.find_run(log, args.run_id)
         return await reader.HistoryReader(where, log).receipts(row.run_id)
 
 

@@ -7,7 +7,7 @@ import asyncio
 import sys
 
 from openskelo.cli import exit_codes, output, parsing, project_context
-from openskelo.history import reader, replay
+from openskelo.history import listing, reader, replay
 from openskelo.project import Project
 
 _SHORT = 19
@@ -45,5 +45,5 @@ def _cells(step: replay.Step) -> list[str]:
 
 async def _replay(args: argparse.Namespace, where: Project) -> replay.Report:
     async with project_context.reading(where) as log:
-        row = await project_context.resolve_run(log, args.run_id)
+        row = await listing.find_run(log, args.run_id)
         return await reader.HistoryReader(where, log).replay(row.run_id)

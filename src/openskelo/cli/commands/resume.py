@@ -22,18 +22,20 @@ def run(args: argparse.Namespace) -> int:
 
 async def _resume(args: argparse.Namespace, where: Project) -> int:
     async with drive.engine_at(where, cache=args.cache) as engine:
-        row = await project_context.resolve_run(engine.history.store, args.run_id)
+        row = await engine.history.find_run(args.run_id)
         if row.ending is not None:
-            return _print_ended(args, where, await engine.show(row.run_id))
+            document = await engine.show(row.run_id)
+            short_ids = await engine.history.short_ids(document)
+            return _print_ended(args, document, project_context.CommandHint(where, short_ids))
         seen = await drive.last_seq(engine, row.run_id)
         await engine.resume(row.run_id, by=project_context.current_user())
         return await drive.follow_to_end(engine, row.run_id, args, after=seen)
 
 
-def _print_ended(args: argparse.Namespace, where: Project, document: JsonObject) -> int:
+def _print_ended(args: argparse.Namespace, document: JsonObject, write_command: render.WriteCommand) -> int:
     if args.json:
         output.document(document)
     else:
         output.note("this run has already ended")
-        render.result(document, project_context.CommandHint(where))
+        render.result(document, write_command)
     return exit_codes.of_run(document)

@@ -9,7 +9,8 @@ from collections import Counter
 import orjson
 
 from openskelo.cli import exit_codes, json_fields, output, parsing, project_context, render, run_view
-from openskelo.kernel import ids
+from openskelo.history import listing
+from openskelo.kernel import definition
 from openskelo.kernel.json import JsonObject
 from openskelo.project import Project
 from openskelo.stores import api
@@ -28,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
 async def _with_calls(log: api.Store, document: JsonObject) -> JsonObject:
     """Return a run's document with the number of calls of each agent; those in pruned events do not count."""
     nodes = {key: json_fields.as_object(node) for key, node in json_fields.object_at(document, "nodes").items()}
-    if all(node.get("mode") != "agent" for node in nodes.values()):
+    if not any(definition.work_kind(node.get("mode")).makes_calls for node in nodes.values()):
         return document
     calls: Counter[str] = Counter()
     async for lines in log.read_events(str(document["runId"])):
@@ -37,24 +38,26 @@ async def _with_calls(log: api.Store, document: JsonObject) -> JsonObject:
                 envelope = orjson.loads(line)
                 calls[str(run_view.data_of(envelope).get("node"))] += envelope.get("type") == "call.started"
     counted = {
-        key: {**node, "calls": calls[key]} if node.get("mode") == "agent" else node for key, node in nodes.items()
+        key: {**node, "calls": calls[key]} if definition.work_kind(node.get("mode")).makes_calls else node
+        for key, node in nodes.items()
     }
     return {**document, "nodes": counted}
 
 
 async def _show(args: argparse.Namespace, where: Project) -> int:
     async with project_context.reading(where) as log:
-        row = await project_context.resolve_run(log, args.run_id)
+        row = await listing.find_run(log, args.run_id)
         document = await _with_calls(log, await project_context.read_document(log, row.run_id))
         logs = await project_context.read_logs(log, row.run_id) if args.logs else None
         driven = await log.is_driver_alive(row.run_id)
+        short_ids = await listing.short_ids(log, [document])
     if args.json:
         output.document(document if logs is None else {**document, "logs": logs})
     else:
-        write_command = project_context.CommandHint(where)
+        write_command = project_context.CommandHint(where, short_ids)
         render.full(document, write_command, title=row.name)
         render.logs(logs or ())
         if document["ending"] is None and not driven and not document["approvals"]:
-            command = write_command(f"skelo resume {ids.short(row.run_id)}")
+            command = write_command(f"skelo resume {row.run_id}")
             output.note(f"no process drives this run; continue it with: {command}")
     return exit_codes.of_run(document)

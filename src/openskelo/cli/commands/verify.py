@@ -7,8 +7,9 @@ import asyncio
 import sys
 from pathlib import Path
 
+from openskelo import errors
 from openskelo.cli import exit_codes, output, project_context
-from openskelo.history import reader, verify
+from openskelo.history import listing, reader, verify
 from openskelo.project import Project
 from openskelo.record import chain
 
@@ -57,7 +58,17 @@ def _is_file(path: Path) -> bool:
 
 async def _verify_run(args: argparse.Namespace, where: Project) -> chain.Verification:
     async with project_context.reading(where) as log:
-        row = await project_context.resolve_run(log, args.record)
+        try:
+            row = await listing.find_run(log, args.record)
+        except errors.NotFound as error:
+            lost = await log.find_lost_events()
+            run_id = next((run_id for run_id in lost if run_id.startswith(args.record.strip().lower())), None)
+            if run_id is None:
+                raise
+            raise errors.Corrupt(
+                f"the log has lost run {run_id}: {lost[run_id]} events of it are in files that were kept",
+                hint="skelo doctor names the files",
+            ) from error
         return await reader.HistoryReader(where, log).verify(row.run_id, public_key=args.public_key)
 
 

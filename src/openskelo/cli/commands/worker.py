@@ -1,7 +1,7 @@
 """`skelo worker`: drive the runs of a data dir that no other process drives, and serve no HTTP.
 
-A worker is an engine with a supervisor (`engine/drive/supervisor.py`). It shares the runs of the data dir with servers,
-terminals and other workers through the store: each run has one driver at a time, the process that claims it.
+A worker is an engine with a supervisor (`engine/takeover/supervisor.py`). It shares the runs of the data dir with
+servers, terminals and other workers through the store: each run has one driver at a time, the process that claims it.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ import argparse
 import asyncio
 
 from openskelo import errors
-from openskelo.agents import apply_changes, workspace
+from openskelo.agents.workspace import apply_changes, workspace
 from openskelo.cli import exit_codes, output, project_context, workspace_choice
 from openskelo.kernel.json import JsonObject
 from openskelo.project import Project

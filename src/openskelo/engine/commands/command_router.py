@@ -19,8 +19,9 @@ from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
 from openskelo import errors
-from openskelo.engine.commands import input_checks
-from openskelo.engine.drive import driver, inbox, ownership
+from openskelo.engine.commands import command_codec, input_checks
+from openskelo.engine.drive import driver
+from openskelo.engine.takeover import ownership
 from openskelo.history import loading
 from openskelo.kernel import commands, events, ids
 from openskelo.kernel.decide import decide
@@ -43,8 +44,12 @@ class CommandRouter:
 
     async def send(self, run_id: str, command: commands.Command) -> None:
         """Carry out a command in the process that drives the run. Raise NotFound or Refused."""
+
+        async def first(_: Run) -> commands.Command:
+            return command
+
         try:
-            run = await self._ownership.take(run_id, first=command)
+            run = await self._ownership.take(run_id, first=first)
         except errors.Busy:
             await self.send_to_other_process(run_id, command)
             return
@@ -53,12 +58,23 @@ class CommandRouter:
 
     async def send_to_other_process(self, run_id: str, command: commands.Command) -> None:
         """Queue a command for the process that drives the run, and wait until it is taken (Refused, CommandQueued)."""
-        await self._queue(run_id, inbox.encode_command(command))
+        await self._queue(run_id, command_codec.encode_command(command))
 
     async def send_graph(self, run_id: str, make: MakeGraphCommand) -> None:
-        """Carry out the command that `make` returns for the live graph as it is now (Refused, InvalidInput)."""
+        """Carry out the command that `make` returns for the live graph as it is now (Refused, InvalidInput).
+
+        A message is for a node whose model, agent or handler is there: else it is refused, and the run left as it was.
+        """
+
+        async def first(run: Run) -> commands.Command:
+            command = await make(run, self._driver.now())
+            decide(run, command)  # a node that does not exist is said before what it lacks
+            if isinstance(command, commands.SendMessage | commands.RetryTurn):
+                self._ownership.check_node(run, command.node)
+            return command
+
         try:
-            run = await self._ownership.take(run_id)
+            run = await self._ownership.take(run_id, first=first)
         except errors.Busy:
             state = (await loading.load(self._store, run_id)).run
             command = await make(state, max(self._driver.now(), state.updated_at))
@@ -67,28 +83,31 @@ class CommandRouter:
             return
         if run is None:
             raise errors.Refused("the run has ended", code="RUN_ENDED")
-        await self._driver.submit(run, await make(run.state, self._driver.now()))
 
     async def answer(self, approval_id: str, answer: input_checks.Answer, *, leave: bool) -> str:
         """Answer an open approval and return the id of its run (InvalidInput, Refused, NotFound).
 
-        With `leave` a run that is not driven here goes on in another process, if one takes it.
+        An answer after which the run goes on is refused, and the approval stays open, if something that the rest of the
+        run needs is missing here. With `leave` a run that is not driven here goes on in another process, if one takes
+        it.
         """
         row = await api.get_approval(self._store, approval_id)
         input_checks.check_in_time(row.document, self._driver.now())
         if leave and not self._ownership.is_driving(row.run_id):
             return await self._answer_elsewhere(row.run_id, approval_id, answer, leave=True)
+
+        async def first(run: Run) -> commands.Command:
+            approval = errors.require_open(run.approvals.get(approval_id))
+            command = await input_checks.answer_command(self._store, run, approval, answer, self._driver.now())
+            if input_checks.goes_on(run, command):
+                self._ownership.check_needs(run)
+            return command
+
         try:
-            run = await self._ownership.take(row.run_id, check_needs=answer.status != "denied")
-            if run is not None and answer.status != "denied":  # also if it was driven here before
-                self._ownership.check_needs(run.state)
+            run = await self._ownership.take(row.run_id, first=first)
         except errors.Busy:
             return await self._answer_elsewhere(row.run_id, approval_id, answer)
-        approval = None if run is None else run.state.approvals.get(approval_id)
-        if run is None or approval is None:
-            raise errors.approval_closed()
-        command = await input_checks.answer_command(self._store, run.state, approval, answer, self._driver.now())
-        await self._driver.submit(run, command)
+        errors.require_open(run)  # the end of a run closes its approvals
         return row.run_id
 
     async def _answer_elsewhere(
@@ -96,12 +115,10 @@ class CommandRouter:
     ) -> str:
         """Check an answer against the log, then queue it for the run's driver."""
         loaded = await loading.load(self._store, run_id)
-        approval = loaded.run.approvals.get(approval_id)
-        if approval is None:
-            raise errors.approval_closed()
+        approval = errors.require_open(loaded.run.approvals.get(approval_id))
         command = await input_checks.answer_command(self._store, loaded.run, approval, answer, self._driver.now())
         decide(loaded.run, command)
-        await self._queue(run_id, inbox.encode_answer(approval_id, answer), leave=leave)
+        await self._queue(run_id, command_codec.encode_answer(approval_id, answer), leave=leave)
         await check_answered(self._store, run_id, command, after=loaded.chain.seq)
         return run_id
 
@@ -139,7 +156,7 @@ async def queue_and_wait(
 
     If no process drives the run, this one does, by `take`; with `leave` only after supervisors have had their time.
     """
-    command_id = await store.queue_command(run_id, body)
+    command_id = errors.require_run(await store.queue_command(run_id, body), run_id)
     loop = asyncio.get_running_loop()
     take_at = loop.time() + (SUPERVISOR_SECONDS if leave else 0)
     try:
@@ -180,8 +197,8 @@ async def check_answered(store: api.Store, run_id: str, answer: commands.AnswerA
             fact = envelope.open_line(line)[1]
             if not isinstance(fact, events.ApprovalResolved) or fact.approval_id != answer.approval_id:
                 continue
-            if not _is_same(fact, answer):
-                raise errors.approval_closed(f"{fact.by} has answered first ({fact.resolution['status']})")
+            taken = fact if _is_same(fact, answer) else None
+            errors.require_open(taken, f"{fact.by} has answered first ({fact.resolution['status']})")
             return
     await api.get_approval(store, answer.approval_id)  # NotFound if it was withdrawn
     raise errors.Refused(

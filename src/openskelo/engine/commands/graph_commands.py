@@ -277,7 +277,7 @@ def _with_agent(config: JsonObject, change: Change) -> JsonObject:
 def _merge(spec: live_graph.NodeSpec, change: Change) -> live_graph.NodeSpec:
     """Return a spec with these changes. Another provider means another agent of the project."""
     config = spec.config if change.config is None else change.config
-    if spec.kind == "agent" and change.config is None and change.provider not in (None, spec.provider):
+    if spec.has_agent and change.config is None and change.provider not in (None, spec.provider):
         config = {name: value for name, value in config.items() if name != "agent"}
     return replace(
         spec,

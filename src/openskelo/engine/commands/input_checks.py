@@ -12,12 +12,13 @@ from datetime import datetime
 from typing import Literal, TypeAlias, cast, get_args
 
 from openskelo import errors
-from openskelo.engine.drive import resolve
+from openskelo.engine.resolving import resolve
 from openskelo.executors import artifacts, stored_values
 from openskelo.executors.attempt import port_contract as contracts
 from openskelo.executors.inputs import node_inputs
 from openskelo.handlers import file_access
-from openskelo.kernel import answers, calls, commands, definition, ids
+from openskelo.kernel import answers, calls, commands, definition, events, ids
+from openskelo.kernel.decide import decide
 from openskelo.kernel.flows import plan
 from openskelo.kernel.json import Json, JsonObject, Stored
 from openskelo.kernel.run import OpenApproval, Run, has_begun
@@ -37,7 +38,7 @@ class Answer:
 
     status: commands.Answer
     by: str
-    values: JsonObject | None = None
+    modified_args: JsonObject | None = None
     reason: str | None = None
     remember: Remember | None = None
 
@@ -149,16 +150,16 @@ def check_in_time(approval: JsonObject, at: int) -> None:
 
 
 def read_answer(
-    status: object, by: str, values: object = None, reason: str | None = None, remember: object = None
+    status: object, by: str, modified_args: object = None, reason: str | None = None, remember: object = None
 ) -> Answer:
-    """Return an answer made of unchecked values (InvalidInput APPROVAL_INVALID, NAME_RESERVED)."""
+    """Return an answer made of unchecked parts (InvalidInput APPROVAL_INVALID, NAME_RESERVED)."""
     if by == answers.TIMER:
         raise errors.InvalidInput(
             f"`{by}` is the name of the clock, which answers when the time is up",
             code="NAME_RESERVED",
             hint="answer under another name",
         )
-    if values is not None and not isinstance(values, Mapping):
+    if modified_args is not None and not isinstance(modified_args, Mapping):
         raise errors.InvalidInput(
             "the values of an answer have names", code="APPROVAL_INVALID", hint='such as {"text": "Hello"}'
         )
@@ -167,9 +168,20 @@ def read_answer(
     return Answer(
         status=answer_status(status),
         by=by,
-        values=cast("JsonObject | None", values),
+        modified_args=cast("JsonObject | None", modified_args),
         reason=reason,
         remember=cast("Remember | None", remember),
+    )
+
+
+def goes_on(run: Run, answer: commands.AnswerApproval) -> bool:
+    """True if the run does more work after this answer, which may be a denial, too (Refused).
+
+    A denial that ends the run needs nothing of the process that takes it.
+    """
+    return not any(
+        isinstance(fact, events.NodeFailed) or (isinstance(fact, events.AttemptFailed) and fact.next == "fail")
+        for fact in decide(run, answer)
     )
 
 
@@ -177,7 +189,7 @@ async def answer_command(
     blobs: api.Blobs, run: Run, approval: OpenApproval, answer: Answer, at: int
 ) -> commands.AnswerApproval:
     """Return the command for an answer, with the outputs that it gives its node and its digest (InvalidInput)."""
-    values = {} if answer.values is None else cast("dict[str, Json]", canonical.admit(answer.values))
+    values = {} if answer.modified_args is None else cast("dict[str, Json]", canonical.admit(answer.modified_args))
     node = run.workflow.nodes[approval.node]
     match approval.kind:
         case "ask_human":

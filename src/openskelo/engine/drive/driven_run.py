@@ -10,14 +10,12 @@ when it is needed again.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections import deque
-from collections.abc import Generator, Mapping, Sequence
-from typing import cast
+from collections.abc import Callable, Mapping, Sequence
 
 from openskelo import clock, errors
-from openskelo.engine.drive import resolve
-from openskelo.executors.attempt import budget_claims, running_attempt
+from openskelo.engine.attempts import attempt_task
+from openskelo.engine.resolving import resolve
 from openskelo.executors.attempt import performer as attempt_performer
 from openskelo.executors.inputs import node_inputs
 from openskelo.history import listing
@@ -31,13 +29,6 @@ from openskelo.stores import api
 from openskelo.structs import field, mutable, replace
 
 _CUTS = (events.AttemptCancelled, events.AttemptInterrupted)
-#: The events that a waiting attempt is told.
-ABOUT_QUESTIONS = (
-    events.ApprovalRequested,
-    events.ApprovalResolved,
-    events.ApprovalWithdrawn,
-    events.CallGranted,
-)
 
 
 @mutable
@@ -63,81 +54,6 @@ class QueuedCommand:
         """Tell the sender why the command changed nothing."""
         if self.done is not None and not self.done.done():
             self.done.set_exception(error)
-
-
-class AttemptTask:
-    """One attempt of a run and the asyncio task that performs it.
-
-    `progress` is how far the work has come, once it has begun. `cancelled` is True if the driver stopped it: then a
-    CancelledError in the task is no failure of the work.
-    """
-
-    def __init__(self, attempt: Attempt) -> None:
-        self.attempt = attempt
-        self.key: AttemptId = (attempt.node, attempt.visit, attempt.slot)
-        self.task: asyncio.Task[None] | None = None
-        self.progress: running_attempt.RunningAttempt | None = None
-        self.cancelled = False
-        self._answers: dict[str, asyncio.Future[JsonObject]] = {}  # by call
-        self._asked_calls: dict[str, str] = {}  # the call of each open approval
-        self._waits = 0  # questions for whose answers the attempt waits
-
-    def expect_answer(self, call_id: str) -> asyncio.Future[JsonObject]:
-        """Return the future resolution of a question about a call (Refused if it is withdrawn)."""
-        answer = self._answers[call_id] = asyncio.get_running_loop().create_future()
-        return answer
-
-    @contextlib.contextmanager
-    def clock_stopped(self) -> Generator[None]:
-        """Let the attempt's clock stand still, also while it waits for several answers at once."""
-        usage = budget_claims.Usage() if self.progress is None else self.progress.usage
-        self._waits += 1
-        if self._waits == 1:
-            usage.begin_wait()
-        try:
-            yield
-        finally:
-            self._waits -= 1
-            if not self._waits:
-                usage.end_wait()
-
-    def hear(self, fact: events.Event) -> None:
-        """Take note of a question that was asked for this attempt, or tell the attempt the answer."""
-        match fact:
-            case events.ApprovalRequested() if fact.tool["id"] in self._answers:
-                self._asked_calls[fact.approval_id] = cast("str", fact.tool["id"])
-            case events.ApprovalResolved() if fact.approval_id in self._asked_calls:
-                resolution: JsonObject = {**fact.resolution, "by": fact.by, "reason": fact.reason}
-                self._settle_answer(self._asked_calls.pop(fact.approval_id), resolution)
-            case events.ApprovalWithdrawn() if fact.approval_id in self._asked_calls:
-                self._settle_answer(self._asked_calls.pop(fact.approval_id), None)
-            case events.CallGranted():
-                self._settle_answer(fact.call_id, cast("JsonObject", fact.grant["resolution"]))
-            case _:
-                pass
-
-    def _settle_answer(self, call_id: str, resolution: JsonObject | None) -> None:
-        answer = self._answers.pop(call_id, None)
-        if answer is None or answer.done():
-            return
-        if resolution is None:
-            answer.set_exception(errors.Refused("the question was withdrawn", code="APPROVAL_CLOSED"))
-            answer.exception()  # the attempt may be over, and not wait for it any more
-        else:
-            answer.set_result(resolution)
-
-    def cancel(self) -> None:
-        """Stop the attempt. The caller removes it from its run."""
-        self.cancelled = True
-        for call_id in tuple(self._answers):
-            self._settle_answer(call_id, None)
-        if self.task is not None:
-            self.task.cancel()
-
-    async def wait(self) -> None:
-        """Wait until the task has ended."""
-        if self.task is not None:
-            await asyncio.wait({self.task})
 
 
 @mutable
@@ -176,8 +92,9 @@ class DrivenRun:
         self.chain = chain
         self.row = row
         self.mailbox: deque[QueuedCommand] = deque()
+        self.on_command: Callable[[DrivenRun], None] | None = None  # set by the driver when it adds the run
         self.inbox_ids: set[int] = set()  # commands of other processes that are, or were, in the mailbox
-        self.attempts: dict[AttemptId, AttemptTask] = {}
+        self.attempts: dict[AttemptId, attempt_task.AttemptTask] = {}
         self.visits = node_inputs.Visits()
         self.durable_seq = chain.seq
         self.timer = Timer()
@@ -195,6 +112,23 @@ class DrivenRun:
     def id(self) -> str:
         """Return the run's id."""
         return self.state.id
+
+    # -- its mailbox --------------------------------------------------------------------------------------------------
+
+    def send(self, queued: QueuedCommand) -> None:
+        """Put a command into the mailbox; fail it if the run was dropped."""
+        if self.failure is not None:
+            queued.fail(self.failure)
+            return
+        self.mailbox.append(queued)
+        if self.on_command is not None:
+            self.on_command(self)
+
+    def submit(self, command: commands.Command, blobs: Mapping[str, bytes] | None = None) -> asyncio.Future[None]:
+        """Send a command; the returned future is done when its events are durable (Refused, StoreError)."""
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.send(QueuedCommand(command=command, blobs=blobs or {}, done=done))
+        return done
 
     # -- a turn -------------------------------------------------------------------------------------------------------
 
@@ -331,17 +265,17 @@ class DrivenRun:
 
     async def wait_for_change(self) -> None:
         """Wait until the run has taken a turn, and its events are durable, or it was dropped."""
-        await _wait_in(self._change_waiters)
+        await wait_in(self._change_waiters)
 
     async def wait_until_settled(self) -> None:
         """Wait until the run has settled, or was dropped; it may have moved on since."""
-        await _wait_in(self._settle_waiters)
+        await wait_in(self._settle_waiters)
 
     def notify(self) -> None:
         """Wake the tasks that wait for a change and, if the run has settled, the tasks that wait for that."""
-        _wake(self._change_waiters)
+        wake(self._change_waiters)
         if self.failure is not None or self.is_settled():
-            _wake(self._settle_waiters)
+            wake(self._settle_waiters)
 
     def drop(self, error: errors.OpenSkeloError) -> None:
         """Stop the run's attempts and fail its commands and waiters with `error`. Its log is as it was."""
@@ -356,7 +290,8 @@ class DrivenRun:
         self.notify()
 
 
-async def _wait_in(waiters: list[asyncio.Future[None]]) -> None:
+async def wait_in(waiters: list[asyncio.Future[None]]) -> None:
+    """Wait until `wake` is called with the same list."""
     waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
     waiters.append(waiter)
     try:
@@ -367,7 +302,8 @@ async def _wait_in(waiters: list[asyncio.Future[None]]) -> None:
         raise
 
 
-def _wake(waiters: list[asyncio.Future[None]]) -> None:
+def wake(waiters: list[asyncio.Future[None]]) -> None:
+    """Wake the tasks that wait in the list, and empty it."""
     for waiter in waiters:
         if not waiter.done():
             waiter.set_result(None)

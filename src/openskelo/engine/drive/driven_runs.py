@@ -1,6 +1,5 @@
-"""The runs that this process drives, and what it remembers of runs that it drove before.
+"""The runs that this process drives, and why it dropped others.
 
-Ended runs are remembered for a while, so that a caller who waited for one gets its document without reading the log.
 Dropped runs (the store failed, or a defect) are remembered with their error, which later callers get.
 
 `Timers` says when time itself moves a run. Retries after a pause and wall-time limits are due when their time has
@@ -20,13 +19,9 @@ from openskelo import errors
 from openskelo.engine.commands import input_checks
 from openskelo.engine.drive import driven_run
 from openskelo.kernel import answers, commands, decide
-from openskelo.kernel.run import OpenApproval, Run
+from openskelo.kernel.run import OpenApproval
 from openskelo.stores import api
 
-#: How many ended runs stay in memory: at least REMEMBERED, and up to REMEMBERED_SMALL while they have few nodes.
-REMEMBERED = 16
-REMEMBERED_SMALL = 512
-REMEMBERED_NODES = 4096
 #: How many dropped runs are remembered: when the store fails, all runs are dropped at once.
 REMEMBERED_DROPPED = 10_000
 
@@ -45,8 +40,6 @@ class DrivenRuns:
 
     def __init__(self) -> None:
         self.by_id: dict[str, driven_run.DrivenRun] = {}
-        self._ended: dict[str, Run] = {}
-        self._ended_nodes = 0
         self._dropped: dict[str, errors.OpenSkeloError] = {}
 
     def get(self, run_id: str) -> driven_run.DrivenRun | None:
@@ -57,20 +50,12 @@ class DrivenRuns:
         """Return every run that this process drives."""
         return tuple(self.by_id.values())
 
-    def last_state(self, run_id: str) -> Run | None:
-        """Return the state of a run that this process drives, or drove to its end not long ago."""
-        driven = self.by_id.get(run_id)
-        return self._ended.get(run_id) if driven is None else driven.state
-
     def failure(self, run_id: str) -> errors.OpenSkeloError | None:
         """Return the error that made this process drop a run, if it did not long ago."""
         return copy.copy(self._dropped.get(run_id))  # each caller raises an error of its own
 
     def forget(self, run_id: str) -> None:
-        """Remember nothing of a run that this process no longer drives."""
-        ended = self._ended.pop(run_id, None)
-        if ended is not None:
-            self._ended_nodes -= len(ended.nodes)
+        """Forget why this process dropped a run."""
         self._dropped.pop(run_id, None)
 
     # -- what the driver calls ----------------------------------------------------------------------------------------
@@ -80,18 +65,9 @@ class DrivenRuns:
         self.by_id[driven.id] = driven
         self._dropped.pop(driven.id, None)
 
-    def remove_ended(self, driven: driven_run.DrivenRun) -> None:
-        """Remove a run that has ended, and remember its state."""
-        if self.by_id.pop(driven.id, None) is not None:
-            self._ended[driven.id] = driven.state
-            self._ended_nodes += len(driven.state.nodes)
-        count = len(self._ended)
-        if count > REMEMBERED_SMALL or (self._ended_nodes > REMEMBERED_NODES and count > REMEMBERED):
-            self.forget(next(iter(self._ended)))
-
-    def release(self, driven: driven_run.DrivenRun) -> None:
-        """Remove a run that waits; it can be added again."""
-        del self.by_id[driven.id]
+    def remove(self, driven: driven_run.DrivenRun) -> None:
+        """Remove a run that has ended, or that waits and can be added again."""
+        self.by_id.pop(driven.id, None)
 
     def drop(self, driven: driven_run.DrivenRun, error: errors.OpenSkeloError) -> None:
         """Remove a run that cannot be driven on here; its callers get `error`."""
@@ -100,11 +76,6 @@ class DrivenRuns:
         if len(self._dropped) > REMEMBERED_DROPPED:
             del self._dropped[next(iter(self._dropped))]
         driven.drop(error)
-
-    def drop_all(self, error: errors.OpenSkeloError) -> None:
-        """Drop every run."""
-        for driven in self.all():
-            self.drop(driven, error)
 
     def close(self, error: errors.OpenSkeloError) -> None:
         """Remove every run because the driver stops; their callers get `error`, and it is not remembered."""

@@ -22,8 +22,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from openskelo import clock as clocks
 from openskelo import errors
-from openskelo.engine import pinning
-from openskelo.engine.drive import attempt_report, driven_run, driven_runs, inbox, poller, resolve
+from openskelo.engine.attempts import attempt_task, attempt_tasks
+from openskelo.engine.drive import driven_run, driven_runs, inbox, poller
+from openskelo.engine.resolving import resolve
 from openskelo.executors.attempt import performer as attempt_performer
 from openskelo.kernel import commands, events
 from openskelo.stores import api
@@ -44,19 +45,16 @@ class Driver:
         cache: bool = True,
     ) -> None:
         self._store = store
-        self._performer = performer
         self._resolver = resolve.Resolver(store, performer, cache=cache)
         self.now = clock  # the system's time in milliseconds; each run makes its own time of it
         self.runs = driven_runs.DrivenRuns()
-        self.inbox = inbox.Inbox(
-            store, self.runs.by_id, self.send, self.now, lambda state: pinning.check_remaining(state, performer)
-        )
+        self.inbox = inbox.Inbox(store, self.runs.by_id, self.now, performer)
         self.turn_lock = asyncio.Lock()  # held while memory is ahead of the log
         self._dirty: dict[str, driven_run.DrivenRun] = {}  # runs with commands in their mailbox
         self._has_commands = asyncio.Event()
-        self._poller = poller.Poller(store, self)
+        self._poller = poller.Poller(store, self.runs, self.inbox, self.now, self.drop)
         self.claims = self._poller.claims
-        self._attempt_tasks: set[asyncio.Task[None]] = set()
+        self._attempts = attempt_tasks.AttemptTasks(store, performer, self.now, self.drop, self._is_stopping)
         self._loop_task: asyncio.Task[None] | None = None
         self._poll_task: asyncio.Task[None] | None = None
         self._stopped = False
@@ -130,14 +128,14 @@ class Driver:
             if isinstance(fact, events.AttemptStarted):
                 started = run.state.in_flight.get((fact.node, fact.visit, fact.item or 0))
                 if started is not None and started.attempt == fact.attempt:
-                    self._start_attempt(run, driven_run.AttemptTask(started))
+                    self._attempts.start(run, attempt_task.AttemptTask(started))
             elif isinstance(fact, events.AttemptCancelled | events.AttemptInterrupted):
                 cancelled = run.attempts.pop((fact.node, fact.visit, fact.item or 0), None)
                 if cancelled is not None:
                     cancelled.cancel()
             elif isinstance(fact, events.MessageReceived) and fact.steers:
-                self._steer(run, fact)
-            elif isinstance(fact, driven_run.ABOUT_QUESTIONS):
+                self._attempts.steer(run, fact)
+            elif isinstance(fact, attempt_task.ABOUT_QUESTIONS):
                 for attempt in run.attempts.values():
                     attempt.hear(fact)
         for queued in turn.commands:
@@ -148,7 +146,7 @@ class Driver:
     def _settle(self, run: driven_run.DrivenRun) -> None:
         """After a turn: remove the run if it has ended, else note when it wants to be woken."""
         if run.state.ended:
-            self.runs.remove_ended(run)
+            self.runs.remove(run)
         elif run.failure is None:
             self._poller.set_timer(run)
 
@@ -166,51 +164,6 @@ class Driver:
             self.claims.release_later(run.id)
         else:
             await self.claims.release(run.id)
-
-    # -- attempts -----------------------------------------------------------------------------------------------------
-
-    def _start_attempt(self, run: driven_run.DrivenRun, attempt: driven_run.AttemptTask) -> None:
-        run.attempts[attempt.key] = attempt
-        attempt.task = asyncio.create_task(self._perform(run, attempt))
-        self._attempt_tasks.add(attempt.task)
-        attempt.task.add_done_callback(self._attempt_tasks.discard)
-
-    def _steer(self, run: driven_run.DrivenRun, message: events.MessageReceived) -> None:
-        attempt = run.attempts.get((message.node, run.state.nodes[message.node].visit, 0))
-        if attempt is not None:
-            steering = asyncio.create_task(attempt_report.steer(self._store, attempt, message.content))
-            self._attempt_tasks.add(steering)
-            steering.add_done_callback(self._attempt_tasks.discard)
-
-    async def _perform(self, run: driven_run.DrivenRun, attempt: driven_run.AttemptTask) -> None:
-        """Perform one attempt and send its report to the run."""
-        report, failure = None, None
-        try:
-            report = await attempt_report.perform(self._store, self._performer, run, attempt, self)
-        except (KeyboardInterrupt, SystemExit):
-            raise
-        except Exception as error:  # of the store's or the system's, or a defect of ours
-            failure = driven_runs.failure_of(error)
-        except BaseException as error:
-            if not (attempt.cancelled or self._is_ending(attempt.task)):
-                report = attempt_report.lost(self._performer, attempt, error, self.now())
-            elif not isinstance(error, asyncio.CancelledError):  # which a task would keep, with all its frames
-                raise
-        finally:
-            if run.attempts.get(attempt.key) is attempt:
-                del run.attempts[attempt.key]
-        if failure is not None:  # the outcome cannot be kept: to the log the attempt was cut
-            await self.drop(run, failure)
-        elif report is not None:
-            self.send(run, report)
-
-    def _is_ending(self, task: asyncio.Task[None] | None) -> bool:
-        """True if what ended an attempt's task was meant for the program: the driver or the event loop stops."""
-        try:
-            is_gone = asyncio.current_task() is not task
-        except RuntimeError:
-            is_gone = True
-        return is_gone or self._stopped or self._loop_task is None or self._loop_task.cancelling() > 0
 
     # -- what the engine calls ----------------------------------------------------------------------------------------
 
@@ -235,7 +188,9 @@ class Driver:
 
     def _give_up(self, error: BaseException) -> None:
         self._defect = driven_runs.failure_of(error)
-        self.runs.drop_all(self._defect)
+        for run in self.runs.all():
+            self.claims.release_later(run.id)
+            self.runs.drop(run, self._defect)
 
     async def stop(self) -> None:
         """Stop the loop and the attempts under way, and fail callers that wait (ENGINE_CLOSED).
@@ -244,12 +199,16 @@ class Driver:
         """
         async with self.turn_lock:
             self._stopped = True
-            tasks = [task for task in (*self._attempt_tasks, self._loop_task, self._poll_task) if task is not None]
+            tasks = [task for task in (*self._attempts.all(), self._loop_task, self._poll_task) if task is not None]
             for task in tasks:
                 task.cancel()
         await self._poller.copies.wait()
         await asyncio.gather(*tasks, return_exceptions=True)
         self._close_runs()
+
+    def _is_stopping(self) -> bool:
+        """True if the driver stops, or the program cancels all its tasks."""
+        return self._stopped or self._loop_task is None or self._loop_task.cancelling() > 0
 
     def _close_runs(self) -> None:
         self._stopped = True
@@ -267,24 +226,28 @@ class Driver:
             )
         return loop
 
-    def add(self, run: driven_run.DrivenRun) -> None:
-        """Drive a run from now on (ENGINE_CLOSED)."""
-        loop = self.check_loop()
+    def check_driving(self) -> None:
+        """Raise the error that ended the loop, if it has ended (ENGINE_CLOSED, or a defect)."""
         if self._stopped:
             raise inbox.closed()
         if self._defect is not None:
             raise copy.copy(self._defect)
+
+    def add(self, run: driven_run.DrivenRun) -> None:
+        """Drive a run from now on (ENGINE_CLOSED)."""
+        loop = self.check_loop()
+        self.check_driving()
         run.last_used = loop.time()
+        run.on_command = self._note_commands
         self.runs.add(run)
         self._poller.set_timer(run)
         self.inbox.wake_waiters()  # a task that follows the run as one of another process follows it here now
 
-    def send(self, run: driven_run.DrivenRun, queued: driven_run.QueuedCommand) -> None:
-        """Put a command into a run's mailbox; fail it if the run was dropped or the driver stopped."""
-        if run.failure is not None or self._stopped:
-            queued.fail(run.failure or inbox.closed())
+    def _note_commands(self, run: driven_run.DrivenRun) -> None:
+        """Let the run take a turn soon: a command is in its mailbox."""
+        if self._stopped:
+            run.drop(inbox.closed())
             return
-        run.mailbox.append(queued)
         self._dirty[run.id] = run
         self._has_commands.set()
 
@@ -292,6 +255,5 @@ class Driver:
         self, run: driven_run.DrivenRun, command: commands.Command, blobs: Mapping[str, bytes] | None = None
     ) -> asyncio.Future[None]:
         """Send a command; the returned future is done when its events are durable (Refused, StoreError)."""
-        done: asyncio.Future[None] = self.check_loop().create_future()
-        self.send(run, driven_run.QueuedCommand(command=command, blobs=blobs or {}, done=done))
-        return done
+        self.check_loop()
+        return run.submit(command, blobs)

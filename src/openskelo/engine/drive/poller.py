@@ -5,7 +5,7 @@ wakes every 50 ms, or when a timer is due, and
 
     reads the commands that other processes queued                       inbox.Inbox
     lets the event files catch up with the log                           LogCopies
-    releases claims on runs that the store could not release before      ClaimReleaser
+    releases claims on runs that the store could not release before      claim_releaser.ClaimReleaser
     wakes runs whose time has come, and answers expired approvals        driven_runs.Timers
 
 It changes no run itself: it sends commands to mailboxes, or tells the driver to drop a run.
@@ -16,11 +16,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from typing import Protocol
+from collections.abc import Awaitable, Callable
 
 from openskelo import errors
 from openskelo.engine.drive import driven_run, driven_runs
 from openskelo.engine.drive import inbox as command_inbox
+from openskelo.engine.takeover import claim_releaser
 from openskelo.kernel import commands, decide
 from openskelo.stores import api
 
@@ -29,34 +30,31 @@ LAG_SECONDS = 0.4  # how far the event files may lag behind the log
 _LOG = logging.getLogger("openskelo.driver")
 
 
-class PolledDriver(Protocol):
-    """The methods of `driver.Driver` that the poller calls."""
-
-    inbox: command_inbox.Inbox
-    runs: driven_runs.DrivenRuns
-
-    def now(self) -> int: ...
-
-    def send(self, run: driven_run.DrivenRun, queued: driven_run.QueuedCommand) -> None: ...
-
-    async def drop(self, run: driven_run.DrivenRun, error: errors.OpenSkeloError) -> None: ...
-
-
 class Poller:
-    """Polls the clock and the store for one driver. The driver runs `poll_forever` as a task."""
+    """Polls the clock and the store for one driver, which runs `poll_forever` as a task. `drop` is the driver's."""
 
-    def __init__(self, store: api.Store, driver: PolledDriver) -> None:
-        self.claims = ClaimReleaser(store)
+    def __init__(
+        self,
+        store: api.Store,
+        runs: driven_runs.DrivenRuns,
+        inbox: command_inbox.Inbox,
+        now: Callable[[], int],
+        drop: Callable[[driven_run.DrivenRun, errors.OpenSkeloError], Awaitable[None]],
+    ) -> None:
+        self.claims = claim_releaser.ClaimReleaser(store)
         self.copies = LogCopies(store)
         self._store = store
-        self._driver = driver
+        self._runs = runs
+        self._inbox = inbox
+        self._now = now
+        self._drop = drop
         self._timers = driven_runs.Timers()
         self._timer_set = asyncio.Event()  # a timer is due before all others
         self._logged: set[str] = set()
 
     def set_timer(self, run: driven_run.DrivenRun) -> None:
         """Note when the run, as it is now, wants to be woken."""
-        if self._timers.set(run, self._driver.now(), asyncio.get_running_loop().time()):
+        if self._timers.set(run, self._now(), asyncio.get_running_loop().time()):
             self._timer_set.set()
 
     async def poll_forever(self) -> None:
@@ -65,78 +63,44 @@ class Poller:
             self._timer_set.clear()
             await self._read_inbox()
             self.copies.catch_up(asyncio.get_running_loop().time())
-            await self.claims.release_remaining(self._driver.runs)
+            await self.claims.release_remaining(self._runs.by_id)
             await self._wake_due_runs()
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(self._seconds_to_sleep()):
                     await self._timer_set.wait()
 
     def _seconds_to_sleep(self) -> float:
-        until_timer = self._timers.seconds_until_next(self._driver.now(), asyncio.get_running_loop().time())
+        until_timer = self._timers.seconds_until_next(self._now(), asyncio.get_running_loop().time())
         return min(POLL_SECONDS, until_timer)
 
     async def _read_inbox(self) -> None:
         """Read commands of other processes. A failure is tried again next time, unless the store is gone for good."""
         try:
-            await self._driver.inbox.poll()
+            await self._inbox.poll()
         except Exception as error:
             failure = driven_runs.failure_of(error)
             if failure.code == "STORE_GONE":
-                for run in self._driver.runs.all():
-                    await self._driver.drop(run, failure)
+                for run in self._runs.all():
+                    await self._drop(run, failure)
             elif not isinstance(failure, errors.StoreError):
                 self._log_once(error)
 
     async def _wake_due_runs(self) -> None:
-        now = self._driver.now()
-        for run, at in self._timers.due(self._driver.runs.by_id, now, asyncio.get_running_loop().time()):
-            self._driver.send(run, driven_run.QueuedCommand(command=commands.Tick(at=at)))
+        now = self._now()
+        for run, at in self._timers.due(self._runs.by_id, now, asyncio.get_running_loop().time()):
+            run.send(driven_run.QueuedCommand(command=commands.Tick(at=at)))
             try:
                 for approval in decide.expired(run.state, now):
-                    answer = await driven_runs.expire(self._store, run, approval, self._driver.now())
-                    self._driver.send(run, driven_run.QueuedCommand(command=answer))
+                    answer = await driven_runs.expire(self._store, run, approval, self._now())
+                    run.send(driven_run.QueuedCommand(command=answer))
             except Exception as error:
-                await self._driver.drop(run, driven_runs.failure_of(error))
+                await self._drop(run, driven_runs.failure_of(error))
 
     def _log_once(self, error: Exception) -> None:
         """Log a failure that stops nothing, once for each kind of it."""
         if repr(error) not in self._logged:
             self._logged.add(repr(error))
             _LOG.error("the driver cannot read the commands of other processes", exc_info=error)
-
-
-class ClaimReleaser:
-    """Releases the claims on runs that are not driven here any more: at once, or as soon as the store can."""
-
-    def __init__(self, store: api.Claims) -> None:
-        self._store = store
-        self._unreleased: dict[str, None] = {}  # runs whose claim is still to be released, oldest first
-
-    async def release(self, run_id: str) -> None:
-        """Release the claim on a run now; if the store fails, later."""
-        self._unreleased.pop(run_id, None)
-        try:
-            await self._store.release_run(run_id)
-        except Exception:
-            self._unreleased[run_id] = None
-
-    def release_later(self, run_id: str) -> None:
-        """Release the claim on a run at the next poll: now the store would fail."""
-        self._unreleased[run_id] = None
-
-    def keep(self, run_id: str) -> None:
-        """Do not release the claim on a run after all: it is about to be driven here."""
-        self._unreleased.pop(run_id, None)
-
-    async def release_remaining(self, runs: driven_runs.DrivenRuns) -> None:
-        """Release the claims that could not be released before, except on runs that are driven here again."""
-        for run_id in tuple(self._unreleased):
-            if runs.get(run_id) is not None:
-                self.keep(run_id)
-                continue
-            await self.release(run_id)
-            if run_id in self._unreleased:
-                return  # the store still fails
 
 
 class LogCopies:

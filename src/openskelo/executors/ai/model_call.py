@@ -23,6 +23,7 @@ from openskelo.executors.attempt import budget_claims, running_attempt
 from openskelo.kernel import definition, outcome
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.providers import protocol
+from openskelo.structs import replace
 from openskelo.values import canonical, fences
 
 #: Config keys of an ai block that are not parameters for the provider.
@@ -196,8 +197,8 @@ def estimate_stopped_call(
 ) -> outcome.Metrics:
     """Return what a call may have used that stops before its answer is complete.
 
-    `plans` are the models that it was sent to so far. The reservation of the node counts if it is more than the
-    estimate, since the model may have written more than has arrived.
+    `plans` are the models that it was sent to so far. The model may have written more than has arrived, so a node with
+    a reservation is charged the longest answer, as its call has claimed it, or the reservation if that is more.
     """
     if not plans:
         return outcome.Metrics()
@@ -205,10 +206,14 @@ def estimate_stopped_call(
     streamed = "".join(attempt.streamed)
     usages = [protocol.estimate_usage(plan.request, streamed if plan is plans[-1] else "") for plan in plans]
     tokens_in = sum(usage.tokens_in for usage in usages)
+    tokens_out = usages[-1].tokens_out
+    if reserved.tokens:
+        tokens_out = max(tokens_out, plans[-1].request.max_tokens or 0)
+        usages[-1] = replace(usages[-1], tokens_out=tokens_out)
     cost = sum(protocol.cost(provider, plan, usage) for plan, usage in zip(plans, usages, strict=True))
     return outcome.Metrics(
         tokens_in=tokens_in,
-        tokens_out=max(usages[-1].tokens_out, reserved.tokens - tokens_in),
+        tokens_out=max(tokens_out, reserved.tokens - tokens_in),
         cost_nanousd=max(cost, reserved.cost_nanousd),
     )
 

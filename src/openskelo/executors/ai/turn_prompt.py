@@ -22,7 +22,7 @@ from openskelo.providers import protocol
 from openskelo.values import canonical, fences
 
 if TYPE_CHECKING:
-    from openskelo.agents import workspace
+    from openskelo.agents.workspace import workspace
 
 SYSTEM = (
     "You are one node of a graph of workers, in a conversation. People talk to you directly; what other nodes hand "

@@ -32,7 +32,7 @@ from openskelo.executors import api, artifacts, gate_evaluation, kinds, stored_v
 from openskelo.executors.ai import prompt
 from openskelo.executors.attempt import descriptor_wait, port_contract, running_attempt
 from openskelo.executors.handlers import invocation
-from openskelo.handlers import file_access, secrets
+from openskelo.handlers import builtin, file_access, secrets
 from openskelo.kernel import definition, outcome
 from openskelo.kernel.json import Json, JsonObject, Stored
 from openskelo.project import Project
@@ -363,8 +363,9 @@ class Performer:
         if node.step is None:
             inputs = self._compile(node.inputs, "input")
             if node.outputs or node.turn is None:
-                # The author of a write-file block may let it write outside the roots.
-                outputs = self._compile(node.outputs, "output", anywhere=node.handler == "builtin:write-file")
+                handler = builtin.of(node)
+                anywhere = handler is not None and handler.writes_anywhere
+                outputs = self._compile(node.outputs, "output", anywhere=anywhere)
         work = kinds.executor_for(node).prepare(node, self._services, outputs)
         prepared = _PreparedNode(node=node, inputs=inputs, outputs=outputs, work=work)
         if len(self._prepared) >= _MAX_PREPARED:
@@ -397,16 +398,8 @@ class Performer:
         await kinds.executor_for(node).check_inputs(node, known, self._services)
 
     def check_present(self, node: definition.Node) -> None:
-        """Raise AttemptFailed if the code that does the work of `node`, or a secret that it names, is missing here."""
-        declared = self._project.secrets
-        if self.code_digest(node):
-            source = self._services.project_handlers().read(node.handler or "")
-            for name in declared or {}:
-                if f'"{name}"'.encode() in source or f"'{name}'".encode() in source:
-                    secrets.lookup(declared, name)
-        if node.handler is not None:
-            for reference in secrets.named(canonical.dumps(node.config).decode()):
-                secrets.resolve(reference, declared)
+        """Raise AttemptFailed if a file or a secret that the work of `node` needs is missing here."""
+        kinds.executor_for(node).check_present(node, self._services)
 
     def code_digest(self, node: definition.Node) -> str:
         """Return the digest of the project's code that does the work of `node`, empty if none does (AttemptFailed)."""
@@ -541,6 +534,7 @@ def _failure(error: errors.OpenSkeloError, retryable: bool, retry_after_ms: int 
         escalated=isinstance(error, errors.Escalated),
         happened=error.happened if isinstance(error, errors.AttemptFailed) else "no",
         needs=needs,
+        missing=isinstance(error, errors.Missing),
     )
 
 

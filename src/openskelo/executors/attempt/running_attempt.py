@@ -24,53 +24,53 @@ EMPTY_HASH = canonical.digest_bytes(b"")
 
 @mutable
 class VisitInputs:
-    """The inputs that all items of one foreach visit share, computed for the first item and reused for the others.
-
-    `item_name` is the input port that takes the item, empty without one. `copies` make fresh copies of the inputs for
-    work that may change them. `checked` is true once all inputs but the item are known to keep the contract.
-    `run_inputs` are the inputs of the run.
-    """
+    """The inputs that all items of one foreach visit share, computed for the first item and reused for the others."""
 
     inputs: JsonObject
     items: Sequence[Json]
+    #: The input port that takes the item; empty without one.
     item_name: str = ""
     hash: str = ""
+    #: They make fresh copies of the inputs for work that may change them.
     copies: Mapping[str, Callable[[], Json]] | None = None
+    #: True once all inputs but the item are known to keep the contract.
     checked: bool = False
+    #: The inputs of the run.
     run_inputs: JsonObject = field(default_factory=dict[str, Json])
 
 
 @frozen
 class AttemptRequest:
-    """One attempt as the driver hands it to the performer: all values resolved, nothing left to look up.
-
-    `inputs` are complete (bindings, transforms and defaults applied); `now` is the recorded start of the visit in
-    milliseconds. `feedback` is what the previous attempt or a bounce tells this one. `item_index` is set in a foreach.
-    `run_inputs` are the inputs of the run, for prompts and gates (large ones only where the node uses them).
-    `plan_mode` is the mode of the plan, which bounds what its steps may reach. `budget_claims` is set if the run has
-    limits and the node may call a model, and for an agent, which has caps of its own. `outputs_to_judge` are the
-    outputs of the previous attempt if its gates could not be evaluated: this attempt only judges them. `session` is the
-    last conversation of the node's agent, as `events.SessionOpened` has it; `call_rules` are the calls that a person
-    has allowed it for the rest of the run. `is_planning`: the run is in PLANNING mode.
-    """
+    """One attempt as the driver hands it to the performer: all values resolved, nothing left to look up."""
 
     run_id: str
     workflow_name: str
     node: definition.Node
     visit: int
     attempt: int
+    #: Complete: bindings, transforms and defaults are applied.
     inputs: JsonObject
+    #: The recorded start of the visit, in milliseconds.
     now: int
+    #: Set in a foreach.
     item_index: int | None = None
     item: Json = None
     visit_inputs: VisitInputs | None = None
+    #: What the previous attempt or a bounce tells this one.
     feedback: Json = None
+    #: The inputs of the run, for prompts and gates; large ones only where the node uses them.
     run_inputs: JsonObject = field(default_factory=dict[str, Json])
+    #: The mode of the plan, which bounds what its steps may reach.
     plan_mode: definition.PlanMode = "normal"
+    #: Set if the run has limits and the node may call a model, and for an agent, which has caps of its own.
     budget_claims: budget_claims.BudgetClaims | None = None
+    #: The outputs of the previous attempt if its gates could not be evaluated: this attempt only judges them.
     outputs_to_judge: JsonObject | None = None
+    #: The last conversation of the node's agent, as `events.SessionOpened` has it.
     session: JsonObject | None = None
+    #: The calls that a person has allowed the agent for the rest of the run.
     call_rules: tuple[JsonObject, ...] = ()
+    #: True if the run is in PLANNING mode.
     is_planning: bool = False
 
     @property
@@ -137,47 +137,47 @@ class CallAnswer:
 
 @mutable
 class RunningAttempt:
-    """One attempt in progress.
-
-    `inputs` are the work's own copy, if it may change them. `lines` become the log of the attempt, `files` its
-    artifacts by name. `streamed` is the text that a model has sent so far; `answer` its whole answer, once complete.
-    `holds` is the result of a step's verdict or condition, `route` where the turn of a live graph goes. `started` is
-    a reading of the performance counter. `folder` is the workspace of an agent; `on_progress` takes what the agent does
-    into the record. The hashes are those of inputs and outputs; `verdicts` are those of the gates.
-
-    `ask` puts a question about a call to a person and waits for the answer; None if no run is driven. `steer` gives the
-    agent of the attempt a word of a person; None before its work has begun. `unheard` are such words that the agent has
-    not been told: they are its next prompt.
-
-    `record_prompts` makes the prompts among `files` durable while the work goes on; None if no run is driven (a test of
-    a node). `recorded` are the artifacts that are in the log already: the hash of each by its id.
-
-    `secret_values` are masked in all that the attempt leaves, tells and asks, beside the secrets of the project.
-
-    `read_printed` returns what another process has printed for the attempt, until that is added to `lines` at its end.
-    """
+    """One attempt in progress."""
 
     request: AttemptRequest
+    #: The work's own copy, if it may change them.
     inputs: JsonObject
+    #: They become the log of the attempt.
     lines: list[str] = field(default_factory=list[str])
     usage: budget_claims.Usage = field(default_factory=budget_claims.Usage)
+    #: Its artifacts by name.
     files: dict[str, File] = field(default_factory=dict[str, File])
+    #: The text that a model has sent so far, in pieces.
     streamed: list[str] = field(default_factory=list[str])
+    #: The whole answer of a model, once it is complete.
     answer: str | None = None
+    #: The result of a step's verdict or condition.
     holds: bool | None = None
+    #: Where the turn of a live graph goes.
     route: outcome.Route = "on"
+    #: A reading of the performance counter.
     started: float = field(default_factory=time.perf_counter)
     inputs_hash: str = EMPTY_HASH
     output_hash: str | None = None
+    #: The verdicts of the gates.
     verdicts: tuple[JsonObject, ...] = ()
+    #: Makes the prompts among `files` durable while the work goes on; None if no run is driven (a test of a node).
     record_prompts: Callable[[], Awaitable[None]] | None = None
+    #: The artifacts that are in the log already: the hash of each by its id.
     recorded: dict[str, str] = field(default_factory=dict[str, str])
+    #: The workspace of an agent.
     folder: Path | None = None
+    #: Takes what the agent does into the record.
     on_progress: Callable[[Progress], None] = lambda _progress: None
+    #: Puts a question about a call to a person and waits for the answer; None if no run is driven.
     ask: Callable[[CallQuestion], Awaitable[CallAnswer]] | None = None
+    #: Gives the agent of the attempt a word of a person; None before its work has begun.
     steer: Callable[[str], Awaitable[None]] | None = None
+    #: Words of a person that the agent has not been told: they are its next prompt.
     unheard: list[str] = field(default_factory=list[str])
+    #: They are masked in all that the attempt leaves, tells and asks, beside the secrets of the project.
     secret_values: tuple[str, ...] = ()
+    #: Returns what another process has printed for the attempt, until that is added to `lines` at its end.
     read_printed: Callable[[], str] = lambda: ""
 
 

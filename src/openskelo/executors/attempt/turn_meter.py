@@ -18,7 +18,8 @@ from collections.abc import Callable
 from typing import Literal, TypeAlias
 
 from openskelo import agent_settings, errors
-from openskelo.agents import acp_client, gateway
+from openskelo.agents.acp import acp_client
+from openskelo.agents.gateway import gateway
 from openskelo.executors.attempt import running_attempt
 from openskelo.kernel import outcome
 from openskelo.kernel.json import Json, JsonObject

@@ -101,8 +101,10 @@ def fit(error: errors.AttemptFailed) -> errors.AttemptFailed:
     )
     if is_fit:
         return error
+    if not isinstance(message, str):
+        message = describe(message if isinstance(message, BaseException) else error)
     return errors.AttemptFailed(
-        message if isinstance(message, str) else describe(message if isinstance(message, BaseException) else error),
+        message,
         code=code if _is_word(code) else "FAILED",
         hint=None if hint is None else str(hint),
         retryable=bool(retryable),

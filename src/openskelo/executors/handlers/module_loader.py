@@ -1,7 +1,7 @@
 """Finds, digests and loads the code of project handlers, and loads it again when it, or a file it imports, changes.
 
 `Modules` runs a handler's file, and the files of the project that it imports. They are compiled from source and kept as
-compiled code, so that running them again is cheap: a worker process does so for every call (`forget`).
+compiled code, so that running them again is cheap.
 """
 
 from __future__ import annotations
@@ -52,6 +52,14 @@ class _CompiledFiles:
 
     def __init__(self) -> None:
         self._files: dict[str, tuple[Signature, types.CodeType]] = {}
+
+    def have_changed(self) -> bool:
+        """True if a file is not what it was when it was compiled."""
+        return any(not _same(path, known) for path, (known, _) in self._files.items())
+
+    def clear(self) -> None:
+        """Drop the code of all files."""
+        self._files.clear()
 
     def load(self, path: str) -> tuple[Signature, types.CodeType]:
         """Return the signature and the code of the file as it is now."""
@@ -148,8 +156,11 @@ class Modules:
         """Apply the rules of the project to imports inside functions too: this process only runs handlers."""
         self._finder.install()
 
-    def forget(self) -> None:
-        """Drop every module of the project: its code runs again for the next call, which finds nothing of this one."""
+    def forget_changed(self) -> None:
+        """Drop every module of the project if the file of one has changed, wherever it was imported."""
+        if not self._compiled.have_changed():
+            return
+        self._compiled.clear()
         for name in sys.modules.keys() - self._foreign:
             if name.startswith(_PREFIX) or self._is_of_project(sys.modules[name]):
                 del sys.modules[name]
@@ -176,7 +187,9 @@ class Modules:
             raise invocation.fit(error) from error.__cause__
         except BaseException as error:  # the file may raise anything
             failed = invocation.raised(_outside(error), lines)
-            raise errors.AttemptFailed(f"{Path(path).name}: {failed.message}", code="HANDLER_LOAD") from error
+            is_gone = isinstance(error, ModuleNotFoundError | FileNotFoundError)
+            kind = errors.Missing if is_gone else errors.AttemptFailed
+            raise kind(f"{Path(path).name}: {failed.message}", code="HANDLER_LOAD") from error
         if not callable(function):
             raise errors.AttemptFailed(
                 f"{Path(path).name} has no function {name!r}",
@@ -284,11 +297,14 @@ class Sources:
                 if stat.S_ISLNK(status.st_mode):
                     return self._resolved(file)
         except OSError as error:
-            raise _unloadable(f"{file}: {error.strerror}", None) from error
+            kind = errors.Missing if isinstance(error, FileNotFoundError | NotADirectoryError) else errors.AttemptFailed
+            raise kind(f"{file}: {error.strerror}", code="HANDLER_LOAD") from error
         if status is None or not stat.S_ISREG(status.st_mode):
             raise _unloadable(f"{file} is not a file", None)
         if real.startswith(self._not_code):
-            raise _unloadable(f"{file} is in the data dir, or in a folder that data may write to", "move the file")
+            if real.startswith(f"{self._project.data_dir}/"):
+                raise _unloadable(f"{file} is in the data dir", "move the file")
+            raise file_access.code_in_write_root(file)
         return real, status
 
     def _resolved(self, file: str) -> tuple[str, os.stat_result]:
@@ -296,7 +312,7 @@ class Sources:
         if not real.is_relative_to(self._project.root) or real.is_relative_to(self._project.data_dir):
             raise _unloadable(f"{file} leads outside the project", "a handler may not be a link out of the project")
         if file_access.is_inside(real, self._written):
-            raise _unloadable(f"{file} leads to a folder that data may write to", "move the file")
+            raise file_access.code_in_write_root(file)
         if not real.is_file():
             raise _unloadable(f"{file} is not a file", None)
         return str(real), real.stat()
@@ -331,16 +347,23 @@ def _unloadable(message: str, hint: str | None) -> errors.AttemptFailed:
 def code_digest(path: str, root: Path) -> str:
     """Return the digest of a handler's file, for Python with every file that it imports from the project."""
     digests: dict[str, Json] = {}
+    for file, data in read_code(path, root).items():
+        digests[os.path.relpath(file, root)] = canonical.digest_bytes(data)
+    return canonical.digest(digests)
+
+
+def read_code(path: str, root: Path) -> dict[str, bytes]:
+    """Return the bytes of a handler's file, for Python with every file that it imports from the project, by path."""
+    read: dict[str, bytes] = {}
     folders = (Path(path).parent, root)
     todo = [path]
     while todo:
         file = todo.pop()
-        if file not in digests:
-            data = Path(file).read_bytes()
-            digests[file] = canonical.digest_bytes(data)
+        if file not in read:
+            data = read[file] = Path(file).read_bytes()
             if file.endswith(".py"):
                 todo.extend(_imported(data, Path(file), folders))
-    return canonical.digest({os.path.relpath(file, root): file_digest for file, file_digest in digests.items()})
+    return read
 
 
 def _imported(data: bytes, file: Path, folders: tuple[Path, ...]) -> Iterator[str]:

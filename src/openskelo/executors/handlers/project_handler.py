@@ -13,7 +13,7 @@ from typing import IO, Any
 
 import orjson
 
-from openskelo import errors, files
+from openskelo import errors
 from openskelo.executors.attempt import running_attempt
 from openskelo.executors.handlers import invocation, module_loader
 from openskelo.executors.processes import worker_pool
@@ -85,9 +85,10 @@ class ProjectHandlers:
             raise errors.AttemptFailed(f"{handler}: {error.strerror}", code="HANDLER_LOAD") from error
 
     def read(self, handler: str) -> bytes:
-        """Return a handler's file; raise AttemptFailed HANDLER_LOAD if it cannot be read."""
+        """Return a handler's file and those that it imports, one after the other (AttemptFailed HANDLER_LOAD)."""
         try:
-            return files.read_plain(self._sources.locate(handler).path)
+            path = self._sources.locate(handler).path
+            return b"\n".join(module_loader.read_code(path, self._project.root).values())
         except OSError as error:
             raise errors.AttemptFailed(f"{handler}: {error.strerror}", code="HANDLER_LOAD") from error
 
@@ -126,6 +127,8 @@ class ProjectHandlers:
         if "outputs" in reply:
             return reply["outputs"]
         error = reply["error"]
+        if error.pop("missing"):
+            raise errors.Missing(error["message"], code=error["code"], hint=error["hint"])
         raise errors.AttemptFailed(error.pop("message"), **error)
 
     async def _execute(

@@ -197,7 +197,7 @@ async def make_request(blobs: api.Blobs, run: Run, attempt: Attempt, visits: Vis
     if slot.unjudged is not None:
         to_judge = cast("JsonObject", await stored_values.load(blobs, slot.unjudged))
         request = replace(request, outputs_to_judge=to_judge)
-    if node.mode == "agent" or (run.has_limits and _uses_run_inputs(node)):
+    if node.work.spends_at_work or (run.has_limits and _uses_run_inputs(node)):
         request = replace(request, budget_claims=visits.budget_claims(run))
     return request
 

@@ -16,22 +16,15 @@ from pathlib import Path
 from typing import Protocol, cast
 
 from openskelo import agent_settings, errors
-from openskelo.agents import (
-    acp_client,
-    create_workspace,
-    gate,
-    policy,
-    profiles,
-    programs,
-    sandbox,
-    sessions,
-    transcript,
-    workspace,
-)
+from openskelo.agents import profiles, programs, sessions
+from openskelo.agents.acp import acp_client, transcript
+from openskelo.agents.permissions import policy, rulings
+from openskelo.agents.sandbox import sandbox
+from openskelo.agents.workspace import create_workspace, workspace
 from openskelo.executors import api
 from openskelo.executors.ai import prompt
 from openskelo.executors.attempt import port_contract, running_attempt, turn_meter
-from openskelo.executors.kinds import ai
+from openskelo.executors.kinds import ai, deterministic
 from openskelo.handlers import secrets
 from openskelo.kernel import commands, definition, ids
 from openskelo.kernel.json import Json, JsonObject, Stored
@@ -39,6 +32,7 @@ from openskelo.programs import time_limit
 from openskelo.providers import scripted
 from openskelo.structs import field, frozen, mutable
 from openskelo.values import canonical, fences
+from openskelo.values.schema import validator
 
 #: Outputs that the agent is not asked for.
 DERIVED_OUTPUTS = ("diff", "files_changed", "summary")
@@ -46,6 +40,9 @@ DERIVED_OUTPUTS = ("diff", "files_changed", "summary")
 _REPOSITORY_GUIDES = ("AGENTS.md", "CLAUDE.md")
 _MAX_GUIDE_CHARACTERS = 32 * 1024
 _MAX_SUMMARY = 2000
+#: What a failure says before the end of the program's stderr, and how much of it that is.
+_LAST_WORDS = "its last words:"
+_MAX_LAST_WORDS = 500
 #: How many more turns an agent gets that ends its turn when a call is denied, or does not take words during a turn.
 _MAX_EXTRA_TURNS = 10
 #: How much of a command or a path a question shows in its first line.
@@ -83,9 +80,14 @@ class AgentExecutor(api.Executor):
             agent = settings_of(node)
             programs.check_extra()
             programs.find(services.project.data_dir, agent)
-            sessions.check_gate(agent, sandbox.choose_now(agent.sandbox))
+            sessions.check_permissions(agent, sandbox.choose_now(agent.sandbox))
         except errors.AttemptFailed as error:
             raise errors.InvalidInput(f"{node.key}: {error.message}", code=error.code, hint=error.hint) from error
+
+    def check_present(self, node: definition.Node, services: api.Services) -> None:
+        if not isinstance(services.provider(), scripted.Scripted):
+            agent = settings_of(node)
+            deterministic.check_secrets([*agent.env.values(), agent.api_key], services)
 
 
 EXECUTOR = AgentExecutor()
@@ -96,7 +98,10 @@ def settings_of(node: definition.Node) -> agent_settings.AgentSettings:
     agent = agent_settings.pinned_in(node.config)
     if agent is None:
         raise errors.AttemptFailed(
-            f"{node.key} names an agent that the project does not have", code="AGENT_UNKNOWN", retryable=False
+            f"{node.key} names an agent that the project does not have",
+            code="AGENT_UNKNOWN",
+            hint="declare it under `agents` in skelo.yaml",
+            retryable=False,
         )
     return agent
 
@@ -122,7 +127,7 @@ def _mode(schema: JsonObject) -> str:
 
 @frozen
 class Words:
-    """What an attempt says to its agent: the five blocks of the whole prompt, and `news`, what of it is new.
+    """The words of an attempt to its agent: the five blocks of the whole prompt, and `news`, what of it is new.
 
     `metadata` goes into the record with the prompt. `files` are other texts that the attempt leaves.
     """
@@ -194,7 +199,7 @@ def _parse_object(text: str) -> JsonObject | None:
 
 @mutable
 class AgentTask:
-    """One attempt of an agent node; also the listener of its session, and the one that its gate asks.
+    """One attempt of an agent node; also the listener of its session, and it asks persons about calls.
 
     `turn_rules` are the calls that a person has allowed for this turn. `denials` are reasons that the protocol could
     not carry to the model: they open its next turn. `started` and `ended` are the calls in the record, `earlier` those
@@ -238,12 +243,11 @@ class AgentTask:
         place = self.place = await self._open_workspace()
         attempt.folder = place.folder
         before = await place.snapshot()
-        place.base_of(self.node.key, before)
+        place.mark_base(before)
         wanted = sessions.SessionRequest(
             agent=self.agent,
             place=place,
             result=sessions.ResultTool(self.talk.schema),
-            node=request.node.key,
             resume=self._earlier_session(),
             is_planning=request.is_planning,
         )
@@ -255,11 +259,13 @@ class AgentTask:
                 timeout_ms = min(self.node.timeout_ms or self.agent.wall_ms, self.agent.wall_ms)
                 conversation = self._converse(session, place, meter)
                 result = await time_limit.within(timeout_ms, conversation, attempt.usage.idle)
-        except errors.AttemptFailed:
-            await self._keep_diff(place, before, "diff.partial.patch")
+                _check_there(place)  # a program in a folder that is gone cannot take another turn
+        except errors.AttemptFailed as error:
+            self._add_last_words(error)
+            await self._keep_partial_diff(place, before)
             raise
         await self._keep_diff(place, before, "diff.patch")
-        whole = await place.diff(place.base_of(self.node.key, before), await place.snapshot())
+        whole = await place.diff(place.mark_base(before), await place.snapshot())
         return self._outputs(result, whole)
 
     async def _open_workspace(self) -> workspace.Workspace:
@@ -267,9 +273,12 @@ class AgentTask:
         request, declared = self.attempt.request, self.services.project.secrets
         notes = create_workspace.WorkspaceNotes(lines=self.attempt.lines)
         try:
-            return await create_workspace.open_workspace(
+            place = await create_workspace.open_workspace(
                 self.services.project, self.agent.workspace, request.run_id, request.node.key, notes
             )
+            if notes.was_gone:  # an open session is in the folder that is gone
+                await self.services.agents().forget(request.run_id)
+            return place
         finally:
             references = (*self.agent.env.values(), self.agent.api_key or "")
             hidden = notes.secret_values | secrets.referenced_values(references, declared)
@@ -310,6 +319,7 @@ class AgentTask:
                 "provider": self.agent.provider,
                 "continued": session.knows_task,
                 "visit": self.attempt.request.visit,
+                "base": None if self.place is None else self.place.origin.base or None,
                 "tree": tree,
                 "sandbox": session.sandbox.as_json(),
                 "permissions": self.agent.permissions,
@@ -360,7 +370,7 @@ class AgentTask:
         meter.begin_turn(self.turn)
         self.turn_rules.clear()
         session.result.begin_turn()
-        session.gate.open(self)
+        session.permissions.open(self)
         if session.gateway is not None:
             session.gateway.begin_turn(meter)
         stderr_before = session.process.stderr_size()
@@ -376,7 +386,7 @@ class AgentTask:
             self._pass_on(self.streamed.flush())
             self._note_trouble(session)
             session.result.end_turn()
-            session.gate.close()
+            session.permissions.close()
             session.knows_task = True
             if session.gateway is not None:
                 session.gateway.end_turn()
@@ -397,7 +407,7 @@ class AgentTask:
         if session.gateway is not None:
             self.trouble, self.is_locked_out = session.gateway.trouble, session.gateway.is_locked_out
 
-    def _failure(self, message: str, *, code: str, hint: str | None = None) -> errors.AttemptFailed:
+    def _failure(self, message: str, *, code: str, hint: str) -> errors.AttemptFailed:
         """Return the failure of a turn, with what went wrong at the model."""
         failure = errors.AttemptFailed(message, code=code, hint=hint)
         self._add_trouble(failure)
@@ -411,6 +421,15 @@ class AgentTask:
         failure.args = (failure.message,)
         failure.retryable = failure.retryable and not self.is_locked_out
 
+    def _add_last_words(self, failure: errors.AttemptFailed) -> None:
+        """Add what the program has last written to stderr to a failure of its own, if it does not have it yet."""
+        kept = self.attempt.files.get("stderr.log")
+        if kept is None or not failure.code.startswith("AGENT_") or _LAST_WORDS in failure.message:
+            return
+        words = secrets.mask(kept.text.strip(), self.hidden)[-_MAX_LAST_WORDS:]
+        failure.message = f"{failure.message}; {_LAST_WORDS} {words}"
+        failure.args = (failure.message,)
+
     def _has_result(self) -> bool:
         return self.session is not None and self.session.result.result is not None
 
@@ -418,20 +437,30 @@ class AgentTask:
         """Raise AttemptFailed if the turn ended without having done anything, whatever the agent calls it."""
         turn = self.turn
         if turn.stop_reason == "refusal":
-            raise self._failure(f"the model refused: {self._quoted(500)}", code="AGENT_REFUSED")
+            raise self._failure(
+                f"the model refused: {self._quoted(500)}", code="AGENT_REFUSED", hint="change the prompt, or the model"
+            )
         if turn.stop_reason == "cancelled" and not self.denials:
-            raise self._failure("the agent cancelled its turn", code="AGENT_CANCELLED")
+            raise self._failure(
+                "the agent cancelled its turn", code="AGENT_CANCELLED", hint="transcript.jsonl shows its last messages"
+            )
         if self.denials:
             return  # the agent has ended its turn over a denial, and is told the reason next
         if turn.stop_reason in ("max_tokens", "max_turn_requests") and not self._has_result():
             raise self._failure(
-                f"the agent ended its turn at a limit of its model ({turn.stop_reason})", code="AGENT_NO_RESULT"
+                f"the agent ended its turn at a limit of its model ({turn.stop_reason})",
+                code="AGENT_NO_RESULT",
+                hint="give it a smaller task, or more turns: `until: complete` and `max_turns`",
             )
         is_silent = not turn.calls and not self._said()
         has_no_usage = profiles.PROFILES[self.agent.provider].fails_without_usage and not turn.has_usage
         if is_silent or has_no_usage:
             said = self._quoted(500) or "it said nothing"
-            raise self._failure(f"the agent's turn had no result: {said}", code="AGENT_NO_RESULT")
+            raise self._failure(
+                f"the agent's turn had no result: {said}",
+                code="AGENT_NO_RESULT",
+                hint="it may not have reached its model: look at its key, and at stderr.log and transcript.jsonl",
+            )
 
     async def _write_prompt(self, session: sessions.Session, place: workspace.Workspace) -> str:
         """Return what is sent: the whole prompt in a new conversation, else only what is new. Keep both."""
@@ -470,10 +499,12 @@ class AgentTask:
             return  # it may still be asked about
         name = self._name(call.id)
         if name not in self.started:
-            self._record_start(name, call.tool_name or call.title or call.kind, call.kind, call.arguments, None)
+            self._record_call_start(name, call.tool_name or call.title or call.kind, call.kind, call.arguments, None)
         if call.is_over and name not in self.ended:
             duration_ms = int((call.ended - call.started) * 1000)
-            self._record_end(name, is_completed=call.status == "completed", duration_ms=duration_ms, output=call.output)
+            self._record_call_end(
+                name, is_completed=call.status == "completed", duration_ms=duration_ms, output=call.output
+            )
 
     def _name(self, agent_id: str) -> str:
         """Return what a call is called in the record; an id of an earlier turn is another call in this one."""
@@ -488,7 +519,10 @@ class AgentTask:
         if count > self.agent.max_calls:
             self.turn.stop(
                 errors.AttemptFailed(
-                    f"the agent made more than {self.agent.max_calls} calls", code="AGENT_CALLS", retryable=False
+                    f"the agent made more than {self.agent.max_calls} calls",
+                    code="AGENT_CALLS",
+                    hint="raise `max_calls`, or give it a smaller task",
+                    retryable=False,
                 )
             )
 
@@ -497,7 +531,10 @@ class AgentTask:
         request = self.attempt.request
         return ids.derive(request.run_id, f"{request.idempotency_key}/{request.attempt}/{name}")
 
-    def _record_start(self, name: str, tool: str, kind: str, arguments: Json, ruling: gate.Ruling | None) -> None:
+    def _record_call_start(
+        self, name: str, tool: str, kind: str, arguments: Json, ruling: rulings.Ruling | None
+    ) -> None:
+        """Record that the agent has made a call, and how it was ruled on, if it asked."""
         self.started.add(name)
         info: dict[str, Json] = {
             "id": self._call_id(name),
@@ -510,7 +547,8 @@ class AgentTask:
             info["gate"] = {"decision": decision, "why": ruling.why, "asked": ruling.was_asked}
         self.attempt.on_progress(commands.StartedCall(info=info, args=self._kept(arguments)))
 
-    def _record_end(self, name: str, *, is_completed: bool, duration_ms: int, output: str) -> None:
+    def _record_call_end(self, name: str, *, is_completed: bool, duration_ms: int, output: str) -> None:
+        """Record that a call is over, with its result."""
         self.ended.add(name)
         status = "completed" if is_completed else "failed"
         self.attempt.on_progress(
@@ -524,20 +562,24 @@ class AgentTask:
         return _shortened(secrets.mask_json(value, self.hidden))
 
     async def on_permission(self, request: acp_client.PermissionRequest) -> str | None:
-        """Return the agent's option for what the gate rules: once, never for longer."""
+        """Return the agent's option for the ruling: once, never for longer."""
         assert self.session is not None  # noqa: S101 -- it is its session that asks
-        ruling = await self.session.gate.permit(request)
+        ruling = await self.session.permissions.permit(request)
         if not ruling.is_allowed:
             self.denials.append(f"The call {request.call.title!r} was denied: {ruling.why}")
         return request.option("allow_once" if ruling.is_allowed else "reject_once")
 
     async def on_question(self, prompt: str, schema: JsonObject) -> JsonObject | None:
-        """Put the agent's own question to a person."""
+        """Put the agent's own question to a person; decline a form whose schema no answer could be checked against."""
+        try:
+            validator.compile(schema)
+        except errors.InvalidInput:
+            return None
         return await self.ask_form(prompt, schema)
 
-    # -- what the gate asks -------------------------------------------------------------------------------------------
+    # -- questions to a person -----------------------------------------------------------------------------------------
 
-    async def ask_about(self, question: gate.Question) -> gate.Ruling:
+    async def ask_about(self, question: rulings.Question) -> rulings.Ruling:
         """Ask a person about a call, and wait for the answer."""
         call = question.call
         bound: JsonObject = {
@@ -579,7 +621,7 @@ class AgentTask:
             self.run_rules.append(answer.rule)
         said = f": {answer.reason}" if answer.reason else ""
         verb = {"approved": "allowed", "modified": "changed and allowed", "denied": "denied"}[answer.status]
-        return gate.Ruling(
+        return rulings.Ruling(
             is_allowed=answer.status != "denied",
             why=f"{answer.by} has {verb} it{said}",
             was_asked=True,
@@ -617,7 +659,7 @@ class AgentTask:
         """Return the id of the workspace's files as they are now."""
         return "" if self.place is None else await self.place.snapshot()
 
-    def on_ruling(self, call_id: gate.CallId, call: policy.Call, ruling: gate.Ruling) -> None:
+    def on_ruling(self, call_id: rulings.CallId, call: policy.Call, ruling: rulings.Ruling) -> None:
         """Put a call that was ruled on into the record; one that was denied is over."""
         name = str(call_id)
         self.latest[call_id.agent_id] = name
@@ -627,10 +669,10 @@ class AgentTask:
         if told is not None:  # the wait for a person does not count to the call
             told.started = asyncio.get_running_loop().time()
         arguments = call.arguments if ruling.arguments is None else ruling.arguments
-        self._record_start(name, call.tool, call.kind, arguments, ruling)
+        self._record_call_start(name, call.tool, call.kind, arguments, ruling)
         self._count_calls(len(self.started) - len(self.earlier))
         if not ruling.is_allowed:
-            self._record_end(name, is_completed=False, duration_ms=0, output=ruling.why)
+            self._record_call_end(name, is_completed=False, duration_ms=0, output=ruling.why)
 
     def remembered_rules(self) -> tuple[JsonObject, ...]:
         """Return the rules that approvals have made for this turn and this run."""
@@ -659,6 +701,13 @@ class AgentTask:
             earlier = self.attempt.files[name].text if name in self.attempt.files else ""
             self.attempt.files[name] = running_attempt.File(kind="log", name=name, text=earlier + complaints)
 
+    async def _keep_partial_diff(self, place: workspace.Workspace, before: str) -> None:
+        """Keep the diff of a failed turn. Without one the turn has still failed for its own reason."""
+        try:
+            await self._keep_diff(place, before, "diff.partial.patch")
+        except (errors.AttemptFailed, OSError) as error:
+            self.attempt.lines.append(f"the diff of the turn could not be made: {error}")
+
     async def _keep_diff(self, place: workspace.Workspace, before: str, name: str) -> None:
         self.attempt.files[name] = diff_file(name, await place.diff(before, await place.snapshot()))
 
@@ -678,6 +727,15 @@ class AgentTask:
     def _quoted(self, length: int) -> str:
         """Return the beginning of what the agent said, without secrets, which a cut could make unrecognisable."""
         return secrets.mask(self._said(), self.hidden)[:length]
+
+
+def _check_there(place: workspace.Workspace) -> None:
+    if place.is_gone:
+        raise errors.AttemptFailed(
+            "the files of the workspace were gone after the turn",
+            code="WORKSPACE_GONE",
+            hint="the next attempt begins with the files of the last snapshot",
+        )
 
 
 def diff_file(name: str, diff: workspace.Diff) -> running_attempt.File:

@@ -15,7 +15,7 @@ from openskelo.executors.attempt import port_contract, running_attempt
 from openskelo.kernel import definition
 from openskelo.kernel.json import JsonObject
 from openskelo.programs import time_limit
-from openskelo.providers import protocol
+from openskelo.providers import failure_codes, protocol
 
 
 class AiExecutor(api.Executor):
@@ -24,7 +24,7 @@ class AiExecutor(api.Executor):
     def prepare(self, node: definition.Node, services: api.Services, outputs: port_contract.PortContract) -> api.Work:
         provider = services.provider()
         if provider is None:
-            raise errors.AttemptFailed("no model provider is set up", code="PROVIDER_MISSING", retryable=False)
+            raise failure_codes.not_set_up()
         template = prompt.PromptTemplate(node, outputs.schema)
 
         async def ask(attempt: running_attempt.RunningAttempt) -> object:

@@ -11,10 +11,12 @@ from __future__ import annotations
 from openskelo import errors
 from openskelo.executors import api
 from openskelo.executors.attempt import port_contract, running_attempt
-from openskelo.executors.handlers import invocation
-from openskelo.handlers import builtin, context
+from openskelo.executors.handlers import apply_changes, invocation
+from openskelo.handlers import builtin, context, secrets
 from openskelo.kernel import definition
+from openskelo.kernel.json import Json
 from openskelo.programs import time_limit
+from openskelo.values import canonical
 
 
 class DeterministicExecutor(api.Executor):
@@ -40,6 +42,11 @@ class DeterministicExecutor(api.Executor):
                 hint="only the program that brings it can run this; a run of `skelo plan` goes on with --resume there",
             )
 
+    def check_present(self, node: definition.Node, services: api.Services) -> None:
+        if self.code_digest(node, services):
+            check_code(_handler_name(node), services)
+        check_secrets(node.config, services)
+
     def code_digest(self, node: definition.Node, services: api.Services) -> str:
         handler = node.handler or ""
         if not handler or handler.startswith(("builtin:", "local:")):
@@ -48,6 +55,21 @@ class DeterministicExecutor(api.Executor):
 
 
 EXECUTOR = DeterministicExecutor()
+
+
+def check_code(function: str, services: api.Services) -> None:
+    """Raise AttemptFailed if the project's code behind `function`, or a secret that the code names, is missing here."""
+    declared = services.project.secrets
+    source = services.project_handlers().read(function)
+    for name in declared or {}:
+        if f'"{name}"'.encode() in source or f"'{name}'".encode() in source:
+            secrets.lookup(declared, name)
+
+
+def check_secrets(value: Json, services: api.Services) -> None:
+    """Raise AttemptFailed if a secret or a variable that texts in `value` refer to is missing here."""
+    for reference in secrets.named(canonical.dumps(value).decode()):
+        secrets.resolve(reference, services.project.secrets)
 
 
 def _handler_name(node: definition.Node) -> str:
@@ -65,7 +87,9 @@ def _builtin(node: definition.Node, name: str, services: api.Services) -> api.Wo
     declared = None if handler.exact_outputs else frozenset(port.name for port in node.outputs)
 
     async def work(attempt: running_attempt.RunningAttempt) -> object:
-        outputs = await time_limit.within(node.timeout_ms, run(make_context(attempt, services), services.project))
+        ctx = make_context(attempt, services)
+        done = apply_changes.run(ctx, services) if run is None else run(ctx, services.project)
+        outputs = await time_limit.within(node.timeout_ms, done)
         if declared is None:
             return outputs
         return {name: value for name, value in outputs.items() if name in declared}

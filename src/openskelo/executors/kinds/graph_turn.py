@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import cast
 
-from openskelo import errors
 from openskelo.executors import api, kinds
 from openskelo.executors.ai import model_call, prompt, turn_prompt
 from openskelo.executors.attempt import port_contract, running_attempt
@@ -18,7 +17,7 @@ from openskelo.executors.kinds import deterministic
 from openskelo.kernel import definition, outcome
 from openskelo.kernel.json import JsonObject
 from openskelo.programs import time_limit
-from openskelo.providers import scripted
+from openskelo.providers import failure_codes, scripted
 from openskelo.structs import replace
 
 #: The diff of a turn whose node changes no files.
@@ -60,6 +59,12 @@ class GraphTurnExecutor(api.Executor):
         else:
             deterministic.EXECUTOR.check_available(node, services)
 
+    def check_present(self, node: definition.Node, services: api.Services) -> None:
+        if _has_agent(node, services):
+            kinds.get("agent").check_present(node, services)
+        elif not node.work.has_prompt:
+            deterministic.EXECUTOR.check_present(node, services)
+
     def code_digest(self, node: definition.Node, services: api.Services) -> str:
         return deterministic.EXECUTOR.code_digest(node, services)
 
@@ -87,7 +92,7 @@ def _conversation(node: definition.Node, services: api.Services, schema: JsonObj
     """Return the work of a model whose prompt has its role, the earlier turns, and the new messages."""
     provider = services.provider()
     if provider is None:
-        raise errors.AttemptFailed("no model provider is set up", code="PROVIDER_MISSING", retryable=False)
+        raise failure_codes.not_set_up()
     template = prompt.PromptTemplate(node, schema)
 
     async def ask(attempt: running_attempt.RunningAttempt) -> object:

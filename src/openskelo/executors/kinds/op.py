@@ -7,8 +7,11 @@ from typing import cast
 from openskelo.executors import api
 from openskelo.executors.ai import model_call
 from openskelo.executors.attempt import port_contract
+from openskelo.executors.kinds import deterministic
 from openskelo.executors.ops import plan_step
+from openskelo.handlers import project_registry
 from openskelo.kernel import definition
+from openskelo.ops import functions
 
 
 class OpExecutor(api.Executor):
@@ -20,6 +23,30 @@ class OpExecutor(api.Executor):
     def check_available(self, node: definition.Node, services: api.Services) -> None:
         if node.work.calls_model and "denied" not in node.config:  # a step that the plan's mode denies calls no model
             model_call.check_model(services.provider(), node.key, model_call.parameters(node))
+
+    def check_present(self, node: definition.Node, services: api.Services) -> None:
+        step = cast("definition.Step", node.step)
+        if "denied" in node.config or f"step:{node.key}" in services.local_handlers:  # it is not called
+            return
+        registry = services.project.registry
+        match step.op:
+            case "tool_call":
+                called = functions.tool(registry, str(step.args.get("tool_id")))
+            case "verify":
+                called = functions.checker(registry, str(step.args.get("checker_id")))
+            case "transform":
+                called = functions.transform(registry, str(step.args.get("fn")))
+            case _:
+                return
+        if called is None:
+            return
+        if called.kind == "python":
+            deterministic.check_code(called.target, services)
+        if isinstance(called, project_registry.Tool):  # only the arguments of a tool may name secrets
+            deterministic.check_secrets(called.config, services)
+            server = registry.mcp.get(called.target) if called.kind == "mcp" else None
+            if server is not None:
+                deterministic.check_secrets([*server.env.values(), *server.headers.values()], services)
 
 
 EXECUTOR = OpExecutor()

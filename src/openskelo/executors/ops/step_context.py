@@ -17,7 +17,7 @@ from openskelo.handlers import context, project_registry
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.project import Project
-from openskelo.providers import config, experts, kinds, protocol
+from openskelo.providers import config, experts, failure_codes, kinds, protocol
 from openskelo.structs import frozen, replace
 
 
@@ -109,7 +109,7 @@ class AttemptStepContext:
     def _provider(self) -> protocol.Provider:
         provider = self.services.provider()
         if provider is None:
-            raise errors.AttemptFailed("no model provider is set up", code="PROVIDER_MISSING", retryable=False)
+            raise failure_codes.not_set_up()
         return provider
 
     def _without_denied_fallbacks(self, request: protocol.Request, provider: protocol.Provider) -> protocol.Request:

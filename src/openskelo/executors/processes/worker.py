@@ -10,9 +10,8 @@ if the process is killed. The process ends when the socket closes.
 A message is four bytes of length, then that many bytes of JSON. One call is in progress at a time, so a side never
 receives more than one message.
 
-The process is used again, but a call finds nothing of the call before: the code of the project runs anew, and the
-environment, `sys.path`, the working folder, the umask and the standard streams are as they were. Installed packages
-stay loaded, which is what makes a warm worker fast.
+The process is used again. After each call the environment, `sys.path`, the working folder, the umask and the standard
+streams are as they were. Modules stay loaded with their globals until a file of the project changes.
 """
 
 from __future__ import annotations
@@ -58,11 +57,11 @@ def main() -> None:
     channel.sendall(pack(b"{}"))
     own_pid = os.getpid()
     while (body := receive(channel)) is not None:
+        modules.forget_changed()
         reply = _reply(orjson.loads(body), modules, streams.log_lines(), own_pid)
         streams.restore()
         channel.sendall(pack(reply))
         state.restore()
-        modules.forget()
 
 
 class _ProcessState:
@@ -217,6 +216,7 @@ def _failure(failed: errors.AttemptFailed) -> dict[str, object]:
         "retryable": failed.retryable,
         "retry_after_ms": failed.retry_after_ms,
         "happened": failed.happened,
+        "missing": isinstance(failed, errors.Missing),
     }
 
 

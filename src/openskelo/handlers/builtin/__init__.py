@@ -5,7 +5,7 @@ A module holds the constant `HANDLER`, and everything else reads it:
     the loader       `config`, `outputs`, `effect`, `check`    workflows/blocks/handlers.py
     the editor       `config`                                  workflows/blocks/editor_schema.py
     the executor     `run`                                     executors/
-    the reference    `summary`, `config`                       docs/reference/builtin-handlers.md
+    the reference    `summary`, `config`, `effect`, `doc`      docs/reference/builtin-handlers.md (`make reference`)
 
 Loading a workflow imports the modules of the handlers that it names. So a module imports what is slow to import
 (asyncio, httpx) inside of its function.
@@ -49,7 +49,9 @@ class BlockCheck:
 class Handler:
     """A built-in handler.
 
-    - `config`: the JSON Schema of its config. The value of a key `*_from` is the name of an input.
+    - `config`: the JSON Schema of its config, its keys made by `key`. The value of a key `*_from` is the name of an
+      input.
+    - `run`: does the work; None if the executor brings it.
     - `outputs`: the schemas of its outputs; None if `outputs_by` computes them from the block, or only the config has
       them.
     - `exact_outputs`: the outputs must be exactly the declared ones; otherwise undeclared outputs are dropped.
@@ -57,12 +59,19 @@ class Handler:
     - `check`: reports mistakes that need the config and the ports together.
     - `uncacheable`: why a block must not set `cache: true`; empty if it may.
     - `templates`: the keys of its config whose texts are templates.
+    - `secret_texts`: the keys of its config whose texts may name secrets.
+    - `config_outputs`: returns the outputs of a node in a live graph whose author declares none, from its config and
+      its inputs; `outputs` if None.
+    - `doc`: Markdown for the reference, after the table of keys: outputs, codes, and what the table cannot say.
+    - `sees_item_index`: its work on an item of a foreach can see the item's index.
+    - `reads_named_inputs`: it sees only the inputs that its config names.
+    - `writes_anywhere`: the author may let it write outside of the roots, so its outputs may name such files.
     """
 
     name: str
     summary: str
     config: JsonObject
-    run: Run
+    run: Run | None
     outputs: Outputs | None = None
     outputs_by: Callable[[definition.Node], Outputs] | None = None
     exact_outputs: bool = False
@@ -71,6 +80,12 @@ class Handler:
     check: Callable[[BlockCheck], None] | None = None
     uncacheable: str = ""
     templates: tuple[str, ...] = ()
+    secret_texts: tuple[str, ...] = ()
+    config_outputs: Callable[[JsonObject, JsonObject], JsonObject] | None = None
+    doc: str = ""
+    sees_item_index: bool = True
+    reads_named_inputs: bool = False
+    writes_anywhere: bool = False
 
     def effect_of(self, config: JsonObject) -> definition.Effect:
         """Return the effect of a block with this config."""
@@ -82,6 +97,11 @@ class Handler:
 
 
 HANDLERS: Mapping[str, Handler] = Catalog(__name__, "HANDLER", Handler, prefix="builtin:", separator="-")
+
+
+def of(node: definition.Node) -> Handler | None:
+    """Return the built-in handler that does the work of this node; None if something else does."""
+    return None if node.handler is None else HANDLERS.get(node.handler)
 
 
 def check_config(handler: Handler, config: JsonObject) -> None:
@@ -97,6 +117,14 @@ TEXT: JsonObject = {"type": "string", "minLength": 1}
 FLAG: JsonObject = {"type": "boolean"}
 COUNT: JsonObject = {"type": "integer", "minimum": 1}
 TEXTS: JsonObject = {"type": "object", "additionalProperties": {"type": "string"}}
+
+
+def key(doc: str, schema: JsonObject, *, default: Json = None) -> JsonObject:
+    """Return the JSON Schema of one key of a config, with its line of the reference.
+
+    `default` is what the handler takes where the key is absent; the schema only tells readers.
+    """
+    return {"description": doc, **schema} if default is None else {"description": doc, **schema, "default": default}
 
 
 def config_schema(properties: JsonObject, **more: Json) -> JsonObject:

@@ -92,19 +92,40 @@ def _check(block: builtin.BlockCheck) -> None:
     file_path.check(block, "path")
 
 
+#: More of the reference, after the table of its keys.
+_DOC = """\
+One of `path` and `path_from` is needed. Outputs: `rows` (objects by column; without a header lists of texts),
+`columns` (empty without a header), `count`. Cells are texts. With a header, every row must have as many cells as the
+header.
+Codes: `DET_CONFIG_INVALID`, `DET_PATH_INVALID`, `DET_READ_FAILED`, `DET_TOO_LARGE`, `DET_DECODE_FAILED`,
+`DET_CSV_INVALID`.
+"""
+
 HANDLER = builtin.Handler(
     name="builtin:csv-read",
     summary="Reads the rows of one CSV file, within limits on bytes and rows.",
     config=builtin.config_schema(
         {
-            "path": builtin.TEXT,
-            "path_from": builtin.TEXT,
-            "delimiter": {"type": "string", "pattern": r'^[^"\r\n]$'},
-            "header": builtin.FLAG,
-            "encoding": {"enum": ["utf-8", "ascii", "latin-1"]},
-            "max_bytes": builtin.COUNT,
-            "confined": builtin.FLAG,
-            "max_rows": builtin.COUNT,
+            "path": builtin.key(
+                "which file; written by the author, with the fields of the template of `builtin:write-file`",
+                builtin.TEXT,
+            ),
+            "path_from": builtin.key(
+                "which file; a path from data stays inside the project, `read_roots` and `write_roots`", builtin.TEXT
+            ),
+            "delimiter": builtin.key("what separates cells", {"type": "string", "pattern": r'^[^"\r\n]$'}, default=","),
+            "header": builtin.key("the first row names the columns", builtin.FLAG, default=True),
+            "encoding": builtin.key("how bytes become text", {"enum": ["utf-8", "ascii", "latin-1"]}, default="utf-8"),
+            "max_bytes": builtin.key("the largest file", builtin.COUNT, default=_MAX_BYTES),
+            "confined": builtin.key(
+                (
+                    "`path`, too, stays inside the project, `read_roots` and `write_roots`; always so in "
+                    "a document that is sent to a server"
+                ),
+                builtin.FLAG,
+                default=False,
+            ),
+            "max_rows": builtin.key("the most rows, the header not counted", builtin.COUNT, default=_MAX_ROWS),
         },
         anyOf=[{"required": ["path"]}, {"required": ["path_from"]}],
     ),
@@ -117,4 +138,5 @@ HANDLER = builtin.Handler(
     effect="pure",
     check=_check,
     uncacheable="a later run would not see what is in the file by then",
+    doc=_DOC,
 )

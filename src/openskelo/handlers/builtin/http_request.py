@@ -282,30 +282,68 @@ def _check_texts(block: builtin.BlockCheck, position: Position) -> None:
             pass
 
 
+#: More of the reference, after the table of its keys.
+_DOC = """\
+Effect: `idempotent` for GET, HEAD and OPTIONS and when `idempotency_key` is `true` in the config, else `once`.
+
+One of `url` and `url_from` is needed, and at most one of `body`, `body_from`, `json` and `json_from`. Names are
+resolved once and only checked addresses are connected to: private, loopback and special ones are refused unless the
+project allows them. No proxies, no `~/.netrc`, no compression. The first 1,024 characters of an answer that fails the
+attempt are kept in its log (`skelo show RUN --logs`), without secrets.
+
+Outputs: `status`, `ok`, `body` (JSON where the server says so, else text in the `charset` that it names, or UTF-8),
+`headers` (names in lower case).
+Codes: `DET_CONFIG_INVALID`, `HTTP_URL_INVALID`, `HTTP_ADDRESS_REFUSED`, `HTTP_REDIRECTS`, `HTTP_TOO_LARGE`,
+`HTTP_FAILED`, `HTTP_STATUS`, `HTTP_BODY_INVALID`, `TIMEOUT`, `SECRET_MISSING`. `Retry-After` is respected by `retry`.
+"""
+
 HANDLER = builtin.Handler(
     name="builtin:http-request",
     summary="Sends one HTTP request and returns the response.",
     templates=("url", "body", "json"),
+    secret_texts=("headers",),
+    sees_item_index=False,
     config=builtin.config_schema(
         {
-            "url": builtin.TEXT,
-            "url_from": builtin.TEXT,
-            "method": {"enum": ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]},
-            "headers": builtin.TEXTS,
-            "headers_from": builtin.TEXT,
-            "body": {"type": "string"},
-            "body_from": builtin.TEXT,
-            "json": {},
-            "json_from": builtin.TEXT,
-            "timeout_ms": builtin.COUNT,
-            "max_bytes": builtin.COUNT,
-            "accept_status": {
-                "type": "array",
-                "items": {"type": "integer", "minimum": 100, "maximum": 599},
-                "minItems": 1,
-            },
-            "idempotency_key": builtin.FLAG,
-            "follow_redirects": builtin.FLAG,
+            "url": builtin.key("http or https, without user and password", builtin.TEXT),
+            "url_from": builtin.key("the same from data; when unset, `url` counts", builtin.TEXT),
+            "method": builtin.key(
+                "the method of the request",
+                {"enum": ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]},
+                default="GET",
+            ),
+            "headers": builtin.key(
+                "may hold `${secret:NAME}` and `${env:NAME}`, which are filled in nowhere else", builtin.TEXTS
+            ),
+            "headers_from": builtin.key(
+                "a map from data; `headers` wins; secrets are not resolved in it", builtin.TEXT
+            ),
+            "body": builtin.key("the body as text", {"type": "string"}),
+            "body_from": builtin.key("text as it is, other values as JSON", builtin.TEXT),
+            "json": builtin.key("the body as JSON, with its content type", {}),
+            "json_from": builtin.key("the same from data", builtin.TEXT),
+            "timeout_ms": builtin.key("for the whole exchange", builtin.COUNT, default=_TIMEOUT_MS),
+            "max_bytes": builtin.key("the largest answer", builtin.COUNT, default=_MAX_BYTES),
+            "accept_status": builtin.key(
+                "statuses outside 200 to 299 that are no failure",
+                {
+                    "type": "array",
+                    "items": {"type": "integer", "minimum": 100, "maximum": 599},
+                    "minItems": 1,
+                },
+            ),
+            "idempotency_key": builtin.key(
+                (
+                    "for other methods than GET, HEAD and OPTIONS: `Idempotency-Key`, the same in every "
+                    "attempt; `true` also declares the effect idempotent, `false` sends none"
+                ),
+                builtin.FLAG,
+            ),
+            "follow_redirects": builtin.key(
+                "at most 5, each hop checked anew; to another origin no credentials go along",
+                builtin.FLAG,
+                default=True,
+            ),
         },
         anyOf=[{"required": ["url"]}, {"required": ["url_from"]}],
     ),
@@ -318,4 +356,5 @@ HANDLER = builtin.Handler(
     },
     effect_by=_effect,
     check=_check,
+    doc=_DOC,
 )

@@ -15,6 +15,11 @@ def _outputs(node: definition.Node) -> builtin.Outputs:
     return {port.name: port.schema for port in node.inputs}
 
 
+#: More of the reference, after the table of its keys.
+_DOC = """\
+No config. It is what a block with `uses` begins and ends with, and a place to hang gates on.
+"""
+
 HANDLER = builtin.Handler(
     name="builtin:pass",
     summary="Passes every input on under its own name.",
@@ -22,4 +27,6 @@ HANDLER = builtin.Handler(
     run=run,
     outputs_by=_outputs,
     effect="pure",
+    config_outputs=lambda config, inputs: inputs,  # noqa: ARG005 -- the signature of the field
+    doc=_DOC,
 )

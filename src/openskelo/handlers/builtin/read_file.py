@@ -40,16 +40,38 @@ def _check(block: builtin.BlockCheck) -> None:
     file_path.check(block, "path")
 
 
+#: More of the reference, after the table of its keys.
+_DOC = """\
+It must be a regular file.
+
+One of `path` and `path_from` is needed. Outputs: `content`, `file_path`, `bytes`.
+Codes: `DET_CONFIG_INVALID`, `DET_PATH_INVALID`, `DET_READ_FAILED`, `DET_TOO_LARGE`, `DET_DECODE_FAILED`.
+"""
+
 HANDLER = builtin.Handler(
     name="builtin:read-file",
     summary="Reads one file, within a size limit.",
     config=builtin.config_schema(
         {
-            "path": builtin.TEXT,
-            "path_from": builtin.TEXT,
-            "encoding": {"enum": ["utf-8", "ascii", "latin-1", "base64"]},
-            "max_bytes": builtin.COUNT,
-            "confined": builtin.FLAG,
+            "path": builtin.key(
+                "which file; written by the author, with the fields of the template of `builtin:write-file`",
+                builtin.TEXT,
+            ),
+            "path_from": builtin.key(
+                "which file; a path from data stays inside the project, `read_roots` and `write_roots`", builtin.TEXT
+            ),
+            "encoding": builtin.key(
+                "how bytes become text", {"enum": ["utf-8", "ascii", "latin-1", "base64"]}, default="utf-8"
+            ),
+            "max_bytes": builtin.key("the largest file", builtin.COUNT, default=_MAX_BYTES),
+            "confined": builtin.key(
+                (
+                    "`path`, too, stays inside the project, `read_roots` and `write_roots`; always so in "
+                    "a document that is sent to a server"
+                ),
+                builtin.FLAG,
+                default=False,
+            ),
         },
         anyOf=[{"required": ["path"]}, {"required": ["path_from"]}],
     ),
@@ -58,4 +80,5 @@ HANDLER = builtin.Handler(
     effect="pure",
     check=_check,
     uncacheable="a later run would not see what is in the file by then",
+    doc=_DOC,
 )

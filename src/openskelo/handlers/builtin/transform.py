@@ -71,15 +71,34 @@ def _check_type(position: Position, result: JsonObject | None, port: definition.
         position.problem("TYPE_MISMATCH", f"this does not fit the output {port.name!r}: {mismatch}")
 
 
+def _config_outputs(config: JsonObject, inputs: JsonObject) -> JsonObject:  # noqa: ARG001 -- the signature of the field
+    sections = [config.get("map"), config.get("template")]
+    return {name: "json" for section in sections if isinstance(section, Mapping) for name in section}
+
+
+#: More of the reference, after the table of its keys.
+_DOC = """\
+At least one of the two; an output is in one of them. Expressions see `inputs` and, in a foreach, the item; see
+[expressions](../guide/expressions.md).
+Codes: `DET_CONFIG_INVALID`, `EXPR_FAILED`, `EXPR_RESULT`, `NUMBER_RANGE`, `TEMPLATE_TOO_LARGE`.
+"""
+
 HANDLER = builtin.Handler(
     name="builtin:transform",
     summary="Computes outputs from the inputs by CEL expressions and text templates.",
     config=builtin.config_schema(
-        {"map": builtin.TEXTS, "template": builtin.TEXTS},
+        {
+            "map": builtin.key("the value of each output, in CEL", builtin.TEXTS),
+            "template": builtin.key("the text of each output, with `{{ CEL }}`", builtin.TEXTS),
+        },
         anyOf=[{"required": ["map"]}, {"required": ["template"]}],
     ),
     run=run,
     exact_outputs=True,
     effect="pure",
     check=_check,
+    config_outputs=_config_outputs,
+    sees_item_index=False,
+    reads_named_inputs=True,
+    doc=_DOC,
 )

@@ -210,18 +210,50 @@ def _check(block: builtin.BlockCheck) -> None:
     file_path.check(block, "default_path_template", required=True)
 
 
+#: More of the reference, after the table of its keys.
+_DOC = """\
+At every moment there is either the old file or the whole new one. A retry, also after a crash, knows its own file
+again and does not fail on it.
+
+One of `path_from` and `default_path_template` is needed; relative paths start at the project's root. A template may
+hold `{timestamp}` (the recorded start of the visit, the same in every attempt), `{run_id}`, `{block_id}`, `{index}`
+(of a foreach) and `{home}` (`~` is no home here).
+
+Outputs: `file_path` (absolute), `bytes_written`, `save_summary`.
+Codes: `DET_CONFIG_INVALID`, `DET_CONTENT_MISSING` (null, empty or absent), `DET_PATH_INVALID`, `DET_OVERWRITE_BLOCKED`,
+`DET_WRITE_FAILED`.
+"""
+
 HANDLER = builtin.Handler(
     name="builtin:write-file",
     summary="Writes one input to a file, atomically.",
     config=builtin.config_schema(
         {
-            "content_from": builtin.TEXT,
-            "path_from": builtin.TEXT,
-            "default_path_template": builtin.TEXT,
-            "timestamp_format": builtin.TEXT,
-            "mkdir": builtin.FLAG,
-            "overwrite": builtin.FLAG,
-            "confined": builtin.FLAG,
+            "content_from": builtin.key("what to write: text as it is, other values as indented JSON", builtin.TEXT),
+            "path_from": builtin.key(
+                (
+                    "where; a path from data stays inside `write_roots` (by default `out/`), follows no "
+                    "link out of them, and never reaches the data dir, or a `.git`, `.skelo` or "
+                    "`skelo.yaml` at any depth"
+                ),
+                builtin.TEXT,
+            ),
+            "default_path_template": builtin.key(
+                ("where, when `path_from` is absent or unset; written by the author, so it may lead anywhere"),
+                builtin.TEXT,
+            ),
+            "timestamp_format": builtin.key(
+                "of `{timestamp}`: `YYYY MM DD HH mm ss SSS`, in UTC; other letters stay as they are",
+                builtin.TEXT,
+                default="YYYYMMDD-HHmmss",
+            ),
+            "mkdir": builtin.key("make missing folders", builtin.FLAG, default=True),
+            "overwrite": builtin.key("replace a file that is there", builtin.FLAG, default=False),
+            "confined": builtin.key(
+                ("the template, too, stays inside `write_roots`; always so in a document that is sent to a server"),
+                builtin.FLAG,
+                default=False,
+            ),
         },
         required=["content_from"],
     ),
@@ -233,4 +265,6 @@ HANDLER = builtin.Handler(
     },
     check=_check,
     uncacheable="a later run would write no file",
+    writes_anywhere=True,
+    doc=_DOC,
 )

@@ -51,7 +51,7 @@ def apply_succeeded(run: Run, event: events.AttemptSucceeded) -> None:
     slot.feedback = None
     slot.grants.clear()
     node.done_slots += 1
-    if event.holds is False:
+    if plan.makes_no_progress(run, event):
         node.loop = plan.extend_streak(run, event)
     elif node.loop.length and node.loop.item == event.item:  # the success of another item is no progress of this one
         node.loop = NO_STREAK
@@ -207,12 +207,15 @@ def _settle(run: Run, node: NodeState, slot: Slot, event: events.AttemptSucceede
 def _settle_stopped(run: Run, event: events.AttemptInterrupted | events.AttemptCancelled) -> tuple[AttemptId, Attempt]:
     """Settle an attempt that was stopped, and return it.
 
-    Its use is only partly known, so it is charged its reservation, or its known use if that is more.
+    Its use is only partly known, so it is charged its reservation, or its known use if that is more. An attempt for
+    which something was missing came to its end, and is charged what it has used.
     """
     key = (event.node, event.visit, event.item or 0)
     attempt = run.lost.pop(key) if key in run.lost else run.in_flight.pop(key)
     node, reserve = run.nodes[event.node], attempt.reserve
     _give_back(run, node, reserve)
+    if event.reason == "missing":
+        reserve = definition.NOTHING
     metrics: Any = event.receipt["metrics"]
     money: Any = event.spent or _NO_MONEY
     tokens = max(reserve.tokens, metrics["tokens_in"] + metrics["tokens_out"])

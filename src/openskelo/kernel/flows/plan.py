@@ -3,7 +3,8 @@
 A step saves its value in a variable and names the next step; a branch chooses between two. A `retry` step runs its
 target under its own retry policy: the target gets `retried_by`, and the plan goes on after the retry step when the
 target has succeeded. An `emit` step ends the run. A loop in which a step gives the same failing verdict again and again
-holds the plan at that step until a person has answered. This module implements `scheduler.Scheduler`.
+holds the plan at that step until a person has answered; so does a loop without verdicts, at the branch that goes back,
+if no variable changes any more. This module implements `scheduler.Scheduler`.
 """
 
 from __future__ import annotations
@@ -74,43 +75,62 @@ def completion(
 ) -> tuple[events.Event, ...]:
     """Return the success; that of a branch says where the plan goes (`goto`).
 
-    A failing verdict that came back `stall_after` times in a row holds the plan until a person lets its loop go on.
+    A success without progress that came back `stall_after` times in a row holds the plan until a person lets its loop
+    go on.
     """
     step = _step(run, succeeded.node)
     if outcome is None or outcome.holds is None:
         return (succeeded,)
     if step.op == "branch":
-        return (replace(succeeded, goto=step.then if outcome.holds else step.otherwise),)
-    if outcome.holds:
+        succeeded = replace(succeeded, goto=step.then if outcome.holds else step.otherwise)
+    elif not outcome.holds:
+        succeeded = replace(succeeded, holds=False)
+    if not makes_no_progress(run, succeeded):
         return (succeeded,)
-    failing = replace(succeeded, holds=False)
-    streak = extend_streak(run, failing)
-    kind = stall_kind(streak, run.workflow.nodes[failing.node].retry.stall_after)
+    streak = extend_streak(run, succeeded)
+    kind = stall_kind(streak, run.workflow.nodes[succeeded.node].retry.stall_after)
     if kind is None:
-        return (failing,)
+        return (succeeded,)
+    is_branch = step.op == "branch"
     evidence: JsonObject = {
         "repeats": streak.length,
-        "code": "SAME_VERDICT",
-        "message": _describe_verdict(failing),
-        "outputHash": failing.receipt["output_hash"],
+        "code": "SAME_VALUES" if is_branch else "SAME_VERDICT",
+        "message": f"it goes back to {succeeded.goto}" if is_branch else _describe_verdict(succeeded),
+        "outputHash": succeeded.receipt["output_hash"],
         "inputsHash": streak.output,
     }
-    stalled = events.RunStalled(at=failing.at, node=failing.node, visit=failing.visit, kind=kind, evidence=evidence)
-    return (stalled, failing, system_approvals.about_stall(run, stalled, None))
+    stalled = events.RunStalled(
+        at=succeeded.at, node=succeeded.node, visit=succeeded.visit, kind=kind, evidence=evidence
+    )
+    ask = system_approvals.about_circle if is_branch else system_approvals.about_stall
+    return (stalled, succeeded, ask(run, stalled, None))
 
 
-def extend_streak(run: Run, failing: events.AttemptSucceeded) -> Streak:
-    """Return how often the step has given the same failing verdict in a row, `failing` included.
+def makes_no_progress(run: Run, succeeded: events.AttemptSucceeded) -> bool:
+    """True if the success is a failing verdict, or a branch that goes back in a loop in which no step gave one."""
+    if succeeded.goto is None:
+        return succeeded.holds is False
+    return run.nodes[succeeded.goto].visit > 0 and not _state(run).is_judged
 
-    A verify judges the work of other steps, so its verdict counts whatever it looked at. Any other step stalls only if
-    it also worked on the same inputs. A question to a person in between begins a new streak, because the person may
-    have changed something.
+
+def extend_streak(run: Run, succeeded: events.AttemptSucceeded) -> Streak:
+    """Return how often the step has succeeded in the same way without progress, `succeeded` included.
+
+    A verify judges the work of other steps, so its verdict counts whatever it looked at. A branch that goes back counts
+    if all variables are what they were. Any other step stalls only if it also worked on the same inputs. A question to
+    a person in between begins a new streak, because the person may have changed something.
     """
-    receipt = failing.receipt
+    receipt = succeeded.receipt
     inputs_hash = cast("str", receipt["inputs_hash"])
-    looked_at = "" if _step(run, failing.node).op == "verify" else inputs_hash
+    op = _step(run, succeeded.node).op
+    if op == "verify":
+        looked_at = ""
+    elif op == "branch":
+        looked_at = receipts.digest(_state(run).variables)
+    else:
+        looked_at = inputs_hash
     verdict = (f"{receipt['output_hash']} {looked_at}", str(run.approvals_requested))
-    return run.nodes[failing.node].loop.extended(verdict, inputs_hash)
+    return run.nodes[succeeded.node].loop.extended(verdict, inputs_hash)
 
 
 def _describe_verdict(failing: events.AttemptSucceeded) -> str:
@@ -222,10 +242,18 @@ def node_done(
         state.emitted = event.outputs
         _end(run, node.key, step.ending or "ok")
         return
+    if step.op != "branch":
+        following = step.next
+        state.is_judged = state.is_judged or event.holds is False
+    else:
+        following = event.goto
+        if following is not None and run.nodes[following].visit:  # the next pass of the loop begins
+            state.is_judged = False
     if state.held == node.key:
         node.status = "asking"
+        state.after_held = following
     else:
-        _go_on(run, node, event.outputs, event.goto if step.op == "branch" else step.next, event.at)
+        _go_on(run, node, event.outputs, following, event.at)
 
 
 def _go_on(run: Run, node: NodeState, outputs: Stored, next_key: str | None, at: int) -> None:
@@ -254,7 +282,7 @@ def release_step(run: Run, node: NodeState, at: int) -> bool:
         return False
     state.held = None
     node.status = "done"
-    _go_on(run, node, cast("Stored", node.outputs), _step(run, node.key).next, at)
+    _go_on(run, node, cast("Stored", node.outputs), state.after_held, at)
     return True
 
 

@@ -64,6 +64,7 @@ class Checker:
     """A built-in checker.
 
     - `args`: the JSON Schema of its arguments, beside `checker_id` and `input_ref`.
+    - `summary`: when the value passes; `doc` (Markdown): what its row in the reference cannot say.
     - `needs_input`: a step has to give `input_ref`.
     - `reads_outside`: the verdict depends on more than the arguments.
     - `compiles`: arguments that are compiled when it runs; the loader compiles them before (InvalidInput).
@@ -75,6 +76,7 @@ class Checker:
     check: Callable[[CheckContext], Awaitable[JsonObject]]
     needs_input: bool = True
     reads_outside: bool = False
+    doc: str = ""
     compiles: Mapping[str, Callable[[Json], object]] = field(default_factory=dict[str, Callable[[Json], object]])
 
     @property

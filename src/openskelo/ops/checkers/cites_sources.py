@@ -114,17 +114,33 @@ def _verdict(citations: _Citations) -> JsonObject:
     return checkers.failed(reason, **details)
 
 
+#: More of the reference, after the table of its keys.
+_DOC = """\
+`cites_sources` compares a text with sources. The sources are named by the keys of `sources`, or `1`, `2`, … in the
+order of `source_refs`:
+
+- A *marker* is `[id]` or `[id, id]`, with ids of up to 64 letters, digits, `_`, `.`, `:` or `-`. A link
+  `[text](address)` is not a marker. Every id must be the name of a source; other ids are listed under `unknown`.
+- A *quote* is the text between “ and ”, or between two straight double quotes, in one paragraph, if it has at least
+  `min_quote_words` (3) words. It belongs to the first marker after it in its paragraph, and must occur in one of the
+  sources of that marker. Without such a marker it must occur in any source. White space and the shape of quotation
+  marks do not matter. Other quotes are listed under `not_found`.
+- `each` says which parts need a marker: the `text` (the default), every `paragraph` (except headings) or every
+  `sentence`. Parts without a marker are listed under `uncited`.
+"""
+
 CHECKER = checkers.Checker(
     name="cites_sources",
-    summary="Every citation names a source, and every quote is in the sources it cites.",
+    summary="every citation names a source, and every quote is in the sources it cites",
     args=checkers.args_schema(
         {
             "source_refs": {"type": "array", "minItems": 1},
             "sources": {"type": "object", "minProperties": 1},
             "each": {"enum": ["text", "paragraph", "sentence"]},
-            "min_quote_words": checkers.COUNT,
+            "min_quote_words": {**checkers.COUNT, "default": 3},
         },
         anyOf=[{"required": ["source_refs"]}, {"required": ["sources"]}],
     ),
     check=_check,
+    doc=_DOC,
 )

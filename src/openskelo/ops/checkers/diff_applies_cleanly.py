@@ -35,7 +35,9 @@ def _changed(numstat: bytes) -> list[Json]:
 
 CHECKER = checkers.Checker(
     name="diff_applies_cleanly",
-    summary="The value is a patch that `git apply --check` accepts.",
+    summary=(
+        "`git apply --check` accepts the text as a patch of the working tree, which stays unchanged; gives `files`"
+    ),
     args=checkers.args_schema({"repo": checkers.TEXT}),
     check=_check,
     reads_outside=True,

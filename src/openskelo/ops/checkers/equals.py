@@ -16,7 +16,7 @@ async def _check(ctx: checkers.CheckContext) -> JsonObject:
 
 CHECKER = checkers.Checker(
     name="equals",
-    summary="The value equals the expected one.",
+    summary='the value is the same JSON: 1 and 1.0 are, `1` and `"1"` are not',
     args=checkers.args_schema({"expected": {}}, required=["expected"]),
     check=_check,
 )

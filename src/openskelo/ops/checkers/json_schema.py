@@ -39,7 +39,7 @@ def _compile(schema: Json) -> None:
 
 CHECKER = checkers.Checker(
     name="json_schema",
-    summary="The value satisfies a JSON Schema.",
+    summary="the value matches the schema; with `parse`, the JSON in the text does; gives `problems`",
     args=checkers.args_schema({"schema": {"type": "object"}, "parse": checkers.FLAG}, required=["schema"]),
     check=_check,
     compiles={"schema": _compile},

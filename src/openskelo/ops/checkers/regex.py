@@ -26,7 +26,7 @@ def _compile(pattern: Json) -> None:
 
 CHECKER = checkers.Checker(
     name="regex",
-    summary="The text matches a regular expression (RE2).",
+    summary="the RE2 pattern matches a part of the text, all of it (`full`), or no part (`negate`)",
     args=checkers.args_schema(
         {"pattern": checkers.TEXT, "full": checkers.FLAG, "negate": checkers.FLAG}, required=["pattern"]
     ),

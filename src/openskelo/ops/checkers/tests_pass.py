@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from openskelo import errors
+from openskelo.handlers import file_access
 from openskelo.kernel.json import JsonObject
 from openskelo.ops import checkers
 
@@ -25,6 +26,7 @@ async def _check(ctx: checkers.CheckContext) -> JsonObject:
     from openskelo.programs import git, scratch_copy  # noqa: PLC0415 -- imports asyncio
 
     folder = ctx.folder()
+    file_access.check_program(ctx.texts("argv"), folder, ctx.project)
     patch = ctx.value
     if patch is None:
         return await _run(ctx, folder)
@@ -60,9 +62,19 @@ async def _run(ctx: checkers.CheckContext, folder: Path) -> JsonObject:
     return checkers.failed(f"the command ended with {child_process.describe_end(finished.status)}", **verdict)
 
 
+#: More of the reference, after the table of its keys.
+_DOC = """\
+`tests_pass` runs an argument list, never a shell, and ends its whole process group afterwards. The project fixes `argv`
+under `checkers`, or allows any command with `allow: {commands: true}`. The copy holds the files that git tracks or
+would add, at most 20,000 files and 512 MiB.
+"""
+
 CHECKER = checkers.Checker(
     name="tests_pass",
-    summary="A command ends with 0, on the working tree or on a copy with a patch applied.",
+    summary=(
+        "the command exits with 0; with a patch as `input_ref`, it runs in a copy of the "
+        "working tree with the patch applied; gives `status`, `output`"
+    ),
     args=checkers.args_schema(
         {
             "argv": {"type": "array", "minItems": 1, "items": {"type": "string"}},
@@ -74,4 +86,5 @@ CHECKER = checkers.Checker(
     check=_check,
     needs_input=False,
     reads_outside=True,
+    doc=_DOC,
 )

@@ -37,7 +37,10 @@ class ToolContext:
 
 @frozen
 class Tool:
-    """A built-in tool. `args` is the JSON Schema of its arguments; `effect` and `network` say what it reaches."""
+    """A built-in tool. `args` is the JSON Schema of its arguments; `effect` and `network` say what it reaches.
+
+    `summary` says what it returns, and `doc` (Markdown) what its row in the reference cannot say.
+    """
 
     name: str
     summary: str
@@ -45,6 +48,7 @@ class Tool:
     call: Callable[[ToolContext], Awaitable[Json]]
     effect: definition.Effect = "once"
     network: bool = False
+    doc: str = ""
 
     @property
     def entry(self) -> project_registry.Tool:

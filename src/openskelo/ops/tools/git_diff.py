@@ -18,7 +18,7 @@ async def _call(ctx: tools.ToolContext) -> Json:
 
 TOOL = tools.Tool(
     name="git-diff",
-    summary="Returns the changes in a repository.",
+    summary="the diff of a range, or of uncommitted changes",
     args=tools.args_schema({"repo": tools.TEXT, "range": tools.REVISIONS, "paths": tools.PATHS}),
     call=_call,
     effect="pure",

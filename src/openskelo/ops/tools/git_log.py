@@ -28,13 +28,13 @@ def _commit(line: str) -> JsonObject:
 
 TOOL = tools.Tool(
     name="git-log",
-    summary="Returns the commits of a repository.",
+    summary="a list of `commit`, `author`, `at`, `subject`",
     args=tools.args_schema(
         {
             "repo": tools.TEXT,
             "range": tools.REVISIONS,
             "paths": tools.PATHS,
-            "max": {**tools.COUNT, "maximum": 1000},
+            "max": {**tools.COUNT, "maximum": 1000, "default": 50},
         }
     ),
     call=_call,

@@ -17,8 +17,10 @@ async def _call(ctx: tools.ToolContext) -> Json:
 
 TOOL = tools.Tool(
     name="git-show",
-    summary="Returns a file as it is in a revision.",
-    args=tools.args_schema({"repo": tools.TEXT, "revision": tools.REVISIONS, "path": tools.TEXT}, required=["path"]),
+    summary="the file at that revision",
+    args=tools.args_schema(
+        {"repo": tools.TEXT, "revision": {**tools.REVISIONS, "default": "HEAD"}, "path": tools.TEXT}, required=["path"]
+    ),
     call=_call,
     effect="pure",
 )

@@ -26,9 +26,15 @@ async def _call(ctx: tools.ToolContext) -> Json:
     return await http_request.run(ctx.handler_context(inputs, config), ctx.project)
 
 
+#: More of the reference, after the table of its keys.
+_DOC = """\
+An `http-request` whose `config` names a secret is denied, unless the project also fixes `url` there or restricts it by
+the tool's own `args`. With its own `args` the tool follows no redirects.
+"""
+
 TOOL = tools.Tool(
     name="http-request",
-    summary="Sends one HTTP request.",
+    summary="`status`, `ok`, `body`, `headers`",
     args=tools.args_schema(
         {
             "url": tools.TEXT,
@@ -43,4 +49,5 @@ TOOL = tools.Tool(
     ),
     call=_call,
     network=True,
+    doc=_DOC,
 )

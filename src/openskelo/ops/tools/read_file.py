@@ -15,7 +15,7 @@ async def _call(ctx: tools.ToolContext) -> Json:
 
 TOOL = tools.Tool(
     name="read-file",
-    summary="Reads one file.",
+    summary="`content`, `file_path`, `bytes`; only files that the project may read",
     args=tools.args_schema(
         {
             "path": tools.TEXT,

@@ -15,7 +15,7 @@ async def _call(ctx: tools.ToolContext) -> Json:
 
 TOOL = tools.Tool(
     name="write-file",
-    summary="Writes one file.",
+    summary="`file_path`, `bytes_written`; only inside the write roots",
     args=tools.args_schema(
         {"path": tools.TEXT, "content": tools.ANY_TEXT, "mkdir": tools.FLAG, "overwrite": tools.FLAG},
         required=["path", "content"],

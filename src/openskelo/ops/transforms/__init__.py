@@ -18,6 +18,8 @@ from openskelo.structs import field, frozen
 class Transform:
     """A built-in transform. `args` is the JSON Schema of its arguments, beside `fn`.
 
+    `summary` says what it makes, and `doc` (Markdown) what its row in the reference cannot say.
+
     `apply` gets the arguments with their values, and the same as written, with refs in place. `compiles` are arguments
     that are compiled when it runs; the loader compiles them before (InvalidInput).
     """
@@ -26,6 +28,7 @@ class Transform:
     summary: str
     args: JsonObject
     apply: Callable[[JsonObject, JsonObject], Json]
+    doc: str = ""
     compiles: Mapping[str, Callable[[Json], object]] = field(default_factory=dict[str, Callable[[Json], object]])
 
     @property

@@ -20,7 +20,10 @@ def _apply(args: JsonObject, written: JsonObject) -> Json:
 
 TRANSFORM = transforms.Transform(
     name="assemble_prompt",
-    summary="Builds a prompt of a task, instructions and values.",
+    summary=(
+        "the task (the plan's input `task` when absent), the instructions, then each ref "
+        "under its name, between fences that its text cannot close"
+    ),
     args=transforms.args_schema({"refs": {"type": "array"}, "task": {}, "instructions": {}}),
     apply=_apply,
 )

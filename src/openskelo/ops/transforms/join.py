@@ -15,7 +15,7 @@ def _apply(args: JsonObject, written: JsonObject) -> Json:  # noqa: ARG001
 
 TRANSFORM = transforms.Transform(
     name="join",
-    summary="Joins values to one text.",
+    summary="one text, with `separator` (by default a blank line) between; other values as JSON",
     args=transforms.args_schema({"refs": {"type": "array"}, "separator": {"type": "string"}}, required=["refs"]),
     apply=_apply,
 )

@@ -16,7 +16,7 @@ def _apply(args: JsonObject, written: JsonObject) -> Json:  # noqa: ARG001
 
 TRANSFORM = transforms.Transform(
     name="merge",
-    summary="Merges objects; the later value counts.",
+    summary="the keys of all objects; later ones override earlier ones",
     args=transforms.args_schema({"refs": {"type": "array", "minItems": 1}}, required=["refs"]),
     apply=_apply,
 )

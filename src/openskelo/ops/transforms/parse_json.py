@@ -20,7 +20,7 @@ def _apply(args: JsonObject, written: JsonObject) -> Json:  # noqa: ARG001
 
 TRANSFORM = transforms.Transform(
     name="parse_json",
-    summary="Parses JSON text, alone or in one fence.",
+    summary="the value of a JSON text, alone or in a fence",
     args=transforms.args_schema({"from_ref": {}}, required=["from_ref"]),
     apply=_apply,
 )

@@ -14,7 +14,7 @@ def _apply(args: JsonObject, written: JsonObject) -> Json:  # noqa: ARG001
 
 TRANSFORM = transforms.Transform(
     name="pick",
-    summary="Takes some keys of an object.",
+    summary="an object with those of the keys that exist",
     args=transforms.args_schema(
         {"from_ref": {}, "keys": {"type": "array", "items": {"type": "string", "minLength": 1}}},
         required=["from_ref", "keys"],

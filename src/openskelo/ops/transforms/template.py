@@ -20,7 +20,7 @@ def _compile(text: Json) -> None:
 
 TRANSFORM = transforms.Transform(
     name="template",
-    summary="Fills a text template.",
+    summary="the text with every `{{ CEL }}` in it replaced; it sees `values`",
     args=transforms.args_schema({"template": {"type": "string"}, "values": {"type": "object"}}, required=["template"]),
     apply=_apply,
     compiles={"template": _compile},

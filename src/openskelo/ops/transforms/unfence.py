@@ -23,7 +23,7 @@ def inside(text: str) -> str:
 
 TRANSFORM = transforms.Transform(
     name="unfence",
-    summary="Returns what is inside the first fence of a text.",
+    summary="the content of the first fence in a text, or the whole text",
     args=transforms.args_schema({"from_ref": {}}, required=["from_ref"]),
     apply=_apply,
 )

@@ -24,6 +24,11 @@ from openskelo.structs import frozen
 #: The keys in skelo.yaml of a provider that is reached over HTTP.
 REMOTE_KEYS = frozenset({"base_url", "api_key", "model", "prices"})
 
+#: `Kind.doc` of a provider that has just these.
+REMOTE_DOC = (
+    "`base_url`, `api_key` (`${env:NAME}`), `model` and `prices` (`input_usd_per_mtok` and `output_usd_per_mtok`)"
+)
+
 
 @frozen
 class Setup:
@@ -47,6 +52,7 @@ class Kind:
     - `priced`: its answers are counted and priced (`providers.prices`); a recording keeps the recorded counts.
     - `key_variable`: the environment variable of its key, when the project names none and no other address.
     - `concurrency`: how many requests it is sent at once, unless skelo.yaml sets it.
+    - `doc`: its keys and their defaults, for the reference.
     - `media_types`: the types of files that its models take beside text.
     """
 
@@ -55,6 +61,7 @@ class Kind:
     keys: frozenset[str]
     make: Callable[[config.ProviderConfig, Setup], protocol.Provider]
     missing: Callable[[config.ProviderConfig, Setup], str | None]
+    doc: str
     free: bool = False
     price_list: str | None = None
     local: bool = False

@@ -44,6 +44,7 @@ KIND = kinds.Kind(
     keys=kinds.REMOTE_KEYS,
     make=_make,
     missing=_missing,
+    doc=kinds.REMOTE_DOC,
     price_list="anthropic",
     key_variable="ANTHROPIC_API_KEY",
     media_types=protocol.IMAGES_AND_PDF,

@@ -47,6 +47,7 @@ KIND = kinds.Kind(
     keys=kinds.REMOTE_KEYS,
     make=_make,
     missing=_missing,
+    doc=kinds.REMOTE_DOC,
     price_list="google",
     key_variable="GEMINI_API_KEY",
     media_types=protocol.IMAGES_AND_PDF,

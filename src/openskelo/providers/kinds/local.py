@@ -233,6 +233,7 @@ KIND = kinds.Kind(
     keys=frozenset({"model_path", "n_ctx", "threads"}),
     make=_make,
     missing=_missing,
+    doc="`model_path`, `n_ctx` (8192) and `threads` (1)",
     free=True,
     local=True,
     concurrency=1,

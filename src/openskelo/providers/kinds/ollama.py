@@ -249,5 +249,6 @@ KIND = kinds.Kind(
     keys=kinds.REMOTE_KEYS,
     make=_make,
     missing=_missing,
+    doc=kinds.REMOTE_DOC,
     free=True,
 )

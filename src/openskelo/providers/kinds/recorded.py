@@ -132,6 +132,10 @@ KIND = kinds.Kind(
     keys=frozenset({"recordings", "record"}),
     make=_make,
     missing=_missing,
+    doc=(
+        "`recordings` (a folder) and `record` (the provider for requests that are not recorded yet, "
+        "at its prices and within its `concurrency`)"
+    ),
     free=True,
     local=True,
     priced=False,

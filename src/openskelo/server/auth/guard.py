@@ -196,7 +196,9 @@ class Guard:
 
     def _find_token(self, authorization: str) -> tokens.Token | None:
         scheme, _, token = authorization.partition(" ")
-        return self._settings.tokens.find(token.strip()) if scheme.lower() == "bearer" else None
+        if scheme.lower() == "bearer":
+            return self._settings.tokens.find(token.strip())
+        return None
 
 
 class _FailedLogins:

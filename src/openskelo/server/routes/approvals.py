@@ -36,11 +36,14 @@ async def list_approvals(
 @router.get("/answered", response_model=models.AnsweredPage, responses=problems.responses(410))
 async def list_answered(
     context: Context,
+    run_id: Annotated[rest.RunId | None, Query(alias="runId", description="only approvals of this run")] = None,
     limit: Annotated[int, Query(ge=1, le=100, description="the maximum number of entries")] = 20,
     cursor: Annotated[rest.ApprovalId | None, Query(description="`nextCursor` of the previous page")] = None,
 ) -> Response:
-    """List answered approvals of all runs, the most recently requested first."""
+    """List answered approvals of all runs or of one, the most recently requested first."""
     await _check_cursor(context, cursor)
+    if run_id is not None:
+        return await _list_answered_of_run(context, run_id, limit, cursor)
     closed = await context.store.list_closed_approvals(limit=limit + 1, before=cursor)
     answered = await _read_answered(context.views, closed[:limit])
     next_cursor = closed[limit - 1][0] if len(closed) > limit else None
@@ -91,7 +94,7 @@ async def resolve_approval(
     run_id = await context.engine.answer(
         approval_id,
         status=resolution.status,
-        values=resolution.modified_args,
+        modified_args=resolution.modified_args,
         reason=resolution.reason,
         remember=resolution.remember,
         by=caller.name,
@@ -99,6 +102,16 @@ async def resolve_approval(
     return rest.json_response(
         {"approvalId": approval_id, "runId": run_id, "status": resolution.status, "by": caller.name}
     )
+
+
+async def _list_answered_of_run(context: Context, run_id: str, limit: int, cursor: str | None) -> Response:
+    newest_first = list(reversed((await _read_answered_of_run(context.views, run_id)).items()))
+    if cursor is not None:
+        places = [approval_id for approval_id, _ in newest_first]
+        newest_first = newest_first[places.index(cursor) + 1 :] if cursor in places else []
+    page = newest_first[:limit]
+    next_cursor = page[-1][0] if len(newest_first) > limit else None
+    return rest.json_response({"answered": [answered for _, answered in page], "nextCursor": next_cursor})
 
 
 async def _check_cursor(context: Context, cursor: str | None) -> None:
@@ -117,7 +130,10 @@ async def _read_answered(run_views: views.Views, closed: Sequence[tuple[str, str
 
 
 async def _read_answered_of_run(run_views: views.Views, run_id: str) -> dict[str, JsonObject]:
-    """Return the run's answered approvals by id, built from the events that requested and resolved them."""
+    """Return the run's answered approvals by id, the oldest question first.
+
+    They are built from the events that requested and resolved them.
+    """
     requested: dict[str, Json] = {}
     answered: dict[str, JsonObject] = {}
     try:
@@ -137,4 +153,4 @@ async def _read_answered_of_run(run_views: views.Views, run_id: str) -> dict[str
                 "withdrawn": event["withdrawn"],
                 "answeredAt": event["ts"],
             }
-    return answered
+    return {approval_id: answered[approval_id] for approval_id in requested if approval_id in answered}

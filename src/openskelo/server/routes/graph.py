@@ -7,7 +7,7 @@ from typing import Annotated, cast
 from fastapi import APIRouter, Query, Response
 
 from openskelo import errors
-from openskelo.agents import create_workspace, workspace
+from openskelo.agents.workspace import create_workspace, workspace
 from openskelo.engine.commands import graph_commands
 from openskelo.handlers import secrets
 from openskelo.kernel.json import Json, JsonObject
@@ -46,7 +46,7 @@ async def get_changes(context: Context, run_id: rest.RunId, node_id: rest.NodeId
     if place is None:
         raise errors.NotFound(f"the node {key} has no workspace here", code="WORKSPACE_NOT_FOUND")
     try:
-        diff = await place.diff_since_first_turn(key)
+        diff = await place.diff_since_base()
         hidden = secrets.spellings(await create_workspace.find_secret_values(place))
     except (errors.AttemptFailed, OSError) as error:  # its folder is gone, or no longer what git expects
         raise errors.NotFound(f"the workspace of {key} cannot be read", code="WORKSPACE_NOT_FOUND") from error
@@ -106,7 +106,9 @@ def _gated(body: wire.PermissionsBody | None) -> bool | None:
 
 
 def _reset_commands(body: wire.SessionBody | None) -> tuple[str, ...] | None:
-    return None if body is None or body.reset_commands is None else tuple(body.reset_commands)
+    if body is None or body.reset_commands is None:
+        return None
+    return tuple(body.reset_commands)
 
 
 @live_router.post("/nodes", status_code=201, response_model=wire.Node, responses=_CHANGE_ERRORS)

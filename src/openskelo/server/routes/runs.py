@@ -107,7 +107,6 @@ async def delete_run(context: Context, run_id: rest.RunId) -> Response:
     """Delete a run that has ended, with its record."""
     await prune.delete_run(context.store, run_id, context.engine.project.data_dir)
     await context.sweeper.schedule(run_id)
-    context.engine.forget(run_id)
     context.views.forget(run_id)
     context.streams.forget(run_id)
     return Response(status_code=204)

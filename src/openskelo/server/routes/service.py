@@ -18,7 +18,8 @@ router = APIRouter(prefix="/api", tags=["service"], route_class=rest.StrictRoute
 
 @router.get("/health", response_model=models.Health, responses=problems.responses())
 async def get_health(context: Context) -> Response:
-    """Check that the server answers and its store can be read. Needs no token."""
+    """Check that the server answers, drives runs, and can read and write its store. Needs no token."""
+    context.engine.check_driving()
     await context.store.list_runs(limit=1)
     # Changes nothing and syncs nothing, but fails where a commit would: a data dir that is gone can still be read.
     await context.store.delete_notes(_NO_NOTES, before=0)

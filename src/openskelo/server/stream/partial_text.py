@@ -219,4 +219,6 @@ def _utf16_length(text: str) -> int:
 
 
 def _from_utf16_offset(text: str, start: int) -> str:
-    return text[start:] if text.isascii() else text.encode("utf-16-le")[start * 2 :].decode("utf-16-le", "replace")
+    if text.isascii():
+        return text[start:]
+    return text.encode("utf-16-le")[start * 2 :].decode("utf-16-le", "replace")

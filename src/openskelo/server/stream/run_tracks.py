@@ -9,6 +9,7 @@ is needed; a dropped track is computed again from the log when it is next asked 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
 from itertools import takewhile
@@ -57,7 +58,7 @@ class Projection(Protocol):
 ProjectionFactory: TypeAlias = Callable[[str, definition.Workflow], Projection]
 
 
-def projections_of(store: api.Store) -> ProjectionFactory:
+def projections_of(store: api.EventFiles) -> ProjectionFactory:
     """Return what creates the projections of a store's runs; they show the paths of the store's files."""
     return lambda run_id, workflow: projection.Projection(run_id, workflow, store.locate_blob)
 
@@ -258,9 +259,8 @@ class RunTracks:
         return track
 
     async def _read_first_line(self, run_id: str) -> bytes:
-        async for lines in self._store.read_events(run_id):
-            return lines[0]
-        raise errors.run_not_found(run_id)
+        async with contextlib.aclosing(api.read_run(self._store, run_id)) as chunks:
+            return (await anext(chunks))[0]
 
     async def _create(self, run_id: str, first_line: bytes) -> RunTrack:
         workflow = await self._load_workflow(_open_first_line(run_id, first_line).definition)

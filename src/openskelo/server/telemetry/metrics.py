@@ -24,6 +24,7 @@ import orjson
 from fastapi import APIRouter, Response
 
 from openskelo import errors
+from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.server import webhooks
 from openskelo.stores import api
@@ -85,7 +86,7 @@ def _parse_models(document: Json) -> ModelsByNode:
     for node in nodes if isinstance(nodes, Sequence) and not isinstance(nodes, str) else ():
         if isinstance(node, Mapping) and isinstance(node.get("key"), str):
             expert = _first_expert(node.get("config"))
-            if expert is not None or node.get("mode") == "ai":
+            if expert is not None or definition.work_kind(node.get("mode")).calls_model:
                 models[cast("str", node["key"])] = expert or UNKNOWN_MODEL
     return models
 
@@ -162,7 +163,9 @@ def _escape(value: str, *, quoted: bool = False) -> str:
 
 
 def _format_number(value: float) -> str:
-    return str(int(value)) if value == int(value) and abs(value) < 2**53 else repr(float(value))
+    if value == int(value) and abs(value) < 2**53:
+        return str(int(value))
+    return repr(float(value))
 
 
 # -- the metrics ------------------------------------------------------------------------------------------------------

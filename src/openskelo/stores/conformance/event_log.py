@@ -91,7 +91,7 @@ async def a_batch_is_kept_whole_or_not_at_all(open_store: fixtures.Open) -> None
     small = b"small"
     async with fixtures.opened(open_store) as store:
         await store.append([fixtures.append(0, b"1", row=fixtures.row(fixtures.RUN, 1))])
-        command = await store.queue_command(fixtures.RUN, {"type": "cancel"})
+        command = await fixtures.queue_command(store, fixtures.RUN, {"type": "cancel"})
         good = api.Append(
             run_id=fixtures.RUN,
             expected_seq=1,
@@ -305,7 +305,7 @@ async def everything_is_there_after_reopening(open_store: fixtures.Open) -> None
         )
         await store.append([fixtures.append(seq, b"%d" % (seq + 1)) for seq in range(2, 600)])
         await store.append([fixtures.append(seq, b"%d" % (seq + 1)) for seq in range(600, 700)])
-        command = await store.queue_command(fixtures.RUN, {"type": "cancel"})
+        command = await fixtures.queue_command(store, fixtures.RUN, {"type": "cancel"})
         await store.save_note("large", {"blob": name}, at=1)
     async with fixtures.opened(open_store) as store:
         fixtures.assert_equal(await fixtures.lines(store, fixtures.RUN), [b"%d" % number for number in range(1, 701)])

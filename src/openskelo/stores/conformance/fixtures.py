@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from typing import TypeAlias, TypedDict, Unpack
 
+from openskelo import errors
 from openskelo.kernel.json import JsonObject
 from openskelo.stores import api
 
@@ -64,6 +65,11 @@ async def opened(open_store: Open) -> AsyncGenerator[api.Store]:
         yield store
     finally:
         await store.close()
+
+
+async def queue_command(store: api.Store, run_id: str, body: JsonObject) -> int:
+    """Queue a command for a run that exists, and return its id."""
+    return errors.require_run(await store.queue_command(run_id, body), run_id)
 
 
 async def lines(store: api.Store, run_id: str, *, after: int = 0) -> list[bytes]:

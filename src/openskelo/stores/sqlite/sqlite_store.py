@@ -30,7 +30,7 @@ import orjson
 from openskelo import errors, structs
 from openskelo.kernel.json import JsonObject
 from openskelo.stores import api, blobs, process_locks, storage_errors
-from openskelo.stores.sqlite import appender, event_files, pruner, queries
+from openskelo.stores.sqlite import appender, damaged_wal, event_files, pruner, queries
 from openskelo.stores.sqlite import connection as sqlite_connection
 
 
@@ -51,6 +51,8 @@ class SqliteStore(queries.Queries):
         self._claimed: set[str] = set()
         self._acknowledged_position = 0  # of the last Append that was acknowledged
         self._flush_lock = asyncio.Lock()
+        if self._locks.all_dead():  # a process was killed, or the machine, and nothing writes
+            damaged_wal.keep_damaged(self._database)
         with storage_errors.translated():
             super().__init__(self._connect())
             self._version = self._data_version()
@@ -192,14 +194,12 @@ class SqliteStore(queries.Queries):
 
     # CommandInbox
 
-    async def queue_command(self, run_id: str, body: JsonObject) -> int:
-        """Queue a command for the run's driver, durably; return its id. Raise NotFound for an unknown run."""
+    async def queue_command(self, run_id: str, body: JsonObject) -> int | None:
+        """Queue a command for the run's driver, durably; return its id, None for an unknown run."""
         text = orjson.dumps(body)
         async with self._transaction(naming=[text]):
             inserted = self._connection.execute(self._sql["queue_command"], (run_id, text))
-        if inserted.rowcount != 1 or inserted.lastrowid is None:
-            raise errors.run_not_found(run_id)
-        return inserted.lastrowid
+        return inserted.lastrowid if inserted.rowcount == 1 else None
 
     async def withdraw_commands(self, command_ids: Sequence[int]) -> None:
         """Remove queued commands that no driver will consume any more."""

@@ -383,16 +383,17 @@ def _gates(node: definition.Node, fields: cursor.Fields, context: Context) -> de
         return node
     composition = fields.get("gate_composition")
     both = None if composition is None else composition.fields({"pre", "post"})
-    pre = "all" if both is None else both.choice("pre", ("all", "any"), "all")
-    post = "all" if both is None else both.choice("post", ("all", "any"), "all")
+    before = "all" if both is None else both.choice("pre", ("all", "any"), "all")
+    after = "all" if both is None else both.choice("post", ("all", "any"), "all")
     node = replace(
         node,
-        pre_composition=cast("definition.Composition", pre),
-        post_composition=cast("definition.Composition", post),
+        pre_composition=cast("definition.Composition", before),
+        post_composition=cast("definition.Composition", after),
     )
     if node.work.is_subworkflow:  # the ports of a sub-workflow are not known yet
         return node
-    return gates.read_both(node, fields.get("pre_gates"), fields.get("post_gates"), commands=context.commands)
+    pre, post = fields.get("pre_gates"), fields.get("post_gates")
+    return gates.read_both(node, pre, post, commands=context.commands, folders=context.folders)
 
 
 def _warn_of_once(node: definition.Node, fields: cursor.Fields) -> None:

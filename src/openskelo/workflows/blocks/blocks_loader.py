@@ -21,7 +21,7 @@ from typing import Protocol
 
 from openskelo import errors
 from openskelo.agent_settings import AgentsConfig
-from openskelo.handlers import secrets
+from openskelo.handlers import builtin, secrets
 from openskelo.kernel import definition, workflow_codec
 from openskelo.providers import config
 from openskelo.structs import field, frozen, replace
@@ -162,7 +162,7 @@ def _read_blocks(fields: cursor.Fields, defaults: limits.Defaults, context: Cont
         draft = block.read(key, entry, block_context)
         if (uses := draft.at("uses")) is not None:
             used = context.load_used(uses)
-            draft = inlining.adopt(draft, used, commands=context.commands)
+            draft = inlining.adopt(draft, used, commands=context.commands, folders=context.folders)
             if used is not None:
                 inner[key] = used
         drafts[key] = draft
@@ -334,34 +334,35 @@ def _always_sets(draft: block.Draft, output: str) -> bool:
 
 
 def warn_undeclared_secrets(workflow: definition.Workflow, declared: Collection[str], top: cursor.Cursor) -> None:
-    """Warn at every header that names a secret the project does not declare.
+    """Warn at every text in a config that names a secret the project does not declare.
 
-    For a header in a used file the warning is at the block that uses it. It is not an error, because a program may pass
+    For a text in a used file the warning is at the block that uses it. It is not an error, because a program may pass
     the engine a project with more secrets than `skelo.yaml` declares.
     """
     for node in workflow.nodes.values():
-        for header, name in _secrets_in_headers(node):
+        for keys, name in _secrets_in_config(node):
             if name not in declared:
                 hint = problems.did_you_mean(name, declared, otherwise=f"add {name} to `secrets` in skelo.yaml")
-                place = _place_of_header(top, node.key, header)
+                place = _place_in_config(top, node.key, keys)
                 place.warn("SECRET_UNDECLARED", f"no secret {name!r} is declared", hint=hint)
 
 
-def _secrets_in_headers(node: definition.Node) -> Iterator[tuple[str, str]]:
-    headers = node.config.get("headers") if node.handler == "builtin:http-request" else None
-    if not isinstance(headers, Mapping):
-        return
-    for header, text in headers.items():
-        for reference in secrets.named(text) if isinstance(text, str) else ():
-            if reference.startswith(_SECRET_START):
-                yield header, reference.removeprefix(_SECRET_START).removesuffix(_SECRET_END)
+def _secrets_in_config(node: definition.Node) -> Iterator[tuple[tuple[str, str], str]]:
+    """Yield each secret that a text of the config names, after the keys that lead to the text."""
+    handler = builtin.of(node)
+    for section in () if handler is None else handler.secret_texts:
+        texts = node.config.get(section)
+        for key, text in texts.items() if isinstance(texts, Mapping) else ():
+            for reference in secrets.named(text) if isinstance(text, str) else ():
+                if reference.startswith(_SECRET_START):
+                    yield (section, key), reference.removeprefix(_SECRET_START).removesuffix(_SECRET_END)
 
 
-def _place_of_header(top: cursor.Cursor, key: str, header: str) -> cursor.Cursor:
-    """Return the place of a header in its block, or of the block that uses the file it is in."""
+def _place_in_config(top: cursor.Cursor, key: str, keys: tuple[str, str]) -> cursor.Cursor:
+    """Return the place of a text in the config of its block, or of the block that uses the file it is in."""
     block_id, _, inner = key.partition("/")
     section = top.value.get("blocks") if isinstance(top.value, Mapping) else None
     entries = section if isinstance(section, list) else []
     ids = [entry.get("id") if isinstance(entry, Mapping) else None for entry in entries]
-    in_block = () if inner else ("deterministic", "config", "headers", header)
+    in_block = () if inner else ("deterministic", "config", *keys)
     return cursor.Cursor(None, ("blocks", ids.index(block_id), *in_block), top.report)

@@ -159,7 +159,7 @@ def _gates() -> list[Json]:
     schemas: list[Json] = []
     for name, gate in gates.GATES.items():
         properties: dict[str, Json] = {"type": {"const": name}, "name": _TEXT, "error": _ANY_TEXT}
-        properties |= {key: parameter.schema for key, parameter in gate.parameters.items()}
+        properties |= {key: described(parameter.doc, parameter.schema) for key, parameter in gate.parameters.items()}
         required = [key for key, parameter in gate.parameters.items() if parameter.required]
         schema = closed(properties, required=("type", *required))
         if gate.any_of:

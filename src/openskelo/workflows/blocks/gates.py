@@ -16,7 +16,7 @@ from openskelo.kernel.json import Json, JsonObject
 from openskelo.structs import frozen, replace
 from openskelo.values import regex
 from openskelo.values.schema import validator
-from openskelo.workflows.blocks import expression_scope, ports
+from openskelo.workflows.blocks import expression_scope, handlers, ports
 from openskelo.workflows.text import cursor, problems
 
 
@@ -28,6 +28,7 @@ class Scope:
     variables: expression_scope.Variables
     before: bool
     commands: bool
+    folders: handlers.Folders | None
 
 
 def _port(found: cursor.Cursor, scope: Scope) -> Json:
@@ -71,7 +72,10 @@ def _argv(found: cursor.Cursor, scope: Scope) -> Json:
         return []
     if found.value == []:
         found.problem("EMPTY", "`argv` is empty")
-    return [_argument(entry, blank=index > 0) for index, entry in enumerate(found.items() or [])]
+    words = [_argument(entry, blank=index > 0) for index, entry in enumerate(found.items() or [])]
+    if scope.folders is not None:
+        handlers.check_program(found, [word or "" for word in words], scope.folders)
+    return list(words)
 
 
 def _argument(entry: cursor.Cursor, *, blank: bool) -> str | None:
@@ -142,13 +146,18 @@ _OWN = frozenset({"name", "type", "error"})
 
 
 def read_both(
-    node: definition.Node, pre: cursor.Cursor | None, post: cursor.Cursor | None, *, commands: bool
+    node: definition.Node,
+    pre: cursor.Cursor | None,
+    post: cursor.Cursor | None,
+    *,
+    commands: bool,
+    folders: handlers.Folders | None,
 ) -> definition.Node:
     """Return the node with its gates. The name of a gate is unique in its block; the default is its type."""
-    first = _read(pre, before(node, commands=commands), {})
+    first = _read(pre, before(node, commands=commands, folders=folders), {})
     # The exit node of a sub-workflow has no access to the inputs of the block.
     seen = replace(node, inputs=()) if node.work.is_subworkflow else node
-    second = _read(post, after(seen, commands=commands), first)
+    second = _read(post, after(seen, commands=commands, folders=folders), first)
     return replace(node, pre_gates=tuple(first.values()), post_gates=tuple(second.values()))
 
 
@@ -206,19 +215,23 @@ def _params(fields: cursor.Fields, gate_type: gates.Gate, scope: Scope) -> dict[
     return params
 
 
-def before(node: definition.Node, *, commands: bool) -> Scope:
+def before(node: definition.Node, *, commands: bool, folders: handlers.Folders | None) -> Scope:
     """Return the scope of pre gates: the inputs, the run, and the item of a foreach."""
     variables = _variables(node)
     return Scope(
-        values=frozenset(port.name for port in node.inputs), variables=variables, before=True, commands=commands
+        values=frozenset(port.name for port in node.inputs),
+        variables=variables,
+        before=True,
+        commands=commands,
+        folders=folders,
     )
 
 
-def after(node: definition.Node, *, commands: bool) -> Scope:
+def after(node: definition.Node, *, commands: bool, folders: handlers.Folders | None) -> Scope:
     """Return the scope of post gates: that of pre gates, and the outputs."""
     variables = {**_variables(node), "outputs": expression_scope.of_ports(node.outputs)}
     values = frozenset(ports.by_name((*node.inputs, *node.outputs)))
-    return Scope(values=values, variables=variables, before=False, commands=commands)
+    return Scope(values=values, variables=variables, before=False, commands=commands, folders=folders)
 
 
 def _variables(node: definition.Node) -> expression_scope.Variables:

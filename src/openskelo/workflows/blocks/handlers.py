@@ -1,4 +1,4 @@
-"""The handler of a deterministic block: a built-in, a file of the project, or a function that the program registers.
+"""Read and check the handler of a deterministic block: a built-in, a file of the project, or a registered function.
 
 `read` reads the `deterministic` section by itself. Once the whole block is read, `check_builtin` checks a built-in
 against the rest of its block: the inputs that its config names, the texts in it, and the outputs that it returns.
@@ -12,7 +12,7 @@ import contextlib
 import functools
 import os
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import cast
 
@@ -117,7 +117,7 @@ def _needed_keys(schema: JsonObject) -> list[list[str]]:
 
 def check_builtin(node: definition.Node, block: cursor.Cursor) -> None:
     """Report what only the config and the ports of a block together can tell; nothing for other handlers."""
-    handler = None if node.handler is None else builtin.HANDLERS.get(node.handler)
+    handler = builtin.of(node)
     if handler is None:
         return
     config = block.at("deterministic", None).at("config", node.config)
@@ -184,12 +184,23 @@ def check_file(named: cursor.Cursor, name: str, folders: Folders | None) -> None
         hint = problems.similar_path(real, path)
         named.problem("HANDLER_NOT_FOUND", f"there is no file {path[:80]!r} in the project", hint=hint)
     elif file_access.is_inside(real.resolve(), folders.write_roots):
-        message = f"{path[:80]!r} is in a folder that data may write to, so it is not run"
-        named.problem("CODE_IN_WRITE_ROOT", message, hint="move it, for example to handlers/")
+        planted = file_access.code_in_write_root(path)
+        named.problem(planted.code, planted.message, hint=planted.hint)
     elif path.endswith(".py"):
         check_python_file(named, real, function or "handler")
     elif not os.access(real, os.X_OK):
         named.problem("HANDLER_NOT_EXECUTABLE", f"{path[:80]!r} is neither Python nor executable", hint="chmod +x it")
+
+
+def check_program(place: cursor.Cursor, argv: Sequence[str], folders: Folders, folder: str = ".") -> None:
+    """Report a program that data may have written, or that is started in a folder that data may write to."""
+    where = Path(os.path.realpath(folders.root / folder))
+    planted = file_access.find_planted(argv, where, folders.write_roots)
+    if planted is None and file_access.is_inside(where, folders.write_roots):
+        planted = folder
+    if planted is not None:
+        error = file_access.code_in_write_root(planted)
+        place.problem(error.code, error.message, hint=error.hint)
 
 
 def outside(path: str, root: Path) -> str | None:

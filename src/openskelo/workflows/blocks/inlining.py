@@ -16,7 +16,7 @@ from collections.abc import Mapping, Set
 from openskelo.kernel import definition
 from openskelo.structs import frozen, replace
 from openskelo.values.schema import compatibility
-from openskelo.workflows.blocks import block, expression_scope, gates, ports, topology
+from openskelo.workflows.blocks import block, expression_scope, gates, handlers, ports, topology
 from openskelo.workflows.text import problems
 
 PASS = "builtin:pass"  # noqa: S105 - a handler's name
@@ -41,7 +41,7 @@ def entry(key: str) -> str:
     return f"{key}/inputs"
 
 
-def adopt(draft: block.Draft, inner: Inner | None, *, commands: bool) -> block.Draft:
+def adopt(draft: block.Draft, inner: Inner | None, *, commands: bool, folders: handlers.Folders | None) -> block.Draft:
     """Return the block with its gates and the ports of the file it uses, checked against those it declares."""
     if inner is None:
         return replace(draft, unread=True)
@@ -54,7 +54,8 @@ def adopt(draft: block.Draft, inner: Inner | None, *, commands: bool) -> block.D
     outputs = tuple(replace(port, required=True) if port.name in always_set else port for port in outputs)
     node = replace(draft.node, handler=PASS, inputs=inputs, outputs=outputs)
     block.check_condition(draft.at("when"), node.inputs)
-    gated = gates.read_both(node, draft.at("pre_gates"), draft.at("post_gates"), commands=commands)
+    pre, post = draft.at("pre_gates"), draft.at("post_gates")
+    gated = gates.read_both(node, pre, post, commands=commands, folders=folders)
     once = any(definition.is_once(part) for part in inner.workflow.nodes.values())
     inputs_by_name = ports.by_name(node.inputs)
     return replace(

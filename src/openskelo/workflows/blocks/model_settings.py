@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from openskelo import agent_settings, files
+from openskelo import agent_settings, files, gates
 from openskelo.agent_settings import AgentsConfig
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
@@ -103,7 +103,7 @@ def check_reviews(fields: cursor.Fields, models: config.Config | None) -> None:
             continue
         for entry in section.items() or []:
             gate = entry.value
-            if isinstance(gate, Mapping) and gate.get("type") == "llm_review":
+            if isinstance(gate, Mapping) and gates.asks_model(gate.get("type")):
                 _check_expert(cursor.Fields(entry, gate), models)
 
 
@@ -133,7 +133,7 @@ def _check_name(place: cursor.Cursor, kind: str, known: Mapping[str, object] | N
 
 def calls_model(node: definition.Node) -> bool:
     """True if a node calls a model: for its own work, or for a gate that reviews."""
-    return node.work.calls_model or any(gate.type == "llm_review" for gate in (*node.pre_gates, *node.post_gates))
+    return node.work.calls_model or any(gates.asks_model(gate.type) for gate in (*node.pre_gates, *node.post_gates))
 
 
 def _read_folder(place: cursor.Cursor, root: Path | None, variables: expression_scope.Variables) -> dict[str, Json]:

@@ -1,7 +1,10 @@
-"""Computes an upper bound of the tokens and the cost of one attempt, from its prompt, its experts and their prices.
+"""Computes what the questions of one attempt take, in tokens and cost, from its prompt, its experts and their prices.
 
-The length of a prompt is an estimate from the schemas of its inputs, because their values are only known in a run. The
-length of an answer is a bound (`max_tokens`). All fallbacks of an expert count, because each may be asked in turn.
+- `worst`: up to how much, with inputs as long as their schemas allow;
+- `reservation`: what every attempt takes, with inputs of no length. It is reserved before the attempt starts; the
+  values of the inputs count when the prompt is written (`executors.attempt.budget_claims`).
+
+The length of an answer is a bound (`max_tokens`). All fallbacks of an expert count, because each may be asked in turn.
 """
 
 from __future__ import annotations
@@ -9,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+from openskelo import gates
 from openskelo.kernel import definition
 from openskelo.kernel.json import JsonObject
 from openskelo.providers import config, experts, prices, protocol
@@ -34,17 +38,19 @@ _NOT_PARAMETERS = frozenset({"prompt", "contract_repair_attempts", "max_tokens",
 class Question:
     """One question that an attempt asks a model: the candidates in order, and its length in characters.
 
-    With `repeats`, the prompt after a refused answer contains that answer.
+    `data` is how much longer it may become by the values in it. With `repeats`, the prompt after a refused answer
+    contains that answer.
     """
 
     candidates: tuple[protocol.Route, ...]
     length: int
+    data: int = 0
     repeats: bool = False
 
 
 @frozen
-class Worst:
-    """The most tokens and nano-dollars; `unbounded` and `unpriced` name experts without a token limit or a price."""
+class Use:
+    """Tokens and nano-dollars; `unbounded` and `unpriced` name experts without a token limit or a price."""
 
     tokens: int = 0
     cost_nanousd: int = 0
@@ -60,24 +66,30 @@ class _Sum:
     unpriced: dict[str, None] = field(default_factory=dict[str, None])
 
 
-def worst(
-    node: definition.Node,
-    workflow: definition.Workflow,
-    models: config.Config,
-    *,
-    priced: bool = True,
-    repairs: bool = True,
-) -> Worst:
-    """Return the most that one attempt of `node` may take; without `priced` no prices are looked up.
+def worst(node: definition.Node, workflow: definition.Workflow, models: config.Config) -> Use:
+    """Return the most that one attempt of `node` may take; AttemptFailed if an expert of it is not configured."""
+    asked = questions(node, workflow, models)
+    return _sum(
+        [replace(question, length=question.length + question.data, data=0) for question in asked], models, priced=True
+    )
 
-    Without `repairs` it is the most of a first attempt, whose prompt has no refused answer in it. Raise AttemptFailed
-    if an expert that it asks is not configured.
+
+def reservation(
+    node: definition.Node, workflow: definition.Workflow, models: config.Config, *, priced: bool = True
+) -> Use:
+    """Return what a first attempt of `node` takes before the values of its inputs count.
+
+    Without `priced` no prices are looked up. Raise AttemptFailed if an expert that it asks is not configured.
     """
+    asked = questions(node, workflow, models)
+    return _sum([replace(question, repeats=False) for question in asked], models, priced=priced)
+
+
+def _sum(questions: list[Question], models: config.Config, *, priced: bool) -> Use:
     total = _Sum()
-    for question in questions(node, workflow, models):
-        asked = question if repairs else replace(question, repeats=False)
-        _add_question(total, asked, models, priced=priced)
-    return Worst(
+    for question in questions:
+        _add_question(total, question, models, priced=priced)
+    return Use(
         tokens=total.tokens,
         cost_nanousd=total.cost,
         unbounded=tuple(total.unbounded),
@@ -97,14 +109,20 @@ def questions(node: definition.Node, workflow: definition.Workflow, models: conf
             max_tokens=max_tokens if isinstance(max_tokens, int) else None,
         )
         candidates = experts.plan(models, request)
-        length = _prompt_length(node, workflow)
-        questions.append(Question(candidates=candidates, length=length, repeats=node.repairs > 0))
+        questions.append(
+            Question(
+                candidates=candidates,
+                length=_prompt_length(node),
+                data=_data_length(node, workflow),
+                repeats=node.repairs > 0,
+            )
+        )
     for gate in (*node.pre_gates, *node.post_gates):
-        if gate.type == "llm_review":
+        if gates.asks_model(gate.type):
             parameters: JsonObject = {"expert": gate.params["expert"]} if "expert" in gate.params else {}
             request = protocol.Request(node=f"{node.key}:{gate.name}", messages=(), parameters=parameters)
-            length = _REVIEW_LENGTH + _UNKNOWN_LENGTH + len(canonical.dumps(gate.params))
-            questions.append(Question(candidates=experts.plan(models, request), length=length))
+            length = _REVIEW_LENGTH + len(canonical.dumps(gate.params))
+            questions.append(Question(candidates=experts.plan(models, request), length=length, data=_UNKNOWN_LENGTH))
     return questions
 
 
@@ -130,8 +148,8 @@ def _add_question(total: _Sum, question: Question, models: config.Config, *, pri
             total.cost += cost or 0
 
 
-def _prompt_length(node: definition.Node, workflow: definition.Workflow) -> int:
-    """Return the estimated length of a node's prompt in characters."""
+def _prompt_length(node: definition.Node) -> int:
+    """Return the estimated length of a node's prompt in characters, without the values in it."""
     if node.step is not None:
         # The values of refs are not known before the run; they count once a run has used them.
         args = node.step.args
@@ -140,10 +158,10 @@ def _prompt_length(node: definition.Node, workflow: definition.Workflow) -> int:
         if "output_schema" in args:
             length += SCHEMA_FRAME_LENGTH + len(canonical.dumps(args["output_schema"]))
         return length
-    return _block_prompt_length(node, workflow)
+    return _block_prompt_length(node)
 
 
-def _block_prompt_length(node: definition.Node, workflow: definition.Workflow) -> int:
+def _block_prompt_length(node: definition.Node) -> int:
     """Return the estimated length of the parts that `executors.ai.prompt` writes for a block."""
     pinned = node.config.get("pinned")
     files = pinned.get("files") if isinstance(pinned, Mapping) else None
@@ -154,7 +172,13 @@ def _block_prompt_length(node: definition.Node, workflow: definition.Workflow) -
     length += len(prompt) if isinstance(prompt, str) else 0
     length += sum(len(part) + _PART_LENGTH for part in parts)
     length += sum(len(canonical.dumps(port.schema)) + len(port.name) + 6 for port in node.outputs)
-    length += sum(_input_length(port, node, workflow) + len(port.name) + _PART_LENGTH for port in node.inputs)
+    return length + sum(len(port.name) + _PART_LENGTH for port in node.inputs if port.required)
+
+
+def _data_length(node: definition.Node, workflow: definition.Workflow) -> int:
+    """Return how long the values in a block's prompt may be; of a step it is not known."""
+    length = sum(_input_length(port, node, workflow) for port in node.inputs)
+    length += sum(len(port.name) + _PART_LENGTH for port in node.inputs if not port.required)
     return length if node.foreach is None else length + _ITEM_LENGTH
 
 

@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import assert_never
 
+from openskelo import gates
 from openskelo.kernel import definition
 from openskelo.structs import frozen, replace
 from openskelo.workflows.blocks import topology
@@ -209,7 +210,7 @@ def _notes(workflow: definition.Workflow, history: Quantities, bounds: Quantitie
     reviewed = [
         node.key
         for node in nodes
-        if node.key not in bounds and any(gate.type == "llm_review" for gate in (*node.pre_gates, *node.post_gates))
+        if node.key not in bounds and any(gates.asks_model(gate.type) for gate in (*node.pre_gates, *node.post_gates))
     ]
     without_timeout = [
         node.key for node in nodes if node.key in history and node.timeout_ms is None and node.estimate is None

@@ -170,11 +170,11 @@ def _retry(draft: step.Draft) -> definition.Retry:
 
 
 def _stalling(draft: step.Draft) -> definition.Retry:
-    """Return the policy of a step that is tried once: after how many equal failing verdicts in a row a person is asked.
+    """Return the policy of a step that is tried once, with the number of passes without progress that stall it.
 
     A retry has its own bound and its own exit (RETRY_EXHAUSTED), so it does not ask.
     """
-    if ops.OPS[draft.op].controls_flow:
+    if not step.may_stall(draft.op):
         return definition.Retry(stall_after=0)
     return definition.ONE_TRY if draft.stall_after is None else definition.Retry(stall_after=draft.stall_after)
 

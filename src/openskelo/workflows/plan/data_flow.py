@@ -100,9 +100,9 @@ def _writes(flow: control_flow.Flow, key: str) -> frozenset[str]:
 
 
 def _always_set_before(flow: control_flow.Flow, initial: frozenset[str], bits: Mapping[str, int]) -> dict[str, int]:
-    """Return, for each reachable step, the variables that are set on every path to it, as a mask of `bits`."""
-    sets = {key: _mask(_writes(flow, key), bits) for key in flow.steps}
-    before: dict[str, int] = {flow.entry: _mask(initial, bits)}
+    """Return, for each reachable step, the variables that are set on every path to it, as an integer of `bits`."""
+    sets = {key: _bitmask(_writes(flow, key), bits) for key in flow.steps}
+    before: dict[str, int] = {flow.entry: _bitmask(initial, bits)}
     queue = [flow.entry]
     while queue:
         key = queue.pop()
@@ -116,7 +116,8 @@ def _always_set_before(flow: control_flow.Flow, initial: frozenset[str], bits: M
     return before
 
 
-def _mask(names: frozenset[str], bits: Mapping[str, int]) -> int:
+def _bitmask(names: frozenset[str], bits: Mapping[str, int]) -> int:
+    """Return the set of variables `names` as an integer with one bit for each of them."""
     mask = 0
     for name in names:
         mask |= bits.get(name, 0)

@@ -138,8 +138,13 @@ def _read_positive(place: cursor.Cursor | None, maximum: int) -> int | None:
     return None if place is None else place.integer(1, maximum)
 
 
+def may_stall(op: definition.Op) -> bool:
+    """True if a step with this op can show that a loop makes no progress: by its verdict, or as the branch back."""
+    return op == "branch" or not ops.OPS[op].controls_flow
+
+
 def _read_stall_after(place: cursor.Cursor | None, op: definition.Op) -> int | None:
-    if place is not None and ops.OPS[op].controls_flow:
+    if place is not None and not may_stall(op):
         place.key_problem("CONFLICT", f"`{op}` gives no verdict", hint="give it to the step whose verdict repeats")
         return None
     return None if place is None else place.integer(0, _MAX_STALL_AFTER)

@@ -41,14 +41,13 @@ from openskelo.agent_settings import (
     Policy,
     Provider,
     SandboxKind,
-    Shared,
     Until,
     WorkspaceKind,
     WorkspaceSettings,
 )
-from openskelo.agents import network_hosts
+from openskelo.agents.sandbox import network_hosts
 from openskelo.structs import replace
-from openskelo.workflows.blocks import limits
+from openskelo.workflows.blocks import handlers, limits
 from openskelo.workflows.text import cursor, problems
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}\Z")
@@ -77,13 +76,13 @@ _RAISE_HINT = "raise it in skelo.yaml"
 _MAX_USD = 1_000_000
 _MAX_COUNT = 2**53
 _WORKSPACE_KEYS = frozenset(
-    {"kind", "repository", "folder", "shared", "copy", "setup", "teardown", "command_timeout_ms", "ports"}
+    {"kind", "repository", "folder", "copy", "setup", "teardown", "command_timeout_ms", "ports"}
 )
 _RULE_KEYS = frozenset({"kind", "tools", "paths", "commands", "over_usd"})
 _DAY_MS = 86_400_000
 
 
-def read(section: cursor.Cursor | None) -> AgentsConfig:
+def read(section: cursor.Cursor | None, folders: handlers.Folders) -> AgentsConfig:
     """Return the agents of the project; Problems are reported."""
     fields = None if section is None else section.fields()
     if fields is None:
@@ -98,6 +97,7 @@ def read(section: cursor.Cursor | None) -> AgentsConfig:
             continue
         agent = _read_agent(name, entry)
         if agent is not None:
+            handlers.check_program(entry, agent.command, folders)
             agents[name] = agent
     return AgentsConfig(processes=fields.integer("processes", AgentsConfig().processes, 1, 64), by_name=agents)
 
@@ -156,7 +156,7 @@ def _check_price(agent: AgentSettings, section: cursor.Cursor | None) -> AgentSe
 
 def is_priced(agent: AgentSettings) -> bool:
     """True if the price of the agent's model is known."""
-    from openskelo.agents import call_prices  # noqa: PLC0415 -- the list of prices is large
+    from openskelo.agents.gateway import call_prices  # noqa: PLC0415 -- the list of prices is large
 
     return call_prices.is_known(agent)
 
@@ -329,15 +329,14 @@ def _read_workspace(section: cursor.Cursor | None) -> WorkspaceSettings:
     if section is None:
         return plain
     if isinstance(section.value, str):
-        return replace(plain, kind=cast("WorkspaceKind", section.choice(WORKSPACE_KINDS) or plain.kind))
+        return replace(plain, kind=cast("WorkspaceKind | None", section.choice(WORKSPACE_KINDS)))
     fields = section.fields(_WORKSPACE_KEYS)
     if fields is None:
         return plain
     return WorkspaceSettings(
-        kind=cast("WorkspaceKind", fields.choice("kind", WORKSPACE_KINDS, plain.kind)),
+        kind=cast("WorkspaceKind | None", _choice(fields, "kind", WORKSPACE_KINDS)),
         repository=_inner_path(fields, "repository") or plain.repository,
         folder=_inner_path(fields, "folder"),
-        shared=cast("Shared", fields.choice("shared", ("run", "node"), plain.shared)),
         copy=_inner_paths(fields.get("copy")),
         setup=_commands(fields.get("setup")),
         teardown=_commands(fields.get("teardown")),
@@ -461,7 +460,8 @@ def _narrowed_sandbox(fields: cursor.Fields, least: SandboxKind) -> SandboxKind:
     if place is None or kind is None:
         return least
     if SANDBOX_KINDS.index(cast("SandboxKind", kind)) < SANDBOX_KINDS.index(least):
-        place.problem("AGENT_WIDENED", f"{place.name} must not be weaker than {least!r}, as the project says")
+        message = f"{place.name} must not be weaker than {least!r}, as the project says"
+        place.problem("AGENT_WIDENED", message, hint="weaken it in skelo.yaml")
         return least
     return cast("SandboxKind", kind)
 

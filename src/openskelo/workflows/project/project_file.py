@@ -156,7 +156,7 @@ def _read(fields: cursor.Fields, root: Path) -> ProjectFile:
         models=models,
         registry=registries.read(fields, _folders(root, write_roots), models.experts.keys()),
         webhooks=_read_webhooks(fields.get("webhooks")),
-        agents=agents.read(fields.get("agents")),
+        agents=agents.read(fields.get("agents"), _folders(root, write_roots)),
         handler_timeout_ms=limits.handler_timeout(fields),
     )
 

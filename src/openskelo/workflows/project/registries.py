@@ -7,7 +7,7 @@ arguments, effect, cost and time limit.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TypeVar, cast
 from urllib.parse import urlsplit
 
@@ -48,7 +48,7 @@ _MAX_CONTEXT_BYTES = 64 * 1024 * 1024
 
 def read(fields: cursor.Fields, folders: handlers.Folders, experts: Collection[str]) -> project_registry.Registry:
     """Return what the file registers; `experts` are the names of the project's experts."""
-    servers = _read_all(fields, "mcp", _server)
+    servers = _read_all(fields, "mcp", lambda name, entry: _server(name, entry, folders))
     tools = _read_all(fields, "tools", lambda name, entry: _tool(name, entry, servers, folders))
     return project_registry.Registry(
         modes=_modes(fields.get("modes"), tools.keys() | functions.TOOLS.keys(), experts),
@@ -134,6 +134,9 @@ def _function(
     _check_config(fields, config, base.args or args)
     if kind == "builtin" and (place := fields.get("config")) is not None:
         expression_scope.check_literals(target, config, place)
+        argv = config.get("argv")
+        if isinstance(argv, Sequence) and not isinstance(argv, str):
+            handlers.check_program(place, [str(word) for word in argv], folders, str(config.get("repo", ".")))
     return project_registry.Function(
         name=name,
         kind=cast("project_registry.FunctionKind", kind),
@@ -227,7 +230,7 @@ def _context(name: str, entry: cursor.Cursor) -> project_registry.Context | None
     )
 
 
-def _server(name: str, entry: cursor.Cursor) -> project_registry.McpServer | None:
+def _server(name: str, entry: cursor.Cursor, folders: handlers.Folders) -> project_registry.McpServer | None:
     fields = entry.fields(_SERVER_KEYS)
     kind = None if fields is None else _one_kind(fields, ("command", "url"))
     if fields is None or kind is None:
@@ -252,6 +255,8 @@ def _server(name: str, entry: cursor.Cursor) -> project_registry.McpServer | Non
         message = f"{command[0]!r} is the first Python on PATH, which may lack what the server needs"
         hint = "write the absolute path of the interpreter, such as /srv/venv/bin/python"
         program.at(0, command[0]).warn("PROGRAM_ON_PATH", message, hint=hint)
+    if program is not None:
+        handlers.check_program(program, command, folders, fields.text("folder", "."))
     return project_registry.McpServer(
         name=name,
         command=command,

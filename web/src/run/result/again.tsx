@@ -1,6 +1,7 @@
 /** How to run the workflow again: with changed inputs here, or by a command in a shell. */
-import { listWorkflows } from "../../api/client";
-import type { Run } from "../../api/types";
+import { useCallback } from "react";
+import { listWorkflows, validateWorkflow } from "../../api/client";
+import type { Run, WorkflowFile } from "../../api/types";
 import { useRequest } from "../../live/use-request";
 import { commandOf } from "../../model/command";
 import { paths } from "../../navigation/paths";
@@ -9,15 +10,18 @@ import { copy } from "../../ui/clipboard";
 import { Icon } from "../../ui/icon";
 import { Part } from "./result-view";
 
-const ask = (signal: AbortSignal) => listWorkflows(signal);
-
 export function Again({ run }: { run: Run }) {
+  const { name, workflowHash } = run;
+  const ask = useCallback(
+    async (signal: AbortSignal) => ({ file: await findFile(name, workflowHash, signal) }),
+    [name, workflowHash],
+  );
   const { value } = useRequest(ask);
   if (value === null) return null;
-  const file = value.find((one) => one.name === run.name);
+  const { file } = value;
   return (
     <Part title="Run it again">
-      {file === undefined ? (
+      {file === null ? (
         <p className="muted small">
           This project has no workflow file named {run.name} any more. A fork runs it again from one of its nodes.
         </p>
@@ -33,4 +37,12 @@ export function Again({ run }: { run: Run }) {
       )}
     </Part>
   );
+}
+
+/** The file of the run's workflow. If several files have its name, the run's hash tells which, unless all have changed. */
+async function findFile(name: string, hash: string, signal: AbortSignal): Promise<WorkflowFile | null> {
+  const named = (await listWorkflows(signal)).filter((file) => file.name === name);
+  if (named.length < 2) return named[0] ?? null;
+  const checked = await Promise.all(named.map((file) => validateWorkflow(file.path, signal)));
+  return named.find((_, index) => checked[index]?.hash === hash) ?? named[0] ?? null;
 }

@@ -49,7 +49,7 @@ export default function ResultView({ id }: { id: string; selected: string | null
         <Part title="What it took">
           <Taken run={run} ended={ended} />
         </Part>
-        <Approvers run={run} />
+        <Approvers id={run.id} seq={run.seq} />
         <Proof id={id} ended={ended} />
         {run.kind !== "graph" && <Again run={run} />}
       </div>

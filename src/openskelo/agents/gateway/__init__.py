@@ -1,0 +1,1 @@
+"""The gateway between agents and their models: it has the key, counts what is used, and knows what it costs."""

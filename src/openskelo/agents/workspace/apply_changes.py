@@ -1,0 +1,283 @@
+"""Bring the changes of a workspace to the user's repository, or remove the workspace.
+
+The changes are merged three ways: the files that the agent began with, what it made of them, and the commit that the
+user's branch is at now. Merge and commit are made in our own git dir, so a conflict changes nothing, and no setting,
+filter, hook or attribute of the user's repository counts: an agent could have written it. Only the objects of the
+commit and the branch `skelo/apply/RUN` then go to the user's repository; with `here` the user's files are changed
+instead, if nothing of the user's own is in the way.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path, PurePosixPath
+
+from openskelo import errors
+from openskelo.agents.workspace import workspace
+from openskelo.handlers import blocking_call
+from openskelo.kernel.json import Json
+from openskelo.programs import git
+from openskelo.structs import frozen
+
+_GIT_MS = 300_000
+_NAMELESS = {"NAME": "skelo", "EMAIL": "skelo@localhost"}
+_NOBODY = {f"GIT_{role}_{key}": value for role in ("AUTHOR", "COMMITTER") for key, value in _NAMELESS.items()}
+#: A part of a file on which both sides differ, as git marks it.
+_HUNK = re.compile(r"^<{7} .*?^>{7} [^\n]*$", re.MULTILINE | re.DOTALL)
+_MAX_SUBJECT = 72
+#: How much of a conflict is shown.
+_MAX_SHOWN = 8000
+
+
+@frozen
+class Applied:
+    """What was applied: the files, and the new commit and its branch; both are empty if the user's files changed."""
+
+    branch: str
+    commit: str
+    files: tuple[str, ...]
+
+
+async def apply(place: workspace.Workspace, message: str, *, here: bool = False) -> Applied:
+    """Commit the changes, merged with the user's HEAD, on the branch `skelo/apply/RUN`; or change the files `here`.
+
+    A second node of the same run is committed on top of the first. Raise Refused: NOTHING_TO_APPLY, MERGE_CONFLICT with
+    what conflicts, APPLY_BRANCH, WORKSPACE_DIRTY, NO_REPOSITORY.
+    """
+    origin = place.origin
+    repository = Path(origin.repository)
+    if origin.kind == "none":
+        raise errors.Refused(
+            "a workspace of kind none has no branch to apply from",
+            code="NO_REPOSITORY",
+            hint="copy what you want from its folder: `skelo workspaces` names it",
+        )
+    branch = f"skelo/apply/{origin.run_id}"
+    tree = await place.current_tree()
+    head = (await git.read(repository, "rev-parse", "HEAD^{commit}")).strip()
+    parent = head if here else await _find_parent(repository, head, branch)
+    merged = await _merge(place, parent, tree)
+    changes = await _list_changes(place, parent, merged)
+    if not changes:
+        raise errors.Refused("your branch has these changes already, or there are none", code="NOTHING_TO_APPLY")
+    if here:
+        await _change_files(place, repository, head, merged, changes)
+        branch = made = ""
+    else:
+        made = await _commit(place, merged, parent, message, await _identity(repository))
+        await _send(place, repository, made, parent)
+        # Refused if the branch is checked out: its files would no longer be those of its commit.
+        await git.read(repository, "branch", "--force", "--no-track", branch, made)
+    place.mark_applied(tree)
+    return Applied(branch=branch, commit=made, files=tuple(git.printable(name) for name in changes))
+
+
+def commit_message(place: workspace.Workspace, summary: Json) -> str:
+    """Return a commit message from what the agent says it has done: prompts stay out of it."""
+    node = place.origin.node
+    text = summary.strip() if isinstance(summary, str) else ""
+    subject, _, body = text.partition("\n")
+    if len(subject) > _MAX_SUBJECT:
+        subject, body = f"Apply the changes of {node}", text
+    trailer = f"Skelo-Run: {place.origin.run_id}\nSkelo-Node: {node}"
+    return "\n\n".join(part for part in (subject or f"Apply the changes of {node}", body.strip(), trailer) if part)
+
+
+async def _find_parent(repository: Path, head: str, branch: str) -> str:
+    """Return the commit that the new one follows: the user's HEAD, or what another node of the run made on top of it.
+
+    Raise Refused APPLY_BRANCH if the branch exists and has commits that would be lost.
+    """
+    found = await git.run(repository, "rev-parse", "--verify", "--quiet", f"refs/heads/{branch}")
+    if found.status != 0:
+        return head
+    tip = found.stdout.decode().strip()
+    for older, newer, parent in ((tip, head, head), (head, tip, tip)):
+        if (await git.run(repository, "merge-base", "--is-ancestor", older, newer)).status == 0:
+            return parent
+    raise errors.Refused(
+        f"the branch {branch} has commits that your branch does not have, and does not begin at your branch",
+        code="APPLY_BRANCH",
+        hint=f"merge it, or drop it with `git branch -D {branch}`; then apply again",
+    )
+
+
+async def _merge(place: workspace.Workspace, parent: str, tree: str) -> str:
+    """Return the tree of the merge; raise Refused MERGE_CONFLICT with what conflicts.
+
+    Its base is what the agent began with, after the set-up: so what is applied is what `skelo changes` shows. Two
+    commits that are never kept say so to git, which merges commits and not trees.
+    """
+    base = await _commit(place, await place.tree_of_base(), "", "base", _NOBODY)
+    ours = await _commit(place, f"{parent}^{{tree}}", base, "ours", _NOBODY)
+    theirs = await _commit(place, tree, base, "theirs", _NOBODY)
+    arguments = ("merge-tree", "--write-tree", "-z", "--name-only", "--messages", ours, theirs)
+    finished = await git.run(place.place, *arguments, timeout_ms=_GIT_MS, environment=place.git_environment)
+    if finished.status not in (0, 1):
+        raise git.failed("merge-tree", finished)
+    merged, *fields = git.split_fields(finished.stdout)
+    if finished.status == 0:
+        return merged
+    names, notes = fields[: fields.index("")], fields[fields.index("") + 1 :]
+    shown = list(_conflict_notes(notes))
+    for name in names:
+        shown += [f"{git.printable(name)}:\n{hunk}" for hunk in await _hunks(place, merged, name)]
+    text = "\n".join(shown).replace(ours, "your branch").replace(theirs, "the agent")
+    raise errors.Refused(
+        f"the changes conflict with your branch in {_listed(names)}\n{text[:_MAX_SHOWN]}",
+        code="MERGE_CONFLICT",
+        hint="nothing was changed; merge the files of the workspace yourself, or run the agent again from here",
+    )
+
+
+def _conflict_notes(fields: list[str]) -> Iterator[str]:
+    """Yield what git says about each conflict. Fields: a number, as many paths, the kind of note, its text."""
+    rest = iter(fields)
+    for count in rest:
+        for _ in range(int(count)):
+            next(rest)
+        kind, text = next(rest), next(rest)
+        if kind.startswith("CONFLICT"):
+            yield text.strip()
+
+
+async def _hunks(place: workspace.Workspace, tree: str, name: str) -> list[str]:
+    """Return the parts of a merged file on which both sides differ; none if the conflict is not about its lines."""
+    shown = await git.run(place.place, "cat-file", "blob", f"{tree}:{name}", environment=place.git_environment)
+    return _HUNK.findall(shown.stdout.decode("utf-8", "replace")) if shown.status == 0 else []
+
+
+async def _commit(place: workspace.Workspace, tree: str, parent: str, message: str, identity: dict[str, str]) -> str:
+    """Return the id of a new commit in our own git dir."""
+    parents = ("-p", parent) if parent else ()
+    made = await place.shadow_git("commit-tree", tree, *parents, "-m", message, environment=identity)
+    return made.strip()
+
+
+async def _list_changes(place: workspace.Workspace, before: str, after: str) -> dict[str, str]:
+    """Return the files that differ between two trees, each with its status: A, M, D or T."""
+    options = ("-r", "-z", "--name-status", "--no-renames")
+    fields = await git.read_fields(place.place, "diff-tree", *options, before, after, environment=place.git_environment)
+    return dict(zip(fields[1::2], fields[0::2], strict=True))
+
+
+async def _send(place: workspace.Workspace, repository: Path, commit: str, parent: str) -> None:
+    """Write what is new in a commit into the user's repository, as a pack.
+
+    It is our own git dir that packs, so that nothing which the user's repository says about programs is obeyed.
+    """
+    objects = await _git_path(repository, "objects")
+    environment = {
+        **place.git_environment,
+        "GIT_OBJECT_DIRECTORY": str(objects),
+        "GIT_ALTERNATE_OBJECT_DIRECTORIES": str(place.shadow / "objects"),
+    }
+    packed = await git.run(
+        place.place,
+        *("pack-objects", "--quiet", "--revs", str(objects / "pack" / "pack")),
+        stdin=f"{commit}\n^{parent}\n".encode(),
+        timeout_ms=_GIT_MS,
+        environment=environment,
+    )
+    if packed.status != 0:
+        raise git.failed("pack-objects", packed)
+
+
+async def _git_path(repository: Path, name: str) -> Path:
+    return (repository / (await git.read(repository, "rev-parse", "--git-path", name)).strip()).absolute()
+
+
+async def _change_files(
+    place: workspace.Workspace, repository: Path, head: str, merged: str, changes: Mapping[str, str]
+) -> None:
+    """Change the user's files as the merge says, and neither index nor branch; raise Refused WORKSPACE_DIRTY.
+
+    A copy of the user's index says which files are as they were checked out. It is read and thrown away by our own git
+    dir.
+    """
+    with tempfile.TemporaryDirectory(dir=place.shadow, prefix="index-") as folder:
+        index = Path(folder) / "index"
+        with contextlib.suppress(FileNotFoundError):
+            shutil.copyfile(await _git_path(repository, "index"), index)
+        environment = {
+            "GIT_DIR": str(place.shadow),
+            "GIT_WORK_TREE": str(repository),
+            "GIT_INDEX_FILE": str(index),
+        }
+        await git.run(repository, "update-index", "-q", "--refresh", timeout_ms=_GIT_MS, environment=environment)
+        options = ("--name-only", "-z", "--no-renames", "--ignore-submodules=all")
+        dirty = set(await git.read_fields(repository, "diff-index", *options, head, environment=environment))
+        for name, kind in changes.items():
+            if kind == "A" and (found := _in_the_way(repository, name, changes)) is not None:
+                dirty.add(found)
+        if dirty:
+            raise errors.Refused(
+                f"you have changes of your own in {_listed(dirty)}",
+                code="WORKSPACE_DIRTY",
+                hint="commit, move or remove them first, or apply without --here; nothing was changed",
+            )
+        await git.read(repository, "read-tree", "-m", "-u", head, merged, timeout_ms=_GIT_MS, environment=environment)
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(git.printable(name) for name in sorted(set(names)))
+
+
+def _in_the_way(repository: Path, name: str, changes: Mapping[str, str]) -> str | None:
+    """Return what stands where a new file would be written: git would overwrite it if it is an ignored file."""
+    if os.path.lexists(repository / name):
+        return name
+    for parent in PurePosixPath(name).parents:
+        path = repository / parent
+        if os.path.lexists(path) and (path.is_symlink() or not path.is_dir()) and str(parent) not in changes:
+            return str(parent)
+    return None
+
+
+async def _identity(repository: Path) -> dict[str, str]:
+    """Return the name and address that git would use for the user, for author and committer."""
+    with_user = {"GIT_CONFIG_GLOBAL": f"{os.environ.get('HOME', '')}/.gitconfig", "GIT_CONFIG_NOSYSTEM": "0"}
+    values: dict[str, str] = {}
+    for key, default in _NAMELESS.items():
+        finished = await git.run(repository, "config", "--get", f"user.{key.lower()}", environment=with_user)
+        value = finished.stdout.decode("utf-8", "replace").strip() or os.environ.get(f"GIT_AUTHOR_{key}") or default
+        values[f"GIT_AUTHOR_{key}"] = values[f"GIT_COMMITTER_{key}"] = value
+    return values
+
+
+async def remove(place: workspace.Workspace, *, force: bool = False) -> None:
+    """Remove a workspace, its worktree and its branch; raise Refused WORKSPACE_CHANGED if work would be lost."""
+    origin = place.origin
+    if not force and await place.has_changes():
+        raise errors.Refused(
+            "the workspace has changes that were not applied",
+            code="WORKSPACE_CHANGED",
+            hint="`skelo changes` shows them, `skelo apply` takes them; --force drops them",
+        )
+    try:
+        await place.run_commands(origin.teardown, [])
+    except errors.AttemptFailed:
+        if not force:
+            raise
+    if origin.kind == "worktree":
+        await _remove_worktree(Path(origin.repository), place.tree, origin.branch)
+    await blocking_call.run(lambda: _delete(place.place))
+
+
+async def _remove_worktree(repository: Path, tree: Path, branch: str) -> None:
+    removed = await git.run(repository, "worktree", "remove", "--force", "--force", str(tree), timeout_ms=_GIT_MS)
+    if removed.status != 0:  # its folder is damaged or gone already: the entry goes with the folder
+        await blocking_call.run(lambda: shutil.rmtree(tree, ignore_errors=True))
+        await git.run(repository, "worktree", "prune", timeout_ms=_GIT_MS)
+    await git.run(repository, "branch", "--quiet", "-D", branch)
+
+
+def _delete(place: Path) -> None:
+    shutil.rmtree(place, ignore_errors=True)
+    if not any(place.parent.iterdir()):
+        place.parent.rmdir()

@@ -1,0 +1,273 @@
+"""Make the workspace of an agent: find the repository, check out its files, copy what git ignores, run the set-up.
+
+A workspace that exists is opened as it is. One that was not finished, because the set-up failed or this process was
+killed, is made anew: `workspace.json` is written last. One whose files are gone is made anew, too, and gets the files
+of its last snapshot.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from openskelo import agent_settings, errors, files
+from openskelo.agents.workspace import env_files, workspace
+from openskelo.handlers import blocking_call
+from openskelo.programs import git
+from openskelo.project import Project
+from openskelo.structs import field, frozen, mutable
+
+_GIT_MS = 300_000
+
+
+@mutable
+class WorkspaceNotes:
+    """A workspace that is opened reports this: the output of its set-up, the secrets in files copied into it.
+
+    `was_gone`: its files were gone and have been made anew.
+    """
+
+    lines: list[str] = field(default_factory=list[str])
+    secret_values: set[str] = field(default_factory=set[str])
+    was_gone: bool = False
+
+
+async def open_workspace(
+    project: Project, wanted: agent_settings.WorkspaceSettings, run_id: str, node: str, notes: WorkspaceNotes
+) -> workspace.Workspace:
+    """Return the workspace of a node, made and set up if it does not exist yet. The caller has the node's lock.
+
+    Raise AttemptFailed: WORKSPACE_REPOSITORY, WORKSPACE_SETUP, GIT_MISSING, GIT_FAILED.
+    """
+    place = workspace.place_of(project.data_dir, run_id, node)
+    existing = workspace.read(place)
+    made = existing or workspace.Workspace(place, await _find_origin(project, wanted, run_id, node))
+    notes.secret_values |= await find_secret_values(made)
+    if existing is None:
+        await _create(wanted, made, notes)
+    elif existing.is_gone:
+        await _recreate(wanted, existing, notes)
+    return made
+
+
+async def find_secret_values(made: workspace.Workspace) -> set[str]:
+    """Return the values in env files that were copied into a workspace, as they are now there and in the repository."""
+    if not made.origin.copy:
+        return set()
+    return await blocking_call.run(lambda: env_files.read_values(path for pair in _copied(made) for path in pair))
+
+
+async def _create(wanted: agent_settings.WorkspaceSettings, made: workspace.Workspace, notes: WorkspaceNotes) -> None:
+    place, origin = made.place, made.origin
+    await blocking_call.run(lambda: _clear(place))
+    await _create_tree(made)
+    await blocking_call.run(lambda: _copy_ignored(made))
+    if not made.folder.is_dir():
+        raise _no_repository(wanted.repository, f"has no folder {wanted.folder!r}")
+    await made.run_commands(wanted.setup, notes.lines)
+    with files.atomic_file(place / workspace.ORIGIN_FILE) as file:
+        file.write(msgspec.json.encode(origin))
+
+
+async def _recreate(wanted: agent_settings.WorkspaceSettings, made: workspace.Workspace, notes: WorkspaceNotes) -> None:
+    """Make the folder anew, with the files of the last snapshot (AttemptFailed WORKSPACE_GONE without one)."""
+    tree = await made.recorded_tree()
+    notes.was_gone = True
+    notes.lines.append("the files of the workspace were gone: they are those of its last snapshot again")
+    made.mark_gone(tree)  # a kill on the way loses nothing
+    await blocking_call.run(lambda: shutil.rmtree(made.tree, ignore_errors=True))
+    if made.origin.kind == "none":
+        made.tree.mkdir()
+    else:
+        await _add_worktree(made)
+        await made.check_out()
+        await _point_to_branch(made)
+    await blocking_call.run(lambda: _copy_ignored(made))
+    made.folder.mkdir(parents=True, exist_ok=True)
+    await made.run_commands(wanted.setup, notes.lines)
+    await made.restore(tree)
+    made.mark_gone(None)
+
+
+def _clear(place: Path) -> None:
+    """Remove what an interrupted start has left, and make the home folder."""
+    shutil.rmtree(place, ignore_errors=True)
+    (place / "home").mkdir(parents=True, mode=0o700)
+
+
+async def _find_origin(
+    project: Project, wanted: agent_settings.WorkspaceSettings, run_id: str, node: str
+) -> workspace.Origin:
+    folder = (project.root / wanted.repository).resolve()
+    if not folder.is_relative_to(project.root) and folder not in project.read_roots:
+        raise _no_repository(wanted.repository, "is outside of the project", hint="name it under `read_roots`")
+    if not folder.is_dir():
+        raise _no_repository(wanted.repository, "is no folder")
+    repository = await _find_repository(folder)
+    is_worktree = wanted.kind == "worktree" or (wanted.kind is None and (repository is not None or _is_in_git(folder)))
+    if is_worktree:
+        repository = _check_repository(repository, wanted.repository)
+    else:
+        repository = _Repository(top=folder, prefix="", head="")
+    return workspace.Origin(
+        run_id=run_id,
+        node=node,
+        kind="worktree" if is_worktree else "none",
+        repository=str(repository.top),
+        folder=str(Path(repository.prefix) / wanted.folder) if is_worktree else "",
+        base=repository.head,
+        branch=f"skelo/{run_id}/{workspace.file_name(node).strip('.-')}" if is_worktree else "",
+        teardown=wanted.teardown,
+        command_timeout_ms=wanted.command_timeout_ms,
+        ports=_choose_ports(project.data_dir, wanted.ports),
+        copy=wanted.copy if is_worktree else (),
+    )
+
+
+@frozen
+class _Repository:
+    """The git repository around a folder: its top, the way down to the folder, and the commit it is at."""
+
+    top: Path
+    prefix: str
+    head: str
+    is_bare: bool = False
+
+
+async def _find_repository(folder: Path) -> _Repository | None:
+    """Return the repository that `folder` belongs to, None if there is none."""
+    above = {"GIT_CEILING_DIRECTORIES": ""}  # the project may be a part of the repository
+    found = await git.run(folder, "rev-parse", "--is-bare-repository", environment=above)
+    if found.status != 0:
+        return None
+    if found.stdout.strip() == b"true":
+        return _Repository(top=folder, prefix="", head="", is_bare=True)
+    shown = await git.run(folder, "rev-parse", "--show-toplevel", "--show-prefix", environment=above)
+    top, _, prefix = shown.stdout.decode("utf-8", "surrogateescape").rstrip("\n").partition("\n")
+    head = await git.run(folder, "rev-parse", "--verify", "--quiet", "HEAD^{commit}", environment=above)
+    return _Repository(top=Path(top), prefix=prefix.rstrip("/"), head=head.stdout.decode().strip())
+
+
+def _is_in_git(folder: Path) -> bool:
+    """True if git is meant to look after the folder, even if it cannot: a damaged repository is no empty folder."""
+    return any(os.path.lexists(parent / ".git") for parent in (folder, *folder.parents))
+
+
+def _check_repository(repository: _Repository | None, name: str) -> _Repository:
+    """Return the repository; raise AttemptFailed WORKSPACE_REPOSITORY if no files can be checked out of it."""
+    if repository is None:
+        hint = "run `git init` and commit, or use `workspace: none`, an empty folder"
+        raise _no_repository(name, "is not in a git repository", hint=hint)
+    if repository.is_bare:
+        raise _no_repository(name, "is a bare repository", hint="name a repository that has files")
+    if not repository.head:
+        raise _no_repository(name, "has no commit yet", hint="commit what the agent is to start from")
+    return repository
+
+
+def _choose_ports(data_dir: Path, count: int) -> tuple[int, ...]:
+    """Return ports that are free now and that no other workspace of the data dir has."""
+    if not count:
+        return ()
+    taken = {port for other in workspace.list_workspaces(data_dir) for port in other.origin.ports}
+    ports: list[int] = []
+    sockets: list[socket.socket] = []
+    try:
+        while len(ports) < count:
+            sockets.append(socket.create_server(("127.0.0.1", 0)))
+            port = sockets[-1].getsockname()[1]
+            if port not in taken:
+                ports.append(port)
+    finally:
+        for listening in sockets:
+            listening.close()
+    return tuple(ports)
+
+
+async def _create_tree(made: workspace.Workspace) -> None:
+    """Make the folder. The files come from our own git dir, so that no filter of the repository's config runs."""
+    origin = made.origin
+    if origin.kind == "none":
+        made.tree.mkdir()
+        await made.create_shadow()
+        return
+    await _reserve_branch(Path(origin.repository), origin)
+    await _add_worktree(made)
+    await made.create_shadow()
+    await made.check_out()
+    await _point_to_branch(made)
+
+
+async def _add_worktree(made: workspace.Workspace) -> None:
+    """Make the worktree without files. Forced: an interrupted start may have left an entry for the same folder."""
+    options = ("--force", "--quiet", "--no-checkout", "--detach")
+    add = ("worktree", "add", *options, str(made.tree), made.origin.base)
+    await git.read(Path(made.origin.repository), *add, timeout_ms=_GIT_MS)
+
+
+async def _reserve_branch(repository: Path, origin: workspace.Origin) -> None:
+    """Make the branch; raise AttemptFailed WORKSPACE_REPOSITORY if one of that name has commits that would be lost.
+
+    An interrupted start may have left the branch at an earlier commit of the base.
+    """
+    branch = f"refs/heads/{origin.branch}"
+    existing = await git.run(repository, "rev-parse", "--verify", "--quiet", branch)
+    if existing.status == 0:
+        commit = existing.stdout.decode().strip()
+        merged = await git.run(repository, "merge-base", "--is-ancestor", commit, origin.base)
+        if merged.status != 0:
+            why = f"has a branch {origin.branch!r} with commits of its own already"
+            raise _no_repository(origin.repository, why, hint="rename or delete that branch")
+    await git.read(repository, "update-ref", branch, origin.base)
+
+
+async def _point_to_branch(made: workspace.Workspace) -> None:
+    """Write the branch and the index that the agent's own git commands use."""
+    branch = f"refs/heads/{made.origin.branch}"
+    await git.read(made.tree, "update-ref", branch, made.origin.base)
+    await git.read(made.tree, "symbolic-ref", "HEAD", branch)
+    await git.read(made.tree, "read-tree", "HEAD", timeout_ms=_GIT_MS)
+
+
+def _copy_ignored(made: workspace.Workspace) -> None:
+    """Copy files that the author names and that are not in the tree already: an agent may need `.env.test`, say."""
+    for source, target in _copied(made):
+        if target.exists() or not source.resolve().is_relative_to(made.origin.repository):
+            continue
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(source, target)
+
+
+def _copied(made: workspace.Workspace) -> Iterator[tuple[Path, Path]]:
+    """Yield each file that is copied, and where its copy is."""
+    repository = Path(made.origin.repository)
+    data_dir = made.place.parents[2].resolve()
+    left_out = {repository / ".git", data_dir}
+    for pattern in made.origin.copy:
+        for matched in sorted(repository.glob(pattern)):
+            for source in _regular_files(matched, left_out):
+                yield source, made.tree / source.relative_to(repository)
+
+
+def _regular_files(matched: Path, left_out: set[Path]) -> Iterator[Path]:
+    """Yield a file, or all files below a folder; no links, no devices, nothing of the folders that are left out."""
+    if not left_out.isdisjoint((matched, *matched.parents)):
+        return
+    mode = matched.lstat().st_mode
+    if stat.S_ISREG(mode):
+        yield matched
+    elif stat.S_ISDIR(mode):
+        for entry in sorted(os.scandir(matched), key=lambda entry: entry.name):
+            yield from _regular_files(Path(entry.path), left_out)
+
+
+def _no_repository(name: str, why: str, hint: str | None = None) -> errors.AttemptFailed:
+    return errors.AttemptFailed(
+        f"the repository {name!r} {why}", code="WORKSPACE_REPOSITORY", hint=hint, retryable=False
+    )

@@ -1,0 +1,291 @@
+"""One attempt, from the values it works on to the command that reports its outcome.
+
+    make_request (inputs)  ->  Performer.perform (work, contracts, gates)  ->  ReportAttempt, with blobs and cache entry
+                                     │
+                                     └─ before a model is asked: KeepArtifacts, with the prompt
+
+The report goes to the run's mailbox. There is exactly one report for each attempt, even if the work crashes, unless the
+driver itself stopped the attempt or the store cannot keep the outcome. The prompts of attempts that begin together
+share one commit, as all commands do that are in the mailboxes at the same time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import TypeAlias, cast
+
+from openskelo import errors
+from openskelo.engine.attempts import attempt_task
+from openskelo.engine.drive import driven_run
+from openskelo.engine.resolving import resolve
+from openskelo.executors import stored_values
+from openskelo.executors.attempt import performer as attempt_performer
+from openskelo.executors.attempt import running_attempt
+from openskelo.executors.handlers import invocation
+from openskelo.executors.inputs import node_inputs
+from openskelo.kernel import commands, outcome
+from openskelo.kernel.json import JsonObject, Stored
+from openskelo.kernel.run import Attempt, Run
+from openskelo.programs import time_limit
+from openskelo.stores import api
+from openskelo.structs import replace
+from openskelo.values import canonical
+
+_NO_ENTRIES: Mapping[str, JsonObject] = {}
+#: How many bytes a part of a large question may have to stand in the event itself.
+_MAX_SHOWN = 2000
+#: How long calls of an agent may wait for others, so that they share a commit.
+_PROGRESS_SECONDS = 0.5
+
+
+#: Returns a JSON value without the secrets in it.
+Mask: TypeAlias = Callable[[JsonObject], JsonObject]
+
+
+class ProgressReports:
+    """Collects what an attempt says of itself while it is under way, and sends it to the run in batches.
+
+    Nothing waits for it: it is evidence, and a crash may lose the last moment of it. `mask` takes out the secrets.
+    """
+
+    def __init__(
+        self,
+        run: driven_run.DrivenRun,
+        attempt: Attempt,
+        now: Callable[[], int],
+        mask: Callable[[JsonObject], JsonObject],
+    ) -> None:
+        self._run = run
+        self._attempt = attempt
+        self._now = now
+        self._mask = mask
+        self._session: JsonObject | None = None
+        self._calls: list[commands.StartedCall | commands.EndedCall] = []
+        self._timer: asyncio.TimerHandle | None = None
+
+    def add(self, progress: running_attempt.Progress) -> None:
+        """Take a session, which is sent at once, or a call."""
+        match progress:
+            case commands.StartedCall():
+                self._add_call(replace(progress, info=self._mask(progress.info), args=self._mask(progress.args)))
+            case commands.EndedCall():
+                self._add_call(replace(progress, result=self._mask(progress.result)))
+            case _:
+                self._session = self._mask(progress)
+                self.send()
+
+    def _add_call(self, call: commands.StartedCall | commands.EndedCall) -> None:
+        self._calls.append(call)
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(_PROGRESS_SECONDS, self.send)
+
+    def send(self) -> None:
+        """Send what was collected."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._session is None and not self._calls:
+            return
+        attempt = self._attempt
+        report = commands.ReportProgress(
+            at=self._now(),
+            node=attempt.node,
+            visit=attempt.visit,
+            attempt=attempt.attempt,
+            item=attempt.item,
+            session=self._session,
+            calls=tuple(self._calls),
+        )
+        self._session, self._calls = None, []
+        self._run.send(driven_run.QueuedCommand(command=report))
+
+
+async def perform(
+    blobs: api.Blobs,
+    performer: attempt_performer.Performer,
+    run: driven_run.DrivenRun,
+    attempt: attempt_task.AttemptTask,
+    now: Callable[[], int],
+) -> driven_run.QueuedCommand:
+    """Perform the attempt and return its report (StoreError when the store cannot keep the outcome)."""
+    cached = _NO_ENTRIES
+    try:
+        request = await node_inputs.make_request(blobs, run.state, attempt.attempt, run.visits)
+    except errors.OpenSkeloError as error:
+        if node_inputs.is_store_trouble(error):
+            raise
+        # A blob is gone or damaged, or a reference of a plan names nothing.
+        retryable = not isinstance(error, errors.AttemptFailed) or error.retryable
+        failure = outcome.Failure(code=error.code, message=error.message, retryable=retryable)
+        result = attempt_performer.AttemptResult(outcome=outcome.Outcome(inputs_hash="", failure=failure))
+    else:
+        running = attempt.progress = running_attempt.RunningAttempt(request, request.inputs)
+
+        def mask(value: JsonObject) -> JsonObject:
+            return performer.mask_json(value, running)
+
+        progress = ProgressReports(run, attempt.attempt, now, mask)
+        running.on_progress = progress.add
+        running.ask = lambda question: _ask(blobs, run, attempt, _masked(question, mask), progress, now)
+        if request.node.work.has_prompt or request.node.step is not None:
+            running.record_prompts = lambda: _record_prompts(performer, run, attempt, now)
+        code = _code(performer, request) if request.node.cache else None
+        try:
+            result = await performer.perform(running)
+        finally:
+            progress.send()
+        # A result is cached only if the code that produced it is known: the handler's file may have changed meanwhile,
+        # and outputs of an earlier attempt that were only judged now may come from older code.
+        if code is not None and code == _code(performer, request) and (request.outputs_to_judge is None or not code):
+            cached = cache_entry(run.state, request, result.outcome, code)
+    return driven_run.QueuedCommand(
+        command=_report(attempt.attempt, result.outcome, now()), blobs=result.blobs, cached=cached
+    )
+
+
+def _masked(question: running_attempt.CallQuestion, mask: Mask) -> running_attempt.CallQuestion:
+    """Return a question as a person may see it. Its digest still binds the answer to what is really asked."""
+    prompt = cast("str", mask({"prompt": question.prompt})["prompt"])
+    return replace(question, args=mask(question.args), prompt=prompt, form=mask(question.form))
+
+
+async def _ask(
+    blobs: api.Blobs,
+    run: driven_run.DrivenRun,
+    attempt: attempt_task.AttemptTask,
+    question: running_attempt.CallQuestion,
+    progress: ProgressReports,
+    now: Callable[[], int],
+) -> running_attempt.CallAnswer:
+    """Ask a person about a call and wait for the answer (StoreError; Refused if the attempt or the question is over).
+
+    The question is durable before this waits. The clock of the attempt stands still meanwhile.
+    """
+    in_flight = attempt.attempt
+    stored = await stored_values.store(blobs, question.args)
+    shown = cast("JsonObject", stored.get("value") or _short(question.args))
+    command = commands.AskAboutCall(
+        at=now(),
+        node=in_flight.node,
+        visit=in_flight.visit,
+        attempt=in_flight.attempt,
+        item=in_flight.item,
+        call_id=question.call_id,
+        args=shown,
+        stored=None if "value" in stored else stored,
+        prompt=question.prompt,
+        digest=question.digest,
+        form=question.form,
+    )
+    progress.send()
+    answer = attempt.expect_answer(question.call_id)
+    with attempt.clock_stopped():
+        await run.submit(command)
+        resolution = await answer
+    edited = resolution.get("stored") or {"value": resolution.get("modifiedArgs")}
+    return running_attempt.CallAnswer(
+        status=cast("commands.Answer", resolution["status"]),
+        by=str(resolution["by"]),
+        reason=cast("str | None", resolution.get("reason")),
+        arguments=cast("JsonObject | None", await stored_values.load(blobs, cast("Stored", edited))),
+        remember=cast("str | None", resolution.get("remember")),
+        rule=cast("JsonObject | None", resolution.get("rule")),
+    )
+
+
+async def steer(blobs: api.Blobs, attempt: attempt_task.AttemptTask, content: Stored) -> None:
+    """Give a message to the agent of an attempt in flight; one that has not begun reads it with its inputs."""
+    progress = attempt.progress
+    if progress is None:
+        return
+    text = str(await stored_values.load(blobs, content))
+    if progress.steer is None:
+        progress.unheard.append(text)
+    else:
+        await progress.steer(text)
+
+
+def _short(args: JsonObject) -> JsonObject:
+    """Return the parts of a large question that are short; all of it is stored beside."""
+    return {name: value for name, value in args.items() if len(canonical.dumps(value)) <= _MAX_SHOWN}
+
+
+async def _record_prompts(
+    performer: attempt_performer.Performer,
+    run: driven_run.DrivenRun,
+    attempt: attempt_task.AttemptTask,
+    now: Callable[[], int],
+) -> None:
+    """Make the prompts of a running attempt durable (StoreError; Refused if the attempt was stopped)."""
+    if attempt.progress is None:
+        return
+    prompts = await performer.store_prompts(attempt.progress)
+    if not prompts.notes:
+        return
+    in_flight = attempt.attempt
+    command = commands.KeepArtifacts(
+        at=now(),
+        node=in_flight.node,
+        visit=in_flight.visit,
+        attempt=in_flight.attempt,
+        item=in_flight.item,
+        artifacts=prompts.notes,
+    )
+    await run.submit(command, prompts.blobs)
+
+
+def lost(
+    performer: attempt_performer.Performer, attempt: attempt_task.AttemptTask, error: BaseException, now: int
+) -> driven_run.QueuedCommand:
+    """Return the report of an attempt whose work ended the request around it: it failed, with an unknown effect."""
+    match error:
+        case asyncio.CancelledError():
+            failed = time_limit.cancelled_itself()
+        case GeneratorExit():
+            failed = errors.AttemptFailed(invocation.describe(error), code="HANDLER_RAISED")
+        case _:
+            failed = errors.AttemptFailed(invocation.describe(error), code="INTERNAL")
+    failure = outcome.Failure(
+        code=failed.code, message=performer.mask(failed.message, attempt.progress), happened="unknown"
+    )
+    result = outcome.Outcome(inputs_hash="", failure=failure)
+    return driven_run.QueuedCommand(command=_report(attempt.attempt, result, now))
+
+
+def _report(attempt: Attempt, result: outcome.Outcome, at: int) -> commands.ReportAttempt:
+    return commands.ReportAttempt(
+        at=at,
+        node=attempt.node,
+        visit=attempt.visit,
+        attempt=attempt.attempt,
+        item=attempt.item,
+        outcome=result,
+    )
+
+
+def _code(performer: attempt_performer.Performer, request: running_attempt.AttemptRequest) -> str | None:
+    """Return the digest of the code that does the work; None when the handler is not there."""
+    try:
+        return performer.code_digest(request.node)
+    except errors.AttemptFailed:
+        return None
+
+
+def cache_entry(
+    run: Run, request: running_attempt.AttemptRequest, result: outcome.Outcome, code: str
+) -> dict[str, JsonObject]:
+    """Return the cache entry, by key, that a successful attempt of a caching node leaves for later runs.
+
+    Empty for work that was sent back, which answered more than its inputs ask, and for items of a foreach.
+    """
+    sent_back = isinstance(request.feedback, Mapping) and not {"from", "sent_back"}.isdisjoint(request.feedback)
+    succeeded = result.failure is None and result.outputs is not None and result.output_hash is not None
+    if not succeeded or sent_back or request.item_index is not None:
+        return {}
+    entry: JsonObject = {
+        "outputs": result.outputs,
+        "outputHash": result.output_hash,
+        "source": {"runId": run.id, "node": request.node.key, "visit": request.visit, "attempt": request.attempt},
+    }
+    return {resolve.cache_key(run.id, request.node, result.inputs_hash, code): entry}

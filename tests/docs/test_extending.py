@@ -1,0 +1,136 @@
+"""The examples of `docs/extending/`: added as one file each, they are loaded, run, and written to the reference."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from scripts import reference
+
+from openskelo import gates, ops
+from openskelo.cli import main
+from openskelo.handlers import builtin
+from openskelo.ops import checkers, tools, transforms
+from openskelo.providers import kinds
+from tests.repo import tracked
+
+#: The package and its catalog, by the constant that an example defines.
+_PACKAGES: dict[str, tuple[ModuleType, Mapping[str, object]]] = {
+    "HANDLER": (builtin, builtin.HANDLERS),
+    "GATE": (gates, gates.GATES),
+    "OP": (ops, ops.OPS),
+    "CHECKER": (checkers, checkers.CHECKERS),
+    "TOOL": (tools, tools.TOOLS),
+    "TRANSFORM": (transforms, transforms.TRANSFORMS),
+    "KIND": (kinds, kinds.KINDS),
+}
+Add = Callable[[str], None]
+
+
+@pytest.fixture
+def add(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Add]:
+    """Add the examples of a page to their packages, as files would."""
+    added: list[tuple[str, Mapping[str, object]]] = []
+
+    def add_examples(page: str) -> None:
+        text = (tracked.ROOT / "docs" / "extending" / page).read_text("utf-8")
+        for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
+            constant = re.findall(r"^([A-Z]+) = ", code, re.MULTILINE)[-1]
+            name = re.findall(r'name="(?:builtin:)?([^"]+)"', code)[-1].replace("-", "_")
+            package, catalog = _PACKAGES[constant]
+            folder = tmp_path / "more" / constant
+            folder.mkdir(parents=True)
+            (folder / f"{name}.py").write_text(code, "utf-8")
+            monkeypatch.setattr(package, "__path__", [*package.__path__, str(folder)])
+            vars(catalog).pop("_modules", None)
+            added.append((f"{package.__name__}.{name}", catalog))
+        importlib.invalidate_caches()
+
+    yield add_examples
+    for module, catalog in added:
+        vars(catalog).pop("_modules", None)
+        sys.modules.pop(module, None)
+
+
+def _run(capsys: pytest.CaptureFixture[str], folder: Path, workflow: object) -> dict[str, object]:
+    path = folder / "workflow.json"
+    path.write_text(json.dumps(workflow), "utf-8")
+    code = main.main(["run", str(path), "--json", "--data-dir", str(folder / "data")])
+    captured = capsys.readouterr()
+    assert code in (0, 1), captured
+    return json.loads(captured.out)
+
+
+def _written(page: str) -> str:
+    return reference.texts()[tracked.ROOT / "docs" / "reference" / page]
+
+
+def _schema(name: str) -> str:
+    return reference.texts()[tracked.ROOT / "src" / "openskelo" / "workflows" / "schema" / name]
+
+
+def test_a_handler_is_one_file(add: Add, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    add("handler.md")
+    block = {
+        "id": "count",
+        "mode": "deterministic",
+        "inputs": {"text": {"type": "string", "default": "a b 1"}},
+        "outputs": {"letters": "integer"},
+        "deterministic": {"handler": "builtin:count-letters", "config": {"text_from": "text"}},
+    }
+    assert _run(capsys, tmp_path, {"blocks": [block]})["outputs"] == {"letters": 2}
+    assert "| `text_from` | input port | required | the text |" in _written("builtin-handlers.md")
+    assert "builtin:count-letters" in _schema("blocks.schema.json")
+
+
+@pytest.mark.parametrize(("text", "status"), [("LOUD", "completed"), ("quiet", "failed")])
+def test_a_gate_is_one_file(
+    add: Add, tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, status: str
+) -> None:
+    add("gate.md")
+    block = {
+        "id": "same",
+        "mode": "deterministic",
+        "inputs": {"text": {"type": "string", "default": text}},
+        "outputs": {"text": "string"},
+        "deterministic": {"handler": "builtin:pass"},
+        "post_gates": [{"type": "in_capitals", "port": "text"}],
+    }
+    assert _run(capsys, tmp_path, {"blocks": [block]})["status"] == status
+    assert "## `in_capitals`" in _written("gates.md")
+    assert "in_capitals" in _schema("blocks.schema.json")
+
+
+def test_a_checker_a_tool_and_a_transform_are_one_file_each(
+    add: Add, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    add("checker.md")
+    steps = [
+        {"id": "list", "op": "tool_call", "args": {"tool_id": "list-files"}, "save_as": "files"},
+        {"id": "loud", "op": "transform", "args": {"fn": "upper", "from_ref": "input:text"}, "save_as": "loud"},
+        {
+            "id": "check",
+            "op": "verify",
+            "args": {"checker_id": "starts_with", "input_ref": "var:loud", "start": "SH"},
+            "save_as": "verdict",
+        },
+        {"id": "end", "op": "emit", "args": {"result_ref": "var:verdict", "audit_refs": ["var:files", "var:loud"]}},
+    ]
+    shown = _run(capsys, tmp_path, {"plan_id": "three", "inputs": {"text": "short"}, "steps": steps})
+    assert shown["outputs"] == {"result": {"ok": True}, "audit": [["workflow.json"], "SHORT"]}
+    page = _written("ops.md")
+    assert "| `starts_with` | `start` | the text starts with `start` |" in page
+    assert "| `list-files` |  | pure | the names of the files in the project's root |" in page
+    assert "| `upper` | `from_ref` | the text in capitals |" in page
+
+
+def test_an_op_is_one_file(add: Add) -> None:
+    add("op.md")  # tests/ops/test_new_op.py runs it
+    assert "### word_count" in _written("plan.md")
+    assert '"word_count"' in _schema("plan.schema.json")

@@ -1,0 +1,98 @@
+"""A program that data has written into a write root is started by no part of a project, whichever names it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+import openskelo
+from openskelo.handlers import file_access
+from openskelo.workflows import load
+from openskelo.workflows.project import project_file
+from tests.workflows import marking
+
+SETTINGS = """\
+allow: {commands: true}
+mcp: {it: {command: COMMAND}}
+agents: {it: {provider: custom, command: COMMAND}}
+checkers: {it: {builtin: tests_pass, config: {argv: COMMAND}}}
+"""
+FLOW = """\
+name: flow
+blocks:
+  - id: plant
+    inputs: {path: string, text: string}
+    outputs: {file_path: string}
+    mode: deterministic
+    deterministic: {handler: builtin:write-file, config: {path_from: path, content_from: text}}
+  - id: use
+    after: [plant]
+    inputs: {}
+    outputs: {}
+    mode: deterministic
+    deterministic: {handler: builtin:pass}
+    pre_gates: [{type: command, argv: COMMAND}]
+"""
+COMMANDS = ["[out/server.py]", "[./link.py]", "[python3, out/server.py]", "[env, python3, -I, link.py]"]
+
+
+def project(root: Path, command: str = "[python3, -V]") -> Path:
+    root.mkdir(exist_ok=True)
+    (root / "out").mkdir()
+    (root / "link.py").symlink_to("out/server.py")
+    (root / "skelo.yaml").write_text(SETTINGS.replace("COMMAND", command))
+    return root
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_project_file_may_not_name_a_program_in_a_write_root(command: str, tmp_path: Path) -> None:
+    found = marking.errors(project_file.check(project(tmp_path, command))[1])
+    assert [(code, line) for code, line, _ in found] == [("CODE_IN_WRITE_ROOT", line) for line in (2, 3, 4)]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_gate_may_not_name_a_program_in_a_write_root(command: str, tmp_path: Path) -> None:
+    root = project(tmp_path)
+    (root / "flow.yaml").write_text(FLOW.replace("COMMAND", command))
+    assert [code for code, *_ in marking.errors(load.check(root / "flow.yaml")[1])] == ["CODE_IN_WRITE_ROOT"]
+
+
+def test_a_program_may_not_start_in_a_write_root(tmp_path: Path) -> None:
+    root = project(tmp_path)
+    (root / "skelo.yaml").write_text("mcp: {it: {command: [python3, -m, server], folder: out}}\n")
+    assert [code for code, *_ in marking.errors(project_file.check(root)[1])] == ["CODE_IN_WRITE_ROOT"]
+
+
+@pytest.mark.parametrize(
+    "argv", [["python3", "check.py", "out/report.md"], ["cat", "out/report.md"], ["python3", "-c", "1", "out/a"], []]
+)
+def test_a_file_of_a_write_root_may_be_an_argument(argv: list[str], tmp_path: Path) -> None:
+    (tmp_path / "check.py").touch()
+    assert file_access.find_planted(argv, tmp_path, [tmp_path / "out"]) is None
+
+
+def test_a_program_that_becomes_a_link_into_a_write_root_is_not_started(tmp_path: Path) -> None:
+    """Data plants the file; a folder that the author named is replaced by a link after the workflow was loaded."""
+    root = project(tmp_path / "project")
+    (root / "tools").mkdir()
+    (root / "tools" / "server.py").write_text("raise SystemExit(0)\n")
+    swap = root / "handlers" / "swap.py"
+    swap.parent.mkdir()
+    swap.write_text(
+        f"import os, shutil\ndef handler(ctx):\n    os.chdir({str(root)!r})\n    shutil.rmtree('tools')\n"
+        "    os.symlink('out', 'tools')\n    return {'done': True}\n"
+    )
+    command = f"[{sys.executable}, tools/server.py]"
+    flow = FLOW.replace("COMMAND", command).replace("after: [plant]", "after: [swap]")
+    flow += "  - {id: swap, after: [plant], outputs: {done: boolean}, mode: deterministic,\n"
+    flow += "     deterministic: {handler: handlers/swap.py}}\n"
+    (root / "flow.yaml").write_text(flow)
+    code = f"open({str(tmp_path / 'planted')!r}, 'w')\n"
+    document = openskelo.run(root / "flow.yaml", {"path": "out/server.py", "text": code})
+    assert "error" in document
+    assert document["error"]["code"] == "CODE_IN_WRITE_ROOT"
+    assert (root / "out" / "server.py").read_text() == code
+    assert not os.path.lexists(tmp_path / "planted")
