@@ -77,4 +77,4 @@ def test_prune_removes_workspaces_but_never_changes_that_were_not_applied(tmp_pa
     assert f"left the workspace of work ({busy[:8]}): the workspace has changes that were not applied" in pruned.stderr
     left = [path.name for path in (root / ".skelo" / "workspaces").iterdir()]
     assert left == [busy]
-    assert repository.git(root, "branch", "--list", "skelo/*", "--format=%(refname:short)") == f"skelo/{busy[:8]}/work"
+    assert repository.git(root, "branch", "--list", "skelo/*", "--format=%(refname:short)") == f"skelo/{busy}/work"

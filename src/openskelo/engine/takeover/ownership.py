@@ -87,12 +87,16 @@ class Ownership:
             elif first is not None:
                 command = await first(run.state)
             run.last_used = asyncio.get_running_loop().time()
-            # Both are in the mailbox before the next turn, so nothing starts between them. Recovery comes first: only
-            # then is the answer to a question about an attempt that was lost kept for the next attempt.
+            # All are in the mailbox before the next turn, so no work starts between them. An order to stop comes before
+            # recovery, which would begin attempts. Anything else comes after it: only then is the answer to a question
+            # about an attempt that was lost kept for the next attempt.
+            stops = isinstance(command, commands.CancelRun | commands.PauseRun)
+            first_done = self._driver.submit(run, command) if command is not None and stops else None
             recovered = self._recover(run) if is_new else None
-            first_done = None if command is None else self._driver.submit(run, command)
+            if command is not None and not stops:
+                first_done = self._driver.submit(run, command)
         if recovered is not None:
-            with contextlib.suppress(errors.Refused):
+            with contextlib.suppress(errors.Refused):  # the order has ended the run
                 await recovered
         if first_done is not None:
             await first_done
