@@ -64,14 +64,13 @@ bench: setup  ## measure; ARGS="--json" and the like are passed on
 	@sh scripts/chromium.sh || true  # without it the figures of the dashboard fail, after everything else
 	$(BIN)/python -m benchmarks $(ARGS)
 
-bench-peers:  ## install the engines that `make bench` compares with, into .venv-peers
-	@sh scripts/venv.sh .venv-peers
-	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check -r benchmarks/peers/requirements.txt
+bench-peers: setup .venv-peers/.installed  ## install LangGraph, Burr and DBOS into .venv-peers, and measure beside them
+	$(BIN)/python -m benchmarks --only peers $(ARGS)
 
 images: setup  ## take the pictures of the dashboard in docs/images anew
 	SKELO_IMAGES=1 $(BIN)/pytest tests/web -p no:randomly $(ARGS)
 
-lock: setup  ## write requirements/*.lock anew from pyproject.toml (UPGRADE=1 takes newer versions)
+lock: setup  ## write all lock files of Python packages anew (UPGRADE=1 takes newer versions)
 	$(BIN)/python scripts/lock.py $(if $(UPGRADE),--upgrade)
 
 reference: setup  ## write docs/reference and the schemas for editors anew, from the files of handlers, gates, ops …
@@ -141,6 +140,11 @@ $(VENV)/.locked: requirements/dev.lock
 
 $(VENV)/.installed: $(VENV)/.locked pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --no-index --editable .
+	@touch $@
+
+.venv-peers/.installed: benchmarks/peers/requirements.lock
+	@sh scripts/venv.sh .venv-peers
+	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
 	@touch $@
 
 $(VENV)/.model: src/openskelo/providers/model.lock $(VENV)/.installed

@@ -35,13 +35,13 @@ def figures(plan: measure.Plan) -> Iterator[report.Figure]:
 
 
 def figures_against_peers(plan: measure.Plan) -> Iterator[report.Figure]:
-    """Yield, for the large sizes, the step against the same step of each peer that is installed."""
+    """Yield, for each size, the step against the same step of each peer."""
     if not PEERS_PYTHON.exists():
         yield report.Figure(
             name="peers", what="peers", value=None, unit="x the peer", note="`make bench-peers` installs them"
         )
         return
-    for size in SIZES[2:]:
+    for size in SIZES:
         yield from _against_peers(plan, plan.count(STEPS), size)
 
 
@@ -53,7 +53,7 @@ def _figure(plan: measure.Plan, steps: int, size: int) -> report.Figure:
     found = measure.bracketed(plan, baseline=baseline, subject=lambda: _ours(plan, steps, size))
     return report.Figure(
         name="payload",
-        what=f"durable chain of {steps}, {size // 1000} KB a step" if size > 999 else f"durable chain, {size} B a step",
+        what=f"durable chain of {steps}, {_named(size)} a step",
         value=found.ratio,
         unit="x 1.5 raw + 2.3 F",
         bar=1,
@@ -74,13 +74,17 @@ def _against_peers(plan: measure.Plan, steps: int, size: int) -> Iterator[report
         their_median = statistics.median(theirs[position] for _, theirs in rounds)
         yield report.Figure(
             name="peers",
-            what=f"durable chain of {steps}, {size // 1000} KB a step, against {peer}",
+            what=f"durable chain of {steps}, {_named(size)} a step, against {peer}",
             value=statistics.median(ratios),
             unit=f"x {peer}",
             bar=1,
             rounds=ratios,
             note=f"{ours * 1e6:.0f} us a step, {peer} {their_median * 1e6:.0f} us",
         )
+
+
+def _named(size: int) -> str:
+    return f"{size // 1000} KB" if size >= 1000 else f"{size} B"
 
 
 def _ours(plan: measure.Plan, steps: int, size: int) -> float:

@@ -20,8 +20,9 @@ quoted() {  # the arguments as a user would type them
 }
 show() { printf '$%s\n' "$(quoted "$@")"; "$@" </dev/null; }
 
-say "1. What the workflow will do"
-show skelo explain "$file"
+say "1. What the workflow will do (without head: what each block takes, gives and may cost)"
+printf '$ skelo explain%s | head -n 17\n' "$(quoted "$file")"
+skelo explain "$file" | head -n 17
 
 say "2. Run it: the model does four steps, code does the rest"
 show skelo run "$file" --input "topic=$topic"

@@ -1,7 +1,8 @@
 """Write requirements/*.lock from pyproject.toml: exact versions with hashes for every platform, and no address.
 
 `runtime.lock` is what a plain install needs; `dev.lock` adds all extras and the tools of the `dev` group, at the same
-versions. The embedded model has a lock inside the package, because `skelo model install` works without this tree.
+versions. The embedded model has a lock inside the package, because `skelo model install` works without this tree. The
+engines that `make bench-peers` compares with have theirs in `benchmarks/peers`; nothing else shares it.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ def main(arguments: list[str]) -> int:
     _compile("pyproject.toml", runtime, *upgrade)
     _compile("pyproject.toml", dev, "--group=dev", "--all-extras", f"--constraint={runtime}", *upgrade)
     _compile("-", model, "--no-deps", f"--constraint={dev}", *upgrade)
+    _compile("benchmarks/peers/requirements.in", "benchmarks/peers/requirements.lock", *upgrade)
     return 0
 
 

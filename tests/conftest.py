@@ -9,6 +9,8 @@ import signal
 import hypothesis
 import pytest
 
+from tests import forked_skelo
+
 # A shared or slow machine is no failure, so no deadlines. In CI the search is the same every time: a change is judged
 # by what it changes, and new counterexamples are found on developers' machines, where the search is random.
 hypothesis.settings.register_profile("local", deadline=None)
@@ -26,6 +28,27 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 # Asserts in what tests share explain themselves like those in the tests.
 pytest.register_assert_rewrite("tests.kernel.stage", "tests.kernel.play")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Start the fork server of this test run; a worker uses that of the process which has started it."""
+    given: dict[str, str] | None = getattr(config, "workerinput", None)
+    if given is None:
+        forked_skelo.start_server()
+    else:
+        forked_skelo.use_server(given["fork_server"])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: object) -> None:
+    """Tell a worker where the fork server is."""
+    given: dict[str, str] = getattr(node, "workerinput")  # noqa: B009 -- xdist has no type for it
+    given["fork_server"] = forked_skelo.server_address()
+
+
+def pytest_unconfigure() -> None:
+    """End the fork server."""
+    forked_skelo.stop_server()
 
 
 def pytest_collection_finish() -> None:

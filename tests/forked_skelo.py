@@ -1,11 +1,12 @@
 """Run `skelo` without waiting for its start: a server that has imported everything forks a process for each command.
 
-    test ── request: words, folder, environment; standard streams and a socket for the answer ──> server
+    test ── connection; request: words, folder, environment, standard streams ──> server
     server ── fork ──> waiter ── fork ──> `skelo` in a process of its own
     waiter ── process id, later the exit code ──> test
 
 The forked process is a real one: it has its own streams, environment and working directory, and ends as `skelo` does.
 Only the start of the interpreter and the imports are shared, which are most of the time that a short command takes.
+One server serves all workers of a test run. It imports everything with the first connection.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ import importlib
 import json
 import os
 import pkgutil
+import select
+import shutil
 import signal
 import socket
 import subprocess
@@ -35,6 +38,8 @@ READ_AT_START = ("PYTHON", "LD_", "LC_", "LANG", "TZ", "MALLOC_")
 #: Libraries with threads of their own, or which tests take away: they are imported by the command that needs them.
 NOT_IMPORTED = ("openskelo.providers.llama", "openskelo.agents", "openskelo.testing")
 _MAX_REQUEST = 120_000
+#: How long a command may take, and the first one to be started: far above what they take on a busy machine.
+_SECONDS = 250
 
 
 class ForkedProcess:
@@ -44,7 +49,7 @@ class ForkedProcess:
         self._answers = answers
         self.stdout = stdout
         self.stderr = stderr
-        self.pid = self._receive(60)
+        self.pid = self._receive(_SECONDS)
         self.returncode: int | None = None
 
     def _receive(self, seconds: float | None) -> int:
@@ -88,7 +93,12 @@ Process = ForkedProcess | subprocess.Popen[str]
 
 
 def run(
-    words: Sequence[str], *, folder: Path, stdin: str = "", env: Mapping[str, str] | None = None, seconds: float = 60
+    words: Sequence[str],
+    *,
+    folder: Path,
+    stdin: str = "",
+    env: Mapping[str, str] | None = None,
+    seconds: float = _SECONDS,
 ) -> subprocess.CompletedProcess[str]:
     """Run a command to its end; raise TimeoutExpired if it takes longer than `seconds`."""
     with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
@@ -120,21 +130,53 @@ def start(
     return process
 
 
-def shell_command(folder: Path) -> int:
-    """Write a `skelo` for shells into the folder; return the descriptor to inherit and name in SKELO_FORK_SERVER."""
+def shell_command(folder: Path) -> str:
+    """Write a `skelo` for shells into the folder; return the address that it needs in SKELO_FORK_SERVER."""
     client = Path(__file__).with_name("forked_client.py").read_text("utf-8")
     script = folder / "skelo"
     script.write_text(f"#!{sys.executable} -IS\n{client}", "utf-8")
     script.chmod(0o755)
-    return _SERVER.fileno()
+    return _SERVER.address
+
+
+def start_server() -> None:
+    """Start the server of a test run."""
+    folder = tempfile.mkdtemp(prefix="skelo-fork-")
+    _SERVER.address = f"{folder}/fork"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+        listener.bind(_SERVER.address)
+        listener.listen(64)
+        _SERVER.process = subprocess.Popen(
+            [sys.executable, "-m", "tests.forked_skelo", str(listener.fileno())],
+            pass_fds=[listener.fileno()],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            cwd=Path(__file__).resolve().parents[1],
+        )
+
+
+def server_address() -> str:
+    """Return the address of the server, for `use_server` of another process."""
+    return _SERVER.address
+
+
+def use_server(address: str) -> None:
+    """Use the server that another process of the test run has started."""
+    _SERVER.address = address
+
+
+def stop_server() -> None:
+    """End the server, if this process has started it."""
+    if _SERVER.process is not None:
+        _SERVER.process.communicate()  # the end of its standard input ends it
+        shutil.rmtree(Path(_SERVER.address).parent)
 
 
 class _ForkServer:
-    """The test's side of the server: starts it with the first command and ends it with the test process."""
+    """The test's side of the server."""
 
-    def __init__(self) -> None:
-        self._socket: socket.socket | None = None
-        self._process: subprocess.Popen[bytes] | None = None
+    address: str
+    process: subprocess.Popen[bytes] | None = None
 
     def start(
         self, words: Sequence[str], folder: Path, env: Mapping[str, str] | None, streams: tuple[int, int, int]
@@ -142,34 +184,10 @@ class _ForkServer:
         environment = dict(os.environ if env is None else env)
         request = json.dumps({"words": list(words), "folder": str(folder), "env": environment}).encode()
         assert len(request) < _MAX_REQUEST
-        ours, theirs = socket.socketpair()
-        with theirs:
-            socket.send_fds(self._connection(), [request], [*streams, theirs.fileno()])
-        return ForkedProcess(ours)
-
-    def fileno(self) -> int:
-        """Return the descriptor of the socket that takes requests."""
-        return self._connection().fileno()
-
-    def _connection(self) -> socket.socket:
-        if self._socket is None:
-            self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-            with theirs:
-                self._process = subprocess.Popen(
-                    [sys.executable, "-m", "tests.forked_skelo", str(theirs.fileno())],
-                    pass_fds=[theirs.fileno()],
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
-                    cwd=Path(__file__).resolve().parents[1],
-                )
-            atexit.register(self._end)
-        return self._socket
-
-    def _end(self) -> None:
-        assert self._socket is not None
-        assert self._process is not None
-        self._socket.close()
-        self._process.wait(10)
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        connection.connect(self.address)
+        socket.send_fds(connection, [request], streams)
+        return ForkedProcess(connection)
 
 
 _SERVER = _ForkServer()
@@ -179,35 +197,40 @@ def _text(data: bytes) -> str:
     return data.decode().replace("\r\n", "\n").replace("\r", "\n")  # as `subprocess.run(text=True)` reads it
 
 
-def serve(requests: socket.socket) -> int:
-    """Fork a process for every request; return only in such a process, with the exit code of its command."""
-    _import_everything()
-    gc.freeze()
+def serve(listener: socket.socket) -> int:
+    """Fork a process for every connection; return only in such a process, with the exit code of its command."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the waiters
+    has_imported = False
     while True:
-        message, descriptors, _, _ = socket.recv_fds(requests, _MAX_REQUEST, 4)
-        if not message:
+        readable, _, _ = select.select([listener, sys.stdin], [], [])
+        if sys.stdin in readable:
             os._exit(0)
+        connection, _ = listener.accept()
+        if not has_imported:
+            _import_everything()
+            gc.freeze()
+            has_imported = True
         if os.fork() == 0:
-            requests.close()
-            return _wait_for_command(json.loads(message), descriptors)
-        for descriptor in descriptors:
-            os.close(descriptor)
+            listener.close()
+            return _wait_for_command(connection)
+        connection.close()
 
 
-def _wait_for_command(request: dict[str, Any], descriptors: Sequence[int]) -> int:
+def _wait_for_command(connection: socket.socket) -> int:
     """In the waiter: fork again, send the process id and then the exit code. In the new process: run the command."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    *streams, answers = descriptors
+    message, streams, _, _ = socket.recv_fds(connection, _MAX_REQUEST, 3)
+    if not message:
+        os._exit(0)
     child = os.fork()
     if child == 0:
-        os.close(answers)
-        return _run_command(request, streams)
+        connection.close()
+        return _run_command(json.loads(message), streams)
     for stream in streams:
         os.close(stream)
-    os.write(answers, array.array("i", [child]).tobytes())
+    connection.send(array.array("i", [child]).tobytes())
     _, status = os.waitpid(child, 0)
-    os.write(answers, array.array("i", [os.waitstatus_to_exitcode(status)]).tobytes())
+    connection.send(array.array("i", [os.waitstatus_to_exitcode(status)]).tobytes())
     os._exit(0)
 
 

@@ -59,15 +59,17 @@ class WorkspaceSettings:
 class CallRule:
     """A rule of the policy: which calls it is about. What it does not name, it does not limit.
 
-    `paths` and `commands` are patterns. To be allowed, all paths of a call have to match, and its command may not go on
-    with another one; to be asked about or denied, one path or one part of the command is enough. `over_usd` makes the
-    rule hold once the turn has cost more than that.
+    To be allowed, all paths of a call have to match, and its command may not go on with another one; to be asked about
+    or denied, one path or one part of the command is enough.
     """
 
     kinds: tuple[CallKind, ...] = ()
     tools: tuple[str, ...] = ()
+    #: Patterns of paths.
     paths: tuple[str, ...] = ()
+    #: Patterns of commands.
     commands: tuple[str, ...] = ()
+    #: The rule holds once the turn has cost more than this.
     over_usd: float | None = None
 
 
@@ -94,14 +96,15 @@ class AgentPrices:
 class AgentBudget:
     """The limits of one agent, beside those of the run; None is no limit. Money is in billionths of a dollar.
 
-    A call is one request to the model, a turn all calls after one prompt. `max_nanousd` and `max_tokens` hold for all
-    turns of a node in a run.
+    A call is one request to the model, a turn all calls after one prompt.
     """
 
     max_nanousd_per_call: int | None = None
     max_nanousd_per_turn: int | None = None
+    #: For all turns of a node in a run.
     max_nanousd: int | None = None
     max_tokens_per_turn: int | None = None
+    #: For all turns of a node in a run.
     max_tokens: int | None = None
     max_requests_per_turn: int = 1000
 

@@ -22,7 +22,7 @@ OpenSkeloError              anything below; has a stable `code`, a message and p
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from typing import Literal, Protocol, TypeAlias, TypeVar
 
 #: Whether the effect of failed work has happened: no, not known, or yes.
@@ -209,3 +209,16 @@ def require_open(approval: _Found | None, reason: str = "the approval is not ope
     if approval is None:
         raise Refused(reason, code="APPROVAL_CLOSED")
     return approval
+
+
+# -- what an error came from ------------------------------------------------------------------------------------------
+
+
+def causes(error: BaseException) -> Generator[BaseException]:
+    """Yield the error and its causes, nearest first."""
+    seen: set[int] = set()
+    cause: BaseException | None = error
+    while cause is not None and id(cause) not in seen:
+        seen.add(id(cause))
+        yield cause
+        cause = cause.__cause__ or cause.__context__

@@ -79,18 +79,18 @@ def atomic_file(path: Path, *, mode: int = 0o666, sync: bool = True) -> Generato
     Raise OSError where it cannot be written. Call `sync_folder` to make the new name survive a power loss. Without
     `sync` not even the bytes survive one: for files that can be written again.
     """
-    unfinished = path.with_name(f".new-{uuid.uuid4().hex}")
+    new_path = path.with_name(f".new-{uuid.uuid4().hex}")
     try:
-        descriptor = os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, mode)
-        with os.fdopen(descriptor, "wb") as opened:
-            yield opened
-            opened.flush()
+        descriptor = os.open(new_path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, mode)
+        with os.fdopen(descriptor, "wb") as file:
+            yield file
+            file.flush()
             if sync:
-                os.fsync(opened.fileno())
-        unfinished.replace(path)
+                os.fsync(file.fileno())
+        new_path.replace(path)
     except BaseException:
         with contextlib.suppress(OSError):  # the first error is the one to report
-            unfinished.unlink()
+            new_path.unlink()
         raise
 
 

@@ -21,23 +21,21 @@ if TYPE_CHECKING:
 
 @frozen
 class Project:
-    """The permissions of a project: roots and switches from `skelo.yaml`; all paths are real and absolute.
-
-    Without `write_roots`, data may write below `out/` in the root.
-
-    `models` are its providers and experts; None when the caller passes a provider, or the project has none. `registry`
-    holds the tools, checkers, transforms and contexts that its plans may use. `agents` are its coding agents.
-    A server calls the `webhooks`.
-    """
+    """The permissions of a project: roots and switches from `skelo.yaml`; all paths are real and absolute."""
 
     root: Path
     data_dir: Path
+    #: Without any, data may write below `out/` in the root.
     write_roots: tuple[Path, ...] = ()
     read_roots: tuple[Path, ...] = ()
     allow_commands: bool = False
     allow_private_addresses: bool = False
     secrets: Mapping[str, str] | None = None
+    #: Its providers and experts; None when the caller passes a provider, or the project has none.
     models: config.Config | None = None
+    #: The tools, checkers, transforms and contexts that its plans may use.
     registry: project_registry.Registry = field(default_factory=project_registry.Registry)
+    #: The receivers that a server calls.
     webhooks: tuple[webhook.Webhook, ...] = ()
+    #: Its coding agents.
     agents: AgentsConfig = field(default_factory=AgentsConfig)

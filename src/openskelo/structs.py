@@ -67,11 +67,13 @@ def as_dict(value: object) -> dict[str, Any]:
 
 
 class Field(NamedTuple):
-    """A field of a class. `type` is the annotation as written; `default` is None if the field is `required`."""
+    """A field of a class."""
 
     name: str
+    #: The annotation as written.
     type: str
     required: bool
+    #: None if the field is required.
     default: object
 
 

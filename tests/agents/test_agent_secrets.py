@@ -13,6 +13,7 @@ import yaml
 
 import openskelo
 from openskelo.agents.workspace import env_files
+from openskelo.executors import stored_values
 from openskelo.kernel.json import Json, JsonObject
 from tests.agents import repository
 
@@ -76,6 +77,23 @@ def _values(root: Path, document: JsonObject, kind: str, name: str) -> list[Json
     ]
 
 
+def _results(root: Path, document: JsonObject) -> list[Json]:
+    """Return what the calls have returned; each result is large, so its event names a blob."""
+
+    async def story() -> list[Json]:
+        log = repository.events
+        stored = [
+            cast("dict[str, Any]", event["data"])["result"]
+            for event in await asyncio.to_thread(log, root, str(document["runId"]))
+            if event["type"] == "call.completed"
+        ]
+        assert all("blob" in result for result in stored)
+        async with repository.engine(root) as engine:
+            return [await stored_values.load(engine.store, result) for result in stored]
+
+    return asyncio.run(story())
+
+
 def test_a_secret_in_the_arguments_of_a_call_is_masked_in_the_record_and_the_question(root: Path) -> None:
     lines = (
         '@hook Bash {"command": "curl -H %OUR_TOKEN% -u %ITS_TOKEN%"}',
@@ -114,11 +132,17 @@ def test_a_secret_in_the_result_of_a_call_is_masked(root: Path) -> None:
 
 
 def test_a_cut_leaves_no_part_of_a_secret(root: Path) -> None:
-    padding = "x" * (8 * 1024 - 20)
-    document, _, _ = _play(root, f"@run printf {padding}%ITS_TOKEN%{padding}", "@say done")
-    (result,) = _values(root, document, "call.completed", "result")
-    shortened = cast("dict[str, str]", result)["shortened"]
-    assert shortened.strip("x") == "[secret]"
+    kept = 512 * 1024  # of a result of more than a megabyte
+    xs = "head -c {} /dev/zero | tr '\\0' x"
+    command = f"{xs.format(kept - 10)}; printf %ITS_TOKEN%; {xs.format(kept + 4096)}"
+    document, _, _ = _play(root, f"@run {command}", "@say done")
+    (result,) = _results(root, document)
+    assert cast("dict[str, str]", result)["shortened"].strip("x") == "[secret]"
+
+
+def test_a_large_result_of_a_call_is_kept_whole_beside_the_log(root: Path) -> None:
+    document, _, _ = _play(root, "@run head -c 100000 /dev/zero | tr '\\0' x; printf %ITS_TOKEN%", "@say done")
+    assert _results(root, document) == ["x" * 100_000 + "[secret]"]
 
 
 def test_a_secret_that_comes_in_pieces_is_masked_for_viewers_and_in_what_is_kept(root: Path) -> None:

@@ -205,7 +205,7 @@ def _agent(settings: str) -> str:
         (f"{CLAUDE}    model: no-such-model\n    budget: {{max_usd: 1}}\n", "PRICE_UNKNOWN", 6, "helper"),
         (f"{GOOD}    sandbox: docker\n", "CHOICE", 6, "bubblewrap"),
         (f"{GOOD}    network: all\n", "CHOICE", 6, "model"),
-        (f"{GOOD}    network: ['https://packages.example.org/simple']\n", "AGENT_NETWORK", 6, "is no host"),
+        (f"{GOOD}    network: ['https://packages.example.org/simple']\n", "AGENT_NETWORK", 6, "is not a host"),
         (f"{GOOD}    network: [127.0.0.1]\n", "AGENT_NETWORK", 6, "127.0.0.1:8000"),
         (f"{GOOD}    sandbox: none\n    network: none\n", "AGENT_NETWORK", 7, "has the whole network"),
     ],

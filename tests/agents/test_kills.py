@@ -155,3 +155,35 @@ def test_random_kills_lose_nothing_and_repeat_nothing(tmp_path: Path) -> None:
     assert cut >= min(3, KILLS // 3), "kills did happen"
     assert _family(root) == []
     assert not list((root / ".git" / "worktrees").glob("*/locked"))
+
+
+async def _events(root: Path, run_id: str) -> list[tuple[str, dict[str, Any]]]:
+    log = await asyncio.to_thread(repository.events, root, run_id)
+    return [(str(event["type"]), cast("dict[str, Any]", event["data"])) for event in log]
+
+
+def test_a_call_is_in_the_log_before_the_agent_goes_on_and_a_cut_one_that_reaches_outside_is_asked_about(
+    tmp_path: Path,
+) -> None:
+    command: Json = [sys.executable, str(repository.AGENT)]
+    root = repository.make(tmp_path, provider="claude", command=command, sandbox="none")
+    kill_driver = "kill -9 $(ps -o ppid= -p $PPID)"
+    document = repository.block('@hook Bash {"command": "make"}', f"@run {kill_driver}", "@hang", "@next", "@say done")
+    (root / "flow.yaml").write_text(yaml.safe_dump(document))
+
+    async def story() -> tuple[list[tuple[str, dict[str, Any]]], dict[str, Any], dict[str, Any]]:
+        assert await (await _skelo(root, "run", "flow.yaml")).wait() == -signal.SIGKILL
+        run_id = str((await _document(root, "runs"))["runs"][0]["runId"])
+        before = await _events(root, run_id)
+        paused = await _document(root, "resume", run_id)
+        await (await _skelo(root, "approve", str(paused["approvals"][0]["id"])[:12])).communicate()
+        return before, paused, await _document(root, "show", run_id)
+
+    before, paused, ended = asyncio.run(asyncio.wait_for(story(), 120))
+    (started,) = [data for kind, data in before if kind == "call.started" and data["call"]["tool"] == "Bash"]
+    assert (started["reachesOutside"], started["args"]) == (True, {"value": {"command": "make"}})
+    (approval,) = paused["approvals"]
+    assert approval["kind"] == "uncertain"
+    assert kill_driver in [call["tool"] for call in approval["args"]["calls"]]
+    assert ended["ending"] == "ok", ended.get("error")
+    assert _family(root) == []

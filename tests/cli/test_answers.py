@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import signal
 import time
 from datetime import UTC, datetime
@@ -426,6 +427,43 @@ def test_a_terminal_shows_the_titles_of_a_form_and_opens_long_texts_in_the_edito
     terminal.type("")
     assert terminal.end() == 0
     assert skelo("output", "last", "text").out == f"{title} and wasps\n"
+
+
+def test_the_word_that_opens_an_editor_is_never_an_answer(skelo: Skelo) -> None:
+    skelo.write("review.yaml", REVIEW)
+    env = {"EDITOR": "", "VISUAL": "", "PATH": ""}
+    terminal = Terminal(skelo.folder, "run", "review.yaml", "--input", "title=Bees", env=env)
+    terminal.until("Your answer")
+    terminal.type("edit")
+    terminal.until("title (string) [")
+    terminal.type(":edit")
+    terminal.until("there is no editor: set EDITOR")
+    terminal.until("title (string) [")
+    terminal.type("Wasps")
+    terminal.until("copies (integer)")
+    terminal.type("")
+    terminal.until("loud (yes or no)")
+    terminal.type("")
+    assert terminal.end() == 0
+    assert skelo("output", "last", "text").out == "Wasps\n"
+
+
+def test_without_the_variable_the_editor_of_the_system_is_opened(skelo: Skelo) -> None:
+    skelo.write("review.yaml", REVIEW)
+    editor = skelo.write("editor", '#!/bin/sh\nprintf Wasps > "$1"\n')
+    editor.chmod(0o755)
+    env = {"EDITOR": "", "VISUAL": "", "PATH": f"{skelo.folder}:{os.environ['PATH']}"}
+    terminal = Terminal(skelo.folder, "run", "review.yaml", "--input", "title=Bees", env=env)
+    terminal.until("Your answer")
+    terminal.type("edit")
+    terminal.until("title (string) [")
+    terminal.type(":edit")
+    terminal.until("copies (integer)")
+    terminal.type("")
+    terminal.until("loud (yes or no)")
+    terminal.type("")
+    assert terminal.end() == 0
+    assert skelo("output", "last", "text").out == "Wasps\n"
 
 
 def test_a_file_that_is_not_there_is_asked_for_again(skelo: Skelo) -> None:

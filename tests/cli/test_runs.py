@@ -627,6 +627,24 @@ def test_a_database_in_another_mode_is_put_into_wal_mode(skelo: Skelo) -> None:
         assert other.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
 
+#: SQLite as on a file system that cannot share memory between processes, such as one of the network.
+NO_SHARED_MEMORY = """\
+import sqlite3
+_connect = sqlite3.connect
+def connect(path, **options):
+    return _connect(path if options.get("uri") else f"file:{path}?vfs=unix-dotfile", **{**options, "uri": True})
+sqlite3.connect = connect
+"""
+
+
+def test_a_file_system_that_does_not_take_wal_mode_starts_no_run(skelo: Skelo) -> None:
+    skelo.write("chain.yaml", CHAIN)
+    skelo.write("shim/sitecustomize.py", NO_SHARED_MEMORY)
+    refused = skelo("run", "chain.yaml", "--input", "n=1", "--json", env={"PYTHONPATH": str(skelo.folder / "shim")})
+    assert (refused.code, refused.document["error"]["code"]) == (2, "STORE_MODE")
+    assert skelo("runs", "--json").document == {"runs": []}
+
+
 def test_work_whose_result_is_known_is_done_all_the_same_without_the_cache(skelo: Skelo) -> None:
     block = "{id: count, mode: deterministic, outputs: {n: integer}, cache: true, deterministic: {handler: count.py}}"
     skelo.write("count.yaml", f"name: count\nblocks: [{block}]\n")

@@ -270,7 +270,7 @@ def test_a_script_in_the_place_of_its_workflow_stands_for_it(skelo: Skelo) -> No
     assert (odd.code, odd.out, odd.err.splitlines()[0]) == (
         2,
         "",
-        "article.test.yaml:1:1: KIND_UNKNOWN this is a script of tests, not a workflow "
+        "article.test.yaml:1:1: KIND_UNKNOWN this is a test script, not a workflow "
         "(name the workflow that it tests, as in `skelo test NAME.yaml`)",
     )
 

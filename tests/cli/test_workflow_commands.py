@@ -103,7 +103,9 @@ def test_a_project_file_is_validated_as_what_it_is(skelo: Skelo) -> None:
 def test_a_project_file_is_no_workflow_to_run(skelo: Skelo) -> None:
     result = skelo("run", "skelo.yaml")
     assert (result.code, result.out) == (2, "")
-    assert result.err.startswith("skelo.yaml:1:1: KIND_PROJECT this is a project's file, not a workflow (")
+    assert result.err.startswith(
+        "skelo.yaml:1:1: KIND_PROJECT this is the settings file of a project, not a workflow ("
+    )
     assert not (skelo.folder / ".skelo").exists()
 
 

@@ -8,12 +8,15 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from openskelo.stores import api
 from openskelo.stores.conformance import fixtures
 from openskelo.stores.sqlite import data_dir
+from tests.server import house, test_serve
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="LD_PRELOAD is a matter of Linux")
 HERE = Path(__file__).parent
@@ -202,3 +205,36 @@ def test_a_command_ends_with_75_and_the_run_can_be_resumed(tmp_path: Path, libra
     # The commit that failed may be in the log or not: another process reads what the first one had written.
     assert (resumed.returncode, json.loads(resumed.stdout)["outputs"]["n"] in (1, 2)) == (0, True)
     assert not (disk.data_dir / "sync-failed").exists()
+
+
+def test_a_server_acknowledges_nothing_while_syncs_fail_and_goes_on_when_they_succeed(
+    tmp_path: Path, library: Path
+) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "skelo.yaml").write_text("{}\n")
+    disk = Disk(tmp_path, library)
+    variables = [f"{name}={disk.environment[name]}" for name in ("LD_PRELOAD", "SYNC_DISK", "SYNC_FAILS")]
+    block = {"id": "a", "mode": "deterministic", "inputs": {"text": "string"}, "outputs": {"text": "string"}}
+    flow = {"name": "one", "blocks": [{**block, "deterministic": {"handler": "builtin:pass"}}]}
+    with test_serve.served(project, "--data-dir", str(disk.data_dir), launcher=("env", *variables)) as (_, client):
+        for text in ("small", "large" * 500_000):  # the large one is a file of its own
+            body = {"document": flow, "inputs": {"text": text}}
+            disk.fails.touch()
+            refused = client.post("/api/runs", json=body, headers={"idempotency-key": text[:5]})
+            assert (refused.status_code, refused.json()["code"]) == (503, "STORE_SYNC")
+            disk.fails.unlink()
+            started = client.post("/api/runs", json=body, headers={"idempotency-key": text[:5]})
+            assert started.status_code == 201
+            house.until(client, started.json()["id"], lambda found: found["ending"] == "ok")
+        runs = {run["id"] for run in client.get("/api/runs").json()["runs"]}
+    left = disk.after_power_cut()
+    assert runs == {row.run_id for row in asyncio.run(_rows(left))}
+
+
+async def _rows(folder: Path) -> Sequence[api.RunRow]:
+    store = data_dir.open_store(folder)
+    try:
+        return await store.list_runs()
+    finally:
+        await store.close()

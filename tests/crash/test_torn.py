@@ -81,9 +81,9 @@ def test_a_torn_write_ahead_log_leaves_a_beginning_in_whole_appends(
 
 
 def test_a_flipped_byte_in_any_page_of_the_write_ahead_log_loses_nothing_without_a_word(
-    new_world: NewWorld, tmp_path: Path
+    new_world: NewWorld, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Either all acknowledged events are there, or `doctor` names the run, and the file is kept as it was found."""
+    """Either all acknowledged events are there, or `doctor` and `verify` name the run, and the file is kept."""
     world = new_world()
     lines, _, tail = killed(world)
     page_size = int.from_bytes(tail[8:12], "big")
@@ -101,6 +101,11 @@ def test_a_flipped_byte_in_any_page_of_the_write_ahead_log_loses_nothing_without
         if read(root / ".skelo") != lines:
             lost += 1
             assert run_id in found.detail
+            code = main.main(["--data-dir", str(root / ".skelo"), "verify", run_id, "--json"])
+            out = capsys.readouterr().out
+            assert (code != 0, "EVENTS_LOST" in out or run_id in json.loads(out)["error"]["message"]) == (True, True), (
+                out
+            )
     assert lost > len(frames)
     root = tmp_path / "copy-0"
     kept = _kept(root)

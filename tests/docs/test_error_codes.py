@@ -22,6 +22,7 @@ NOT_CODES = {
     *("MAX_BYTES", "MAX_VIOLATIONS", "STORE_CHECKS"),  # exported names
     *("SQLITE_IOERR", "BEGIN", "COMMIT", "ROLLBACK", "VACUUM"),  # of SQLite
     "DOCS_SYNC",  # a phase
+    "TYPE_CHECKING",  # a name of Python
     *(
         "ANTHROPIC_BASE_URL",
         "ANTHROPIC_MODEL",

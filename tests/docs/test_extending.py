@@ -11,13 +11,17 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+import yaml
 from scripts import reference
 
 from openskelo import gates, ops
 from openskelo.cli import main
+from openskelo.executors import kinds as executors
 from openskelo.handlers import builtin
+from openskelo.kernel import definition
 from openskelo.ops import checkers, tools, transforms
 from openskelo.providers import kinds
+from openskelo.workflows.blocks import block as blocks
 from tests.repo import tracked
 
 #: The package and its catalog, by the constant that an example defines.
@@ -128,6 +132,32 @@ def test_a_checker_a_tool_and_a_transform_are_one_file_each(
     assert "| `starts_with` | `start` | the text starts with `start` |" in page
     assert "| `list-files` |  | pure | the names of the files in the project's root |" in page
     assert "| `upper` | `from_ref` | the text in capitals |" in page
+
+
+def test_a_provider_is_one_file(add: Add, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    add("provider.md")
+    (tmp_path / "skelo.yaml").write_text("providers: {loud: {kind: shout}}\n", "utf-8")
+    block = {"id": "ask", "prompt": "hello", "provider": "loud", "outputs": {"text": "string"}}
+    assert "HELLO" in str(_run(capsys, tmp_path, {"blocks": [block]})["outputs"])
+    assert "Answers with the last message in capitals, in every port." in _written("blocks-file.md")
+
+
+def test_an_executor_is_one_file_and_a_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = (tracked.ROOT / "docs" / "extending" / "executor.md").read_text("utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    (tmp_path / "kinds").mkdir()
+    (tmp_path / "kinds" / "sleep.py").write_text(code, "utf-8")
+    monkeypatch.setattr(executors, "__path__", [*executors.__path__, str(tmp_path / "kinds")])
+    monkeypatch.setitem(definition.WORK_KINDS, "sleep", definition.WorkKind(badge="SLEEP"))  # pyright: ignore[reportArgumentType] -- that line
+    monkeypatch.setattr(blocks, "MODES", (*blocks.MODES, "sleep"))  # made of the line
+    (text,) = re.findall(r"    blocks:\n(?:      .*\n)+", page)
+    shown = _run(capsys, tmp_path, yaml.safe_load(text))
+    assert shown["outputs"] == {"slept": 0.1}
+    assert '"sleep"' in _schema("blocks.schema.json")
+    sys.modules.pop("openskelo.executors.kinds.sleep")
+    executors.get.cache_clear()
 
 
 def test_an_op_is_one_file(add: Add) -> None:

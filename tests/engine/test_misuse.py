@@ -83,8 +83,8 @@ def test_what_is_no_workflow_cannot_be_started(tmp_path: Path, thing: object) ->
                     await call
                 assert (told.value.code, told.value.message, told.value.hint) == (
                     "USAGE",
-                    f"a {type(thing).__name__} is no workflow",
-                    "openskelo.load(FILE) gives one, and openskelo.from_document(DICT)",
+                    f"a {type(thing).__name__} is not a workflow",
+                    "openskelo.load(FILE) makes one, as does openskelo.from_document(DICT)",
                 )
             assert len(await engine.runs()) == 1
 

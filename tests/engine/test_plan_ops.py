@@ -17,9 +17,9 @@ from openskelo.history import replay, verify
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.providers import scripted
 from tests.engine import stage
-from tests.executors import mcp_demo
 from tests.executors.ops import bench
 
+MCP_DEMO = Path(__file__).parents[1] / "executors" / "mcp_demo.py"
 SECRET = "hush-hush-hush"
 PROJECT = f"""
 allow: {{commands: false}}
@@ -48,7 +48,7 @@ contexts:
   repo_diff: {{git_diff: "HEAD", repo: code}}
   "snap:t381": {{file: "trace.json"}}
 mcp:
-  demo: {{command: ["{sys.executable}", "{Path(mcp_demo.__file__)}"]}}
+  demo: {{command: ["{sys.executable}", "{MCP_DEMO}"]}}
 modes:
   degraded: {{max_tool_spend_usd: 1}}
 """

@@ -21,12 +21,12 @@ from openskelo.executors import mcp_servers
 from openskelo.handlers import project_registry
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
-from tests.executors import mcp_demo, workshop
+from tests.executors import workshop
 from tests.executors.ops import bench
 from tests.handlers import web
 
 _T = TypeVar("_T")
-PROGRAM = str(Path(mcp_demo.__file__))
+PROGRAM = str(Path(__file__).with_name("mcp_demo.py"))
 STDIO = project_registry.McpServer(name="demo", command=(sys.executable, PROGRAM))
 #: The server imports the SDK, which takes seconds, and far more on a busy machine.
 PATIENT_MS = 110_000
@@ -174,7 +174,7 @@ def test_what_is_no_message_is_quoted_in_the_failure_and_shown_nowhere_else(
     assert (error.code, error.message, error.hint) == (
         "TIMEOUT",
         "the MCP server 'demo' was not ready in time; it wrote 'welcome to sums' to its standard output, "
-        "which is no MCP message",
+        "which is not an MCP message",
         "the server must write everything but MCP messages to standard error",
     )
     assert capfd.readouterr() == ("", "")

@@ -170,7 +170,7 @@ def test_an_approval_for_the_rest_of_the_run_keeps_the_rule_that_was_shown() -> 
 def test_a_denial_is_not_remembered() -> None:
     stage = at_work()
     ask(stage)
-    with pytest.raises(Refused, match="can be remembered"):
+    with pytest.raises(Refused, match="cannot be remembered"):
         answer(stage, "sha256:1", "denied", remember="run")
 
 
@@ -204,3 +204,51 @@ def test_an_interrupt_withdraws_the_questions_of_a_turn_whose_agent_is_gone() ->
         "approval.withdrawn a over",
         "attempt.started a 2.1",
     ]
+
+
+# -- calls that reach outside of the workspace ------------------------------------------------------------------------
+
+
+def begin_call(stage: Stage, call: str = "c1", *, outside: bool = True) -> list[str]:
+    started = commands.StartedCall(
+        info={"id": call, "tool": "Bash"}, args={"value": {"command": "git push"}}, reaches_outside=outside
+    )
+    return stage.step(commands.ReportProgress(at=stage.at, node="a", visit=1, attempt=1, calls=(started,)))
+
+
+def end_call(stage: Stage, call: str = "c1") -> list[str]:
+    ended = commands.EndedCall(call_id=call, status="completed", duration_ms=5, result={"value": "ok"}, exit_code=0)
+    return stage.step(commands.ReportProgress(at=stage.at, node="a", visit=1, attempt=1, calls=(ended,)))
+
+
+def test_a_crash_in_the_middle_of_a_call_that_reaches_outside_asks_a_person() -> None:
+    stage = at_work()
+    begin_call(stage)
+    assert stage.crash() == [
+        "run.recovered",
+        "attempt.interrupted a 1.1 crash uncertain",
+        "approval.requested a uncertain",
+    ]
+    (approval,) = stage.run.approvals.values()
+    assert approval.document["tool"]["args"]["calls"] == [{"id": "c1", "tool": "Bash"}]  # type: ignore[index]
+    assert "in the middle of a call of Bash" in str(approval.document["prompt"])
+    assert answer(stage, approval.digest) == ["approval.resolved a approved by nora", "attempt.started a 1.2"]
+
+
+@pytest.mark.parametrize(("outside", "ended"), [(False, False), (True, True)])
+def test_a_crash_asks_nobody_about_calls_in_the_workspace_and_calls_that_are_over(outside: bool, ended: bool) -> None:
+    stage = at_work()
+    begin_call(stage, outside=outside)
+    if ended:
+        end_call(stage)
+    assert stage.crash() == ["run.recovered", "attempt.interrupted a 1.1 crash", "attempt.started a 1.2"]
+
+
+def test_a_failure_in_the_middle_of_a_call_that_reaches_outside_asks_a_person() -> None:
+    stage = at_work()
+    begin_call(stage)
+    assert stage.fail("a") == ["attempt.failed a 1.1 ask", "approval.requested a uncertain"]
+    (approval,) = stage.run.approvals.values()
+    assert approval.document["tool"]["args"]["calls"] == [{"id": "c1", "tool": "Bash"}]  # type: ignore[index]
+    answer(stage, approval.digest, "denied", reason="no")
+    assert runs.status(stage.run) == "failed"

@@ -39,7 +39,7 @@ def test_a_failure_that_leaves_the_effect_unknown_is_asked_about_and_not_repeate
     assert asked.tool["args"] == {"node": "a", "visit": 1, "attempt": 1, "code": "TIMEOUT", "message": "no answer"}
     assert asked.prompt == (
         "a failed (TIMEOUT no answer), and its effect may have happened all the same. "
-        "If it did, answer modified with its outputs; approve to do it again; deny to fail."
+        "Answer that it happened, with its outputs; or do it again; or count it as failed."
     )
 
 

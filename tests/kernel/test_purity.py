@@ -15,7 +15,9 @@ ALLOWED = {
     "functools",
     "hashlib",
     "heapq",
+    "itertools",
     "msgspec",
+    "operator",
     "typing",
 }
 FILES = sorted(Path(openskelo.kernel.__file__).parent.rglob("*.py"))

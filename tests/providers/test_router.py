@@ -357,7 +357,9 @@ def test_a_provider_says_what_it_still_needs(tmp_path: Path) -> None:
         == f"there is no model file {tmp_path / 'a.gguf'}"
     )
     (tmp_path / "a.gguf").write_text("version https://git-lfs.github.com/spec/v1\n")
-    assert router.missing_requirement(absent, root=tmp_path, environment={}) == f"{tmp_path / 'a.gguf'} is no GGUF file"
+    assert (
+        router.missing_requirement(absent, root=tmp_path, environment={}) == f"{tmp_path / 'a.gguf'} is not a GGUF file"
+    )
     (tmp_path / "a.gguf").write_bytes(b"GGUF and more")
     assert router.missing_requirement(absent, root=tmp_path, environment={}) is None
     assert router.missing_requirement(kept, root=tmp_path, environment={}) == f"there is no folder {tmp_path / 'kept'}"

@@ -4,7 +4,7 @@ The convention (CONTRIBUTING explains it to authors):
 
 - A fence ```console holds commands: lines that begin with `$ `, continued by lines that begin with `> `. What follows
   a command, up to the next one, is what it prints; nothing there means that what it prints is not compared.
-  `# exit N` at the end of a command says that it exits with N instead of 0.
+  A last line `(exit code N)` says that it exits with N instead of 0.
 - A fence with `file=NAME` after its language is a file of that name, written before what follows.
 - Any other fence ```python is a script.
 - Other languages (```sh, ```text, ```yaml …) are for reading only.
@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 _FENCE = re.compile(r"^(?P<ticks>`{3,})(?P<info>[^\n`]*)\n(?P<body>.*?)^(?P=ticks)[ ]*$", re.MULTILINE | re.DOTALL)
-_EXIT = re.compile(r"\s+# exit (\d+)\s*$")
+_EXIT = re.compile(r"\(exit code (\d+)\)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,13 +65,15 @@ def _commands(body: str, first_line: int) -> Iterator[Command]:
         stop = start + 1
         while stop < end and lines[stop].startswith("> "):
             stop += 1
-        text = "\n".join(line[2:] for line in lines[start:stop])
-        exits = _EXIT.search(text)
+        printed = _trimmed("\n".join(lines[stop:end]))
+        exits = _EXIT.fullmatch(printed[-1]) if printed else None
+        if exits:
+            printed.pop()
         yield Command(
             line=first_line + start,
-            text=_EXIT.sub("", text),
+            text="\n".join(line[2:] for line in lines[start:stop]),
             exit_code=int(exits[1]) if exits else 0,
-            printed="\n".join(lines[stop:end]) if stop < end else None,
+            printed="\n".join(printed) if printed else None,
         )
 
 

@@ -22,8 +22,8 @@ DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 #: Words that docstrings may use and that their own module does not have, by where they come from.
 WORDS = {
     "keys of workflow files, plans and skelo.yaml": """
-        any approvers checker_id ctx env fn input_ref inputs.NAME network on_denied on_deny outputs outputs.NAME
-        post_gates pre_gates provider skelo.yaml snap stop temperature timeout_ms trust uses
+        any approvers ctx env inputs.NAME network on_denied on_deny outputs outputs.NAME
+        post_gates pre_gates provider skelo.yaml snap stop timeout_ms uses
     """,
     "keys and values of events, documents and stored JSON": """
         all approved budget_exceeded created_at dataHash denied files_changed handoffs hello index inputsHash
@@ -35,8 +35,8 @@ WORDS = {
         uniqueItems
     """,
     "Python, operating system, other packages": """
-        SSL_CERT_DIR SSL_CERT_FILE Transport __init__ __str__ _meta def list mcpServers msgspec.convert os.pread
-        otel setsid
+        SSL_CERT_DIR SSL_CERT_FILE Thread Transport __init__ __str__ _meta functools.partial mcpServers
+        msgspec.convert os.pread otel requests.get setsid submit
     """,
     "tables of the SQL files": "log places",
     "examples and placeholders": "example.org input k n name2 name3 pass_.py v",

@@ -13,7 +13,11 @@ PAGE = """\
 $ skelo validate a.yaml
 ok
 $ skelo run a.yaml \\
->   --json  # exit 3
+>   --json
+(exit code 3)
+$ skelo run b.yaml
+paused
+(exit code 3)
 $ true
 ```
 
@@ -35,10 +39,11 @@ def test_a_page_is_read_as_steps_in_order() -> None:
     assert list(documents.steps(PAGE)) == [
         documents.Command(line=4, text="skelo validate a.yaml", exit_code=0, printed="ok"),
         documents.Command(line=6, text="skelo run a.yaml \\\n  --json", exit_code=3, printed=None),
-        documents.Command(line=8, text="true", exit_code=0, printed=None),
-        documents.File(line=12, name="flows/a.yaml", text="name: a\n"),
-        documents.File(line=20, name="example_4.py", text='print("hi")\n'),
-        documents.Command(line=20, text="python example_4.py", exit_code=0, printed=None),
+        documents.Command(line=9, text="skelo run b.yaml", exit_code=3, printed="paused"),
+        documents.Command(line=12, text="true", exit_code=0, printed=None),
+        documents.File(line=16, name="flows/a.yaml", text="name: a\n"),
+        documents.File(line=24, name="example_4.py", text='print("hi")\n'),
+        documents.Command(line=24, text="python example_4.py", exit_code=0, printed=None),
     ]
 
 

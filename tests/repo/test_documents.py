@@ -23,7 +23,7 @@ def _environment(home: Path) -> dict[str, str]:
     return {
         "PATH": f"{home.with_name('bin')}{os.pathsep}{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         "HOME": str(home),
-        "SKELO_FORK_SERVER": str(forked_skelo.shell_command(home.with_name("bin"))),
+        "SKELO_FORK_SERVER": forked_skelo.shell_command(home.with_name("bin")),
         "LANG": "C.UTF-8",
         "NO_COLOR": "1",
         "COLUMNS": "100",
@@ -39,7 +39,6 @@ def _run(text: str, place: Path, environment: dict[str, str]) -> subprocess.Comp
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         env=environment,
-        pass_fds=[int(environment["SKELO_FORK_SERVER"])],
         text=True,
         timeout=60,
         check=False,

@@ -11,6 +11,7 @@ from tests.repo import tracked
 RUNTIME = tracked.ROOT / "requirements" / "runtime.lock"
 DEV = tracked.ROOT / "requirements" / "dev.lock"
 MODEL = tracked.ROOT / "src" / "openskelo" / "providers" / "model.lock"
+PEERS = tracked.ROOT / "benchmarks" / "peers" / "requirements.lock"
 
 
 def _pins(text: str) -> dict[str, str]:
@@ -23,12 +24,12 @@ def _normal(requirement: str) -> str:
 
 
 def test_locks_name_no_address() -> None:
-    for lock in (RUNTIME, DEV, MODEL):
+    for lock in (RUNTIME, DEV, MODEL, PEERS):
         assert re.findall(r"://|--index-url|--extra-index-url|--find-links|--trusted-host", lock.read_text()) == []
 
 
 def test_every_pin_has_hashes() -> None:
-    for lock in (RUNTIME, DEV, MODEL):
+    for lock in (RUNTIME, DEV, MODEL, PEERS):
         entries = re.split(r"^(?=[a-z0-9])", lock.read_text(), flags=re.MULTILINE)
         unhashed = [entry.split()[0] for entry in entries if entry and "--hash=sha256:" not in entry]
         assert entries
@@ -49,6 +50,14 @@ def test_everything_that_pyproject_asks_for_is_locked() -> None:
     extras = cast("dict[str, list[str]]", project["project"]["optional-dependencies"])
     asked_by_extras = {_normal(text) for extra in extras.values() for text in extra}
     assert asked_to_run | asked_to_develop | asked_by_extras <= set(_pins(DEV.read_text()))
+
+
+def test_the_engines_that_benchmarks_compare_with_are_locked_and_not_ours() -> None:
+    asked = _pins((PEERS.parent / "requirements.in").read_text())
+    locked = _pins(PEERS.read_text())
+    assert set(asked) == {"langgraph", "langgraph-checkpoint-sqlite", "burr", "dbos"}
+    assert {name: locked.get(name) for name in asked} == asked
+    assert not set(asked) & set(_pins(DEV.read_text()))
 
 
 def test_the_embedded_model_runs_on_what_the_extra_installs() -> None:

@@ -17,8 +17,9 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 
+from openskelo import http_connections
 from openskelo.kernel.json import Json
-from openskelo.server import connections, settings
+from openskelo.server import settings
 from openskelo.structs import replace
 from tests.server import house, test_serve
 
@@ -54,7 +55,7 @@ def small(tmp_path: Path) -> Generator[house.House]:
 
 
 def test_a_head_that_does_not_arrive_in_time_is_a_408(small: house.House, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "HEAD_SECONDS", 0.3)
+    monkeypatch.setattr(http_connections, "HEAD_SECONDS", 0.3)
     with connect(small.url) as client:
         client.sendall(HALF)
         for _ in range(3):  # more bytes do not move the deadline
@@ -64,7 +65,7 @@ def test_a_head_that_does_not_arrive_in_time_is_a_408(small: house.House, monkey
 
 
 def test_a_connection_without_a_byte_is_closed(small: house.House, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "HEAD_SECONDS", 0.2)
+    monkeypatch.setattr(http_connections, "HEAD_SECONDS", 0.2)
     with connect(small.url) as client:
         assert read_all(client) == b""
 
@@ -72,7 +73,7 @@ def test_a_connection_without_a_byte_is_closed(small: house.House, monkeypatch: 
 def test_the_second_request_of_a_connection_has_the_deadline_too(
     small: house.House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "HEAD_SECONDS", 0.3)
+    monkeypatch.setattr(http_connections, "HEAD_SECONDS", 0.3)
     with connect(small.url) as client:
         client.sendall(HALF + b"\r\n\r\n")
         assert client.recv(65536).startswith(b"HTTP/1.1 200 OK\r\n")
@@ -117,8 +118,8 @@ def test_connections_leave_descriptors_to_the_runs(monkeypatch: pytest.MonkeyPat
     def limits(_: int) -> tuple[int, int]:
         return (20_000, 20_000)
 
-    monkeypatch.setattr(connections.resource, "getrlimit", limits)
-    assert connections.max_connections(wanted) == expected
+    monkeypatch.setattr(http_connections.resource, "getrlimit", limits)
+    assert http_connections.max_connections(wanted) == expected
 
 
 # -- bodies that are too large ----------------------------------------------------------------------------------------
@@ -137,7 +138,7 @@ def test_a_client_that_sends_all_of_a_large_body_gets_the_413(small: house.House
 
 
 def test_a_body_without_an_end_is_cut(small: house.House, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "MAX_DROPPED_BYTES", 300_000)
+    monkeypatch.setattr(http_connections, "MAX_DROPPED_BYTES", 300_000)
     with connect(small.url) as client:
         client.sendall(b"POST /api/runs HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n")
         chunk = b"10000\r\n" + b" " * 0x10000 + b"\r\n"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -47,3 +49,15 @@ def _is_open(path: Path) -> bool:
         except OSError:  # that of the listing itself
             continue
     return False
+
+
+def test_a_file_system_without_shared_memory_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    connect = sqlite3.connect
+
+    def without_shared_memory(path: Path, **options: Any) -> sqlite3.Connection:
+        return connect(f"file:{path}?vfs=unix-dotfile", uri=True, **options)
+
+    monkeypatch.setattr(sqlite3, "connect", without_shared_memory)
+    with pytest.raises(errors.StoreError) as raised:
+        delivery_queue.DeliveryQueue(tmp_path)
+    assert (raised.value.code, "webhooks.db" in raised.value.message) == ("STORE_MODE", True)

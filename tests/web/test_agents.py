@@ -261,7 +261,7 @@ def test_the_conversation_has_the_calls_in_their_places(
         "worktree",
         f"skelo/{run_id}",
         "/".join((run_id, "work", "tree")),
-        "not known: the agent has told none",
+        "not known: the agent reports none",
     ):
         expect(panel).to_contain_text(words_of_summary)
     axe.check(page)
@@ -351,7 +351,7 @@ def test_comments_on_lines_become_one_denial_and_are_outdated_when_the_lines_cha
     expect(first).to_contain_text("In the reason of a denial")
     expect(first).to_contain_text("Outdated: the lines have changed")
     expect(second).not_to_contain_text("Outdated")
-    drafts.get_by_role("button", name="Remove those that were sent").click()
+    drafts.get_by_role("button", name="Remove the sent comments").click()
     expect(drafts).to_have_count(0)
 
 

@@ -99,7 +99,7 @@ def test_summary_data_and_checks(site: Site, page: Page, article: str) -> None:
     checks = choose(inspector, "Checks")
     expect(checks.locator(".verdict-yes")).to_have_count(2)
     expect(checks).to_contain_text("3 at most")
-    expect(checks).to_contain_text("Outputs it promises")
+    expect(checks).to_contain_text("Output ports")
     axe.check(page)
 
 

@@ -111,7 +111,7 @@ def test_events_are_searched_and_each_has_an_address(
     page.get_by_label("Type of event").select_option("approval.resolved")
     expect(rows).to_have_count(1)
     page.get_by_label("Search in all events").fill("nothing has this")
-    expect(page.get_by_role("heading", name="No event has that")).to_be_visible()
+    expect(page.get_by_role("heading", name="No event matches")).to_be_visible()
 
 
 def test_a_run_of_ten_thousand_events_opens_like_a_short_one_and_stays_responsive(

@@ -1,38 +1,16 @@
-"""The work of checking a document grows with its size and no faster: counted in executed instructions, not in time."""
+"""The work of checking a document grows with its size and no faster: counted in operations, not in time."""
 
 from __future__ import annotations
-
-import sys
-from types import FrameType
-from typing import Any
 
 import pytest
 
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.workflows import load
+from tests.kernel import test_cost as kernel_cost
 
-#: Twice the ports may take this many times the instructions; quadratic work would take nearly four times as many.
+#: Twice the ports may take this many times the operations; quadratic work would take nearly four times as many.
 MOST = 2.3
 PASS: JsonObject = {"mode": "deterministic", "deterministic": {"handler": "builtin:pass"}}
-
-
-def instructions(document: JsonObject) -> int:
-    """Return how many instructions of Python it takes to check the document."""
-    count = 0
-
-    def trace(frame: FrameType, event: str, _: object) -> Any:
-        nonlocal count
-        frame.f_trace_opcodes, frame.f_trace_lines = True, False
-        count += event == "opcode"
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        load.check_document(document)
-    finally:
-        sys.settrace(before)
-    return count
 
 
 def names(number: int, letter: str = "p") -> list[str]:
@@ -67,4 +45,5 @@ def document(kind: str, number: int) -> JsonObject:
 )
 def test_twice_the_ports_take_about_twice_the_work(kind: str) -> None:
     load.check_document(document(kind, 300))  # fills caches that any document fills
-    assert instructions(document(kind, 800)) / instructions(document(kind, 400)) < MOST
+    costs = [kernel_cost.operations(lambda: load.check_document(document(kind, ports))) for ports in (400, 800)]  # noqa: B023
+    assert costs[1] / costs[0] < MOST

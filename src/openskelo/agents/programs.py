@@ -58,9 +58,9 @@ def find(data_dir: Path, agent: agent_settings.AgentSettings) -> tuple[str, ...]
     """Return the argument vector of the agent's program, without its arguments (AttemptFailed AGENT_NOT_INSTALLED)."""
     if agent.command:
         return agent.command
-    installed = _executable(folder(data_dir, agent.provider), agent.provider)
-    if installed.exists():
-        return (str(installed),)
+    installed_path = _executable(folder(data_dir, agent.provider), agent.provider)
+    if installed_path.exists():
+        return (str(installed_path),)
     on_path = shutil.which(profiles.PROFILES[agent.provider].program)
     if on_path is not None:
         return (on_path,)
@@ -99,9 +99,9 @@ async def install(data_dir: Path, provider: str) -> Path:
     npm = program.Program(
         argv=("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"), folder=partial
     )
-    finished = await time_limit.within(_INSTALL_MS, program.run(npm))
-    if finished.status != 0:
-        words = (finished.stderr or finished.stdout).decode("utf-8", "replace").strip()
+    result = await time_limit.within(_INSTALL_MS, program.run(npm))
+    if result.status != 0:
+        words = (result.stderr or result.stdout).decode("utf-8", "replace").strip()
         raise errors.OpenSkeloError(
             f"npm could not install {package.name} {package.version}: {words[-600:]}",
             code="AGENT_INSTALL_FAILED",
@@ -134,7 +134,9 @@ async def _check_node() -> None:
         if int(version.split(".")[0]) >= _MIN_NODE:
             return
         raise errors.OpenSkeloError(
-            f"agents need Node {_MIN_NODE} or newer, and this is Node {version}", code="NODE_MISSING"
+            f"agents need Node {_MIN_NODE} or newer, and this is Node {version}",
+            code="NODE_MISSING",
+            hint=f"install nodejs {_MIN_NODE} or newer",
         )
     raise errors.OpenSkeloError(
         "Node and npm are not installed",
@@ -146,12 +148,12 @@ async def _check_node() -> None:
 async def node_version() -> str | None:
     """Return the version of Node on the PATH, None if there is none."""
     try:
-        finished = await time_limit.within(
+        result = await time_limit.within(
             10_000, program.run(program.Program(argv=("node", "--version"), folder=Path()))
         )
     except (OSError, errors.AttemptFailed):
         return None
-    return finished.stdout.decode().strip().lstrip("v") or None
+    return result.stdout.decode().strip().lstrip("v") or None
 
 
 def _executable(target: Path, provider: str) -> Path:

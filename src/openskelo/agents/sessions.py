@@ -78,20 +78,19 @@ class ResultTool:
 
 @frozen
 class SessionRequest:
-    """What a session is opened with. `resume` is the id of an earlier session that it should continue, if it can.
-
-    `is_planning`: it may change nothing, and reach nothing but its model.
-    """
+    """The settings with which a session is opened."""
 
     agent: agent_settings.AgentSettings
     place: workspace.Workspace
     result: ResultTool
+    #: The id of an earlier session that it should continue, if it can.
     resume: str | None = None
+    #: It may change nothing, and reach nothing but its model.
     is_planning: bool = False
 
 
 class _Connection:
-    """What a session reaches of us while it is open: our tools, its permissions, its model, and other hosts.
+    """The endpoints that a session can reach while it is open: our tools, its permissions, its model, and other hosts.
 
     `gateway` is the way to its model, None if the agent logs in by itself. The proxy leads to hosts of the project.
     A confined program without a network reaches both through unix sockets, by the loopback port of the relay inside.
@@ -162,9 +161,9 @@ class _Connection:
         self.sockets[network_hosts.PROXY_PORT] = folder / "proxy.sock"
         await self._egress.listen_at(folder / "proxy.sock")
         self.proxy_url = self._egress.url(network_hosts.PROXY_PORT)
-        for forwarded in network_hosts.forwarded_ports(hosts):
-            self.sockets[forwarded] = folder / f"{forwarded}.sock"
-            await self._egress.forward(self.sockets[forwarded], forwarded)
+        for forwarded_port in network_hosts.forwarded_ports(hosts):
+            self.sockets[forwarded_port] = folder / f"{forwarded_port}.sock"
+            await self._egress.forward(self.sockets[forwarded_port], forwarded_port)
 
     def take_denied(self) -> list[str]:
         """Return the connections that were refused since the last call, as lines."""
@@ -238,8 +237,8 @@ async def open_session(project: Project, server: session_server.SessionServer, r
     connection = await _Connection.open(project, server, request, box)
     session: Session | None = None
     try:
-        started = await _start_program(project, request, box, connection)
-        session = Session(started, acp_client.AcpClient(started), connection, request, box)
+        agent_process = await _start_program(project, request, box, connection)
+        session = Session(agent_process, acp_client.AcpClient(agent_process), connection, request, box)
         opening = _open_conversation(session.client, profile, request, connection.address)
         session.id, session.knows_task = await time_limit.within(agent.start_ms, opening)
     except BaseException as error:
@@ -280,9 +279,9 @@ async def _start_program(
     launch = _make_launch(request, connection, box, sandbox.inner_home(box, home))
     argv = (*programs.find(project.data_dir, agent), *_model_arguments(agent, profile))
     for folder in (project.root, request.place.folder):
-        written = file_access.writable_roots(project.root, project.write_roots)
-        if (planted := file_access.find_planted(argv, folder, written)) is not None:
-            raise file_access.code_in_write_root(planted)
+        write_roots = file_access.writable_roots(project.root, project.write_roots)
+        if (planted_in := file_access.find_planted(argv, folder, write_roots)) is not None:
+            raise file_access.code_in_write_root(planted_in)
     home_files = profile.home_files(launch)
     _write_home(home, home_files)
     environment = {
@@ -301,13 +300,13 @@ async def _start_program(
         sockets=connection.sockets,
         ports=(*access.ports, *connection.ports),
     )
-    confined = sandbox.confine(box, access, argv, environment)
+    confinement = sandbox.confine(box, access, argv, environment)
     return await process.AgentProcess.start(
-        confined.argv,
+        confinement.argv,
         place.folder,
-        confined.environment,
+        confinement.environment,
         place.place / "stderr.log",
-        ignores_sigterm=confined.ignores_sigterm,
+        ignores_sigterm=confinement.ignores_sigterm,
     )
 
 
@@ -339,8 +338,8 @@ def _hosts(request: SessionRequest) -> tuple[str, ...]:
     agent = request.agent
     if agent.network == "none":
         return ()
-    named = agent.network if isinstance(agent.network, tuple) and not request.is_planning else ()
-    return (*named, *(profiles.PROFILES[agent.provider].hosts if agent.login == "own" else ()))
+    named_hosts = agent.network if isinstance(agent.network, tuple) and not request.is_planning else ()
+    return (*named_hosts, *(profiles.PROFILES[agent.provider].hosts if agent.login == "own" else ()))
 
 
 def _proxy_environment(url: str | None) -> dict[str, str]:

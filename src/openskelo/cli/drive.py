@@ -59,16 +59,16 @@ class Interrupts:
     async def until(self, work: Coroutine[object, object, T]) -> T:
         """Return the result of `work`. Raise Interrupted if a signal arrives first, after cancelling `work`."""
         task = asyncio.ensure_future(work)
-        signalled = asyncio.ensure_future(self._arrived.get())
+        next_signal = asyncio.ensure_future(self._arrived.get())
         try:
-            await asyncio.wait({task, signalled}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({task, next_signal}, return_when=asyncio.FIRST_COMPLETED)
             if task.done():
                 return await task
-            raise Interrupted(signalled.result())
+            raise Interrupted(next_signal.result())
         finally:
-            for waiting in (task, signalled):
+            for waiting in (task, next_signal):
                 waiting.cancel()
-            await asyncio.gather(task, signalled, return_exceptions=True)
+            await asyncio.gather(task, next_signal, return_exceptions=True)
 
 
 #: Seconds to wait for a second Ctrl-C after a suspension.
@@ -164,9 +164,9 @@ async def _answer_approvals(
 async def ask_one(engine: engine_api.Engine, run_id: str, lines: inputs.Lines, approval: JsonObject) -> bool:
     """Ask the user about an open approval and send the answer; False if the user leaves it for later."""
     approval_id = str(approval["id"])
-    closed = _wait_until_closed(engine, run_id, approval_id)
+    closing = _wait_until_closed(engine, run_id, approval_id)
     try:
-        answer = await _answer_unless_closed(_ask_approval(lines, approval), closed)
+        answer = await _answer_unless_closed(_ask_approval(lines, approval), closing)
     except EOFError:
         return False
     except _ApprovalClosed:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import shutil
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 
 from openskelo.cli import inputs, json_fields, output
@@ -49,7 +50,7 @@ def _print_blocks(workflow: definition.Workflow, on: run_estimate.Basis) -> None
             for line in block_lines(workflow.nodes[key], painter, columns):
                 output.say(f"  {line}")
     size = max(map(output.width, workflow.outputs), default=0)
-    outputs = [f"  {output.pad(name, size)}  ← {outline.source(found)}" for name, found in workflow.outputs.items()]
+    outputs = [f"  {output.pad(name, size)}  ← {outline.source(source)}" for name, source in workflow.outputs.items()]
     _print_section(painter, "Outputs", outputs)
     _print_section(painter, "Bounds", [f"  {line}" for line in _limit_lines(workflow)])
     _print_section(painter, "Totals", total_lines(workflow, on))
@@ -79,7 +80,9 @@ def _limit_lines(workflow: definition.Workflow) -> list[str]:
 
 
 def _usd(nano: int | None) -> str | None:
-    return None if nano is None else f"{output.dollars(nano / 1e9)} USD"
+    if nano is None:
+        return None
+    return f"{output.dollars(nano / 1e9)} USD"
 
 
 def draw_graph(workflow: definition.Workflow, painter: output.Painter, columns: int) -> list[str]:
@@ -120,7 +123,10 @@ def _tail(node: definition.Node) -> str:
         parts.append(f"when {node.when}")
     if node.foreach:
         parts.append(f"for each {node.foreach.name} of {node.foreach.items}")
-    parts.extend(f"↺ {bounce.route_to} (at most {bounce.max_bounces})" for bounce in outline.all_bounces(node))
+    bounces = Counter[str]()
+    for bounce in outline.all_bounces(node):
+        bounces[bounce.route_to] += bounce.max_bounces
+    parts.extend(f"↺ {target} (at most {count})" for target, count in bounces.items())
     return " · ".join(parts)
 
 
@@ -129,20 +135,20 @@ def total_lines(workflow: definition.Workflow, on: run_estimate.Basis) -> list[s
     report = run_estimate.report(workflow, on)
     before = on.past
     rows = [["", "blocks" if workflow.plan is None else "listed", "steps", "tokens", "USD", "time"]]
-    for mode, found in report.by_mode.items():
+    for mode, cases in report.by_mode.items():
         count = sum(node.mode == mode for node in workflow.nodes.values())
-        rows.append([output.badge(mode), str(count), *_cells(found)])
+        rows.append([output.badge(mode), str(count), *_cells(cases)])
     rows.append(["all", str(len(workflow.nodes)), *_cells(report.total)])
     widths = [max(map(output.width, column)) for column in zip(*rows, strict=True)]
-    drawn = ["  " + "  ".join(map(output.pad, row, widths)).rstrip() for row in rows]
-    drawn.append("  minimum / expected / worst case (every retry, repair and bounce used)")
-    drawn += [f"  {output.one_line(text)}" for text in (*report.notes, *on.notes)]
+    lines = ["  " + "  ".join(map(output.pad, row, widths)).rstrip() for row in rows]
+    lines.append("  minimum / expected / worst case (every retry, repair and bounce used)")
+    lines += [f"  {output.one_line(text)}" for text in (*report.notes, *on.notes)]
     if before is not None and before.runs:
         runs = f"{before.runs} past run{'' if before.runs == 1 else 's'} ({before.succeeded} ok)"
         steps = f"{before.steps:.0f} step{'' if round(before.steps) == 1 else 's'}"
-        used = f"{steps}, {before.tokens:.0f} tokens, {output.dollars(before.cost_usd, 4)} USD"
-        drawn.append(f"  {runs}, on average: {used}, {output.duration(before.seconds)}")
-    return drawn
+        usage_text = f"{steps}, {before.tokens:.0f} tokens, {output.dollars(before.cost_usd, 4)} USD"
+        lines.append(f"  {runs}, on average: {usage_text}, {output.duration(before.seconds)}")
+    return lines
 
 
 def _cells(found: quantities.Range) -> list[str]:
@@ -211,8 +217,8 @@ def models(node: definition.Node) -> list[str]:
         place = json_fields.object_at(agent, "workspace").get("kind") or "worktree or none"
         money = ", own log-in, USD unknown" if agent.get("login") == "own" else ""
         box = json_fields.text_at(agent, "sandbox")
-        boxed = "not boxed" if box == "none" else f"sandbox {box}"
-        words = f"{agent['provider']}, workspace {place}, {boxed}, permissions skip{money}"
+        box_text = "not boxed" if box == "none" else f"sandbox {box}"
+        words = f"{agent['provider']}, workspace {place}, {box_text}, permissions skip{money}"
         texts.append(f"agent {agent['name']} ({words})")
     for pin in json_fields.objects_at(json_fields.object_at(node.config, "pinned"), "experts"):
         model = json_fields.text_at(pin, "model")
@@ -263,18 +269,18 @@ def _input_text(port: definition.Port, node: definition.Node) -> str:
 
 
 def _gate_texts(node: definition.Node) -> list[tuple[bool, str]]:
-    found: list[tuple[bool, str]] = []
+    texts: list[tuple[bool, str]] = []
     for early, gates, composition in (
         (True, node.pre_gates, node.pre_composition),
         (False, node.post_gates, node.post_composition),
     ):
         any_of = " (any of these)" if composition == "any" and len(gates) > 1 else ""
         for gate in gates:
-            shown = {key: value for key, value in gate.params.items() if key != "pinned"}
-            params = f" {output.compact(shown)}" if shown else ""
+            shown_params = {key: value for key, value in gate.params.items() if key != "pinned"}
+            params = f" {output.compact(shown_params)}" if shown_params else ""
             label = gate.name if gate.name == gate.type else f"{gate.name}: {gate.type}"
-            found.append((early, f"{label}{params}{any_of}"))
-    return found
+            texts.append((early, f"{label}{params}{any_of}"))
+    return texts
 
 
 def _approval_text(node: definition.Node) -> list[str]:
@@ -305,7 +311,9 @@ def _denial_text(approval: definition.Approval, *, asks_only: bool) -> str:
         return f"goes back to {approval.bounce.route_to}, at most {approval.bounce.max_bounces} times"
     if approval.on_deny == "end":
         return "ends the run"
-    return "goes on with approved = false" if asks_only else "skips the block"
+    if asks_only:
+        return "goes on with approved = false"
+    return "skips the block"
 
 
 _OP_MARKS: Mapping[definition.Op, str] = {"branch": "◆", "emit": "■", "ask_human": "?", "retry": "↻"}
@@ -359,9 +367,11 @@ def _as_written(workflow: definition.Workflow) -> dict[str, definition.Step]:
     tried_by = {after: key for key, after in itertools.pairwise(steps) if steps[after].target == key}
 
     def as_written(target: str | None) -> str | None:
-        return None if target is None else tried_by.get(target, target)
+        if target is None:
+            return None
+        return tried_by.get(target, target)
 
-    written = {
+    fields = {
         key: replace(
             step,
             next=as_written(step.next),
@@ -371,7 +381,7 @@ def _as_written(workflow: definition.Workflow) -> dict[str, definition.Step]:
         )
         for key, step in steps.items()
     }
-    return written | {key: replace(written[key], next=after) for after, key in tried_by.items()}
+    return fields | {key: replace(fields[key], next=after) for after, key in tried_by.items()}
 
 
 def _step_words(node: definition.Node, step: definition.Step) -> Iterator[str]:
@@ -387,8 +397,8 @@ def _step_words(node: definition.Node, step: definition.Step) -> Iterator[str]:
         case "verify":
             yield f"{args.get('checker_id')} ← {args.get('input_ref', 'nothing')}"
         case "transform":
-            of = f" ← {', '.join(map(str, json_fields.list_at(args, 'refs')))}" if "refs" in args else ""
-            yield f"{args['fn']}{of}" if "fn" in args else f"= {args.get('expr')}"
+            sources = f" ← {', '.join(map(str, json_fields.list_at(args, 'refs')))}" if "refs" in args else ""
+            yield f"{args['fn']}{sources}" if "fn" in args else f"= {args.get('expr')}"
         case "branch":
             cond = json_fields.object_at(args, "cond")
             yield str(cond.get("expr", _compact(cond.get("ok")) if not isinstance(cond.get("ok"), str) else cond["ok"]))

@@ -10,6 +10,7 @@ import asyncio
 import os
 import re
 import shlex
+import shutil
 import sys
 import tempfile
 from collections.abc import Iterable, Mapping
@@ -229,24 +230,24 @@ async def ask_value(lines: Lines, name: str, schema: JsonObject, *, default: Jso
     paint = output.Painter(sys.stderr).paint
     title = schema.get("title")
     label = title if isinstance(title, str) and title.strip() else name
-    editor = _editor() if schema.get("type") == "string" and "enum" not in schema else None
+    takes_editor = schema.get("type") == "string" and "enum" not in schema
     description = schema.get("description")
     if isinstance(description, str) and description:
         output.note(f"  {paint(output.one_line(description), 'dim')}")
-    shown = "" if required else " [leave out]"
+    default_text = "" if required else " [leave out]"
     if default is not None:
-        shown = f" [{output.compact(default, _SHOWN_DEFAULT)}]"
-    if editor is not None and isinstance(default, str) and ("\n" in default or len(default) > _SHOWN_DEFAULT):
-        output.note(f"  {paint(f'{_EDIT} opens all of it in {editor[0]}', 'dim')}")
-    prompt = f"  {paint(output.one_line(label), 'bold')} ({_describe_wanted(schema)}){shown}: "
+        default_text = f" [{output.compact(default, _SHOWN_DEFAULT)}]"
+    if takes_editor and isinstance(default, str) and ("\n" in default or len(default) > _SHOWN_DEFAULT):
+        output.note(f"  {paint(f'{_EDIT} opens all of it in your editor', 'dim')}")
+    prompt = f"  {paint(output.one_line(label), 'bold')} ({_describe_wanted(schema)}){default_text}: "
     checker = schemas.compile(schema)
     while True:
         text = await lines.ask(prompt)
         if not text and (default is not None or not required):
             return default
         try:
-            if text.strip() == _EDIT and editor is not None:
-                value: Json = await _edit(editor, default if isinstance(default, str) else "")
+            if takes_editor and text.strip() == _EDIT:
+                value: Json = await _edit(_find_editor(), default if isinstance(default, str) else "")
             else:
                 value = _read_answer(name, text, schema)
         except errors.InvalidInput as error:
@@ -262,15 +263,21 @@ async def ask_value(lines: Lines, name: str, schema: JsonObject, *, default: Jso
 _EDIT = ":edit"
 #: How many characters of a suggested value are shown.
 _SHOWN_DEFAULT = 40
+#: What is opened if neither VISUAL nor EDITOR is set. Debian's `editor` is the one the user has chosen.
+_EDITORS = ("editor", "nano", "vi")
 
 
-def _editor() -> list[str] | None:
-    """Return the command of the user's editor, or None."""
-    command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
+def _find_editor() -> list[str]:
+    """Return the command of the user's editor. Raise InvalidInput if there is none."""
+    command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or next(filter(shutil.which, _EDITORS), "")
     try:
-        return shlex.split(command) or None
+        words = shlex.split(command)
     except ValueError:
-        return None
+        words = []
+    if not words:
+        reason = "there is no editor: set EDITOR to the command of one"
+        raise errors.InvalidInput(reason, code="INPUT_INVALID", hint=reason)
+    return words
 
 
 async def _edit(editor: list[str], text: str) -> str:
@@ -286,19 +293,19 @@ async def _edit(editor: list[str], text: str) -> str:
         if await process.wait() != 0:
             reason = f"{editor[0]} ended with an error; the text was not changed"
             raise errors.InvalidInput(reason, code="INPUT_INVALID", hint=reason)
-        edited = await asyncio.to_thread(files.read_plain, path)
+        new_text = await asyncio.to_thread(files.read_plain, path)
     # Editors end a file with a line break, which is no part of a text that had none.
     if text.endswith("\n"):
-        return edited.decode(errors="replace")
-    return edited.decode(errors="replace").rstrip("\n")
+        return new_text.decode(errors="replace")
+    return new_text.decode(errors="replace").rstrip("\n")
 
 
 async def choose(lines: Lines, question: str, answers: Mapping[str, str]) -> str:
     """Ask until the user types one of the keys of `answers`, or its first letter; yes and no work, too."""
     paint = output.Painter(sys.stderr).paint
-    offered = ", ".join(f"{paint(key[0], 'bold')}{key[1:]}" for key in answers)
+    choices_text = ", ".join(f"{paint(key[0], 'bold')}{key[1:]}" for key in answers)
     while True:
-        text = (await lines.ask(f"{question} ({offered}): ")).strip().lower()
+        text = (await lines.ask(f"{question} ({choices_text}): ")).strip().lower()
         text = _YES_OR_NO.get(text, text)
         matches = [key for key in answers if text and key.startswith(text)]
         if len(matches) == 1:

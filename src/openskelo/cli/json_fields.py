@@ -15,7 +15,9 @@ def object_at(document: JsonObject, key: str) -> JsonObject:
 def list_at(document: JsonObject, key: str) -> Sequence[Json]:
     """Return the list under `key`, or an empty one."""
     value = document.get(key)
-    return value if isinstance(value, Sequence) and not isinstance(value, str) else ()
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return value
+    return ()
 
 
 def objects_at(document: JsonObject, key: str) -> list[JsonObject]:

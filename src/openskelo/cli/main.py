@@ -19,10 +19,11 @@ _OUTPUT_LOST = 74
 
 
 class Command(NamedTuple):
-    """A command in the help; `module` is its file in `commands/`."""
+    """A command in the help."""
 
     name: str
     help: str
+    #: Its file in `commands/`.
     module: str
 
 
@@ -65,6 +66,9 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         Command("verify", "prove offline that a record is complete and unaltered", "verify"),
         Command("replay", "execute the pure steps again and compare hashes", "replay"),
         Command("export", "write one file that can be verified anywhere", "export"),
+    ),
+    "Check": (
+        Command("check sync-celery", "check that Python code can run in a synchronous worker", "check_sync_celery"),
     ),
     "Serve": (
         Command("serve", "serve the dashboard and the HTTP API, and drive runs", "serve"),
@@ -110,7 +114,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     failure = output.write_failure()
-    return code if failure is None else _report_lost_output(failure, code)
+    if failure is None:
+        return code
+    return _report_lost_output(failure, code)
 
 
 def _run_command(arguments: list[str]) -> int:
@@ -149,9 +155,11 @@ def _dispatch(arguments: list[str]) -> int:
         return 0
     if name == "--version":
         return _version(as_json="--json" in rest)
+    if rest and f"{name} {rest[0]}" in COMMANDS:
+        name, rest = f"{name} {rest[0]}", rest[1:]
     command = COMMANDS.get(name)
     if command is None:
-        raise _unknown_command(name)
+        raise _unknown_command(name, rest)
     import importlib  # noqa: PLC0415 - not on the path of --help
 
     from openskelo.cli import parsing  # noqa: PLC0415 - not on the path of --help
@@ -162,26 +170,26 @@ def _dispatch(arguments: list[str]) -> int:
 
 def _split(arguments: list[str]) -> tuple[str | None, list[str]]:
     """Return the command's name and its arguments; --json and --data-dir may stand before the name."""
-    moved: list[str] = []
+    global_options: list[str] = []
     position = 0
     while position < len(arguments):
         word = arguments[position]
         match word:
             case "-h" | "--help":
-                return "--help", moved
+                return "--help", global_options
             case "--version" | "-V":
-                return "--version", [*moved, *arguments[position + 1 :]]
+                return "--version", [*global_options, *arguments[position + 1 :]]
             case "--data-dir":
-                moved += arguments[position : position + 2]
+                global_options += arguments[position : position + 2]
                 position += 2
             case _ if word == "--json" or word.startswith("--data-dir="):
-                moved.append(word)
+                global_options.append(word)
                 position += 1
             case _ if word.startswith("-"):
                 raise errors.InvalidInput(f"unknown option {word}", code="USAGE", hint="skelo --help lists the options")
             case _:
-                return word, [*arguments[position + 1 :], *moved]
-    return None, moved
+                return word, [*arguments[position + 1 :], *global_options]
+    return None, global_options
 
 
 def _version(*, as_json: bool) -> int:
@@ -192,9 +200,14 @@ def _version(*, as_json: bool) -> int:
     return 0
 
 
-def _unknown_command(name: str) -> errors.InvalidInput:
+def _unknown_command(name: str, rest: Sequence[str]) -> errors.InvalidInput:
     from openskelo.values import suggestions  # noqa: PLC0415 - needed for a mistake only
 
+    seconds = [command.partition(" ")[2] for command in COMMANDS if command.startswith(f"{name} ")]
+    if seconds:
+        near = suggestions.name_like(rest[0], seconds) if rest else None
+        hint = f"did you mean {name} {near}?" if near else f"one of: {', '.join(seconds)}"
+        return errors.InvalidInput(f"`skelo {name}` needs to know what to {name}", code="USAGE", hint=hint)
     if name == "version":
         return errors.InvalidInput(f"there is no command {name!r}", code="USAGE", hint="did you mean --version?")
     near = suggestions.name_like(name, COMMANDS)

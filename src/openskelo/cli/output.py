@@ -90,8 +90,12 @@ def duration(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     if hours:
-        return f"{hours} h {minutes:02d} min" if minutes else f"{hours} h"
-    return f"{minutes} min {rest:02d} s" if rest else f"{minutes} min"
+        if minutes:
+            return f"{hours} h {minutes:02d} min"
+        return f"{hours} h"
+    if rest:
+        return f"{minutes} min {rest:02d} s"
+    return f"{minutes} min"
 
 
 def dollars(usd: float, digits: int = 15) -> str:
@@ -106,12 +110,14 @@ def count(number: int, noun: str) -> str:
 
 def size(count: int) -> str:
     """Return a number of bytes for people."""
-    left = float(count)
+    amount = float(count)
     for unit in ("bytes", "KiB", "MiB"):
-        if left < 1024:
-            return f"{left:.0f} {unit}" if unit == "bytes" else f"{left:.1f} {unit}"
-        left /= 1024
-    return f"{left:.1f} GiB"
+        if amount < 1024:
+            if unit == "bytes":
+                return f"{amount:.0f} {unit}"
+            return f"{amount:.1f} {unit}"
+        amount /= 1024
+    return f"{amount:.1f} GiB"
 
 
 def compact(value: Json, limit: int | None = None) -> str:
@@ -152,12 +158,12 @@ def show_problems(problems: Sequence[errors.ProblemLike], *, as_json: bool) -> N
     from openskelo.structs import replace  # noqa: PLC0415 - not on the path of --help
     from openskelo.workflows.text.problems import Problem  # noqa: PLC0415
 
-    listed = [problem for problem in problems if isinstance(problem, Problem)]
+    own_problems = [problem for problem in problems if isinstance(problem, Problem)]
     if as_json:
-        document({"problems": [problem_document(problem) for problem in listed]})
+        document({"problems": [problem_document(problem) for problem in own_problems]})
         return
     # Problems of a document in memory all have the same line and column: print equal ones once.
-    distinct = list({replace(problem, path=""): problem for problem in listed}.values())
+    distinct = list({replace(problem, path=""): problem for problem in own_problems}.values())
     for problem in distinct:
         print_problem(problem)
     note(count_problems(distinct))
@@ -228,8 +234,8 @@ def reserve_stdout() -> None:
     would write into the document.
     """
     if isinstance(_raw(sys.stdout), _TolerantFile) and sys.stdout.fileno() == 1:
-        own = os.dup(1)  # not inherited by programs
-        sys.stdout = sys.__stdout__ = _tolerant(cast("io.TextIOWrapper", sys.stdout), own)
+        own_descriptor = os.dup(1)  # not inherited by programs
+        sys.stdout = sys.__stdout__ = _tolerant(cast("io.TextIOWrapper", sys.stdout), own_descriptor)
         os.dup2(2, 1)
 
 
@@ -333,12 +339,12 @@ def one_line(text: str, limit: int | None = None) -> str:
     flat = " ".join(clean(text).split())
     if limit is None or width(flat) <= limit:
         return flat
-    kept = ""
+    clean_text = ""
     for char in flat:
-        if width(kept) + width(char) > limit - 1:
+        if width(clean_text) + width(char) > limit - 1:
             break
-        kept += char
-    return kept + "…"
+        clean_text += char
+    return clean_text + "…"
 
 
 def width(text: str) -> int:

@@ -33,13 +33,13 @@ class Parser(argparse.ArgumentParser):
         """Return a hint for a mistyped option, or for `name=value` without `--input`."""
         _, _, words = message.partition("unrecognized arguments: ")
         argument, _, value = words.partition(" ")[0].partition("=")
-        known = self._option_string_actions
+        known_options = self._option_string_actions
         if argument.startswith("--"):
             from openskelo.values import suggestions  # noqa: PLC0415 - needed for a mistake only
 
-            near = suggestions.name_like(argument, known)
+            near = suggestions.name_like(argument, known_options)
             return f"did you mean {near}?" if near else None
-        if value and "--input" in known:
+        if value and "--input" in known_options:
             return f"did you mean --input {argument}={value}?"
         return None
 
@@ -64,10 +64,14 @@ def parser(name: str, summary: str, module: CommandModule) -> Parser:
         add_help=False,
     )
     module.add_arguments(command_parser)
-    shared = command_parser.add_argument_group("for every command")
-    shared.add_argument("--json", action="store_true", help="print one JSON document on stdout and nothing else there")
-    shared.add_argument("--data-dir", metavar="DIR", help="where runs are kept (default: $SKELO_HOME, else .skelo/)")
-    shared.add_argument("-h", "--help", action="help", help="print this and stop")
+    shared_group = command_parser.add_argument_group("for every command")
+    shared_group.add_argument(
+        "--json", action="store_true", help="print one JSON document on stdout and nothing else there"
+    )
+    shared_group.add_argument(
+        "--data-dir", metavar="DIR", help="where runs are kept (default: $SKELO_HOME, else .skelo/)"
+    )
+    shared_group.add_argument("-h", "--help", action="help", help="print this and stop")
     return command_parser
 
 

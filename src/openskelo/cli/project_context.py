@@ -50,8 +50,10 @@ def _owner(data_dir: str) -> Path | None:
         return None  # opening the data dir reports what is wrong with it
     if not is_project:
         return None
-    configured = project_file.load(path.parent).data_dir or project_file.DATA_DIR
-    return path.parent if (path.parent / configured).resolve() == path else None
+    configured_dir = project_file.load(path.parent).data_dir or project_file.DATA_DIR
+    if (path.parent / configured_dir).resolve() == path:
+        return path.parent
+    return None
 
 
 def script_of(workflow: Path) -> Path:
@@ -147,13 +149,13 @@ def data_dirs_below(project: Project) -> list[Path]:
     `skelo run FOLDER/flow.yaml` outside a project keeps its runs in that folder.
     """
     try:
-        here = Path.cwd()
+        current_dir = Path.cwd()
     except OSError:  # the current folder is gone
         return []
-    if project.data_dir != here / project_file.DATA_DIR or has_runs(project):
+    if project.data_dir != current_dir / project_file.DATA_DIR or has_runs(project):
         return []
     data_dirs: list[Path] = []
-    folders = [(here, 0)]
+    folders = [(current_dir, 0)]
     for folder, depth in folders:
         try:
             below = sorted(path for path in folder.iterdir() if path.is_dir() and not path.is_symlink())
@@ -325,9 +327,9 @@ async def read_artifact(log: api.Store, run_id: str, key: str) -> str:
         if key in (name, f"{_SCHEME}{json_fields.text_at(artifact, 'id')}"):
             blob_hash = json_fields.text_at(artifact, "hash")
     if blob_hash is None:
-        listed = ", ".join(list(names)[:20]) or "none"
+        name_list = ", ".join(list(names)[:20]) or "none"
         raise errors.NotFound(
-            f"this run has no artifact {key}", code="ARTIFACT_NOT_FOUND", hint=f"its artifacts: {listed}"
+            f"this run has no artifact {key}", code="ARTIFACT_NOT_FOUND", hint=f"its artifacts: {name_list}"
         )
     return (await log.read_blob(blob_hash)).decode(errors="replace")
 

@@ -125,8 +125,8 @@ def _answers(approval: JsonObject) -> list[tuple[str, str]]:
     match approval.get("kind"):
         case "uncertain":
             values = _settings(json_fields.object_at(json_fields.object_at(approval, "work"), "outputs"), {})
-            happened = f"{approve} {values}" if values else f"echo '{{}}' | {approve} --set-file -"
-            return [(approve, "do it again"), (happened, "it did happen"), (deny, "count it as failed")]
+            command = f"{approve} {values}" if values else f"echo '{{}}' | {approve} --set-file -"
+            return [(approve, "do it again"), (command, "it did happen"), (deny, "count it as failed")]
         case "stalled":
             return [(approve, "go on trying"), (deny, "end the run")]
         case "call" if not json_fields.object_at(approval, "args").get("question"):
@@ -142,9 +142,9 @@ def _settings(form: JsonObject, known: JsonObject) -> str:
     """Return the options that fill in a form; values that are optional or `known` are in brackets."""
     options: list[str] = []
     for name, part in json_fields.object_at(form, "properties").items():
-        needed = name in json_fields.list_at(form, "required") and name not in known
+        is_needed = name in json_fields.list_at(form, "required") and name not in known
         option = f"--set {output.one_line(name)}=…"
-        options.append(option if needed and "default" not in json_fields.as_object(part) else f"[{option}]")
+        options.append(option if is_needed and "default" not in json_fields.as_object(part) else f"[{option}]")
     return " ".join(options)
 
 
@@ -234,7 +234,9 @@ def _node_state(node: JsonObject) -> str:
 
 
 def _amount(value: Json) -> str:
-    return output.dollars(value) if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return output.dollars(value)
+    return str(value)
 
 
 def _used_amount(key: str, used: Json, limit: Json) -> str:
@@ -251,9 +253,9 @@ def _budget(document: JsonObject) -> None:
     words: list[str] = []
     for key, value in json_fields.object_at(document, "budget").items():
         amounts = json_fields.as_object(value)
-        used, limit = amounts.get("used"), amounts.get("limit")
-        if used or limit is not None:
-            words.append(_used_amount(key, used, limit))
+        used_amount, limit = amounts.get("used"), amounts.get("limit")
+        if used_amount or limit is not None:
+            words.append(_used_amount(key, used_amount, limit))
         if amounts.get("unknown"):
             words.append("and USD that are not known (an agent with its own log-in)")
     if words:
@@ -277,7 +279,9 @@ def proposed_values(approval: JsonObject) -> JsonObject:
     """Return the values that a plain approval accepts; a question of a plan or an agent asks for new ones."""
     args = json_fields.object_at(approval, "args")
     if approval.get("kind") == "call":
-        return {} if args.get("question") else json_fields.object_at(args, "arguments")
+        if args.get("question"):
+            return {}
+        return json_fields.object_at(args, "arguments")
     return {} if approval.get("kind") == "ask_human" else args
 
 
@@ -301,8 +305,8 @@ def _work_lines(approval: JsonObject, painter: output.Painter) -> list[str]:
         )
     if "items" in work:
         items = json_fields.list_at(work, "items")
-        listed = f"{output.count(len(items), 'item')}  {output.compact(items, _VALUE_COLUMNS)}"
-        lines.append(f"{painter.paint('for    ', 'dim')} {listed}")
+        items_text = f"{output.count(len(items), 'item')}  {output.compact(items, _VALUE_COLUMNS)}"
+        lines.append(f"{painter.paint('for    ', 'dim')} {items_text}")
     return lines
 
 
@@ -311,16 +315,16 @@ def _call_lines(approval: JsonObject, painter: output.Painter) -> list[str]:
     args = json_fields.object_at(approval, "args")
     if approval.get("kind") != "call" or args.get("question"):
         return []
-    shown: dict[str, Json] = {"tool": args.get("tool"), "kind": args.get("kind"), "why": args.get("why")}
+    shown_fields: dict[str, Json] = {"tool": args.get("tool"), "kind": args.get("kind"), "why": args.get("why")}
     if args.get("unreadable"):
-        shown["arguments"] = "could not be read"
+        shown_fields["arguments"] = "could not be read"
     elif "diff" in args:
-        shown["diff"] = args["diff"]
+        shown_fields["diff"] = args["diff"]
     else:
-        shown |= json_fields.object_at(args, "arguments")
+        shown_fields |= json_fields.object_at(args, "arguments")
     if "rule" in args:
-        shown["like it"] = _rule_words(json_fields.object_at(args, "rule"))
-    return _value_lines(shown, approval, painter)
+        shown_fields["like it"] = _rule_words(json_fields.object_at(args, "rule"))
+    return _value_lines(shown_fields, approval, painter)
 
 
 def _rule_words(rule: JsonObject) -> str:
@@ -376,6 +380,6 @@ def _detail_lines(value: Json) -> tuple[list[str], bool]:
         line = output.compact(value, _VALUE_COLUMNS)
         return [line], line == output.compact(value)
     text = value.rstrip("\n")
-    shown = text[:_DETAIL_CHARACTERS].split("\n")[:_DETAIL_LINES]
-    complete = len("\n".join(shown)) == len(text)
-    return [*map(output.clean, shown), *([] if complete else ["…"])], complete
+    shown_lines = text[:_DETAIL_CHARACTERS].split("\n")[:_DETAIL_LINES]
+    complete = len("\n".join(shown_lines)) == len(text)
+    return [*map(output.clean, shown_lines), *([] if complete else ["…"])], complete

@@ -128,8 +128,8 @@ def sentence(envelope: JsonObject) -> str:
         case "items.kept":
             return f"{_items(len(json_fields.list_at(data, 'items')))} done in the earlier run"
         case "node.resolved" if data.get("count") is not None:
-            kept = taken(data)
-            return _items(data["count"]) + (f", {kept} kept from the earlier run" if kept else "")
+            action = taken(data)
+            return _items(data["count"]) + (f", {action} kept from the earlier run" if action else "")
         case _:
             return ""
 
@@ -157,15 +157,15 @@ class CallLines:
             call = json_fields.object_at(data, "call")
             self._started[str(call.get("id"))] = (call_words(data), is_denied(data))
             return ""
-        started = self._started.pop(str(data.get("callId")), None)
-        if envelope.get("type") != "call.completed" or started is None:
+        opening = self._started.pop(str(data.get("callId")), None)
+        if envelope.get("type") != "call.completed" or opening is None:
             return ""
-        words, was_denied = started
+        words, was_denied = opening
         if was_denied:
             return f"{words}: denied, {output.one_line(str(json_fields.object_at(data, 'result').get('value')), 120)}"
-        ended = "ok" if data.get("status") == "completed" else "failed"
+        ending = "ok" if data.get("status") == "completed" else "failed"
         ms = data.get("durationMs")
-        return f"{words}: {ended}" + (f", {output.duration(ms / 1000)}" if isinstance(ms, int) and ms else "")
+        return f"{words}: {ending}" + (f", {output.duration(ms / 1000)}" if isinstance(ms, int) and ms else "")
 
 
 #: The arguments that say most about a call, in this order.
@@ -176,10 +176,12 @@ def call_words(data: JsonObject) -> str:
     """Return the tool of a `call.started` with its most telling argument."""
     tool = output.one_line(json_fields.text_at(json_fields.object_at(data, "call"), "tool"), 40)
     arguments = json_fields.object_at(json_fields.object_at(data, "args"), "value")
-    named = (arguments.get(name) for name in _TELLING_ARGUMENTS)
-    value = next((value for value in (*named, *arguments.values()) if isinstance(value, str) and value), "")
+    candidates = (arguments.get(name) for name in _TELLING_ARGUMENTS)
+    value = next((value for value in (*candidates, *arguments.values()) if isinstance(value, str) and value), "")
     argument = output.one_line(value, 80)
-    return f"{tool} {argument}" if argument and argument not in tool else tool
+    if argument and argument not in tool:
+        return f"{tool} {argument}"
+    return tool
 
 
 def is_denied(data: JsonObject) -> bool:
@@ -355,9 +357,9 @@ class Live:
             node = f"{output.one_line(str(data.get('node')))} " if data.get("node") else ""
             self._print(text.Text(f"{node}{words}", style="yellow"))
         if line := self._calls.take(envelope):
-            worked = data.get("status") == "completed"
+            is_ok = data.get("status") == "completed"
             self._print(
-                text.Text(f"{output.one_line(str(data.get('node')))} {line}", style="dim" if worked else "yellow")
+                text.Text(f"{output.one_line(str(data.get('node')))} {line}", style="dim" if is_ok else "yellow")
             )
 
     def log(self, node: str, lines: Sequence[str]) -> None:
@@ -389,23 +391,23 @@ class Live:
             self._held.append(line)
 
     def _release(self) -> None:
-        held, self._held = self._held, None
-        for line in held or ():
+        pending, self._held = self._held, None
+        for line in pending or ():
             self._console.print(line)
 
     def __rich__(self) -> console.Group:
-        shown, hidden = self._fitting()
-        drawn = table.Table(box=None, show_header=False, padding=(0, 1), expand=False, pad_edge=False)
+        shown_keys, hidden_count = self._fitting()
+        grid = table.Table(box=None, show_header=False, padding=(0, 1), expand=False, pad_edge=False)
         widths = self._widths()
         for size in widths:
-            drawn.add_column(no_wrap=True, overflow="ellipsis", width=size)
-        for key in shown:
-            drawn.add_row(*itertools.islice(self._cells(key, self._rows[key], widths), len(widths)))
-        elapsed = output.duration(max(0.1, round(time.monotonic() - self._started, 1)))
+            grid.add_column(no_wrap=True, overflow="ellipsis", width=size)
+        for key in shown_keys:
+            grid.add_row(*itertools.islice(self._cells(key, self._rows[key], widths), len(widths)))
+        elapsed_text = output.duration(max(0.1, round(time.monotonic() - self._started, 1)))
         total = sum(row.state in ("done", "skipped") for row in self._rows.values())
-        more = f"… and {hidden} more. " if hidden else ""
-        foot = text.Text(f"{more}{total} of {len(self._rows)} done, {elapsed}", style="dim")
-        return console.Group(drawn, foot)
+        more = f"… and {hidden_count} more. " if hidden_count else ""
+        foot = text.Text(f"{more}{total} of {len(self._rows)} done, {elapsed_text}", style="dim")
+        return console.Group(grid, foot)
 
     def _widths(self) -> tuple[int, ...]:
         """Return the widths of the columns: sign, badge, name, attempts or items, time, and the rest for the remark.
@@ -415,12 +417,12 @@ class Live:
         beside = 1 + 5 + 10 + 9 + 2 * 6 + _WIDE_REMARK
         room = max(_USUAL_NAME, self._console.width - beside)
         name = min(room, max((output.width(key) for key in self._rows), default=0))
-        fixed = (1, 5, max(name, 16), 10, 9)
-        left = self._console.width - sum(fixed) - 2 * len(fixed)
-        if left >= _MIN_REMARK:
-            return (*fixed, left)
-        if left >= 0:
-            return fixed
+        fixed_widths = (1, 5, max(name, 16), 10, 9)
+        free_width = self._console.width - sum(fixed_widths) - 2 * len(fixed_widths)
+        if free_width >= _MIN_REMARK:
+            return (*fixed_widths, free_width)
+        if free_width >= 0:
+            return fixed_widths
         return (1, 5, max(1, min(name, self._console.width - 12)))
 
     def _open(self) -> RichLive:
@@ -434,15 +436,15 @@ class Live:
         if len(self._rows) <= room:
             return list(self._rows), 0
         urgency = {"failed": 0, "asking": 0, "running": 0, "waiting": 1, "done": 2, "skipped": 2}
-        ranked = sorted(self._rows, key=lambda key: urgency[self._rows[key].state])
-        chosen = set(ranked[:room])
-        return [key for key in self._rows if key in chosen], len(ranked) - room
+        by_urgency = sorted(self._rows, key=lambda key: urgency[self._rows[key].state])
+        chosen_keys = set(by_urgency[:room])
+        return [key for key in self._rows if key in chosen_keys], len(by_urgency) - room
 
     def _cells(self, key: str, row: _Row, widths: tuple[int, ...]) -> Iterable[text.Text]:
         sign, colour = _STATES[row.state]
         if row.state == "running":
             sign = _SPINNER[int(time.monotonic() * 8) % len(_SPINNER)]
-        spent = row.spent + (time.monotonic() - row.since if row.since else 0.0)
+        seconds = row.spent + (time.monotonic() - row.since if row.since else 0.0)
         items = f"{row.items_done}/{row.items}" if row.items else ""
         again = f"attempt {row.attempts}" if row.attempts > 1 and not row.items else ""
         return (
@@ -450,7 +452,7 @@ class Live:
             text.Text(output.badge(row.mode), style=output.badge_colour(row.mode)),
             text.Text(_shortened(key, widths[2]), style=colour),
             text.Text(items or again, style="dim"),
-            text.Text(output.duration(spent) if spent >= 0.001 else "", style="dim"),
+            text.Text(output.duration(seconds) if seconds >= 0.001 else "", style="dim"),
             text.Text(row.call or row.remark or _end_of_answer(row.answer, widths[-1]), style="dim"),
         )
 

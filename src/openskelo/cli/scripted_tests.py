@@ -42,7 +42,7 @@ _STATUSES: dict[str, commands.Answer] = {"approved": "approved", "denied": "deni
 
 @frozen
 class Case:
-    """A scripted run and what is expected of it; only what `outputs` and `nodes` name is compared."""
+    """A scripted run and its expected result."""
 
     name: str
     ending: str
@@ -51,7 +51,9 @@ class Case:
     results: Mapping[str, tuple[Json, ...]] = field(default_factory=dict[str, tuple[Json, ...]])
     contexts: JsonObject = field(default_factory=dict[str, Json])
     replies: Mapping[str, tuple[testing.Reply, ...]] = field(default_factory=dict[str, tuple[testing.Reply, ...]])
+    #: The expected outputs; others are not compared.
     outputs: JsonObject = field(default_factory=dict[str, Json])
+    #: The expected nodes; others are not compared.
     nodes: Mapping[str, JsonObject] = field(default_factory=dict[str, JsonObject])
 
 
@@ -63,7 +65,7 @@ def read(path: Path, workflow: definition.Workflow) -> tuple[Case, ...]:
     tests = root.need("tests") if root else None
     entries = (tests.items() or []) if tests else []
     if tests and not entries and not report.failed:
-        tests.problem("EMPTY", "there is no test here")
+        tests.problem("EMPTY", "the script has no tests")
     cases = [_case(entry, workflow, number) for number, entry in enumerate(entries, 1)]
     wrong = tuple(problem for problem in report.problems() if problem.severity == "error")
     if wrong:
@@ -76,13 +78,13 @@ def _case(entry: cursor.Cursor, workflow: definition.Workflow, number: int) -> C
     if fields is None:
         return None
     expected = fields.get("expect")
-    wanted = None if expected is None else expected.fields({"ending", "outputs", "nodes"})
-    if expected is not None and wanted is None:
+    expectations = None if expected is None else expected.fields({"ending", "outputs", "nodes"})
+    if expected is not None and expectations is None:
         return None
-    nodes = {} if wanted is None else _by_node(wanted, "nodes", workflow)
+    nodes = {} if expectations is None else _by_node(expectations, "nodes", workflow)
     return Case(
         name=fields.text("name", f"test {number}"),
-        ending="ok" if wanted is None else wanted.choice("ending", ENDINGS, "ok"),
+        ending="ok" if expectations is None else expectations.choice("ending", ENDINGS, "ok"),
         inputs=_object(fields, "inputs"),
         answers={key: _list(place) for key, place in _by_node(fields, "answers", workflow, _reviews(workflow)).items()},
         results={
@@ -92,7 +94,7 @@ def _case(entry: cursor.Cursor, workflow: definition.Workflow, number: int) -> C
         },
         contexts=_contexts(fields, workflow),
         replies={key: _replies(place) for key, place in _by_node(fields, "approvals", workflow).items()},
-        outputs={} if wanted is None else _object(wanted, "outputs"),
+        outputs={} if expectations is None else _object(expectations, "outputs"),
         nodes={key: _facts(place) for key, place in nodes.items()},
     )
 
@@ -136,10 +138,10 @@ def _may_have_results(place: cursor.Cursor, workflow: definition.Workflow) -> bo
 
 def _contexts(fields: cursor.Fields, workflow: definition.Workflow) -> JsonObject:
     place = fields.get("contexts")
-    used = () if workflow.plan is None else workflow.plan.contexts
+    context_names = () if workflow.plan is None else workflow.plan.contexts
     for entry in (place.fields() if place else None) or ():
-        if (name := str(entry.path[-1])) not in used:
-            hint = suggestions.did_you_mean(name, used)
+        if (name := str(entry.path[-1])) not in context_names:
+            hint = suggestions.did_you_mean(name, context_names)
             entry.key_problem("CONTEXT_UNKNOWN", f"the workflow uses no context {name[:60]!r}", hint=hint)
     return _object(fields, "contexts")
 
@@ -187,9 +189,10 @@ _MAX_FILES = 5_000
 
 @frozen
 class Verdict:
-    """The result of one case; `differences` is empty if everything is as expected."""
+    """The result of one case."""
 
     name: str
+    #: Empty if everything is as expected.
     differences: tuple[str, ...]
     document: JsonObject
 
@@ -294,7 +297,9 @@ def _explain_ending(document: JsonObject) -> str:
     if error:
         return f" ({error['code']} {error['message']})"
     waiting = [json_fields.text_at(approval, "node") for approval in json_fields.objects_at(document, "approvals")]
-    return f" (no answer is left for {', '.join(waiting)})" if waiting else ""
+    if waiting:
+        return f" (no answer is left for {', '.join(waiting)})"
+    return ""
 
 
 def _unequal(where: str, expected: JsonObject, actual: JsonObject) -> list[str]:
@@ -306,7 +311,9 @@ def _unequal(where: str, expected: JsonObject, actual: JsonObject) -> list[str]:
 
 
 def _shown(actual: JsonObject, name: str) -> str:
-    return output.compact(actual[name], 200) if name in actual else "missing"
+    if name in actual:
+        return output.compact(actual[name], 200)
+    return "missing"
 
 
 def _same(first: Json, second: Json) -> bool:

@@ -17,8 +17,8 @@ async def choose(project: Project, run_text: str, node: str | None) -> tuple[str
     if node is not None:
         places = [place for place in places if place.origin.node == node]
     if not places:
-        what = f"the node {node} of this run" if node is not None else "this run"
+        owner = f"the node {node} of this run" if node is not None else "this run"
         raise errors.NotFound(
-            f"{what} has no workspace", code="WORKSPACE_NOT_FOUND", hint="`skelo workspaces` lists them"
+            f"{owner} has no workspace", code="WORKSPACE_NOT_FOUND", hint="`skelo workspaces` lists them"
         )
     return run_id, places

@@ -43,17 +43,16 @@ ItemsToRedo: TypeAlias = Literal["all", "unfinished"] | Collection[int]
 
 @frozen
 class ForkRequest:
-    """The arguments of a fork.
-
-    `changes` are values by name: of inputs of the node, else of inputs of the run. A name that both have changes the
-    node's input; it also changes the run's if the parent's value is missing or the changed `workflow` refuses it. With
-    `no_reuse` the fork keeps neither unjudged outputs nor items; `items` says which items are done again.
-    """
+    """The arguments of a fork."""
 
     node: str
+    #: Values by name: of inputs of the node, else of inputs of the run. A name that both have changes the node's input;
+    #: it also changes the run's if the parent's value is missing or the changed `workflow` refuses it.
     changes: JsonObject
     workflow: definition.Workflow | None = None
+    #: The fork keeps neither unjudged outputs nor items.
     no_reuse: bool = False
+    #: The items that are done again.
     items: ItemsToRedo | None = None
 
 
@@ -84,21 +83,21 @@ async def plan_fork(
     _check_request(run, target, request)
     if target.plan is not None:
         return await _plan_steps(store, run, request.node, changes, target, project)
-    unjudged = None if request.no_reuse or changes else _unjudged_outputs(run, target, request.node)
-    node = request.node if unjudged is not None else first_node(target, request.node)
+    unjudged_outputs = None if request.no_reuse or changes else _unjudged_outputs(run, target, request.node)
+    node = request.node if unjudged_outputs is not None else first_node(target, request.node)
     ports = {port.name: port for port in target.nodes[node].inputs}
     node_changes = await _node_changes(store, ports, changes, project)
     before = cast("JsonObject", await stored_values.load(store, run.inputs))
-    needed = _needed_inputs(target, before)
-    run_changes = {name: value for name, value in changes.items() if name not in ports or name in needed}
-    kept = _kept_nodes(run, target, node)
+    needed_inputs = _needed_inputs(target, before)
+    run_changes = {name: value for name, value in changes.items() if name not in ports or name in needed_inputs}
+    kept_nodes = _kept_nodes(run, target, node)
     input_names = {port.name for port in target.inputs}
     values = {**{name: before[name] for name in before if name in input_names}, **run_changes}
-    settled = _unread_inputs(target, kept, node, node_changes) - set(run_changes)
-    inputs = input_checks.Inputs(target).complete(values, project, settled=settled, option=OPTION)
+    unread_inputs = _unread_inputs(target, kept_nodes, node, node_changes) - set(run_changes)
+    inputs = input_checks.Inputs(target).complete(values, project, settled=unread_inputs, option=OPTION)
     await input_checks.check_artifacts(target.inputs, run_changes, store)
-    _refuse_stale(target, kept, {name for name in run_changes if before.get(name) != inputs[name]})
-    await _refuse_broken(store, run, target, kept)
+    _refuse_stale(target, kept_nodes, {name for name in run_changes if before.get(name) != inputs[name]})
+    await _refuse_broken(store, run, target, kept_nodes)
     parent: dict[str, Json] = {"runId": run.id, "node": node}
     if node_changes:
         parent["set"] = node_changes
@@ -106,8 +105,8 @@ async def plan_fork(
         workflow=target,
         inputs=await stored_values.store(store, inputs),
         parent=parent,
-        kept=kept,
-        unjudged=unjudged,
+        kept=kept_nodes,
+        unjudged=unjudged_outputs,
         items=await _kept_items(store, run, target, replace(request, node=node), worker),
     )
 
@@ -178,26 +177,26 @@ def _unread_inputs(
 def _kept_nodes(run: Run, workflow: definition.Workflow, node: str) -> dict[str, commands.Kept]:
     """Return the finished nodes that do not depend on `node`; their sources are kept, too."""
     redone = _node_and_later(definition.build_dependencies(workflow), node)
-    kept: dict[str, commands.Kept] = {}
+    kept_nodes: dict[str, commands.Kept] = {}
     for key, state in run.nodes.items():
         if key in redone or key not in workflow.nodes or state.outcome not in ("succeeded", "skipped"):
             continue
-        kept[key] = commands.Kept(
+        kept_nodes[key] = commands.Kept(
             outcome=state.outcome, outputs=state.outputs, items=state.item_outputs, errors=state.item_errors
         )
-    return kept
+    return kept_nodes
 
 
 def _node_and_later(shape: definition.Dependencies, node: str) -> set[str]:
     """Return the node and every node that depends on it."""
-    reached = {node}
+    reachable_keys = {node}
     todo = [node]
     while todo:
         for key in shape.targets[todo.pop()]:
-            if key not in reached:
-                reached.add(key)
+            if key not in reachable_keys:
+                reachable_keys.add(key)
                 todo.append(key)
-    return reached
+    return reachable_keys
 
 
 async def _refuse_broken(
@@ -214,10 +213,10 @@ async def _refuse_broken(
         ports = target.nodes[key].outputs
         if node.outcome == "skipped" or ports == run.workflow.nodes[key].outputs:
             continue
-        for stored in (node.outputs,) if node.items is None else node.items:
-            if stored is None and node.items is not None:
+        for stored_outputs in (node.outputs,) if node.items is None else node.items:
+            if stored_outputs is None and node.items is not None:
                 continue  # a failed item
-            breaches = input_checks.breaches(ports, cast("JsonObject", await stored_values.load(store, stored)))
+            breaches = input_checks.breaches(ports, cast("JsonObject", await stored_values.load(store, stored_outputs)))
             if breaches:
                 raise errors.InvalidInput(
                     f"{key} is kept, and its outputs break its contract: {'; '.join(breaches)}",
@@ -254,9 +253,11 @@ def _unjudged_outputs(run: Run, workflow: definition.Workflow, node: str) -> Sto
         return None
     if now[node].foreach is not None or visits.asks_person(run, now[node]):  # a person may change the inputs
         return None
-    done = {key for key, state in run.nodes.items() if state.outcome in ("succeeded", "skipped")}
-    can_start = done.issuperset(definition.build_dependencies(workflow).sources[node])
-    return slots[0].unjudged if can_start and gate_evaluation.can_judge_later(now[node]) else None
+    done_keys = {key for key, state in run.nodes.items() if state.outcome in ("succeeded", "skipped")}
+    can_start = done_keys.issuperset(definition.build_dependencies(workflow).sources[node])
+    if can_start and gate_evaluation.can_judge_later(now[node]):
+        return slots[0].unjudged
+    return None
 
 
 def _without_judging(node: definition.Node) -> definition.Node:
@@ -279,7 +280,7 @@ async def _kept_items(
     """
     _check_items(run, target, request)
     later = _node_and_later(definition.build_dependencies(target), request.node) - {request.node}
-    kept: dict[str, tuple[commands.KeptItem, ...]] = {}
+    kept_items: dict[str, tuple[commands.KeptItem, ...]] = {}
     for key, node in target.nodes.items():
         state = run.nodes.get(key)
         if node.foreach is None or state is None or state.items is None or key in later:
@@ -294,8 +295,8 @@ async def _kept_items(
         indexes = () if redo in (None, "unfinished") else redo
         items = [item async for item in _finished_items(blobs, run, node, worker) if item.index not in indexes]
         if items:
-            kept[key] = tuple(items)
-    return kept
+            kept_items[key] = tuple(items)
+    return kept_items
 
 
 def _check_items(run: Run, target: definition.Workflow, request: ForkRequest) -> None:
@@ -305,10 +306,14 @@ def _check_items(run: Run, target: definition.Workflow, request: ForkRequest) ->
         return
     key = request.node
     if redo not in ("all", "unfinished") and (isinstance(redo, str) or any(type(index) is not int for index in redo)):
-        raise errors.InvalidInput("not items of a foreach", code="USAGE", hint="`all`, `unfinished`, or their indexes")
+        raise errors.InvalidInput(
+            "the items to do again are not given as items", code="USAGE", hint="`all`, `unfinished`, or indexes"
+        )
     if target.nodes[key].foreach is None:
         raise errors.InvalidInput(
-            f"{key} has no items: it is no foreach", code="FORK_INVALID", hint="fork from it without naming items"
+            f"{key} has no items, because it is not a foreach",
+            code="FORK_INVALID",
+            hint="fork from it without naming items",
         )
     state = run.nodes.get(key)
     if redo == "all":
@@ -390,7 +395,7 @@ async def _plan_steps(
     """Return what a fork of a plan starts with: `changes` name inputs of the run, or variables of the plan."""
     input_names = {port.name for port in target.inputs}
     run_changes = {name: value for name, value in changes.items() if name in input_names}
-    variables, kept = await loading.plan_state_before(store, run.id, node)
+    variables, kept_steps = await loading.plan_state_before(store, run.id, node)
     plan_changes = {name: value for name, value in changes.items() if name not in input_names}
     _refuse_unknown(plan_changes, variables, target)
     for name, value in plan_changes.items():
@@ -398,8 +403,8 @@ async def _plan_steps(
     before = cast("JsonObject", await stored_values.load(store, run.inputs))
     values = {**{name: before[name] for name in before if name in input_names}, **run_changes}
     inputs = input_checks.Inputs(target).complete(values, project, option=OPTION)
-    kept = {key: done for key, done in kept.items() if key in target.nodes and key != node}
-    _refuse_stale_steps(target, kept, {name for name in run_changes if before.get(name) != inputs[name]})
+    kept_steps = {key: kept_step for key, kept_step in kept_steps.items() if key in target.nodes and key != node}
+    _refuse_stale_steps(target, kept_steps, {name for name in run_changes if before.get(name) != inputs[name]})
     parent: dict[str, Json] = {"runId": run.id, "node": node}
     if plan_changes:
         parent["set"] = plan_changes
@@ -407,7 +412,7 @@ async def _plan_steps(
         workflow=target,
         inputs=await stored_values.store(store, inputs),
         parent=parent,
-        kept=kept,
+        kept=kept_steps,
         contexts=await run_start.fork_contexts(store, project, target, run),
         variables=variables,
     )
@@ -415,8 +420,8 @@ async def _plan_steps(
 
 def _refuse_unknown(changes: JsonObject, variables: Mapping[str, Stored], target: definition.Workflow) -> None:
     """Raise InvalidInput (INPUT_UNKNOWN) for changes that name no variable of the plan."""
-    saved = {node.step.save_as for node in target.nodes.values() if node.step is not None}
-    unknown = sorted(set(changes) - set(variables) - {name for name in saved if name is not None})
+    saved_names = {node.step.save_as for node in target.nodes.values() if node.step is not None}
+    unknown = sorted(set(changes) - set(variables) - {name for name in saved_names if name is not None})
     if unknown:
         raise errors.InvalidInput(
             f"the plan has no input and no variable {', '.join(unknown)}",

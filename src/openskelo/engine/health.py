@@ -18,7 +18,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -224,11 +224,11 @@ def _check_durable_write(project: Project) -> Finding:
     times: list[float] = []
     with tempfile.NamedTemporaryFile(dir=_nearest(project.data_dir)) as file:
         for _ in range(20):
-            started = time.perf_counter()
+            start_time = time.perf_counter()
             file.write(b"x" * 400)
             file.flush()
             getattr(os, "fdatasync", os.fsync)(file.fileno())  # macOS has only fsync
-            times.append(time.perf_counter() - started)
+            times.append(time.perf_counter() - start_time)
     usual = statistics.median(times)
     slow = usual > 0.02
     return Finding(
@@ -264,9 +264,9 @@ def _check_providers(project: Project) -> list[Finding]:
         if missing is None:
             findings.append(Finding(name=f"provider {name}", state="ok", detail=detail))
         else:
-            what, _, remedy = missing.partition(": ")
+            complaint, _, remedy = missing.partition(": ")
             hint = remedy or "correct skelo.yaml"
-            findings.append(Finding(name=f"provider {name}", state="warn", detail=f"{detail}: {what}", hint=hint))
+            findings.append(Finding(name=f"provider {name}", state="warn", detail=f"{detail}: {complaint}", hint=hint))
     return findings
 
 
@@ -362,11 +362,11 @@ def _has_program(project: Project, server: project_registry.McpServer) -> bool:
 
 async def _check_runs(project: Project) -> Finding:
     """Check that no running run has lost its driver."""
-    abandoned = await _abandoned_runs(project) if factory.has_store(project) else []
-    if abandoned:
-        hint = f"go on with: skelo resume {ids.short(abandoned[0])}"
+    abandoned_runs = await _abandoned_runs(project) if factory.has_store(project) else []
+    if abandoned_runs:
+        hint = f"go on with: skelo resume {ids.short(abandoned_runs[0])}"
         return Finding(
-            name="runs", state="warn", detail=f"{len(abandoned)} without a process that drives them", hint=hint
+            name="runs", state="warn", detail=f"{len(abandoned_runs)} without a process that drives them", hint=hint
         )
     return Finding(name="runs", state="ok", detail="none was left behind")
 
@@ -385,44 +385,40 @@ async def _check_event_files(project: Project) -> Finding:
         return Finding(name=name, state="ok", detail="there are none yet")
     async with reader.reading(project) as history:
         await history.store.repair_event_files()
-        lost = await history.store.find_lost_events()
-    kept = sorted(path.name for path in (project.data_dir / "events").glob("*.differs-*.jsonl"))
-    if lost:
-        runs = ", ".join(f"{run_id} ({count} events)" for run_id, count in sorted(lost.items())[:_NAMED_RUNS])
-        more = f" and {len(lost) - _NAMED_RUNS} more" if len(lost) > _NAMED_RUNS else ""
-        detail = f"the log lacks events that these files hold: {', '.join(kept)}; of run {runs}{more}"
+        lost_events = await history.store.find_lost_events()
+    file_names = sorted(path.name for path in (project.data_dir / "events").glob("*.differs-*.jsonl"))
+    if lost_events and file_names:
+        runs = _name_lost(lost_events)
+        detail = f"the log lacks events that these files hold: {', '.join(file_names)}; of run {runs}"
         hint = f"copy them before you go on: they are in {project.data_dir / 'events'}; or restore the data dir"
         return Finding(name=name, state="fail", detail=detail, hint=hint)
-    if kept:
-        detail = f"these held something else than the log, and were kept: {', '.join(kept)}"
+    if file_names:
+        detail = f"these held something else than the log, and were kept: {', '.join(file_names)}"
         hint = f"compare them with the log (`skelo events RUN --json`); they are in {project.data_dir / 'events'}"
         return Finding(name=name, state="warn", detail=detail, hint=hint)
     return Finding(name=name, state="ok", detail="they hold what the log holds")
 
 
+def _name_lost(lost: Mapping[str, int]) -> str:
+    """Return the runs with the number of events that the log lacks of each; empty if there are none."""
+    runs = ", ".join(f"{run_id} ({count} events)" for run_id, count in sorted(lost.items())[:_NAMED_RUNS])
+    return f"{runs} and {len(lost) - _NAMED_RUNS} more" if len(lost) > _NAMED_RUNS else runs
+
+
 async def _check_kept_wals(project: Project) -> Finding:
     """Check that no write-ahead log was damaged; name the kept ones, and the events in them that the log lacks."""
     name = "write-ahead log"
-    kept = damaged_wal.find_kept(project.data_dir)
-    if not kept:
+    kept_wals = damaged_wal.find_kept(project.data_dir)
+    if not kept_wals:
         return Finding(name=name, state="ok", detail="none was damaged")
-    newest: dict[str, int] = {}
-    for path in kept:
-        for run_id, seq in damaged_wal.read_newest_events(path).items():
-            newest[run_id] = max(seq, newest.get(run_id, 0))
-    missing: list[str] = []
     async with reader.reading(project) as history:
-        for run_id, seq in sorted(newest.items()):
-            has = sum([len(lines) async for lines in history.store.read_events(run_id)])
-            if has < seq:
-                missing.append(f"{run_id} ({seq - has} events)")
-    more = f" and {len(missing) - _NAMED_RUNS} more" if len(missing) > _NAMED_RUNS else ""
-    names = [path.name for path in kept]
-    lost = f"; the log lacks, of run {', '.join(missing[:_NAMED_RUNS])}{more}" if missing else ""
+        runs = _name_lost(await history.store.find_lost_events())
+    names = [path.name for path in kept_wals]
+    loss_text = f"; the log lacks, of run {runs}" if runs else ""
     return Finding(
         name=name,
         state="fail",
-        detail=f"it was damaged, and may have lost its newest commits; kept: {', '.join(names)}{lost}",
+        detail=f"it was damaged, and may have lost its newest commits; kept: {', '.join(names)}{loss_text}",
         hint=f"restore the data dir, or look at these runs and move the files away from {project.data_dir}",
     )
 

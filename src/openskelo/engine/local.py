@@ -420,8 +420,10 @@ class Engine(reader.HistoryReader):
         from openskelo.history import prune as history_prune  # noqa: PLC0415  few callers prune
 
         choice = history_prune.Choice(older_than=older_than, keep=keep)
-        chosen = await history_prune.choose(self.store, run_ids, choice)
-        return await history_prune.prune_runs(self.store, chosen, self.project.data_dir, delete=delete, dry_run=dry_run)
+        chosen_ids = await history_prune.choose(self.store, run_ids, choice)
+        return await history_prune.prune_runs(
+            self.store, chosen_ids, self.project.data_dir, delete=delete, dry_run=dry_run
+        )
 
     # -- reading ------------------------------------------------------------------------------------------------------
 

@@ -32,9 +32,11 @@ MAX_PINS = 64
 
 @frozen
 class Needs:
-    """One node for each distinct need: `nodes` for the needs of their work, `reviewed` for those of their gates."""
+    """One node for each distinct need."""
 
+    #: The nodes for the needs of their work.
     nodes: tuple[definition.Node, ...]
+    #: The nodes for the needs of their gates.
     reviewed: tuple[definition.Node, ...]
 
 
@@ -109,7 +111,7 @@ def needs_of(nodes: Iterable[definition.Node]) -> Needs:
     model_nodes: dict[bytes, definition.Node] = {}
     handler_nodes: dict[str, definition.Node] = {}
     agent_nodes: dict[bytes, definition.Node] = {}
-    reviewed: list[definition.Node] = []
+    review_nodes: list[definition.Node] = []
     for node in nodes:
         handler = node.handler or ""
         if node.work.calls_model:
@@ -121,21 +123,21 @@ def needs_of(nodes: Iterable[definition.Node]) -> Needs:
         elif node.work.works_in_workspace:
             agent_nodes.setdefault(orjson.dumps(node.config.get("pinned")), node)
         if any(gates.asks_model(gate.type) for gate in (*node.pre_gates, *node.post_gates)):
-            reviewed.append(node)
+            review_nodes.append(node)
     return Needs(
-        nodes=(*model_nodes.values(), *handler_nodes.values(), *agent_nodes.values()), reviewed=tuple(reviewed)
+        nodes=(*model_nodes.values(), *handler_nodes.values(), *agent_nodes.values()), reviewed=tuple(review_nodes)
     )
 
 
 def check_needs(needs: Needs, performer: attempt_performer.Performer) -> None:
     """Raise InvalidInput if a model, an expert, an agent or a `local:` handler that nodes need is missing."""
-    checked: set[bytes] = set()
+    checked_needs: set[bytes] = set()
     for key, parameters in _review_parameters(needs.reviewed):
         from openskelo.executors.ai import model_call  # noqa: PLC0415 -- most workflows call no model
 
         fingerprint = orjson.dumps(parameters)
-        if fingerprint not in checked:
-            checked.add(fingerprint)
+        if fingerprint not in checked_needs:
+            checked_needs.add(fingerprint)
             model_call.check_model(performer.provider(), key, parameters)
     for node in needs.nodes:
         performer.check_available(node)

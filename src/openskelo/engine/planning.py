@@ -71,16 +71,16 @@ The refused draft:
 
 @frozen
 class Planned:
-    """The result of `plan`: the run that wrote it, the last draft, and its Problems.
-
-    `workflow` is None if the last draft has errors. `plan` is None if there is no draft: the run's `error` says why.
-    The `problems` of a valid plan are warnings.
-    """
+    """The result of `plan`: the run that wrote it, the last draft, and its Problems."""
 
     run_id: str
+    #: None if there is no draft: `error` says why.
     plan: JsonObject | None = None
+    #: None if the last draft has errors.
     workflow: definition.Workflow | None = None
+    #: Those of a valid plan are warnings.
     problems: tuple[problems.Problem, ...] = ()
+    #: The error of the run.
     error: JsonObject | None = None
 
     def document(self) -> dict[str, Json]:
@@ -126,7 +126,7 @@ async def start(engine: api.Engine, goal: str, *, expert: str | None, repairs: i
     if not goal.strip():
         raise errors.InvalidInput("the goal is empty", code="USAGE", hint="say in words what the plan is for")
     if not 0 <= repairs <= _MAX_REPAIRS:
-        raise errors.InvalidInput(f"repairs is 0 to {_MAX_REPAIRS}", code="USAGE")
+        raise errors.InvalidInput(f"repairs must be between 0 and {_MAX_REPAIRS}", code="USAGE")
     project = engine.project
     drafting = load.from_document(workflow(project, expert, repairs), root=project.root, file="<plan>")
     available = drafting_guide.available(project.models, project.registry)
@@ -136,14 +136,14 @@ async def start(engine: api.Engine, goal: str, *, expert: str | None, repairs: i
 def workflow(project: Project, expert: str | None, repairs: int) -> JsonObject:
     """Return the document of the workflow: drafts and checks in turn."""
     blocks: list[Json] = []
-    shared: dict[str, Json] = {
+    common_fields: dict[str, Json] = {
         "outputs": {"plan": drafting_guide.short_schema(project.registry)},
         "max_tokens": _max_tokens(project.models, expert),
     }
     if expert is not None:
-        shared["expert"] = expert
+        common_fields["expert"] = expert
     for number in range(1, repairs + 2):
-        blocks += [{**_draft_block(number), **shared}, _check_block(number)]
+        blocks += [{**_draft_block(number), **common_fields}, _check_block(number)]
     return {
         "name": NAME,
         "description": "A model drafts a plan, the checker checks it, and its Problems go back.",
@@ -156,8 +156,8 @@ def _max_tokens(models: config.Config | None, expert: str | None) -> int:
     """Return the length limit of a draft by this expert, else by the default one."""
     if models is None:
         return _MAX_TOKENS
-    chosen = models.experts.get(expert or models.default_expert or "")
-    if chosen is not None and models.providers[chosen.provider].kind == "local":
+    expert_settings = models.experts.get(expert or models.default_expert or "")
+    if expert_settings is not None and models.providers[expert_settings.provider].kind == "local":
         return _MAX_TOKENS_LOCAL
     return _MAX_TOKENS
 
@@ -194,8 +194,8 @@ class _DraftChecker:
         self._root = root
 
     async def __call__(self, ctx: context.Context) -> JsonObject:
-        _, listed = _check(cast("JsonObject", ctx.inputs["plan"]), self._root)
-        mistakes = [problem for problem in listed if problem.severity == "error"]
+        _, plan_problems = _check(cast("JsonObject", ctx.inputs["plan"]), self._root)
+        mistakes = [problem for problem in plan_problems if problem.severity == "error"]
         return {"problems": [_describe(problem) for problem in mistakes[:_MAX_PROBLEMS]]}
 
 
@@ -220,5 +220,5 @@ def outcome(document: JsonObject, root: Path) -> Planned:
     run_id, error = cast("str", document["runId"]), cast("JsonObject | None", document.get("error"))
     if not drafts:
         return Planned(run_id=run_id, error=error)
-    checked, listed = _check(drafts[-1], root)
-    return Planned(run_id=run_id, plan=drafts[-1], workflow=checked, problems=listed, error=error)
+    workflow, plan_problems = _check(drafts[-1], root)
+    return Planned(run_id=run_id, plan=drafts[-1], workflow=workflow, problems=plan_problems, error=error)

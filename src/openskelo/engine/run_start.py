@@ -134,32 +134,34 @@ async def read_contexts(
     workflow that uses no context. Raises InvalidInput (CONTEXT_UNKNOWN) for a value that the plan does not use; a name
     that no resolver knows is an InvalidInput, too.
     """
-    used = () if workflow.plan is None else workflow.plan.contexts
-    unknown = sorted(set(values) - set(used))
+    context_names = () if workflow.plan is None else workflow.plan.contexts
+    unknown = sorted(set(values) - set(context_names))
     if unknown:
         raise errors.InvalidInput(
             f"the workflow uses no context {', '.join(unknown)}",
             code="CONTEXT_UNKNOWN",
-            hint=f"it uses {', '.join(used)}" if used else "it uses none",
+            hint=f"it uses {', '.join(context_names)}" if context_names else "it uses none",
         )
-    if not used:
+    if not context_names:
         return None
     from openskelo.executors.ops import contexts  # noqa: PLC0415  only plans that use contexts need it
 
-    resolved: dict[str, Json] = {}
-    for name in used:
+    resolved_contexts: dict[str, Json] = {}
+    for name in context_names:
         if name in values:
-            resolved[name] = canonical.admit(values[name])
+            resolved_contexts[name] = canonical.admit(values[name])
         else:
-            resolved[name] = await contexts.resolve(project, store, name)
-    return await stored_values.store(store, resolved)
+            resolved_contexts[name] = await contexts.resolve(project, store, name)
+    return await stored_values.store(store, resolved_contexts)
 
 
 async def fork_contexts(
     store: api.Store, project: Project, workflow: definition.Workflow, parent: Run
 ) -> Stored | None:
     """Return the contexts of a fork: those of its parent as they were; only new names are read now."""
-    stored = None if parent.plan_state is None else parent.plan_state.contexts
-    before = cast("JsonObject", await stored_values.load(store, stored) or {})
-    used = () if workflow.plan is None else workflow.plan.contexts
-    return await read_contexts(store, project, workflow, {name: before[name] for name in used if name in before})
+    stored_contexts = None if parent.plan_state is None else parent.plan_state.contexts
+    before = cast("JsonObject", await stored_values.load(store, stored_contexts) or {})
+    context_names = () if workflow.plan is None else workflow.plan.contexts
+    return await read_contexts(
+        store, project, workflow, {name: before[name] for name in context_names if name in before}
+    )

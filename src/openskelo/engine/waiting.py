@@ -39,9 +39,9 @@ class RunWatcher:
         self._driver.check_loop()
         await asyncio.sleep(0)  # reading may never suspend; a caller that polls must still let the driver go on
         async with self._driver.turn_lock:
-            driven = self._driver.runs.get(run_id)
-            if driven is not None:
-                return await self._document(driven.state)
+            driven_run = self._driver.runs.get(run_id)
+            if driven_run is not None:
+                return await self._document(driven_run.state)
         return await self._document((await loading.load(self._store, run_id)).run)
 
     async def wait(self, run_id: str) -> JsonObject:
@@ -50,46 +50,46 @@ class RunWatcher:
         StoreError when this process had to drop the run.
         """
         self._driver.check_loop()
-        driven = self._driver.runs.get(run_id)
-        if driven is None:
+        driven_run = self._driver.runs.get(run_id)
+        if driven_run is None:
             self._raise_failure(run_id)
             await self._wait_elsewhere(run_id)
-            driven = self._driver.runs.get(run_id)
-        if driven is None:
+            driven_run = self._driver.runs.get(run_id)
+        if driven_run is None:
             return await self.show(run_id)
         while True:
-            if driven.failure is None and not driven.is_settled():
-                await driven.wait_until_settled()
+            if driven_run.failure is None and not driven_run.is_settled():
+                await driven_run.wait_until_settled()
             async with self._driver.turn_lock:
-                if driven.failure is not None:
-                    raise driven.failure
-                if driven.is_settled():
-                    return await self._document(driven.state)
+                if driven_run.failure is not None:
+                    raise driven_run.failure
+                if driven_run.is_settled():
+                    return await self._document(driven_run.state)
 
     async def follow(self, run_id: str, *, after: int, until_end: bool) -> AsyncGenerator[JsonObject]:
         """Yield the run's events after seq `after`: those in the log and, with `until_end`, new ones until it ends."""
         self._driver.check_loop()
         seq = after
-        ended = False
+        has_ended = False
         while True:
-            driven, seq_before = self._driver.runs.get(run_id), seq
+            driven_run, seq_before = self._driver.runs.get(run_id), seq
             async for lines in self._store.read_events(run_id, after=seq):
                 for line in lines:
                     event = cast("JsonObject", canonical.loads_canonical(line))
                     seq = cast("int", event["seq"])
-                    ended = event["type"] == "run.ended"
+                    has_ended = event["type"] == "run.ended"
                     yield event
-            if not ended and seq == seq_before:
-                ended = await self._has_ended(run_id)
-                if ended:
+            if not has_ended and seq == seq_before:
+                has_ended = await self._has_ended(run_id)
+                if has_ended:
                     continue  # it ended before `after`, or just now: read once more
-            if ended or not until_end:
+            if has_ended or not until_end:
                 return
-            if driven is None:
+            if driven_run is None:
                 self._raise_failure(run_id)
                 await self._driver.inbox.wait_for_other_process()
-            elif driven.durable_seq <= seq:
-                await driven.wait_for_change()
+            elif driven_run.durable_seq <= seq:
+                await driven_run.wait_for_change()
 
     async def _wait_elsewhere(self, run_id: str) -> None:
         """Wait while another process drives the run: until it ends or only a person can move it."""

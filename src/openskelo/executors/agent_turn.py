@@ -112,4 +112,6 @@ class _TurnTalk:
     def find_result(self, handed_in: JsonObject | None, said: str, *, is_last: bool) -> JsonObject | None:
         if handed_in is not None:
             return handed_in
-        return {"message": said or _NO_WORDS} if said or is_last else None
+        if said or is_last:
+            return {"message": said or _NO_WORDS}
+        return None

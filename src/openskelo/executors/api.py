@@ -40,18 +40,19 @@ Work: TypeAlias = Callable[[running_attempt.RunningAttempt], Awaitable[object]]
 class Services:
     """Services that all executors share: everything that work may need and that is not in its request.
 
-    `provider`, `project_handlers`, `mcp_servers` and `agents` are made when first called, since most runs need none of
-    them.
-    `on_text` passes streamed text to the viewers of the run, `on_status` a short text on what the work is doing.
+    Most runs need no model, no worker processes, no MCP servers and no agents, so each of them is made when it is first
+    called for.
     """
 
     project: Project
     local_handlers: Mapping[str, invocation.LocalHandler]
     provider: Callable[[], protocol.Provider | None]
+    #: Passes streamed text to the viewers of the run.
     on_text: Callable[[running_attempt.AttemptRequest, str], None]
     project_handlers: Callable[[], project_handler.ProjectHandlers]
     mcp_servers: Callable[[], mcp.ServerPool]
     agents: Callable[[], agent_sessions.SessionPool]
+    #: Passes a short text about the progress of the work.
     on_status: Callable[[running_attempt.AttemptRequest, str], None] = lambda _request, _text: None
 
 

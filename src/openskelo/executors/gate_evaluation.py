@@ -25,15 +25,14 @@ from openskelo.values import canonical
 
 @frozen
 class Judgement:
-    """All verdicts as JSON, in order. `failed` is the first gate that did not pass, None when the composition holds.
-
-    `outages` is set when the verdicts decide nothing: why the gates without a verdict could not be asked. `failed` is
-    then the first of these gates.
-    """
+    """All verdicts as JSON, in order."""
 
     verdicts: tuple[JsonObject, ...]
+    #: The first gate that did not pass, or that could not be asked if there are outages; None when the composition
+    #: holds.
     failed: str | None = None
     reason: str = ""
+    #: Set when the verdicts decide nothing: why the gates without a verdict could not be asked.
     outages: tuple[errors.AttemptFailed, ...] = ()
 
 
@@ -41,17 +40,17 @@ async def judge(gates: Sequence[definition.Gate], composition: definition.Compos
     """Evaluate every gate and return the judgement (OverBudget). A gate that cannot be evaluated has not passed."""
     findings = [await _evaluate(gate, view) for gate in gates]
     verdicts = tuple([_verdict(gate, finding) for gate, finding in zip(gates, findings, strict=True)])
-    passed = [finding.passed for finding in findings]
-    holds = all(passed) if composition == "all" else any(passed) or not passed
+    pass_values = [finding.passed for finding in findings]
+    holds = all(pass_values) if composition == "all" else any(pass_values) or not pass_values
     if holds:
         return Judgement(verdicts=verdicts)
-    undecided = None in passed and (composition == "any" or False not in passed)
-    first = passed.index(None if undecided else False)
+    is_undecided = None in pass_values and (composition == "any" or False not in pass_values)
+    first = pass_values.index(None if is_undecided else False)
     return Judgement(
         verdicts=verdicts,
         failed=gates[first].name,
         reason=str(verdicts[first]["reason"]),
-        outages=_outages(findings) if undecided else (),
+        outages=_outages(findings) if is_undecided else (),
     )
 
 
@@ -65,11 +64,11 @@ def failure(judgement: Judgement, *, before: bool) -> outcome.Failure:
     Where outages left the verdict open, it is the failure of the first gate that could not be asked, and names no gate:
     none has failed. The retry waits as long as the longest of the outages asks for.
     """
-    happened: errors.Happened = "no" if before else "yes"
+    effect_happened: errors.Happened = "no" if before else "yes"
     message = f"gate {judgement.failed!r}: {judgement.reason}"
     if not judgement.outages:
         code = "PRE_GATE_FAILED" if before else "POST_GATE_FAILED"
-        return outcome.Failure(code=code, message=message, gate=judgement.failed, happened=happened)
+        return outcome.Failure(code=code, message=message, gate=judgement.failed, happened=effect_happened)
     first = judgement.outages[0]
     waits = [outage.retry_after_ms for outage in judgement.outages if outage.retry_after_ms is not None]
     return outcome.Failure(
@@ -77,7 +76,7 @@ def failure(judgement: Judgement, *, before: bool) -> outcome.Failure:
         message=message if first.hint is None else f"{message} ({first.hint})",
         retryable=first.retryable,
         retry_after_ms=max(waits, default=None),
-        happened=happened,
+        happened=effect_happened,
     )
 
 
@@ -90,8 +89,8 @@ def can_judge_later(node: definition.Node) -> bool:
     if agent_settings.pinned_in(node.config) is not None and any(gate.type == "command" for gate in node.post_gates):
         return False
     gate_types_used = [gate_types.GATES.get(gate.type) for gate in node.post_gates]
-    measured = any(gate_type is not None and gate_type.measures_work for gate_type in gate_types_used)
-    return node.turn is None and not measured
+    needs_measures = any(gate_type is not None and gate_type.measures_work for gate_type in gate_types_used)
+    return node.turn is None and not needs_measures
 
 
 async def _evaluate(gate: definition.Gate, view: GateView) -> gate_types.Finding:
@@ -128,10 +127,10 @@ def _context(gate: definition.Gate, view: GateView) -> gate_types.GateContext:
 
 def _verdict(gate: definition.Gate, finding: gate_types.Finding) -> JsonObject:
     """Return the verdict as JSON. The author's `error` replaces the reason of a failed gate, which moves to `found`."""
-    own = gate.error if finding.passed is False else ""
-    reason = "" if finding.passed else running_attempt.clean(own or finding.reason)
+    own_error = gate.error if finding.passed is False else ""
+    reason = "" if finding.passed else running_attempt.clean(own_error or finding.reason)
     verdict: dict[str, Json] = {"gate": gate.name, "type": gate.type, "passed": finding.passed, "reason": reason}
-    if own:
+    if own_error:
         verdict["found"] = running_attempt.clean(finding.reason)
     if finding.evidence:
         verdict["evidence"] = finding.evidence
@@ -145,13 +144,15 @@ def _verdict(gate: definition.Gate, finding: gate_types.Finding) -> JsonObject:
 
 @frozen
 class GateView:
-    """The values around a node's work; `outputs` is None before it. `wall_ms` is what the work took."""
+    """The values around a node's work."""
 
     attempt: running_attempt.RunningAttempt
     project: Project
     provider: Callable[[], protocol.Provider | None]
     inputs: JsonObject
+    #: None before the work.
     outputs: JsonObject | None = None
+    #: The time that the work took.
     wall_ms: int = 0
 
     def names(self) -> dict[str, Json]:
@@ -169,7 +170,9 @@ class GateView:
 
 def item_name(node: definition.Node) -> str:
     """Return the name of a foreach's item in this node's expressions."""
-    return node.foreach.name if node.foreach is not None else "item"
+    if node.foreach is not None:
+        return node.foreach.name
+    return "item"
 
 
 # Asks a model on behalf of a gate: within the run's budget, counted, and with the prompt kept as an artifact.
@@ -206,8 +209,8 @@ async def _complete(
     listener = model_call.ModelListener(usage, lambda _text: None)
     usage.current_call = lambda: _estimate(route, provider, listener)
     try:
-        answered = await provider.complete(request, listener)
-        model_call.add_usage(usage, answered)
+        completion = await provider.complete(request, listener)
+        model_call.add_usage(usage, completion)
     except protocol.UnusableAnswer as unusable:
         model_call.add_usage(usage, unusable.answer)
         raise
@@ -218,7 +221,7 @@ async def _complete(
         usage.current_call = None
         if attempt.request.budget_claims is not None:
             attempt.request.budget_claims.settle(attempt.request.attempt_id, usage)
-    return answered
+    return completion
 
 
 def _estimate(

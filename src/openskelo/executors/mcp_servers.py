@@ -64,18 +64,18 @@ class ServerPool:
         await asyncio.gather(*self._ending)
 
     def _connection(self, name: str) -> Connection:
-        found = self._live.get(name)
-        if found is not None and not found.is_lost:
-            return found
-        if found is not None:
-            self._end_connection(found)
+        connection = self._live.get(name)
+        if connection is not None and not connection.is_lost:
+            return connection
+        if connection is not None:
+            self._end_connection(connection)
         settings = self._project.registry.mcp.get(name)
         if settings is None:
             raise errors.AttemptFailed(
                 f"there is no MCP server {name!r}", code="MCP_UNKNOWN", hint="declare it under `mcp`", retryable=False
             )
-        made = self._live[name] = Connection(settings, self._project)
-        return made
+        new_connection = self._live[name] = Connection(settings, self._project)
+        return new_connection
 
     def _end_connection(self, connection: Connection) -> None:
         """End a connection in the background; the next call opens another."""
@@ -87,15 +87,15 @@ class ServerPool:
 
     async def _call(self, connection: Connection, tool: str, args: JsonObject, latest: float | None) -> Json:
         name = connection.server.name
-        client, listed = await connection.ready(latest)
-        if tool not in listed:
+        client, tools = await connection.ready(latest)
+        if tool not in tools:
             raise errors.AttemptFailed(
                 f"the MCP server {name!r} has no tool {tool!r}",
                 code="TOOL_UNKNOWN",
-                hint=f"it lists: {', '.join(sorted(listed)[:20]) or 'none'}",
+                hint=f"it lists: {', '.join(sorted(tools)[:20]) or 'none'}",
                 retryable=False,
             )
-        _check(name, tool, listed[tool], args)
+        _check(name, tool, tools[tool], args)
         from mcp import MCPError  # noqa: PLC0415 -- it is loaded by now
         from mcp.types import CONNECTION_CLOSED, PARSE_ERROR, REQUEST_TIMEOUT  # noqa: PLC0415
 
@@ -104,9 +104,9 @@ class ServerPool:
         except MCPError as error:
             if error.code == CONNECTION_CLOSED:
                 raise failed(name, error, connection.noise(), happened="unknown") from error
-            answered = error.code not in (PARSE_ERROR, REQUEST_TIMEOUT)  # which the SDK says of an answer, too
+            has_answered = error.code not in (PARSE_ERROR, REQUEST_TIMEOUT)  # which the SDK says of an answer, too
             raise errors.AttemptFailed(
-                f"{tool}: {error.message}", code="TOOL_FAILED", happened="no" if answered else "unknown"
+                f"{tool}: {error.message}", code="TOOL_FAILED", happened="no" if has_answered else "unknown"
             ) from error
         except Exception as error:  # the SDK's own, the transport's, or a result that breaks its schema
             raise failed(name, error, connection.noise(), happened="unknown") from error
@@ -144,8 +144,8 @@ def _check(server: str, tool: str, listed: ListedTool, args: JsonObject) -> None
 def _value(tool: str, result: CallToolResult) -> Json:
     content = result.content
     if result.is_error:
-        said = _text(content) or "no reason given"
-        raise errors.AttemptFailed(f"{tool}: {said[:_SAID]}", code="TOOL_FAILED")
+        error_text = _text(content) or "no reason given"
+        raise errors.AttemptFailed(f"{tool}: {error_text[:_SAID]}", code="TOOL_FAILED")
     if result.structured_content is not None:
         return canonical.admit(result.structured_content)
     if all(block.type == "text" for block in content):
@@ -193,11 +193,11 @@ class Connection:
         Raise AttemptFailed: MCP_FAILED, EXTRA_MISSING, SECRET_MISSING, or TIMEOUT after the server's own limit or at
         `latest` (by the clock of the event loop).
         """
-        left = self.server.timeout_ms
+        milliseconds_left = self.server.timeout_ms
         if latest is not None:
-            left = min(left, max(0, int((latest - asyncio.get_running_loop().time()) * 1000)))
+            milliseconds_left = min(milliseconds_left, max(0, int((latest - asyncio.get_running_loop().time()) * 1000)))
         try:
-            return await time_limit.within(left, asyncio.shield(self._ready))
+            return await time_limit.within(milliseconds_left, asyncio.shield(self._ready))
         except errors.AttemptFailed as error:
             if error.code == "TIMEOUT":
                 late = f"the MCP server {self.server.name!r} was not ready in time"
@@ -209,7 +209,7 @@ class Connection:
         if self._stray is None:
             return error
         return errors.AttemptFailed(
-            f"{error.message}; it wrote {self._stray!r} to its standard output, which is no MCP message",
+            f"{error.message}; it wrote {self._stray!r} to its standard output, which is not an MCP message",
             code=error.code,
             hint="the server must write everything but MCP messages to standard error",
         )
@@ -239,9 +239,9 @@ class Connection:
     async def _keep(self) -> None:
         try:
             async with self._client() as client:
-                found = client, await _listed(client)
+                client_and_tools = client, await _listed(client)
                 if not self._ready.done():
-                    self._ready.set_result(found)
+                    self._ready.set_result(client_and_tools)
                 await self._stop.wait()
         except asyncio.CancelledError:
             self._fail(errors.AttemptFailed(f"the MCP server {self.server.name!r} was stopped", code="MCP_FAILED"))
@@ -299,13 +299,13 @@ class Connection:
         where = self._project
         folder = file_access.absolute_path(self.server.folder, where)
         file_access.check_program(self.server.command, folder, where)
-        named = {name: secrets.resolve(text, where.secrets) for name, text in self.server.env.items()}
+        environment = {name: secrets.resolve(text, where.secrets) for name, text in self.server.env.items()}
         # It ends with the engine, also if the engine is killed.
         argv = ("-P", "-m", "openskelo.programs.child_process", str(os.getpid()), *self.server.command)
         return stdio.StdioServerParameters(
             command=sys.executable,
             args=list(argv),
-            env={**program.minimal_environment(), **named},
+            env={**program.minimal_environment(), **environment},
             cwd=folder,
             encoding_error_handler="replace",
         )

@@ -50,40 +50,42 @@ _LONGEST_MS = 86_400_000
 
 @frozen
 class Parameter:
-    """One key of a gate: how the loader reads it, its JSON Schema for editors, and its line of the reference.
-
-    `default` is what the gate takes where the key is absent. `low` and `high` bound an integer or a
-    number; `options` are the values of a choice.
-    """
+    """One key of a gate: how the loader reads it, its JSON Schema for editors, and its line of the reference."""
 
     kind: ParameterKind
     schema: JsonObject
     doc: str
     required: bool = False
+    #: The value that the gate takes where the key is absent.
     default: Json = None
+    #: The least value of an integer or a number.
     low: float = 0
+    #: The greatest value of an integer or a number.
     high: float = 0
+    #: The values of a choice.
     options: tuple[str, ...] = ()
 
 
 @frozen
 class GateContext:
-    """The values that a gate may read. `outputs` is None before the work.
-
-    `folder` is where commands run: the workspace of an agent, else the project's root. `variables` are what expressions
-    see; `cost_nanousd` and `wall_ms` are what the work has taken. `ask_model` sends a
-    request to a model within the run's budget, and keeps the prompt as an artifact (AttemptFailed, OverBudget).
-    """
+    """The values that a gate may read."""
 
     gate: str
     node: str
     project: Project
     inputs: JsonObject
+    #: None before the work.
     outputs: JsonObject | None
+    #: The values that expressions see.
     variables: Mapping[str, Json]
+    #: The cost of the work.
     cost_nanousd: int
+    #: The time that the work took.
     wall_ms: int
+    #: Sends a request to a model within the run's budget, and keeps the prompt as an artifact (AttemptFailed,
+    #: OverBudget).
     ask_model: Callable[[protocol.Request], Awaitable[protocol.Answer]]
+    #: The folder where commands run: the workspace of an agent, else the project's root.
     folder: Path
 
     def port(self, name: str) -> Json:
@@ -95,16 +97,17 @@ class GateContext:
 
 @frozen
 class Finding:
-    """The result of a gate: `reason` says why it did not pass, `evidence` is the data it judged.
+    """The result of a gate."""
 
-    `took_ms` is set where something outside was asked. `outage` is why the gate could not be asked; then `passed` is
-    None.
-    """
-
+    #: None if the gate could not be asked.
     passed: bool | None
+    #: Why it did not pass.
     reason: str = ""
+    #: The data it judged.
     evidence: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    #: Set where something outside was asked.
     took_ms: int | None = None
+    #: Why the gate could not be asked.
     outage: errors.AttemptFailed | None = None
 
 

@@ -39,25 +39,25 @@ async def _check(parameters: JsonObject, ctx: gates.GateContext) -> gates.Findin
         stdin=canonical.dumps_for_programs({"inputs": ctx.inputs, "outputs": ctx.outputs}),
     )
     timeout_ms = int(gates.number(parameters, "timeout_ms", _TIMEOUT_MS))
-    started = time.perf_counter()
+    start_time = time.perf_counter()
     try:
         file_access.check_program(command.argv, command.folder, ctx.project)
     except errors.AttemptFailed as error:
         return gates.not_asked("the command", error, 0)
     try:
-        finished = await time_limit.within(timeout_ms, program.run(command))
+        result = await time_limit.within(timeout_ms, program.run(command))
     except (OSError, ValueError) as error:
-        return _not_started(error, command.argv[0], gates.milliseconds_since(started))
+        return _not_started(error, command.argv[0], gates.milliseconds_since(start_time))
     except errors.AttemptFailed as error:
         reason = f"the command was {error.message}" if error.code == "TIMEOUT" else error.message
-        return gates.Finding(passed=False, reason=reason, took_ms=gates.milliseconds_since(started))
-    output = (finished.stdout + finished.stderr).decode("utf-8", "replace")[-_TAIL_CHARACTERS:]
-    evidence: dict[str, Json] = {"status": finished.status, "output": output}
-    expected = int(gates.number(parameters, "expect_exit", 0))
-    took_ms = gates.milliseconds_since(started)
-    if finished.status == expected:
+        return gates.Finding(passed=False, reason=reason, took_ms=gates.milliseconds_since(start_time))
+    output = (result.stdout + result.stderr).decode("utf-8", "replace")[-_TAIL_CHARACTERS:]
+    evidence: dict[str, Json] = {"status": result.status, "output": output}
+    expected_status = int(gates.number(parameters, "expect_exit", 0))
+    took_ms = gates.milliseconds_since(start_time)
+    if result.status == expected_status:
         return gates.Finding(passed=True, evidence=evidence, took_ms=took_ms)
-    reason = f"the command ended with {child_process.describe_end(finished.status)}, not {expected}"
+    reason = f"the command ended with {child_process.describe_end(result.status)}, not {expected_status}"
     return gates.Finding(passed=False, reason=reason, evidence=evidence, took_ms=took_ms)
 
 

@@ -13,10 +13,10 @@ async def _check(parameters: JsonObject, ctx: gates.GateContext) -> gates.Findin
         return gates.failed(f"{port!r} is not a diff")
     files, lines = measure(diff)
     evidence: dict[str, Json] = {"files": files, "lines": lines}
-    for count, key, what in ((files, "max_files", "files"), (lines, "max_lines", "lines")):
+    for count, key, noun in ((files, "max_files", "files"), (lines, "max_lines", "lines")):
         limit = parameters.get(key)
         if isinstance(limit, int) and count > limit:
-            return gates.failed(f"the diff changes {count} {what}, more than {limit}", evidence)
+            return gates.failed(f"the diff changes {count} {noun}, more than {limit}", evidence)
     return gates.passed(evidence)
 
 

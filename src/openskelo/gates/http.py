@@ -24,19 +24,19 @@ async def _check(parameters: JsonObject, ctx: gates.GateContext) -> gates.Findin
         allow_private=ctx.project.allow_private_addresses,
     )
     timeout_ms = int(gates.number(parameters, "timeout_ms", _TIMEOUT_MS))
-    started = time.perf_counter()
+    start_time = time.perf_counter()
     try:
         response = await time_limit.within(timeout_ms, http_exchange.exchange(request))
     except errors.AttemptFailed as error:
-        took_ms = gates.milliseconds_since(started)
+        took_ms = gates.milliseconds_since(start_time)
         if error.code == "HTTP_ADDRESS_REFUSED":
             return gates.not_asked("the address", error, took_ms)
         return gates.Finding(passed=False, reason=f"{error.message} ({error.code})", took_ms=took_ms)
-    expected = parameters.get("expect_status")
-    ok = response.status == expected if isinstance(expected, int) else 200 <= response.status < 300
+    expected_status = parameters.get("expect_status")
+    ok = response.status == expected_status if isinstance(expected_status, int) else 200 <= response.status < 300
     evidence: dict[str, Json] = {"status": response.status}
     reason = "" if ok else f"the address answered with status {response.status}"
-    return gates.Finding(passed=ok, reason=reason, evidence=evidence, took_ms=gates.milliseconds_since(started))
+    return gates.Finding(passed=ok, reason=reason, evidence=evidence, took_ms=gates.milliseconds_since(start_time))
 
 
 #: More of the reference, after the table of its keys.

@@ -27,38 +27,40 @@ async def _check(parameters: JsonObject, ctx: gates.GateContext) -> gates.Findin
     criteria = _criteria(parameters)
     if not criteria:
         return gates.failed("there are no criteria to judge by")
-    started = time.perf_counter()
+    start_time = time.perf_counter()
     try:
         answer = await ctx.ask_model(_request(parameters, ctx, criteria))
     except errors.OverBudget:
         raise
     except errors.AttemptFailed as error:
         if error.retryable or error.code not in _ANSWERED:
-            return gates.not_asked("the reviewer", error, gates.milliseconds_since(started))
-        return _unusable(error, started)
+            return gates.not_asked("the reviewer", error, gates.milliseconds_since(start_time))
+        return _unusable(error, start_time)
     try:
         verdicts = _verdicts(fences.parse_object(answer.text), len(criteria))
     except errors.AttemptFailed as error:
-        return _unusable(error, started)
-    return _finding(parameters, criteria, verdicts, answer.model, started)
+        return _unusable(error, start_time)
+    return _finding(parameters, criteria, verdicts, answer.model, start_time)
 
 
 def _finding(
     parameters: JsonObject, criteria: Sequence[str], verdicts: Sequence[tuple[bool, str]], model: str, started: float
 ) -> gates.Finding:
-    judged = list(zip(criteria, verdicts, strict=True))
-    passed = sum(1 for ok, _ in verdicts if ok)
-    score = passed / len(criteria)
+    judgements = list(zip(criteria, verdicts, strict=True))
+    pass_count = sum(1 for ok, _ in verdicts if ok)
+    score = pass_count / len(criteria)
     evidence: dict[str, Json] = {
         "score": score,
         "model": model,
-        "criteria": [{"criterion": criterion, "passed": ok, "reason": reason} for criterion, (ok, reason) in judged],
+        "criteria": [
+            {"criterion": criterion, "passed": ok, "reason": reason} for criterion, (ok, reason) in judgements
+        ],
     }
     took_ms = gates.milliseconds_since(started)
     if score >= gates.number(parameters, "threshold", 1.0):
         return gates.Finding(passed=True, evidence=evidence, took_ms=took_ms)
-    failed = "; ".join(criterion for criterion, (ok, _) in judged if not ok)
-    reason = f"{passed} of {len(criteria)} criteria passed; not: {failed}"
+    failed_criteria = "; ".join(criterion for criterion, (ok, _) in judgements if not ok)
+    reason = f"{pass_count} of {len(criteria)} criteria passed; not: {failed_criteria}"
     return gates.Finding(passed=False, reason=reason, evidence=evidence, took_ms=took_ms)
 
 
@@ -69,14 +71,16 @@ def _unusable(error: errors.AttemptFailed, started: float) -> gates.Finding:
 
 def _criteria(parameters: JsonObject) -> list[str]:
     criteria = parameters.get("criteria")
-    return [text for text in criteria if isinstance(text, str)] if isinstance(criteria, Sequence) else []
+    if isinstance(criteria, Sequence):
+        return [text for text in criteria if isinstance(text, str)]
+    return []
 
 
 def _request(parameters: JsonObject, ctx: gates.GateContext, criteria: Sequence[str]) -> protocol.Request:
-    numbered = "\n".join(f"{number}. {criterion}" for number, criterion in enumerate(criteria, 1))
-    judged = fences.fenced(ctx.port(gates.text(parameters, "port")))
+    criteria_list = "\n".join(f"{number}. {criterion}" for number, criterion in enumerate(criteria, 1))
+    value_text = fences.fenced(ctx.port(gates.text(parameters, "port")))
     text = (
-        f"Criteria:\n{numbered}\n\nThe text to judge:\n{judged}\n\n"
+        f"Criteria:\n{criteria_list}\n\nThe text to judge:\n{value_text}\n\n"
         'Answer as {"verdicts": [{"criterion": 1, "passed": true, "reason": "…"}, …]} with one entry each.'
     )
     return protocol.Request(
@@ -115,18 +119,18 @@ def _verdicts(document: JsonObject, count: int) -> list[tuple[bool, str]]:
     entries = document.get("verdicts")
     if not isinstance(entries, Sequence) or isinstance(entries, str):
         raise errors.AttemptFailed("the review has no list of verdicts", code="ANSWER_INVALID")
-    judged: set[int] = set()
+    judged_numbers: set[int] = set()
     for entry in entries:
         if not isinstance(entry, Mapping):
             continue
-        number, passed = entry.get("criterion"), entry.get("passed")
-        if isinstance(number, bool) or not isinstance(number, int) or not isinstance(passed, bool):
+        number, is_passed = entry.get("criterion"), entry.get("passed")
+        if isinstance(number, bool) or not isinstance(number, int) or not isinstance(is_passed, bool):
             continue
         if not 1 <= number <= count:
             continue
-        before = verdicts[number - 1][0] if number in judged else True
-        verdicts[number - 1] = (passed and before, str(entry.get("reason", ""))[:1000])
-        judged.add(number)
+        before = verdicts[number - 1][0] if number in judged_numbers else True
+        verdicts[number - 1] = (is_passed and before, str(entry.get("reason", ""))[:1000])
+        judged_numbers.add(number)
     return verdicts
 
 

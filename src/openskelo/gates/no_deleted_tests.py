@@ -26,11 +26,14 @@ async def _check(parameters: JsonObject, ctx: gates.GateContext) -> gates.Findin
     diff = ctx.port(port)
     if not isinstance(diff, str):
         return gates.failed(f"{port!r} is not a diff")
-    named = parameters.get("tests")
-    names = [str(name) for name in named] if isinstance(named, Sequence) and not isinstance(named, str) else _TEST_FILES
+    test_pattern = parameters.get("tests")
+    if isinstance(test_pattern, Sequence) and not isinstance(test_pattern, str):
+        names = [str(name) for name in test_pattern]
+    else:
+        names = _TEST_FILES
     patterns = [regex.compile_path(name) for name in names]
     deleted_files: list[Json] = []
-    removed, added = Counter[str](), Counter[str]()
+    removed_counts, added_counts = Counter[str](), Counter[str]()
     for path, is_deleted, lines in _files(diff):
         if not any(pattern.fullmatch(path) for pattern in patterns):
             continue
@@ -39,8 +42,8 @@ async def _check(parameters: JsonObject, ctx: gates.GateContext) -> gates.Findin
         for line in lines:
             test = _TEST_LINE.match(line[1:])
             if test is not None:
-                (removed if line[0] == "-" else added)[next(filter(None, test.groups()))] += 1
-    missing: list[Json] = [*sorted((removed - added).elements())]
+                (removed_counts if line[0] == "-" else added_counts)[next(filter(None, test.groups()))] += 1
+    missing: list[Json] = [*sorted((removed_counts - added_counts).elements())]
     if not deleted_files and not missing:
         return gates.passed()
     reason = f"{len(deleted_files)} test files and {len(missing)} tests are deleted"

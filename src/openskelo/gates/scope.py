@@ -36,7 +36,9 @@ async def _check(parameters: JsonObject, ctx: gates.GateContext) -> gates.Findin
 
 def _patterns(value: Json) -> list[str]:
     entries = [value] if isinstance(value, str) else value
-    return [str(entry) for entry in entries] if isinstance(entries, Sequence) else []
+    if isinstance(entries, Sequence):
+        return [str(entry) for entry in entries]
+    return []
 
 
 #: More of the reference, after the table of its keys.

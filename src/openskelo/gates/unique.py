@@ -23,12 +23,12 @@ async def _check(parameters: JsonObject, ctx: gates.GateContext) -> gates.Findin
         if without_key is not None:
             return gates.failed(f"{port!r}[{without_key}] is not an object with the key {key!r}")
         values = [item[key] for item in items if isinstance(item, Mapping)]
-    repeated = _repeated(values)
-    if not repeated:
+    repeated_values = _repeated(values)
+    if not repeated_values:
         return gates.passed()
     by_key = f" by {key!r}" if key else ""
-    reason = f"{port!r} is not unique{by_key}: {len(repeated)} values occur more than once"
-    return gates.failed(reason, {"repeated": repeated[:_MOST_LISTED]})
+    reason = f"{port!r} is not unique{by_key}: {len(repeated_values)} values occur more than once"
+    return gates.failed(reason, {"repeated": repeated_values[:_MOST_LISTED]})
 
 
 def _has(item: Json, key: str) -> bool:
@@ -37,14 +37,14 @@ def _has(item: Json, key: str) -> bool:
 
 def _repeated(values: Sequence[Json]) -> list[Json]:
     """Return each value that occurs more than once, in the order of its second occurrence; 1 and 1.0 are equal."""
-    seen: set[bytes] = set()
-    repeated: dict[bytes, Json] = {}
+    seen_keys: set[bytes] = set()
+    repeated_values: dict[bytes, Json] = {}
     for value in values:
         data = canonical.dumps(value)
-        if data in seen:
-            repeated.setdefault(data, value)
-        seen.add(data)
-    return list(repeated.values())
+        if data in seen_keys:
+            repeated_values.setdefault(data, value)
+        seen_keys.add(data)
+    return list(repeated_values.values())
 
 
 #: More of the reference, after the table of its keys.

@@ -19,12 +19,12 @@ async def run(function: Callable[[], _T]) -> _T:
     handler) would keep the whole process. This thread is a daemon: when the caller is cancelled, it is left behind.
     """
     loop = asyncio.get_running_loop()
-    done: asyncio.Future[_T] = loop.create_future()
-    threading.Thread(target=_work, args=(function, loop, done), daemon=True, name="openskelo-aside").start()
+    future: asyncio.Future[_T] = loop.create_future()
+    threading.Thread(target=_work, args=(function, loop, future), daemon=True, name="openskelo-aside").start()
     try:
-        return await done
+        return await future
     finally:
-        del done  # breaks a cycle: the future holds the exception, whose traceback holds this frame
+        del future  # breaks a cycle: the future holds the exception, whose traceback holds this frame
 
 
 def _work(function: Callable[[], _T], loop: asyncio.AbstractEventLoop, done: asyncio.Future[_T]) -> None:

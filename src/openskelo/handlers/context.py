@@ -16,12 +16,9 @@ from openskelo.structs import field, frozen
 
 @frozen
 class Context:
-    """The argument of every handler: `def handler(ctx) -> dict`, sync or async.
+    """The argument of every handler: `def handler(ctx) -> dict`, sync or async."""
 
-    `inputs` and `config` are the handler's own copies. `feedback` comes from the previous attempt, or from the gate
-    that sent the work back.
-    """
-
+    #: The handler's own copy, as `config` is.
     inputs: JsonObject
     config: JsonObject
     block_id: str
@@ -30,6 +27,7 @@ class Context:
     item: Json = None
     item_index: int | None = None
     item_name: str = "item"
+    #: From the previous attempt, or from the gate that sent the work back.
     feedback: Json = None
     _visit: int
     _now: int
@@ -75,8 +73,8 @@ def _format_fields(fields: Mapping[str, object], hidden: Sequence[str]) -> str:
         return secrets.mask(repr(value), hidden)
 
     try:
-        masked = _masked(fields, hidden) if hidden else fields
-        return orjson.dumps(masked, default=masked_repr, option=orjson.OPT_NON_STR_KEYS).decode()
+        shown_fields = _masked(fields, hidden) if hidden else fields
+        return orjson.dumps(shown_fields, default=masked_repr, option=orjson.OPT_NON_STR_KEYS).decode()
     except (TypeError, RecursionError):  # text that is no Unicode, values that nest too deep
         return repr(fields)
 

@@ -69,8 +69,8 @@ def find_planted(argv: Sequence[str], folder: Path, roots: Sequence[Path]) -> st
     None if no word does. Words after a script are its own arguments, and may be data.
     """
     program = "" if not argv or "\0" in argv[0] else argv[0]
-    found = program if os.sep in program else shutil.which(program)
-    if found is not None and is_inside(Path(os.path.realpath(folder / found)), roots):
+    program_path = program if os.sep in program else shutil.which(program)
+    if program_path is not None and is_inside(Path(os.path.realpath(folder / program_path)), roots):
         return program
     if not _INTERPRETER.match(Path(program).name):
         return None
@@ -88,11 +88,11 @@ def find_planted(argv: Sequence[str], folder: Path, roots: Sequence[Path]) -> st
 def check_program(argv: Sequence[str], folder: Path, access: Access) -> None:
     """Raise AttemptFailed CODE_IN_WRITE_ROOT if data may have written the program, its script, or into its folder."""
     roots = writable_roots(access.root, access.write_roots)
-    planted = find_planted(argv, folder, roots)
-    if planted is None and is_inside(Path(os.path.realpath(folder)), roots):
-        planted = str(folder)
-    if planted is not None:
-        raise code_in_write_root(planted)
+    planted_in = find_planted(argv, folder, roots)
+    if planted_in is None and is_inside(Path(os.path.realpath(folder)), roots):
+        planted_in = str(folder)
+    if planted_in is not None:
+        raise code_in_write_root(planted_in)
 
 
 def code_in_write_root(name: str) -> errors.AttemptFailed:
@@ -117,8 +117,8 @@ def reason_against_write_root(folder: Path, root: Path, data_dir: Path) -> str |
     if _is_guarded(folder, root):
         return "it is part of the project's own data"
     packages = [Path(entry) for entry in sys.path if entry]
-    installed = [Path(os.__file__).parent, *(path for path in packages if path.name.endswith("-packages"))]
-    if is_inside(folder, installed) or any(path.is_relative_to(folder) for path in packages):
+    package_folders = [Path(os.__file__).parent, *(path for path in packages if path.name.endswith("-packages"))]
+    if is_inside(folder, package_folders) or any(path.is_relative_to(folder) for path in packages):
         return "Python loads code from there"
     return None
 

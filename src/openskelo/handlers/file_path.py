@@ -102,19 +102,19 @@ def read_bytes(ctx: context.Context, access: file_access.Access, max_bytes: int)
 
 def _readable(ctx: context.Context, access: file_access.Access) -> tuple[Path, AbstractContextManager[int]]:
     """Return the path and what opens the folder that holds it."""
-    named = named_by_input(ctx)
-    if named is not None:
-        path, root = file_access.resolve_inside(named, file_access.readable_roots(access), access)
+    input_path = named_by_input(ctx)
+    if input_path is not None:
+        path, root = file_access.resolve_inside(input_path, file_access.readable_roots(access), access)
         return path, file_access.open_folder_beneath(root, path.parent, create=False)
     template = builtin.text(ctx.config, "path")
     if template is None:
         port = builtin.text(ctx.config, "path_from")
         raise file_access.invalid_path(f"there is no path: the input {port!r} is unset and no `path` is given")
-    expanded = expand(template, ctx)
+    relative_path = expand(template, ctx)
     if is_confined(ctx):
-        path, root = file_access.resolve_inside(expanded, file_access.readable_roots(access), access)
+        path, root = file_access.resolve_inside(relative_path, file_access.readable_roots(access), access)
         return path, file_access.open_folder_beneath(root, path.parent, create=False)
-    path = Path(os.path.realpath(file_access.absolute_path(expanded, access)))
+    path = Path(os.path.realpath(file_access.absolute_path(relative_path, access)))
     return path, file_access.open_folder(path.parent, create=False)
 
 
@@ -151,7 +151,7 @@ def check(block: builtin.BlockCheck, template_key: str, *, required: bool = Fals
     if name is None:
         if required and template_key not in node.config:
             hint = f"give `path_from` or `{template_key}`"
-            block.config.problem("DET_CONFIG_INVALID", "nothing says where the file is", hint=hint)
+            block.config.problem("DET_CONFIG_INVALID", "the block names no file", hint=hint)
         return
     if name in inputs:
         return

@@ -31,12 +31,13 @@ _PRIVATE_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie"})
 
 @frozen
 class Request:
-    """A request. `sensitive` are the names (in lower case) of headers that must not follow to another origin."""
+    """A request."""
 
     method: str
     url: str
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     body: bytes | None = None
+    #: The names (in lower case) of headers that must not follow to another origin.
     sensitive: frozenset[str] = frozenset()
     allow_private: bool = False
     follow: bool = True
@@ -54,13 +55,11 @@ class Response:
 
 @mutable
 class Progress:
-    """The progress of an exchange.
+    """The progress of an exchange."""
 
-    `sent`: a request, or a part of it, has been sent, and its response has not arrived. `redirected`: a redirect has
-    changed the method; a server does that after it has acted on the first request.
-    """
-
+    #: A request, or a part of it, has been sent, and its response has not arrived.
     sent: bool = False
+    #: A redirect has changed the method; a server does that after it has acted on the first request.
     redirected: bool = False
 
     @property
@@ -117,18 +116,18 @@ async def _send_to_host(request: Request, url: httpx.URL, progress: Progress) ->
     """Send one request to the first of the host's addresses that accepts a connection."""
     port = url.port or (443 if url.scheme == "https" else 80)
     addresses = await resolve(url.host, port, allow_private=request.allow_private)
-    refused: httpx.HTTPError | None = None
+    connect_error: httpx.HTTPError | None = None
     async with _client(url.scheme) as client:
         for address in addresses:
             try:
                 return await _send(client, request, url, address, progress)
             except (httpx.ConnectError, httpx.ConnectTimeout) as error:
-                refused = error
+                connect_error = error
             except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as error:
                 raise _failed(url, error, progress) from error
             except (ValueError, UnicodeError) as error:
                 raise _invalid(f"the request cannot be sent ({type(error).__name__})") from error
-    raise _failed(url, refused, progress) from refused
+    raise _failed(url, connect_error, progress) from connect_error
 
 
 def _client(scheme: str) -> httpx.AsyncClient:
@@ -168,7 +167,7 @@ async def _send(
         extensions={"sni_hostname": url.raw_host.decode("ascii"), "trace": trace},
     )
     incoming = await client.send(outgoing, stream=True)
-    happened: errors.Happened = "yes" if incoming.is_success else "no"
+    effect_happened: errors.Happened = "yes" if incoming.is_success else "no"
     try:
         body = bytearray()
         async for chunk in incoming.aiter_raw():
@@ -179,14 +178,14 @@ async def _send(
                     code="HTTP_TOO_LARGE",
                     hint="raise `max_bytes`",
                     retryable=False,
-                    happened=happened,
+                    happened=effect_happened,
                 )
     finally:
         await incoming.aclose()
         incoming.stream = httpx.ByteStream(b"")  # breaks a reference cycle that holds the bodies
     if incoming.headers.get("content-encoding", "identity").lower() not in ("", "identity"):
-        what = "the answer is compressed although that was not asked for"
-        raise errors.AttemptFailed(what, code="HTTP_FAILED", happened=happened)
+        complaint = "the answer is compressed although that was not asked for"
+        raise errors.AttemptFailed(complaint, code="HTTP_FAILED", happened=effect_happened)
     return Response(status=incoming.status_code, headers=dict(incoming.headers.items()), body=bytes(body))
 
 

@@ -20,69 +20,72 @@ CONTEXT_MAX_BYTES = 1024 * 1024
 
 @frozen
 class Tool:
-    """A callable under capability limits.
-
-    `target` is the built-in's name, a file of the project with a function (`tools/x.py:search`), or the MCP server;
-    `tool` is what that server calls it. `args` is the JSON Schema of its arguments, None when only the MCP server
-    knows it; `config` are arguments that the project has fixed: they go over those of a plan. `cost_nanousd` is what
-    one call may cost at most. Without `modes` it serves in every mode that the project's `modes` allow it in.
-    """
+    """A callable under capability limits."""
 
     name: str
     kind: ToolKind
+    #: The built-in's name, a file of the project with a function (`tools/x.py:search`), or the MCP server.
     target: str
+    #: The name that the MCP server gives it.
     tool: str = ""
+    #: The JSON Schema of its arguments, None when only the MCP server knows it.
     args: JsonObject | None = None
     returns: JsonObject | None = None
+    #: Arguments that the project has fixed: they replace those of a plan.
     config: JsonObject = field(default_factory=dict[str, Json])
     effect: definition.Effect = "once"
     network: bool = False
+    #: The most that one call may cost.
     cost_nanousd: int = 0
     timeout_ms: int = TOOL_TIMEOUT_MS
+    #: None means every mode that the project's `modes` allow it in.
     modes: tuple[definition.PlanMode, ...] = ()
     description: str = ""
 
 
 @frozen
 class Function:
-    """A checker or a transform: a built-in by its name, or a function in a file of the project.
-
-    `args` is the JSON Schema of its arguments beside the ones that every op of its kind has; `config` are arguments
-    that the project has fixed. A checker without `needs_input` may be asked without `input_ref`.
-    """
+    """A checker or a transform: a built-in by its name, or a function in a file of the project."""
 
     name: str
     kind: FunctionKind
     target: str
+    #: The JSON Schema of its arguments, beside the ones that every op of its kind has.
     args: JsonObject | None = None
+    #: Arguments that the project has fixed.
     config: JsonObject = field(default_factory=dict[str, Json])
     timeout_ms: int = CHECK_TIMEOUT_MS
+    #: A checker that needs none may be asked without `input_ref`.
     needs_input: bool = True
     description: str = ""
 
 
 @frozen
 class Context:
-    """The source of the value of a `ctx:` or `snap:` name.
-
-    `source`: the path of a file, the text itself, the reference of an artifact (`artifact://…`), or the revisions
-    of a git diff (`HEAD~1..HEAD`; empty: what is not committed), which is of the folder `repo` and only of `paths`.
-    """
+    """The source of the value of a `ctx:` or `snap:` name."""
 
     name: str
     kind: ContextKind
+    #: The path of a file, the text itself, the reference of an artifact (`artifact://…`), or the revisions of a git
+    #: diff (`HEAD~1..HEAD`; empty: what is not committed).
     source: str
+    #: The folder of a git diff.
     repo: str = "."
+    #: The only paths that a git diff is of.
     paths: tuple[str, ...] = ()
     max_bytes: int = CONTEXT_MAX_BYTES
 
 
 @frozen
 class McpServer:
-    """A server of tools: a program over stdio (`command`), or an address. Values of `env` and `headers` may be
-    references (`${env:NAME}`, `${secret:NAME}`), which are resolved when the server is started."""
+    """A server of tools: a program over stdio, or an address.
+
+    Values of its environment and headers may be references (`${env:NAME}`, `${secret:NAME}`), which are resolved when
+    the server is started.
+    """
 
     name: str
+    #: The program and its arguments; empty for an address.
     command: tuple[str, ...] = ()
     url: str | None = None
     env: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -125,13 +128,15 @@ def capability_denial(registry: Registry, tool: Tool) -> str | None:
 
 def tool_denial(registry: Registry, mode: definition.PlanMode, tool: Tool) -> str | None:
     """Return why a plan in `mode` may not call `tool`; None if it may."""
-    if (undeclared := capability_denial(registry, tool)) is not None:
-        return undeclared
+    if (denial := capability_denial(registry, tool)) is not None:
+        return denial
     if tool.modes and mode not in tool.modes:
         return f"the tool {tool.name!r} does not serve in the mode {mode!r}"
-    listed = registry.modes.get(mode, ModeRule()).tools
-    if listed is not None:
-        return None if tool.name in listed else f"the mode {mode!r} does not allow the tool {tool.name!r}"
+    mode_tools = registry.modes.get(mode, ModeRule()).tools
+    if mode_tools is not None:
+        if tool.name in mode_tools:
+            return None
+        return f"the mode {mode!r} does not allow the tool {tool.name!r}"
     if mode != "normal" and tool.network and mode not in tool.modes:
         return f"the mode {mode!r} allows no tool that uses the network, as {tool.name!r} does"
     return None
@@ -150,9 +155,11 @@ def expert_denial(registry: Registry, mode: definition.PlanMode, expert: ExpertM
     """Return why a plan in `mode` may not use an expert; None if it may."""
     if expert.modes and mode not in expert.modes:
         return f"the expert {expert.name!r} does not serve in the mode {mode!r}"
-    listed = registry.modes.get(mode, ModeRule()).experts
-    if listed is not None:
-        return None if expert.name in listed else f"the mode {mode!r} does not allow the expert {expert.name!r}"
+    mode_experts = registry.modes.get(mode, ModeRule()).experts
+    if mode_experts is not None:
+        if expert.name in mode_experts:
+            return None
+        return f"the mode {mode!r} does not allow the expert {expert.name!r}"
     if mode == "offline" and not expert.local and mode not in expert.modes:
         return f"the mode {mode!r} allows only experts on this machine, and {expert.name!r} is not"
     return None

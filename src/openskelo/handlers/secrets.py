@@ -90,17 +90,17 @@ def values(declared: Mapping[str, str] | None) -> tuple[str, ...]:
 def referenced_values(texts: Iterable[str], declared: Mapping[str, str] | None) -> set[str]:
     """Return the values of all references in these texts that are to be masked.
 
-    A short value is no secret, and neither is a number of the environment that nobody has declared as one: it is a
+    A short value is no secret, and neither is a number of the environment that is not declared as one: it is a
     setting (`PORT=8080`), and masking it would change other numbers that contain it.
     """
-    found: set[str] = set()
+    secret_values: set[str] = set()
     for reference in (reference for text in texts for reference in named(text)):
         with contextlib.suppress(errors.AttemptFailed):  # not set: there is nothing to leak
             value = resolve(reference, declared)
             is_setting = reference.startswith("${env:") and value.isdecimal()
             if len(value) >= _MIN_LENGTH and not is_setting:
-                found.add(value)
-    return found
+                secret_values.add(value)
+    return secret_values
 
 
 def spellings(secrets: Iterable[str]) -> tuple[str, ...]:

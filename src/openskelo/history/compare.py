@@ -51,13 +51,13 @@ async def compare(store: api.Store, run_a: str, run_b: str) -> comparison.Compar
 
 def _is_same_work(a: _Side, b: _Side, nodes: tuple[comparison.NodeComparison, ...]) -> bool:
     """True if the receipts are equal; nodes that a fork kept have none, and must have the same result instead."""
-    kept = [node for node in nodes if node.partly_kept]
-    kept_keys = {node.node for node in kept}
+    kept_nodes = [node for node in nodes if node.partly_kept]
+    kept_keys = {node.node for node in kept_nodes}
     digests = [
         receipts.digest([receipt for receipt in side.receipts if receipt["step_id"] not in kept_keys])
         for side in (a, b)
     ]
-    return digests[0] == digests[1] and all(node.same for node in kept)
+    return digests[0] == digests[1] and all(node.same for node in kept_nodes)
 
 
 async def _load(store: api.Store, run_id: str) -> _Side:
@@ -78,8 +78,8 @@ async def _load(store: api.Store, run_id: str) -> _Side:
             )
         side.receipts.append(receipt)
         key = cast("str", receipt["step_id"])
-        spent = cast("JsonObject", getattr(event, "spent", None) or {})
-        side.uses[key] = _add_use(side.uses.get(key, comparison.Use()), receipt, spent)
+        usage = cast("JsonObject", getattr(event, "spent", None) or {})
+        side.uses[key] = _add_use(side.uses.get(key, comparison.Use()), receipt, usage)
     assert side is not None  # noqa: S101  walk_events raises NotFound for a run without events
     return side
 
@@ -113,12 +113,12 @@ def _run_side(side: _Side) -> comparison.RunSide:
 
 
 async def _compare_nodes(store: api.Store, a: _Side, b: _Side) -> tuple[comparison.NodeComparison, ...]:
-    compared: list[comparison.NodeComparison] = []
+    comparisons: list[comparison.NodeComparison] = []
     for key in dict.fromkeys((*a.run.workflow.nodes, *b.run.workflow.nodes)):
-        compared.append(await _compare_node(store, key, a, b))
-        if len(compared) % _STEPS_PER_YIELD == 0:
+        comparisons.append(await _compare_node(store, key, a, b))
+        if len(comparisons) % _STEPS_PER_YIELD == 0:
             await asyncio.sleep(0)
-    return tuple(compared)
+    return tuple(comparisons)
 
 
 async def _compare_node(store: api.Store, key: str, a: _Side, b: _Side) -> comparison.NodeComparison:
@@ -150,13 +150,13 @@ def _node_side(key: str, side: _Side) -> comparison.Side | None:
     node = run.nodes.get(key)
     if node is None:
         return None
-    kept = node.kept_slots or (node.visit == 0 and node.outcome not in (None, "skipped"))
+    has_kept_outputs = node.kept_slots or (node.visit == 0 and node.outcome not in (None, "skipped"))
     return comparison.Side(
         status=node.status,
         outcome=node.outcome,
         visits=node.visit,
         use=side.uses.get(key, comparison.Use()),
-        kept_from=cast("str", run.parent["runId"]) if kept and run.parent is not None else None,
+        kept_from=cast("str", run.parent["runId"]) if has_kept_outputs and run.parent is not None else None,
         error=_error(node),
         is_open=node.outcome is None and not run.ended,
         kept_items=node.kept_slots,
@@ -188,4 +188,6 @@ async def _node_inputs(store: api.Store, run: Run, key: str) -> JsonObject:
 
 
 async def _node_outputs(store: api.Store, run: Run, key: str) -> JsonObject:
-    return await node_inputs.outputs(store, run, key) if run.nodes[key].outcome == "succeeded" else {}
+    if run.nodes[key].outcome == "succeeded":
+        return await node_inputs.outputs(store, run, key)
+    return {}

@@ -62,19 +62,19 @@ class Use:
 
 @frozen
 class Side:
-    """One node in one run.
-
-    `kept_from` is the parent of a fork, if the node's result, or `kept_items` items of a foreach, were kept from there.
-    `error` has the code and the message of a failed node. `is_open`: it has no outcome yet, and may get one.
-    """
+    """One node in one run."""
 
     status: str
     outcome: str | None
     visits: int
     use: Use
+    #: The parent of a fork, if the node's result, or some items of a foreach, were kept from there.
     kept_from: str | None = None
+    #: The code and the message of a failed node.
     error: JsonObject | None = None
+    #: It has no outcome yet, and may get one.
     is_open: bool = False
+    #: The number of items of a foreach that were kept from the parent.
     kept_items: int = 0
 
     @property
@@ -97,15 +97,14 @@ class Side:
 
 @frozen
 class NodeComparison:
-    """A node in both runs; a side is None where the run has no such node. `redefined`: its definition differs.
-
-    `inputs` are differences of inputs that a fork has set on the node (in a plan: variables).
-    """
+    """A node in both runs; a side is None where the run has no such node."""
 
     node: str
     a: Side | None
     b: Side | None
+    #: Its definition differs.
     redefined: bool
+    #: Differences of inputs that a fork has set on the node (in a plan: variables).
     inputs: tuple[Change, ...]
     outputs: tuple[Change, ...]
 
@@ -194,16 +193,19 @@ class RunSide:
 
 @frozen
 class Comparison:
-    """Two runs. `same_work`: their receipts are equal, apart from times.
+    """Two runs.
 
     A node that one of them kept from its parent, if only in part, counts by its result: its receipts are in the log of
-    the run that did the work. `inputs` and `outputs` are the differences of the runs' own inputs and outputs.
+    the run that did the work.
     """
 
     a: RunSide
     b: RunSide
+    #: Their receipts are equal, apart from times.
     same_work: bool
+    #: The differences of the runs' own inputs.
     inputs: tuple[Change, ...]
+    #: The differences of the runs' own outputs.
     outputs: tuple[Change, ...]
     nodes: tuple[NodeComparison, ...]
 
@@ -214,13 +216,15 @@ class Comparison:
 
     def document(self) -> JsonObject:
         """Return the comparison as JSON."""
-        redefined: list[Json] = [node.node for node in self.nodes if node.redefined or node.a is None or node.b is None]
+        redefined_nodes: list[Json] = [
+            node.node for node in self.nodes if node.redefined or node.a is None or node.b is None
+        ]
         return {
             "a": self.a.document(),
             "b": self.b.document(),
             "sameWork": self.same_work,
             "sameWorkflow": self.same_workflow,
-            "redefined": redefined,
+            "redefined": redefined_nodes,
             "inputs": [change.document() for change in self.inputs],
             "outputs": [change.document() for change in self.outputs],
             "nodes": [node.document() for node in self.nodes],
@@ -238,12 +242,12 @@ def _walk(before: Json, after: Json, path: str) -> Iterator[Change]:
             for key in dict.fromkeys((*before, *after)):
                 yield from _member(before, after, key, f"{path}/{json_pointer.token(key)}")
         case list(), list():
-            shared = min(len(before), len(after))
-            for index in range(shared):
+            common_length = min(len(before), len(after))
+            for index in range(common_length):
                 yield from _walk(before[index], after[index], f"{path}/{index}")
-            for index in range(shared, len(before)):
+            for index in range(common_length, len(before)):
                 yield Change(path=f"{path}/{index}", kind="removed", before=before[index])
-            for index in range(shared, len(after)):
+            for index in range(common_length, len(after)):
                 yield Change(path=f"{path}/{index}", kind="added", after=after[index])
         case _:
             # True == 1 in Python, but not in JSON.

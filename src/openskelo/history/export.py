@@ -23,15 +23,14 @@ from openskelo.structs import field, frozen, mutable
 
 @frozen
 class Exported:
-    """The result of an export. `missing` are blobs that events name and the store no longer has.
-
-    `outdated` is the event up to which the run was signed, if that signature was left out: the run has gone on since.
-    """
+    """The result of an export."""
 
     path: Path
     bytes: int
     header: bundle.Header
+    #: Blobs that events name and the store no longer has.
     missing: tuple[str, ...]
+    #: The event up to which the run was signed, if that signature was left out: the run has gone on since.
     outdated: int | None = None
 
     def document(self) -> JsonObject:
@@ -78,23 +77,23 @@ async def export(
         _refuse_existing(path)
     survey = await _read_survey(store, run_id, up_to)
     is_current = signature is not None and signature["head"] == survey.head
-    stored, missing = await _split_by_presence(store, sorted(survey.names))
+    present_names, missing = await _split_by_presence(store, sorted(survey.names))
     header = bundle.Header(
         run_id=run_id,
         head=survey.head,
         events=survey.events,
-        blobs=len(stored),
+        blobs=len(present_names),
         definition=survey.definition,
         signature=signature if is_current else None,
     )
     with _whole_file(path) as file:
         file.write(header.line() + b"\n")
-        for name in stored:
+        for name in present_names:
             file.write(bundle.blob_line(name, await store.read_blob(name)) + b"\n")
         await _write_lines(store, run_id, file, survey)
         size = file.tell()
-    outdated = None if signature is None or is_current else cast("int", signature["seq"])
-    return Exported(path=path, bytes=size, header=header, missing=tuple(missing), outdated=outdated)
+    outdated_seq = None if signature is None or is_current else cast("int", signature["seq"])
+    return Exported(path=path, bytes=size, header=header, missing=tuple(missing), outdated=outdated_seq)
 
 
 async def _read_survey(store: api.Store, run_id: str, up_to: int | None) -> _Survey:
@@ -121,12 +120,12 @@ async def _read_survey(store: api.Store, run_id: str, up_to: int | None) -> _Sur
 
 def _read(line: bytes) -> tuple[str, events.Event | None]:
     """Return the hash of a line and its event, None if the data of the event was pruned."""
-    opened = cast("JsonObject", orjson.loads(line))
-    return cast("str", opened["hash"]), None if "dataHash" in opened else envelope.open_line(line)[1]
+    entry = cast("JsonObject", orjson.loads(line))
+    return cast("str", entry["hash"]), None if "dataHash" in entry else envelope.open_line(line)[1]
 
 
 async def _split_by_presence(store: api.Store, names: list[str]) -> tuple[list[str], list[str]]:
-    stored: list[str] = []
+    present_names: list[str] = []
     missing: list[str] = []
     for name in names:
         try:
@@ -134,20 +133,20 @@ async def _split_by_presence(store: api.Store, names: list[str]) -> tuple[list[s
         except errors.NotFound:
             missing.append(name)
         else:
-            stored.append(name)
-    return stored, missing
+            present_names.append(name)
+    return present_names, missing
 
 
 async def _write_lines(store: api.Store, run_id: str, file: BinaryIO, survey: _Survey) -> None:
     """Write the lines of the survey; raise Busy if the run was pruned since."""
-    count, gone = survey.events, 0
+    count, pruned_count = survey.events, 0
     async for lines in store.read_events(run_id):
         file.writelines(line + b"\n" for line in lines[:count])
-        gone += sum(map(line_check.is_pruned, lines[:count]))
+        pruned_count += sum(map(line_check.is_pruned, lines[:count]))
         count -= len(lines)
         if count <= 0:
             break
-    if gone != survey.pruned:  # the values in the file would be of events that have given them up
+    if pruned_count != survey.pruned:  # the values in the file would be of events that have given them up
         raise errors.Busy(f"run {run_id} was pruned while it was exported", hint="export it again")
 
 

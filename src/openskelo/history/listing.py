@@ -56,19 +56,19 @@ def approvals(run: Run, facts: Sequence[events.Event]) -> tuple[tuple[api.Approv
     """Return the approvals that these events opened (and left open), and the ids of the approvals that they closed."""
     if not run.approvals_requested:
         return (), ()
-    opened: list[api.ApprovalRow] = []
-    closed: list[str] = []
+    open_rows: list[api.ApprovalRow] = []
+    closed_ids: list[str] = []
     for fact in facts:
         match fact:
             case events.ApprovalRequested():
                 approval = run.approvals.get(fact.approval_id)
                 if approval is not None:
-                    opened.append(_approval_row(run, approval, fact.at))
+                    open_rows.append(_approval_row(run, approval, fact.at))
             case events.ApprovalResolved() | events.ApprovalWithdrawn():
-                closed.append(fact.approval_id)
+                closed_ids.append(fact.approval_id)
             case _:
                 continue
-    return tuple(opened), tuple(closed)
+    return tuple(open_rows), tuple(closed_ids)
 
 
 def _approval_row(run: Run, approval: OpenApproval, at: int) -> api.ApprovalRow:
@@ -99,7 +99,9 @@ def approval_document(run: Run, approval: OpenApproval) -> JsonObject:
         "expiresAt": None if approval.expires_at is None else envelope.timestamp(approval.expires_at),
         "tool": tool,
     }
-    return document if work is None else {**document, "work": work}
+    if work is None:
+        return document
+    return {**document, "work": work}
 
 
 # -- what a caller names ----------------------------------------------------------------------------------------------
@@ -129,9 +131,9 @@ async def find_run(log: api.Listings, text: str) -> api.RunRow:
         )
     rows = await log.list_runs_by_prefix(prefix)
     if len(rows) > 1:
-        listed = ", ".join(row.run_id for row in rows[:4])
+        run_ids = ", ".join(row.run_id for row in rows[:4])
         raise errors.InvalidInput(
-            f"{text} matches {len(rows)} runs", code="RUN_AMBIGUOUS", hint=f"give more characters of one of: {listed}"
+            f"{text} matches {len(rows)} runs", code="RUN_AMBIGUOUS", hint=f"give more characters of one of: {run_ids}"
         )
     return errors.require_run(next(iter(rows), None), text)
 
@@ -168,27 +170,27 @@ def _only_approval(rows: Sequence[api.ApprovalRow]) -> api.ApprovalRow:
     if not rows:
         raise errors.NotFound("no approval is open", code="APPROVAL_NOT_FOUND", hint="skelo runs lists the runs")
     if len(rows) > 1:
-        listed = ", ".join(f"{ids.short(row.approval_id)} ({row.node})" for row in reversed(rows[-4:]))
+        approval_names = ", ".join(f"{ids.short(row.approval_id)} ({row.node})" for row in reversed(rows[-4:]))
         raise errors.InvalidInput(
             f"{len(rows)} approvals are open, so `last` names none of them",
             code="APPROVAL_AMBIGUOUS",
-            hint=f"name one by its id: {listed}",
+            hint=f"name one by its id: {approval_names}",
         )
     return rows[0]
 
 
 async def short_ids(log: api.Store, documents: Sequence[JsonObject]) -> Mapping[str, str]:
     """Return what to type for each run of these documents, and for its open approvals: no other one begins so."""
-    shortened: dict[str, str] = {}
+    short_forms: dict[str, str] = {}
     still_open = [row.approval_id for row in await log.list_approvals()]
     for document in documents:
         run_id = str(document["runId"])
         alike = [row.run_id for row in await log.list_runs_by_prefix(ids.short(run_id))]
-        shortened[run_id] = _unambiguous(run_id, alike)
+        short_forms[run_id] = _unambiguous(run_id, alike)
         for approval in cast("list[JsonObject]", document["approvals"]):
             approval_id = str(approval["id"])
-            shortened[approval_id] = _unambiguous(approval_id, still_open)
-    return shortened
+            short_forms[approval_id] = _unambiguous(approval_id, still_open)
+    return short_forms
 
 
 def _unambiguous(name: str, others: Sequence[str]) -> str:

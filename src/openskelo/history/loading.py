@@ -138,23 +138,25 @@ def restore(data: bytes) -> definition.Workflow:
 
 async def restore_patiently(data: bytes) -> definition.Workflow:
     """Return what `restore` returns; a large workflow is restored in a thread, so that other tasks run."""
-    return restore(data) if len(data) < _LARGE_BYTES else await asyncio.to_thread(restore, data)
+    if len(data) < _LARGE_BYTES:
+        return restore(data)
+    return await asyncio.to_thread(restore, data)
 
 
 def check_workflow(workflow: object) -> None:
     """Raise InvalidInput for an argument that is no Workflow: not every caller has a type checker."""
     if not isinstance(workflow, definition.Workflow):
         raise errors.InvalidInput(
-            f"a {type(workflow).__name__} is no workflow",
+            f"a {type(workflow).__name__} is not a workflow",
             code="USAGE",
-            hint="openskelo.load(FILE) gives one, and openskelo.from_document(DICT)",
+            hint="openskelo.load(FILE) makes one, as does openskelo.from_document(DICT)",
         )
 
 
 async def plan_variables_before(store: api.Store, run_id: str, node: str) -> JsonObject:
     """Return a plan's variables as they were when `node` was last entered, or as they are now if it never was."""
     variables, _ = await plan_state_before(store, run_id, node)
-    return {name: plan_scheduler.value(await stored_values.load(store, stored)) for name, stored in variables.items()}
+    return {name: plan_scheduler.value(await stored_values.load(store, value)) for name, value in variables.items()}
 
 
 async def plan_state_before(
@@ -163,22 +165,22 @@ async def plan_state_before(
     """Return a plan's variables and finished steps as they were when `node` was last entered, or as they are now."""
     visit = 0
     variables: dict[str, Stored] = {}
-    kept: dict[str, commands.Kept] = {}
+    kept_outputs: dict[str, commands.Kept] = {}
     run: runs.Run | None = None
     async for run, _ in walk_events(store, run_id):
         state = run.nodes.get(node)
         if state is not None and state.visit > visit:
             visit = state.visit
-            variables, kept = _plan_state(run)
+            variables, kept_outputs = _plan_state(run)
     if visit == 0 and run is not None:
         return _plan_state(run)
-    return variables, kept
+    return variables, kept_outputs
 
 
 def _plan_state(run: runs.Run) -> tuple[dict[str, Stored], dict[str, commands.Kept]]:
-    kept = {
+    kept_outputs = {
         key: commands.Kept(outcome="succeeded", outputs=state.outputs)
         for key, state in run.nodes.items()
         if state.outcome == "succeeded" and state.outputs is not None
     }
-    return dict(cast("runs.PlanState", run.plan_state).variables), kept
+    return dict(cast("runs.PlanState", run.plan_state).variables), kept_outputs

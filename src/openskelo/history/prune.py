@@ -34,20 +34,23 @@ _ROWS_PER_PAGE = 500
 
 @frozen
 class Choice:
-    """A selection of ended runs: older than an age, with a status, without the newest `keep`."""
+    """A selection of ended runs: older than an age, with a status, without the newest ones."""
 
     older_than: timedelta | None = None
+    #: The number of the newest runs to leave out.
     keep: int | None = None
     status: str | None = None
 
 
 @frozen
 class Freed:
-    """The events of a run that lost their data (their number), and the bytes freed. `gone`: the run was deleted."""
+    """The effect of pruning on one run."""
 
     run_id: str
+    #: The number of events that lost their data.
     events: int = 0
     bytes: int = 0
+    #: The run was deleted.
     gone: bool = False
 
 
@@ -64,18 +67,18 @@ class Pruned:
     @property
     def events(self) -> int:
         """Return the number of events that gave up their data."""
-        return sum(freed.events for freed in self.runs)
+        return sum(run.events for run in self.runs)
 
     @property
     def bytes(self) -> int:
         """Return the number of bytes that were freed in all."""
-        return sum(freed.bytes for freed in self.runs) + self.swept.bytes
+        return sum(run.bytes for run in self.runs) + self.swept.bytes
 
     def document(self) -> JsonObject:
         """Return what `skelo prune --json` prints."""
         return {
             "dryRun": self.dry_run,
-            "runs": [{"runId": freed.run_id, "events": freed.events, "bytes": freed.bytes} for freed in self.runs],
+            "runs": [{"runId": run.run_id, "events": run.events, "bytes": run.bytes} for run in self.runs],
             "deleted": self.deleted,
             "blobs": self.swept.blobs,
             "bytes": self.bytes,
@@ -95,7 +98,7 @@ def check_choice(run_ids: Sequence[str], choice: Choice) -> None:
             hint="skelo prune --older-than 30d",
         )
     if choice.keep is not None and choice.keep < 0:
-        raise errors.InvalidInput("the number of runs to keep is not negative", code="USAGE")
+        raise errors.InvalidInput("the number of runs to keep must not be negative", code="USAGE")
 
 
 async def choose(store: api.Listings, run_ids: Sequence[str], choice: Choice) -> list[str]:
@@ -106,7 +109,7 @@ async def choose(store: api.Listings, run_ids: Sequence[str], choice: Choice) ->
     before: int | None = None
     if choice.older_than is not None:
         before = clock.wall_ms() - choice.older_than // timedelta(milliseconds=1)
-    chosen: list[str] = []
+    selected_ids: list[str] = []
     left_to_keep = choice.keep or 0
     last: str | None = None
     while rows := await store.list_runs(limit=_ROWS_PER_PAGE, status=choice.status, before=last):
@@ -117,8 +120,8 @@ async def choose(store: api.Listings, run_ids: Sequence[str], choice: Choice) ->
             if left_to_keep:
                 left_to_keep -= 1
             elif before is None or row.updated_at < before:
-                chosen.append(row.run_id)
-    return chosen
+                selected_ids.append(row.run_id)
+    return selected_ids
 
 
 async def prune_runs(
@@ -128,27 +131,27 @@ async def prune_runs(
 
     A run that cannot be pruned (unfinished, driven elsewhere, damaged) does not keep the others from it.
     """
-    freed: list[Freed] = []
-    failed: dict[str, errors.OpenSkeloError] = {}
-    lost = await store.find_lost_events()
+    freed_runs: list[Freed] = []
+    failures: dict[str, errors.OpenSkeloError] = {}
+    lost_events = await store.find_lost_events()
     for run_id in dict.fromkeys(run_ids):
         try:
-            _check_complete(run_id, lost)
+            _check_complete(run_id, lost_events)
             if dry_run:
-                freed.append(await measure(store, run_id, delete=delete))
+                freed_runs.append(await measure(store, run_id, delete=delete))
             elif delete:
-                freed.append(await _delete_run(store, run_id, data_dir))
+                freed_runs.append(await _delete_run(store, run_id, data_dir))
             else:
-                freed.append(await _prune_run(store, run_id, data_dir))
+                freed_runs.append(await _prune_run(store, run_id, data_dir))
         except (errors.Corrupt, errors.Refused, errors.Busy) as error:
-            failed[run_id] = error
-    pruned_ids = [run_id for run_id in run_ids if run_id not in failed]
+            failures[run_id] = error
+    pruned_ids = [run_id for run_id in run_ids if run_id not in failures]
     if dry_run:
         swept = await measure_blobs(store, pruned_ids, delete=delete)
     else:
         swept = await store.sweep_blobs(forget=frozenset(pruned_ids))
-    with_events = tuple(run for run in freed if run.events)
-    return Pruned(runs=with_events, swept=swept, failed=failed, dry_run=dry_run, deleted=delete)
+    with_events = tuple(run for run in freed_runs if run.events)
+    return Pruned(runs=with_events, swept=swept, failed=failures, dry_run=dry_run, deleted=delete)
 
 
 async def measure(store: api.Store, run_id: str, *, delete: bool = False) -> Freed:
@@ -168,20 +171,20 @@ async def measure_blobs(store: api.Store, runs: Collection[str], *, delete: bool
 
     It may leave some of it for later: files younger than an hour, and blobs that the cache of steps refers to.
     """
-    released: set[str] = set()
-    used: set[str] = set()
+    released_digests: set[str] = set()
+    used_digests: set[str] = set()
     last: str | None = None
     while rows := await store.list_runs(limit=_ROWS_PER_PAGE, before=last):
         last = rows[-1].run_id
         for row in rows:
             async for lines in store.read_events(row.run_id):
                 if row.run_id not in runs:
-                    used |= blobs.find_digests(lines)
+                    used_digests |= blobs.find_digests(lines)
                     continue
-                released |= blobs.find_digests(lines)
+                released_digests |= blobs.find_digests(lines)
                 if not delete:
-                    used |= blobs.find_digests(map(line_check.prune, lines))
-    sizes = [await _blob_size(store, digest) for digest in released - used]
+                    used_digests |= blobs.find_digests(map(line_check.prune, lines))
+    sizes = [await _blob_size(store, digest) for digest in released_digests - used_digests]
     known_sizes = [size for size in sizes if size is not None]
     return api.SweepResult(blobs=len(known_sizes), bytes=sum(known_sizes))
 
@@ -212,7 +215,7 @@ async def _prune_run(store: api.Store, run_id: str, data_dir: Path | None) -> Fr
         if line_check.is_pruned(lines[0]):
             return Freed(run_id=run_id)  # all of it: the first line is shortened last
         break
-    freed = await measure(store, run_id)
+    freed_run = await measure(store, run_id)
     await _claim(store, run_id)
     try:
         if data_dir is not None:
@@ -220,7 +223,7 @@ async def _prune_run(store: api.Store, run_id: str, data_dir: Path | None) -> Fr
         await store.rewrite_events(run_id, line_check.prune)
     finally:
         await store.release_run(run_id)
-    return freed
+    return freed_run
 
 
 async def delete_run(store: api.Store, run_id: str, data_dir: Path | None = None) -> Freed:
@@ -230,7 +233,7 @@ async def delete_run(store: api.Store, run_id: str, data_dir: Path | None = None
 
 
 async def _delete_run(store: api.Store, run_id: str, data_dir: Path | None) -> Freed:
-    freed = await measure(store, run_id, delete=True)
+    freed_run = await measure(store, run_id, delete=True)
     await _claim(store, run_id)
     try:
         if data_dir is not None:
@@ -238,14 +241,14 @@ async def _delete_run(store: api.Store, run_id: str, data_dir: Path | None) -> F
         await store.delete_run(run_id)
     finally:
         await store.release_run(run_id)
-    return freed
+    return freed_run
 
 
 def _check_complete(run_id: str, lost: Mapping[str, int]) -> None:
-    """Raise Refused (EVENTS_LOST) if the log lacks events of the run which files in `events/` still hold."""
+    """Raise Refused (EVENTS_LOST) if the log lacks events of the run which kept files still hold."""
     if run_id in lost:
         raise errors.Refused(
-            f"the log has lost {lost[run_id]} events of run {run_id}, and files in events/ still hold them",
+            f"the log has lost {lost[run_id]} events of run {run_id}, and files that were kept still hold them",
             code="EVENTS_LOST",
             hint="`skelo doctor` names the files; move them out of the data dir, then prune the run",
         )
@@ -271,9 +274,11 @@ async def _remove_markers(store: api.EventLog, run_id: str, data_dir: Path) -> N
             if b'"type":"attempt.started"' not in line:
                 continue
             try:
-                started = cast("JsonObject", orjson.loads(line)["data"])
-                slot = cast("int", started.get("item") or 0)
-                key = ids.idempotency_key(run_id, cast("str", started["node"]), cast("int", started["visit"]), slot)
+                start_data = cast("JsonObject", orjson.loads(line)["data"])
+                slot = cast("int", start_data.get("item") or 0)
+                key = ids.idempotency_key(
+                    run_id, cast("str", start_data["node"]), cast("int", start_data["visit"]), slot
+                )
             except (orjson.JSONDecodeError, KeyError, TypeError):
                 continue  # a line that holds such a text in its data
             try:

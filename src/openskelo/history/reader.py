@@ -57,7 +57,7 @@ class HistoryReader:
         from openskelo.history import listing  # noqa: PLC0415
 
         if limit < 0 or offset < 0:
-            raise errors.InvalidInput("limit and offset are not negative", code="USAGE")
+            raise errors.InvalidInput("limit and offset must not be negative", code="USAGE")
         statuses = get_args(Status)
         if status is not None and status not in statuses:
             raise errors.InvalidInput(
@@ -141,7 +141,9 @@ class HistoryReader:
         run = await self.load_run(row.run_id)
         approval = run.approvals.get(row.approval_id)
         work = None if approval is None else await approval_context.load(self.store, run, approval)
-        return document if work is None else {**document, "work": work}
+        if work is None:
+            return document
+        return {**document, "work": work}
 
     async def receipts(self, run_id: str) -> JsonObject:
         """Return the receipts of a run's attempts in their order, and the `digest` of its work as a whole.
@@ -152,17 +154,17 @@ class HistoryReader:
         from openskelo.record import receipts  # noqa: PLC0415
 
         await api.get_run(self.store, run_id)
-        collected: list[JsonObject] = []
+        entries: list[JsonObject] = []
         try:
             async for lines in self.store.read_events(run_id):
-                collected += receipts.collect(lines)
-            digest = receipts.digest(collected)
+                entries += receipts.collect(lines)
+            digest = receipts.digest(entries)
         except (ValueError, LookupError, TypeError, AttributeError) as error:
             raise errors.Corrupt(
                 f"the receipts of run {run_id} cannot be read: {error}",
                 hint=f"`skelo verify {ids.short(run_id)}` says more",
             ) from error
-        return {"runId": run_id, "digest": digest, "receipts": collected}
+        return {"runId": run_id, "digest": digest, "receipts": entries}
 
     async def verify(self, run_id: str, *, public_key: str | None = None) -> Verification:
         """Verify that a run's record is whole and unaltered: lines, blobs, and in a data dir its file and signature.

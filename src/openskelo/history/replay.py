@@ -43,13 +43,15 @@ class DiscardedBlobs:
 
 @frozen
 class Step:
-    """The result for one attempt. `recorded` and `found` are output hashes."""
+    """The result for one attempt."""
 
     node: str
     visit: int
     attempt: int
     result: Result
+    #: The hash of the outputs in the receipt.
     recorded: str
+    #: The hash of the outputs that are stored, or were computed again.
     found: str | None = None
     reason: str = ""
     item: int | None = None
@@ -142,21 +144,23 @@ async def _compare(
     again: running_attempt.AttemptRequest | None,
     performer: Performs,
 ) -> Step:
-    stored = await _stored_digest(store, event.outputs)
-    recorded = cast("str", event.receipt["output_hash"])
-    if stored is None:
+    stored_digest = await _stored_digest(store, event.outputs)
+    recorded_digest = cast("str", event.receipt["output_hash"])
+    if stored_digest is None:
         return _step(event, "altered", reason="the outputs are not kept any more")
-    if stored != recorded:
-        return _step(event, "altered", found=stored, reason="the kept outputs are not those of the receipt")
+    if stored_digest != recorded_digest:
+        return _step(event, "altered", found=stored_digest, reason="the kept outputs are not those of the receipt")
     if again is None:
-        return _step(event, "checked", found=stored, reason=_why_not_executed(run.workflow.nodes[event.node], event))
+        return _step(
+            event, "checked", found=stored_digest, reason=_why_not_executed(run.workflow.nodes[event.node], event)
+        )
     outcome = (await performer.perform(running_attempt.RunningAttempt(again, again.inputs))).outcome
     if outcome.inputs_hash != event.receipt["inputs_hash"]:
         return _step(event, "altered", reason="the log does not give the inputs that the receipt names")
     if outcome.failure is not None:
         reason = f"{outcome.failure.code} {outcome.failure.message}"
         return _step(event, "different", found=outcome.output_hash, reason=reason)
-    return _step(event, "same" if outcome.output_hash == recorded else "different", found=outcome.output_hash)
+    return _step(event, "same" if outcome.output_hash == recorded_digest else "different", found=outcome.output_hash)
 
 
 def _why_not_executed(node: definition.Node, event: events.AttemptSucceeded) -> str:
@@ -164,7 +168,9 @@ def _why_not_executed(node: definition.Node, event: events.AttemptSucceeded) -> 
         return "the result came from the cache"
     if node.work.asks_person:
         return "a person answered"
-    return "a model answered" if node.work.calls_model else f"its effect is {node.effect}"
+    if node.work.calls_model:
+        return "a model answered"
+    return f"its effect is {node.effect}"
 
 
 async def _stored_digest(store: api.Store, stored: JsonObject) -> str | None:

@@ -19,10 +19,12 @@ from openskelo.wire import run_status
 
 
 class Amount(TypedDict):
-    """The use of one budget, and its limit (None: no limit); `unknown`: the use is only partly known."""
+    """The use of one budget."""
 
     used: float
+    #: None: no limit.
     limit: float | None
+    #: The use is only partly known.
     unknown: NotRequired[bool]
 
 
@@ -37,22 +39,24 @@ class Budget(TypedDict):
 
 
 class RunError(TypedDict):
-    """The failure of a run or of a node. `item` is the index of the failed item of a foreach."""
+    """The failure of a run or of a node."""
 
     code: str
     message: str
     node: NotRequired[str]
+    #: The index of the failed item of a foreach.
     item: NotRequired[int]
 
 
 class NodeDocument(TypedDict):
-    """A node of a run. `outputs` is None until the node has succeeded."""
+    """A node of a run."""
 
     status: run_status.NodeStatus
     outcome: NodeOutcome | None
     mode: str
     visits: int
     attempts: int
+    #: None until the node has succeeded.
     outputs: JsonObject | None
     items: NotRequired[JsonObject]
     error: NotRequired[RunError]
@@ -60,35 +64,33 @@ class NodeDocument(TypedDict):
 
 
 class ApprovalDocument(TypedDict):
-    """An open question to a person. `form` is the JSON Schema of what an answer may change, `args` is what is asked.
-
-    Times are ISO 8601 texts. `work` is about the work that an answer would allow.
-    """
+    """An open question to a person. Times are ISO 8601 texts."""
 
     id: str
     runId: str
     node: str
     kind: str
     prompt: str
+    #: The JSON Schema of what an answer may change.
     form: JsonObject
+    #: What is asked.
     args: JsonObject
     approvers: list[str]
     digest: str
     expiresAt: str | None
     tool: JsonObject
+    #: About the work that an answer would allow.
     work: NotRequired[JsonObject]
 
 
 class RunDocument(TypedDict):
-    """A run, as `skelo show --json` prints it. `ending` is None until the run has ended.
-
-    `pauseReason` says why the run is paused until it is resumed: a suspension, what a person wrote, or what is missing.
-    """
+    """A run, as `skelo show --json` prints it."""
 
     runId: str
     name: str
     workflowHash: str
     status: Literal["queued", "running", "paused", "completed", "failed"]
+    #: None until the run has ended.
     ending: events.Ending | None
     phase: run_status.Phase
     mode: Literal["AUTO", "INTERACTIVE"]
@@ -102,6 +104,7 @@ class RunDocument(TypedDict):
     approvals: list[ApprovalDocument]
     parent: NotRequired[JsonObject]
     error: NotRequired[RunError]
+    #: Why the run is paused until it is resumed: a suspension, what a person wrote, or what is missing.
     pauseReason: NotRequired[str]
 
 
@@ -144,15 +147,17 @@ async def approval_document(blobs: api.Blobs, run: Run, approval: OpenApproval) 
     """Return an open approval, with everything about the work that an answer would allow."""
     work = await approval_context.load(blobs, run, approval)
     document = await question(blobs, listing.approval_document(run, approval))
-    return document if work is None else {**document, "work": work}
+    if work is None:
+        return document
+    return {**document, "work": work}
 
 
 async def question(blobs: api.Blobs, document: JsonObject) -> JsonObject:
     """Return an open approval with what a plan or an agent's call shows, loaded if the listing only names its blob."""
-    stored = cast("JsonObject", document["tool"]).get("stored")
-    if document["kind"] not in ("ask_human", calls.CALL) or stored is None:
+    stored_args = cast("JsonObject", document["tool"]).get("stored")
+    if document["kind"] not in ("ask_human", calls.CALL) or stored_args is None:
         return document
-    return {**document, "args": await stored_values.load(blobs, cast("JsonObject", stored))}
+    return {**document, "args": await stored_values.load(blobs, cast("JsonObject", stored_args))}
 
 
 async def outputs(blobs: api.Blobs, run: Run) -> dict[str, Json]:
@@ -165,11 +170,11 @@ async def outputs(blobs: api.Blobs, run: Run) -> dict[str, Json]:
     values: dict[str, Json] = {}
     for name, binding in run.workflow.outputs.items():
         key = binding.node
-        stored = run.nodes[key].outputs if key else run.inputs
-        if stored is not None and "value" in stored:
-            source: Any = stored["value"]
+        stored_outputs = run.nodes[key].outputs if key else run.inputs
+        if stored_outputs is not None and "value" in stored_outputs:
+            source: Any = stored_outputs["value"]
         else:
-            source = await (node_inputs.outputs(blobs, run, key) if key else stored_values.load(blobs, stored))
+            source = await (node_inputs.outputs(blobs, run, key) if key else stored_values.load(blobs, stored_outputs))
         if binding.port in source:
             values[name] = source[binding.port]
     return values
@@ -183,9 +188,9 @@ async def _nodes(blobs: api.Blobs, run: Run) -> JsonObject:
     nodes: dict[str, Json] = {}
     for key, node in run.nodes.items():
         node_outputs: Json = None
-        stored = node.outputs
-        if node.outcome == "succeeded" and stored is not None and "value" in stored:
-            node_outputs = stored["value"]
+        stored_outputs = node.outputs
+        if node.outcome == "succeeded" and stored_outputs is not None and "value" in stored_outputs:
+            node_outputs = stored_outputs["value"]
         elif node.outcome == "succeeded":
             node_outputs = await node_inputs.outputs(blobs, run, key)
         document: dict[str, Json] = {

@@ -34,20 +34,20 @@ _NOT_WORK = frozenset({"label", "metadata", "estimate", "reserve", "after", "ret
 
 @frozen
 class PastRuns:
-    """The average use of finished runs of the same nodes; `runs` may be 0.
+    """The average use of finished runs of the same nodes."""
 
-    `attempts` has the average of one attempt by node, also from runs in which other nodes were different; nodes that
-    ask people are left out. `seconds` is the time that a run was busy, `longest_seconds` that of the longest: it
-    includes the waits of attempts for worker processes and models.
-    """
-
+    #: The number of these runs; may be 0.
     runs: int
     succeeded: int
     steps: float
     tokens: float
     cost_usd: float
+    #: The time that a run was busy. It includes the waits of attempts for worker processes and models.
     seconds: float
+    #: The time that the longest run was busy.
     longest_seconds: float
+    #: The average of one attempt by node, also from runs in which other nodes were different. Nodes that ask people are
+    #: left out.
     attempts: Mapping[str, quantities.Quantity] = field(default_factory=dict[str, quantities.Quantity])
 
     def document(self) -> dict[str, Json]:
@@ -82,23 +82,23 @@ def basis(workflow: definition.Workflow, project: Project, past: PastRuns | None
         return Basis(items=items, past=past, bounds=bounds, notes=agent_notes)
     from openskelo.workflows.estimate import attempt_cost  # noqa: PLC0415 - only workflows with models need it
 
-    unpriced: dict[str, None] = {}  # an ordered set
+    unpriced_models: dict[str, None] = {}  # an ordered set
     for key, node in workflow.nodes.items():
         if not model_settings.calls_model(node):
             continue
         with contextlib.suppress(errors.AttemptFailed):  # an expert that is not configured here
             worst = attempt_cost.worst(node, workflow, models)
             bounds[key] = quantities.Quantity(tokens=worst.tokens, cost_usd=worst.cost_nanousd / 1e9)
-            unpriced |= dict.fromkeys(worst.unpriced)
-    notes = (f"the price of {', '.join(unpriced)} is not known",) if unpriced else ()
+            unpriced_models |= dict.fromkeys(worst.unpriced)
+    notes = (f"the price of {', '.join(unpriced_models)} is not known",) if unpriced_models else ()
     return Basis(items=items, past=past, bounds=bounds, notes=(*notes, *agent_notes))
 
 
 def _agent_bounds(workflow: definition.Workflow) -> tuple[dict[str, quantities.Quantity], tuple[str, ...]]:
     """Return what an attempt of each agent may use by its caps, and notes on what is not known beforehand."""
     bounds: dict[str, quantities.Quantity] = {}
-    uncapped: list[str] = []
-    own: list[str] = []
+    uncapped_agents: list[str] = []
+    capped_agents: list[str] = []
     for key, node in workflow.nodes.items():
         agent = agent_settings.pinned_in(node.config)
         if agent is None:
@@ -107,18 +107,18 @@ def _agent_bounds(workflow: definition.Workflow) -> tuple[dict[str, quantities.Q
         tokens = _least(agent.budget.max_tokens, agent.budget.max_tokens_per_turn, turns)
         nanousd = _least(agent.budget.max_nanousd, agent.budget.max_nanousd_per_turn, turns)
         if tokens is None and nanousd is None and node.estimate is None:
-            uncapped.append(key)
+            uncapped_agents.append(key)
         elif node.estimate is None:
             bounds[key] = quantities.Quantity(tokens=tokens or 0, cost_usd=(nanousd or 0) / 1e9)
         if agent.login == "own":
-            own.append(key)
+            capped_agents.append(key)
     notes: list[str] = []
     if bounds:
         notes.append(f"agents, counted with all that their caps allow: {', '.join(bounds)}")
-    if uncapped:
-        notes.append(f"agents without a cap, counted as nothing: {', '.join(uncapped)}")
-    if own:
-        notes.append(f"agents with their own log-in, whose cost in USD is unknown: {', '.join(own)}")
+    if uncapped_agents:
+        notes.append(f"agents without a cap, counted as nothing: {', '.join(uncapped_agents)}")
+    if capped_agents:
+        notes.append(f"agents with their own log-in, whose cost in USD is unknown: {', '.join(capped_agents)}")
     return bounds, tuple(notes)
 
 
@@ -137,11 +137,11 @@ def report(workflow: definition.Workflow, on: Basis) -> quantities.Report:
 
 def _at_least_as_long(total: quantities.Range, past: PastRuns) -> quantities.Range:
     """Return the total with the time that past runs took, if that is more than the work of their attempts."""
-    expected = max(total.expected.duration_sec, past.seconds)
-    worst = max(total.worst.duration_sec, expected, past.longest_seconds)
+    expected_seconds = max(total.expected.duration_sec, past.seconds)
+    worst = max(total.worst.duration_sec, expected_seconds, past.longest_seconds)
     return replace(
         total,
-        expected=replace(total.expected, duration_sec=expected),
+        expected=replace(total.expected, duration_sec=expected_seconds),
         worst=replace(total.worst, duration_sec=worst),
     )
 
@@ -204,19 +204,19 @@ async def read_past_runs(store: api.Store, workflow: definition.Workflow) -> Pas
     """
     total = _Sum()
     by_node: dict[str, _Sum] = {}
-    succeeded = 0
-    unchanged = _UnchangedNodes(store, workflow)
+    success_count = 0
+    unchanged_nodes = _UnchangedNodes(store, workflow)
     rows = await store.list_runs(limit=_MAX_ROWS)
-    finished = [row for row in rows if row.name == workflow.name and row.ending is not None]
-    for row in finished[:_MAX_RUNS]:
-        if await _add_run(store, row.run_id, unchanged, total, by_node):
-            succeeded += row.ending == "ok"
+    ended_rows = [row for row in rows if row.name == workflow.name and row.ending is not None]
+    for row in ended_rows[:_MAX_RUNS]:
+        if await _add_run(store, row.run_id, unchanged_nodes, total, by_node):
+            success_count += row.ending == "ok"
     if not total.count and not by_node:
         return None
     runs = max(total.count, 1)
     return PastRuns(
         runs=total.count,
-        succeeded=succeeded,
+        succeeded=success_count,
         steps=total.steps / runs,
         tokens=total.tokens / runs,
         cost_usd=total.cost_nanousd / runs / 1e9,
@@ -278,10 +278,10 @@ async def _add_run(
                 _add_attempt(_get_object(_parse(line), "data"), keys - unchanged.asking, by_node)
         last = lines[-1]
         await asyncio.sleep(0)  # a server has other requests to answer
-    spent = _get_object(_get_object(_parse(last), "data"), "spent")
-    if not spent or keys is None or not unchanged.are_all(keys):
+    usage = _get_object(_get_object(_parse(last), "data"), "spent")
+    if not usage or keys is None or not unchanged.are_all(keys):
         return False
-    total.add(*(_get_number(spent, key) for key in ("steps", "tokens", "costNanousd", "wallMs")))
+    total.add(*(_get_number(usage, key) for key in ("steps", "tokens", "costNanousd", "wallMs")))
     return True
 
 
@@ -310,13 +310,17 @@ def _parse(line: bytes) -> JsonObject:
         value: object = orjson.loads(line)
     except orjson.JSONDecodeError:
         value = None
-    return cast("JsonObject", value) if isinstance(value, dict) else {}
+    if isinstance(value, dict):
+        return cast("JsonObject", value)
+    return {}
 
 
 def _get_object(parent: JsonObject, key: str) -> JsonObject:
     """Return a member that is an object, empty if it was pruned."""
     value = parent.get(key)
-    return cast("JsonObject", value) if isinstance(value, dict) else {}
+    if isinstance(value, dict):
+        return cast("JsonObject", value)
+    return {}
 
 
 def _get_number(parent: JsonObject, key: str) -> float:

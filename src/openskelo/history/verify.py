@@ -52,13 +52,13 @@ def verify_file(path: Path | str, *, public_key: str | None = None) -> chain.Ver
             lines = itertools.chain([first] if first else [], lines)
             if bundle.is_bundle(first):
                 return bundle.verify(lines, public_key=public_key)
-            signed, fault = _signature(path.with_name("head.sig"))
-            verifier = chain.Verifier(watch=_signed_seq(signed))
+            claim, fault = _signature(path.with_name("head.sig"))
+            verifier = chain.Verifier(watch=_signed_seq(claim))
             for line in lines:
                 verifier.add(line)
     except OSError as error:
         raise errors.InvalidInput(f"{path} cannot be read: {error.strerror}", code="FILE_UNREADABLE") from error
-    return _with_signature(verifier, signed, fault, public_key)
+    return _with_signature(verifier, claim, fault, public_key)
 
 
 def _read_lines(file: BinaryIO, path: Path) -> Iterator[bytes]:
@@ -67,7 +67,7 @@ def _read_lines(file: BinaryIO, path: Path) -> Iterator[bytes]:
         line = file.readline(MAX_LINE_BYTES + 1)
         if len(line) > MAX_LINE_BYTES:
             raise errors.InvalidInput(
-                f"{path}: line {number} has more than {MAX_LINE_BYTES} bytes, so it is no record of a run",
+                f"{path}: line {number} has more than {MAX_LINE_BYTES} bytes, so it is not the record of a run",
                 code="LINE_TOO_LONG",
             )
         if not line:
@@ -83,9 +83,9 @@ async def verify_run(
     With a `public_key` (`ed25519:…` or PEM) the record must be signed by it, up to its head (NotFound, InvalidInput).
     """
     public_key = None if public_key is None else signature.public_key(public_key)
-    signed, fault = (None, None) if data_dir is None else _signature(signing.path_of(data_dir, run_id))
-    verifier = chain.Verifier(watch=_signed_seq(signed))
-    referred: dict[str, int] = {}
+    claim, fault = (None, None) if data_dir is None else _signature(signing.path_of(data_dir, run_id))
+    verifier = chain.Verifier(watch=_signed_seq(claim))
+    sizes: dict[str, int] = {}
     facts = _Facts()
     row = await store.find_run(run_id)  # before the lines: a run that ends meanwhile has lost nothing
     async for lines in api.read_run(store, run_id):
@@ -94,7 +94,7 @@ async def verify_run(
         for line in lines:
             event = verifier.add(line + b"\n")
             for name in () if event is None else bundle.blob_references(event):
-                referred.setdefault(name, verifier.seq)
+                sizes.setdefault(name, verifier.seq)
             if isinstance(event, events.RunCreated):
                 facts.created = event
             elif isinstance(event, events.RunEnded):
@@ -104,14 +104,15 @@ async def verify_run(
         verifier.report_whole(
             line_check.Fault("RUN_CHANGED", f"what is kept as run {run_id} is the record of run {verifier.run_id}")
         )
-    await _check_blobs(store, verifier, run_id, referred)
+    await _check_blobs(store, verifier, run_id, sizes)
     _check_listing(row, verifier, facts)
     if data_dir is not None:
         await _check_event_files(store, verifier, run_id)
-    if lost := (await store.find_lost_events()).get(run_id):
-        what = f"the log has lost {lost} events of the run, which files in events/ still hold: see `skelo doctor`"
-        verifier.report_whole(line_check.Fault("EVENTS_LOST", what))
-    return replace(_with_signature(verifier, signed, fault, public_key), blobs=len(referred))
+    if lost_count := (await store.find_lost_events()).get(run_id):
+        kept = "which files that were kept still hold: see `skelo doctor`"
+        message = f"the log has lost {lost_count} events of the run, {kept}"
+        verifier.report_whole(line_check.Fault("EVENTS_LOST", message))
+    return replace(_with_signature(verifier, claim, fault, public_key), blobs=len(sizes))
 
 
 async def _workflow(store: api.Store, first: bytes, verifier: chain.Verifier) -> definition.Workflow | None:
@@ -122,7 +123,9 @@ async def _workflow(store: api.Store, first: bytes, verifier: chain.Verifier) ->
     except (errors.OpenSkeloError, ValueError, KeyError, TypeError):
         return None
     try:
-        return None if data is None else bundle.read_workflow(data)
+        if data is None:
+            return None
+        return bundle.read_workflow(data)
     except errors.InvalidInput as error:
         verifier.report(line_check.Fault(error.code, error.message))
         return None
@@ -165,10 +168,10 @@ def _check_listing(row: api.RunRow | None, verifier: chain.Verifier, facts: _Fac
         pairs.append(("name", row.name, facts.created.workflow))
         pairs.append(("workflow_hash", row.workflow_hash, facts.created.workflow_hash))
         pairs.append(("parent", row.parent, parent))
-    for what, listed, logged in pairs:
-        if listed != logged:
+    for column, listed_value, logged_value in pairs:
+        if listed_value != logged_value:
             fault = line_check.Fault(
-                "LISTING_DIFFERS", f"the run is listed with {what} {listed}; its log says {logged}"
+                "LISTING_DIFFERS", f"the run is listed with {column} {listed_value}; its log says {logged_value}"
             )
             verifier.report_whole(fault)
 
@@ -178,12 +181,12 @@ async def _check_event_files(store: api.Store, verifier: chain.Verifier, run_id:
 
     They may lag while the run is driven or pruned, and for PATIENCE_SECONDS after its end.
     """
-    ended = verifier.result().ended
+    has_ended = verifier.result().ended
     row = await store.find_run(run_id)
     deadline = 0.0 if row is None else row.updated_at / 1000 + PATIENCE_SECONDS
     fault, lagging = await _compare_event_files(store, run_id)
     while lagging:
-        if not ended or await store.is_driver_alive(run_id):
+        if not has_ended or await store.is_driver_alive(run_id):
             return
         fault, lagging = await _compare_event_files(store, run_id, flush=True)
         if not lagging or time.time() >= deadline:
@@ -200,20 +203,20 @@ async def _compare_event_files(
     try:
         if flush:
             await store.flush()
-        copied = await store.read_event_files(run_id)
+        copies = await store.read_event_files(run_id)
     except errors.StoreError as error:
         return line_check.Fault("FILE_UNREADABLE", error.message), False
     seq = 0
     async for lines in store.read_events(run_id):
         for line in lines:
-            if seq >= len(copied):
+            if seq >= len(copies):
                 return _differs(f"the event files lack the run's events from {seq + 1} on"), True
-            if copied[seq] != line:
+            if copies[seq] != line:
                 return _differs(f"the event files do not hold event {seq + 1} as the log does"), any(
                     map(line_check.is_pruned, lines)
                 )
             seq += 1
-    if len(copied) > seq:
+    if len(copies) > seq:
         return _differs(f"the event files hold lines of the run after its last event, {seq}"), False
     return None, False
 

@@ -25,41 +25,44 @@ def decide(run: Run, answer: commands.AnswerApproval) -> tuple[events.Event, ...
     approval = require_open(run.approvals.get(answer.approval_id))
     _admit(run, approval, answer)
     _admit_values(run, approval, answer)
-    resolved = _resolved(approval, answer)
+    resolution = _resolved(approval, answer)
     match approval.kind, answer.status:
         case (("approval" | "ask_human"), "denied"):
-            return (resolved, *_denied(run, approval, answer))
+            return (resolution, *_denied(run, approval, answer))
         case (("approval" | "ask_human"), _) if run.workflow.nodes[approval.node].work.asks_person:
-            return (resolved, *scheduler_of(run).completion(run, _succeeded(run, approval, answer), None))
+            return (resolution, *scheduler_of(run).completion(run, _succeeded(run, approval, answer), None))
         case "uncertain", "modified":
-            return (resolved, *scheduler_of(run).completion(run, _succeeded(run, approval, answer), None))
+            return (resolution, *scheduler_of(run).completion(run, _succeeded(run, approval, answer), None))
         case "stalled", "modified":
             raise Refused("a stalled loop can only be approved or denied", code="APPROVAL_INVALID")
         case (("uncertain" | "stalled"), "denied"):
-            return (resolved, _failed(run, approval, answer))
+            return (resolution, _failed(run, approval, answer))
         case "stalled", _:
-            return (resolved, *graph.held_handoffs(run, approval.node, answer.at))
+            return (resolution, *graph.held_handoffs(run, approval.node, answer.at))
         case "approval", "modified" if answer.skip:
-            return (resolved, events.NodeSkipped(at=answer.at, node=approval.node, visit=approval.visit, reason="when"))
+            return (
+                resolution,
+                events.NodeSkipped(at=answer.at, node=approval.node, visit=approval.visit, reason="when"),
+            )
         case _:  # also a call: its agent is told, or the answer is kept for the next attempt
-            return (resolved,)
+            return (resolution,)
 
 
 def _admit(run: Run, approval: OpenApproval, answer: commands.AnswerApproval) -> None:
     if answer.status not in _ANSWERS:
         raise Refused(f"an answer is {', '.join(_ANSWERS)}, and nothing else", code="APPROVAL_INVALID")
     if answer.digest != approval.digest:
-        raise Refused("the answer is about something else than what was asked", code="APPROVAL_DIGEST")
+        raise Refused("the answer is for a different question: the approval has changed", code="APPROVAL_DIGEST")
     answered_at = answer.at if answer.answered_at is None else answer.answered_at
-    expired = approval.expires_at is not None and answered_at >= approval.expires_at
+    is_expired = approval.expires_at is not None and answered_at >= approval.expires_at
     if answer.by == TIMER:
-        if not expired:
+        if not is_expired:
             raise Refused("the approval has time left", code="APPROVAL_EARLY")
         spec = run.workflow.nodes[approval.node].approval
         if answer.status != "denied" and (spec is None or spec.on_timeout == "deny"):
             raise Refused("the approval was not approved in time, so it is denied", code="APPROVAL_EXPIRED")
         return
-    if expired:
+    if is_expired:
         raise Refused("the approval has expired", code="APPROVAL_EXPIRED")
     if approval.approvers and answer.by not in approval.approvers:
         names = ", ".join(approval.approvers)
@@ -114,7 +117,7 @@ def _remembered(approval: OpenApproval, answer: commands.AnswerApproval) -> Json
     """Return what is kept of an approval that holds for more than one call: how long, and the rule that was shown."""
     rule = cast("JsonObject", cast("JsonObject", approval.document["tool"])["args"]).get("rule")
     if approval.kind != "call" or answer.status != "approved" or rule is None:
-        raise Refused("only the approval of a call that shows a rule can be remembered", code="APPROVAL_INVALID")
+        raise Refused("this approval cannot be remembered: its call shows no rule", code="APPROVAL_INVALID")
     return {"remember": answer.remember, "rule": rule}
 
 
@@ -182,8 +185,8 @@ def _denial_bounce_rule(run: Run, key: str, spec: definition.Approval | None) ->
     """Return -1, the rule of a denial's bounce, if the node has such a bounce left; else None."""
     if spec is None or spec.on_deny != "bounce" or spec.bounce is None:
         return None
-    used = run.nodes[key].bounces.get(-1, 0)
-    return -1 if used < spec.bounce.max_bounces else None
+    bounce_count = run.nodes[key].bounces.get(-1, 0)
+    return -1 if bounce_count < spec.bounce.max_bounces else None
 
 
 def _reason(answer: commands.AnswerApproval) -> str | None:

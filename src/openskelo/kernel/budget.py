@@ -13,50 +13,60 @@ from openskelo.kernel.run import Run
 
 def refusal(run: Run, reserve: definition.Amount, at: int) -> JsonObject | None:
     """Return why an attempt that needs `reserve`, a step and a millisecond does not fit into what is left, or None."""
-    limits, spent, held = run.workflow.limits, run.spent, run.reserved
+    limits, usage, reserved_amounts = run.workflow.limits, run.spent, run.reserved
     rows = (
-        ("max_tokens", limits.max_tokens, spent.tokens + held.tokens, reserve.tokens),
-        ("max_cost_usd", limits.max_cost_nanousd, spent.cost_nanousd + held.cost_nanousd, reserve.cost_nanousd),
-        ("max_tool_spend_usd", limits.max_tool_nanousd, spent.tool_nanousd + held.tool_nanousd, reserve.tool_nanousd),
+        ("max_tokens", limits.max_tokens, usage.tokens + reserved_amounts.tokens, reserve.tokens),
+        (
+            "max_cost_usd",
+            limits.max_cost_nanousd,
+            usage.cost_nanousd + reserved_amounts.cost_nanousd,
+            reserve.cost_nanousd,
+        ),
+        (
+            "max_tool_spend_usd",
+            limits.max_tool_nanousd,
+            usage.tool_nanousd + reserved_amounts.tool_nanousd,
+            reserve.tool_nanousd,
+        ),
         ("max_wall_ms", limits.max_wall_ms, wall_ms(run, at), 1),
     )
-    for name, limit, used, wanted in rows:
-        if limit is not None and used + wanted > limit:
-            return _evidence(name, limit, used, wanted)
+    for name, limit, amount, demand in rows:
+        if limit is not None and amount + demand > limit:
+            return _evidence(name, limit, amount, demand)
     return step_refusal(run)
 
 
 def step_refusal(run: Run) -> JsonObject | None:
     """Return why one more step does not fit, or None; every reserved step is used by its attempt."""
-    limit, used = run.workflow.limits.max_steps, run.spent.steps + run.reserved.steps
-    return _evidence("max_steps", limit, used, 1) if limit is not None and used + 1 > limit else None
+    limit, step_count = run.workflow.limits.max_steps, run.spent.steps + run.reserved.steps
+    return _evidence("max_steps", limit, step_count, 1) if limit is not None and step_count + 1 > limit else None
 
 
 def shortage(run: Run, tokens: int, cost_nanousd: int) -> JsonObject | None:
     """Return why work that turned out to need this much does not fit into what is not used yet, or None."""
-    limits, spent = run.workflow.limits, run.spent
+    limits, usage = run.workflow.limits, run.spent
     rows = (
-        ("max_tokens", limits.max_tokens, spent.tokens, tokens),
-        ("max_cost_usd", limits.max_cost_nanousd, spent.cost_nanousd, cost_nanousd),
+        ("max_tokens", limits.max_tokens, usage.tokens, tokens),
+        ("max_cost_usd", limits.max_cost_nanousd, usage.cost_nanousd, cost_nanousd),
     )
-    for name, limit, used, wanted in rows:
-        if limit is not None and used + wanted > limit:
-            return _evidence(name, limit, used, wanted)
+    for name, limit, amount, demand in rows:
+        if limit is not None and amount + demand > limit:
+            return _evidence(name, limit, amount, demand)
     return None
 
 
 def overrun(run: Run, at: int) -> JsonObject | None:
     """Return the first limit that the amounts used exceed, or None; steps are reserved, so they never exceed theirs."""
-    limits, spent = run.workflow.limits, run.spent
+    limits, usage = run.workflow.limits, run.spent
     rows = (
-        ("max_tokens", limits.max_tokens, spent.tokens),
-        ("max_cost_usd", limits.max_cost_nanousd, spent.cost_nanousd),
-        ("max_tool_spend_usd", limits.max_tool_nanousd, spent.tool_nanousd),
+        ("max_tokens", limits.max_tokens, usage.tokens),
+        ("max_cost_usd", limits.max_cost_nanousd, usage.cost_nanousd),
+        ("max_tool_spend_usd", limits.max_tool_nanousd, usage.tool_nanousd),
         ("max_wall_ms", limits.max_wall_ms, wall_ms(run, at)),
     )
-    for name, limit, used in rows:
-        if limit is not None and used > limit:
-            return _evidence(name, limit, used, 0)
+    for name, limit, amount in rows:
+        if limit is not None and amount > limit:
+            return _evidence(name, limit, amount, 0)
     return None
 
 

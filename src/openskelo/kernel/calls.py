@@ -3,6 +3,9 @@
     allowed by the policy      call.started ───────────────────────────────────────────────> call.completed
     a person is asked          approval.requested ──> (the agent waits) ──> approval.resolved ──> call.started …
 
+A call that the agent asks about is in the log before the agent goes on. If the attempt is cut while a call is under way
+that reaches outside of the workspace, its effect is uncertain, as that of work which happens once.
+
 A question (an approval of kind `call`) belongs to the attempt that asked it. It is a fact before the agent waits. If
 the attempt is cut while the question is open, by a crash, a suspension or the death of the agent, the question stays
 open, and the work waits for its answer instead of being tried again at once. The answer then becomes a grant: the next
@@ -74,6 +77,7 @@ def _call_event(
                 item=report.item,
                 call=call.info,
                 args=call.args,
+                reaches_outside=call.reaches_outside or None,
             )
         case commands.EndedCall():
             return events.CallCompleted(
@@ -86,6 +90,7 @@ def _call_event(
                 status=call.status,
                 duration_ms=call.duration_ms,
                 result=call.result,
+                exit_code=call.exit_code,
             )
         case _:
             assert_never(call)
@@ -97,8 +102,8 @@ def _call_event(
 def ask(run: Run, command: commands.AskAboutCall) -> tuple[events.Event, ...]:
     """Return the event of a question about a call, or of a grant that answers it; raise Refused STALE_REPORT."""
     attempt = find_attempt(run, command)
-    asked = [cast("JsonObject", approval.document["tool"])["id"] for approval in open_questions(run, attempt)]
-    if command.call_id in asked:
+    open_call_ids = [cast("JsonObject", approval.document["tool"])["id"] for approval in open_questions(run, attempt)]
+    if command.call_id in open_call_ids:
         raise Refused("this call is being asked about already", code="CALL_ASKED")
     slot = run.nodes[command.node].slots[attempt.slot]
     grant = slot.grants.get(command.digest)

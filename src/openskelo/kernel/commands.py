@@ -20,11 +20,13 @@ ENGINE = "engine"
 
 @frozen_data
 class Kept:
-    """A finished node that a fork keeps; failed items of a foreach are null in `items` and listed in `errors`."""
+    """A finished node that a fork keeps."""
 
     outcome: Literal["succeeded", "skipped"]
     outputs: Stored | None = None
+    #: The outputs of the items of a foreach, null for a failed one.
     items: tuple[Stored | None, ...] | None = None
+    #: The failed items of a foreach.
     errors: tuple[JsonObject, ...] = ()
 
 
@@ -39,14 +41,10 @@ class KeptItem:
 
 @frozen_data
 class CreateRun:
-    """Create the run. `definition` names the blob that holds the pinned workflow.
-
-    A plan's `contexts` have been read; `variables` are the start values of a forked plan. `unjudged` are the
-    outputs of the node that a fork starts with, if only its gates are left to evaluate; `items` are finished items of
-    nodes that are otherwise done again.
-    """
+    """Create the run."""
 
     at: int
+    #: The name of the blob that holds the pinned workflow.
     definition: str
     inputs: Stored
     by: str
@@ -54,20 +52,26 @@ class CreateRun:
     global_mode: Literal["PLANNING", "IMPLEMENTATION"] = "IMPLEMENTATION"
     parent: JsonObject | None = None
     kept: Mapping[str, Kept] = field(default_factory=dict[str, Kept])
+    #: The contexts of a plan, already read.
     contexts: Stored | None = None
+    #: The start values of a forked plan.
     variables: Mapping[str, Stored] | None = None
     no_cache: bool = False
+    #: The outputs of the node that a fork starts with, if only its gates are left to evaluate.
     unjudged: Stored | None = None
+    #: Finished items of nodes that are otherwise done again.
     items: Mapping[str, tuple[KeptItem, ...]] = field(default_factory=dict[str, tuple[KeptItem, ...]])
 
 
 @frozen_data
 class Ask:
-    """A question to a person, rendered and bound by `digest`; large `args` are in `stored` instead."""
+    """A question to a person."""
 
     prompt: str
+    #: What is asked; empty if it is large, and then in `stored`.
     args: JsonObject
     form: JsonObject
+    #: Binds the answer to the question.
     digest: str
     expires_at: int | None
     stored: Stored | None = None
@@ -85,9 +89,8 @@ class Cached:
 
 @frozen_data
 class ResolveNode:
-    """Give a visit the values of its expressions: skip it, fail it, take its outputs from the cache, ask, or start it.
-
-    `taken` and `code` are those of `events.NodeResolved`.
+    """Give a visit the values of its expressions: skip it, fail it, take its outputs from the cache, ask, or start
+    it.
     """
 
     at: int
@@ -100,7 +103,9 @@ class ResolveNode:
     count: int | None = None
     ask: Ask | None = None
     cached: Cached | None = None
+    #: As in `events.NodeResolved`.
     taken: tuple[int, ...] | None = None
+    #: As in `events.NodeResolved`.
     code: str | None = None
 
 
@@ -130,10 +135,13 @@ class KeepArtifacts:
 
 @frozen_data
 class StartedCall:
-    """A call that an agent has made. `info` has its id, tool, kind and title."""
+    """A call that an agent is about to make."""
 
+    #: Its id, tool and kind.
     info: JsonObject
     args: Stored
+    #: It may have an effect that the workspace does not hold, so it must not be repeated unasked.
+    reaches_outside: bool = False
 
 
 @frozen_data
@@ -144,6 +152,8 @@ class EndedCall:
     status: Literal["completed", "failed"]
     duration_ms: int
     result: Stored
+    #: That of the command it has run, if the agent tells it.
+    exit_code: int | None = None
 
 
 @frozen_data
@@ -161,21 +171,19 @@ class ReportProgress:
 
 @frozen_data
 class AskAboutCall:
-    """Ask a person whether the agent of an attempt in flight may make a call.
-
-    `args` is exactly what is asked (large ones are in `stored` instead): the tool, its arguments, and why the policy
-    asks. `form` is the JSON Schema of the arguments if a person may change them. `digest` binds the answer to the node,
-    the tool, its arguments and the files of the workspace.
-    """
+    """Ask a person whether the agent of an attempt in flight may make a call."""
 
     at: int
     node: str
     visit: int
     attempt: int
     call_id: str
+    #: Exactly what is asked: the tool, its arguments, and why the policy asks. Large ones are in `stored` instead.
     args: JsonObject
     prompt: str
+    #: Binds the answer to the node, the tool, its arguments and the files of the workspace.
     digest: str
+    #: The JSON Schema of the arguments if a person may change them.
     form: JsonObject = field(default_factory=dict[str, Json])
     approvers: tuple[str, ...] = ()
     item: int | None = None
@@ -195,32 +203,36 @@ class ReportInterrupted:
 
 @frozen_data
 class AnswerApproval:
-    """Answer an approval. The engine has checked `args` against the form, and computed what follows from the answer.
+    """Answer an approval. The engine has checked the values against the form, and computed what follows from the
+    answer.
 
-    `by` is `timer` if the approval has expired. `outputs` are those of an approval node, or of an uncertain attempt
-    that did happen. `digest` is that of the question, `new_digest` that of a modified answer, whose large `args` are in
-    `stored` instead. If a modified answer changes the inputs of a node, its expressions have new values: `skip`, or for
-    a foreach the `items` and their `count`. `answered_at` is the system's time of the answer if it differs from the
-    run's (`at`): the approval's deadline is compared with it. `remember` extends the approval of a call to calls like
-    it, until the end of the turn or of the run.
+    If a modified answer changes the inputs of a node, its expressions have new values: `skip`, or for a foreach the
+    `items` and their `count`.
     """
 
     at: int
     approval_id: str
     status: Answer
+    #: `timer` if the approval has expired.
     by: str
+    #: The digest of the question.
     digest: str
     reason: str | None = None
+    #: The values of a modified answer; large ones are in `stored` instead.
     args: JsonObject | None = None
     stored: Stored | None = None
+    #: The digest of a modified answer.
     new_digest: str | None = None
+    #: Those of an approval node, or of an uncertain attempt that did happen.
     outputs: Stored | None = None
     inputs_hash: str = ""
     output_hash: str = ""
     skip: bool = False
     items: Stored | None = None
     count: int | None = None
+    #: The system's time of the answer if it differs from the run's (`at`): the approval's deadline is compared with it.
     answered_at: int | None = None
+    #: Extends the approval of a call to calls like it, until the end of the turn or of the run.
     remember: Literal["turn", "run"] | None = None
 
 
@@ -306,10 +318,11 @@ class RemoveNode:
 
 @frozen_data
 class AddEdge:
-    """Add an edge to a live graph. `id` is derived from its nodes and its label."""
+    """Add an edge to a live graph."""
 
     at: int
     by: str
+    #: Derived from its nodes and its label.
     id: str
     source: str
     target: str
@@ -329,10 +342,7 @@ class RemoveEdge:
 
 @frozen_data
 class SendMessage:
-    """Send a person's message to a node of a live graph; with `interrupt`, stop its current turn.
-
-    With `steer` the current turn reads it, if its agent can take a word during a turn; otherwise the next turn does.
-    """
+    """Send a person's message to a node of a live graph."""
 
     at: int
     by: str
@@ -340,7 +350,9 @@ class SendMessage:
     message_id: str
     content: Stored
     role: Literal["user", "system"] = "user"
+    #: Stop the node's current turn.
     interrupt: bool = False
+    #: The current turn reads it, if its agent can take a message during a turn; otherwise the next turn does.
     steer: bool = False
 
 

@@ -31,13 +31,13 @@ def step(run: Run, command: commands.Command, meter: receipts.Meter = receipts.U
 
     `meter` knows what an attempt has used that the command stops.
     """
-    decided = list(decide(run, command, meter))
-    for event in decided:
+    new_events = list(decide(run, command, meter))
+    for event in new_events:
         apply(run, event)
     while (event := follow(run, command.at, meter)) is not None:
         apply(run, event)
-        decided.append(event)
-    return decided
+        new_events.append(event)
+    return new_events
 
 
 def decide(run: Run, command: commands.Command, meter: receipts.Meter = receipts.UNMETERED) -> tuple[events.Event, ...]:
@@ -111,7 +111,7 @@ def _check_text(by: str, reason: str | None = None) -> None:
 def _create(run: Run, command: commands.CreateRun) -> tuple[events.Event, ...]:
     if run.created:
         raise Refused("the run exists already", code="RUN_EXISTS")
-    created = events.RunCreated(
+    run_created = events.RunCreated(
         at=command.at,
         workflow=run.workflow.name,
         workflow_hash=run.workflow.hash,
@@ -131,7 +131,7 @@ def _create(run: Run, command: commands.CreateRun) -> tuple[events.Event, ...]:
             raise Refused(
                 f"{key} cannot be kept: the workflow has no such node or it lacks results", code="KEPT_INVALID"
             )
-    kept = (
+    kept_nodes = (
         events.NodeKept(
             at=command.at,
             node=key,
@@ -142,7 +142,7 @@ def _create(run: Run, command: commands.CreateRun) -> tuple[events.Event, ...]:
         )
         for key, node in command.kept.items()
     )
-    return (created, *kept, *_items_kept(run, command), *_unjudged(command))
+    return (run_created, *kept_nodes, *_items_kept(run, command), *_unjudged(command))
 
 
 def _items_kept(run: Run, command: commands.CreateRun) -> Iterator[events.ItemsKept]:
@@ -151,10 +151,10 @@ def _items_kept(run: Run, command: commands.CreateRun) -> Iterator[events.ItemsK
         spec = run.workflow.nodes.get(key)
         if spec is None or spec.foreach is None or key in command.kept:
             raise Refused(f"{key} has no items that can be kept", code="KEPT_INVALID")
-        listed: tuple[JsonObject, ...] = tuple(
+        item_documents: tuple[JsonObject, ...] = tuple(
             {"index": item.index, "inputsHash": item.inputs_hash, "outputs": item.outputs} for item in items
         )
-        yield events.ItemsKept(at=command.at, node=key, items=listed)
+        yield events.ItemsKept(at=command.at, node=key, items=item_documents)
 
 
 def _unjudged(command: commands.CreateRun) -> tuple[events.Event, ...]:
@@ -184,13 +184,13 @@ def _resolve(run: Run, command: commands.ResolveNode) -> tuple[events.Event, ...
     if command.skip:
         return (events.NodeSkipped(at=at, node=key, visit=visit, reason="when"),)
     if command.ask is not None or command.cached is not None:
-        if command.ask is not None and (forbidden := refuse_effect(run, key, at)) is not None:
-            return (forbidden,)
+        if command.ask is not None and (denial := refuse_effect(run, key, at)) is not None:
+            return (denial,)
         if (refusal := budget.step_refusal(run)) is not None:
             return (events.RunEnding(at=at, ending="budget_exceeded", error={**refusal, "node": key}),)
     if command.cached is not None:
         return (_from_cache(run, node, command, command.cached),)
-    resolved = events.NodeResolved(
+    node_resolved = events.NodeResolved(
         at=at,
         node=key,
         visit=visit,
@@ -201,8 +201,8 @@ def _resolve(run: Run, command: commands.ResolveNode) -> tuple[events.Event, ...
         code=command.code,
     )
     if command.ask is None or command.count == 0 or -1 not in (command.taken or (-1,)):
-        return (resolved,)
-    return (resolved, system_approvals.about_node(run, node, command.ask, at))
+        return (node_resolved,)
+    return (node_resolved, system_approvals.about_node(run, node, command.ask, at))
 
 
 def _check_resolution(run: Run, node: NodeState, command: commands.ResolveNode) -> None:
@@ -254,7 +254,7 @@ def _from_cache(
 
 def _interrupt(run: Run, command: commands.ReportInterrupted, meter: receipts.Meter) -> tuple[events.Event, ...]:
     attempt = calls.find_attempt(run, command)
-    used = meter.used(attempt)
+    usage = meter.used(attempt)
     return (
         events.AttemptInterrupted(
             at=command.at,
@@ -264,8 +264,8 @@ def _interrupt(run: Run, command: commands.ReportInterrupted, meter: receipts.Me
             item=command.item,
             reason="suspended",
             uncertain=may_have_acted(run, attempt),
-            receipt=receipts.build_stopped(run, attempt, command.at, "interrupted", used),
-            spent=receipts.spent(used),
+            receipt=receipts.build_stopped(run, attempt, command.at, "interrupted", usage),
+            spent=receipts.spent(usage),
         ),
     )
 

@@ -88,8 +88,8 @@ WORK_KINDS: Mapping[Mode, WorkKind] = {
 
 def work_kind(mode: Json) -> WorkKind:
     """Return the facts about the kind of work that a document names as `mode`; no fact is true of an unknown one."""
-    known = cast("Mapping[Json, WorkKind]", WORK_KINDS)
-    return known[mode] if isinstance(mode, str) and mode in known else WorkKind()
+    kinds = cast("Mapping[Json, WorkKind]", WORK_KINDS)
+    return kinds[mode] if isinstance(mode, str) and mode in kinds else WorkKind()
 
 
 @frozen_data
@@ -292,11 +292,7 @@ class Turn:
 
 @frozen_data
 class Node:
-    """A node of a workflow: everything that the kernel and the executors need to know about it.
-
-    A node of a plan has a `step` instead of ports, bindings and gates; a node of a live graph has a `turn` instead of
-    bindings.
-    """
+    """A node of a workflow: everything that the kernel and the executors need to know about it."""
 
     key: str
     mode: Mode
@@ -327,7 +323,9 @@ class Node:
     reserve: Amount = NOTHING
     estimate: Estimate | None = None
     metadata: JsonObject = field(default_factory=dict[str, Json])
+    #: Of a node of a plan: instead of ports, bindings and gates.
     step: Step | None = None
+    #: Of a node of a live graph: instead of bindings.
     turn: Turn | None = None
     #: The entry of the sub-workflow whose inputs the node's expressions see as `run.inputs`; empty: the inputs of the
     #: run.
@@ -396,8 +394,8 @@ def build_dependencies(workflow: Workflow) -> Dependencies:
     sources: dict[str, tuple[str, ...]] = {}
     targets: dict[str, list[str]] = {key: [] for key in workflow.nodes}
     for key, node in workflow.nodes.items():
-        bound = [binding.node for binding in node.bindings.values() if binding.node]
-        sources[key] = tuple(dict.fromkeys((*bound, *node.after)))
+        bound_nodes = [binding.node for binding in node.bindings.values() if binding.node]
+        sources[key] = tuple(dict.fromkeys((*bound_nodes, *node.after)))
         for source in sources[key]:
             targets[source].append(key)
     passes_values = any(node.work.is_subworkflow for node in workflow.nodes.values())
@@ -407,8 +405,8 @@ def build_dependencies(workflow: Workflow) -> Dependencies:
 
 def origins(node: Node) -> tuple[str, ...]:
     """Return the nodes whose skipping leaves the node without a value, or without a node that it waits for."""
-    bound = [binding.origin or binding.node for binding in node.bindings.values() if binding.node]
-    return tuple(dict.fromkeys((*bound, *node.after)))
+    sources = [binding.origin or binding.node for binding in node.bindings.values() if binding.node]
+    return tuple(dict.fromkeys((*sources, *node.after)))
 
 
 def must_skip(dependencies: Dependencies, node: Node, skipped: Set[str]) -> bool:

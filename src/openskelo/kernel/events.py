@@ -19,11 +19,7 @@ Next = Literal["retry", "repair", "bounce", "ask", "go", "keep", "fail"]
 
 @frozen_data
 class RunCreated:
-    """A run was created. It pins the workflow by hash; `parent` names the run it was forked from.
-
-    A plan's `contexts` (an object: `{"ctx:name": value}`) were read before it started; `variables` (each as a step has
-    stored it) are the start values of a forked plan. With `no_cache` nothing is taken from the cache.
-    """
+    """A run was created. It pins the workflow by hash."""
 
     at: int
     workflow: str
@@ -33,25 +29,27 @@ class RunCreated:
     mode: Literal["AUTO", "INTERACTIVE"]
     global_mode: Literal["PLANNING", "IMPLEMENTATION"]
     by: str
+    #: The run it was forked from.
     parent: JsonObject | None = None
+    #: Those of a plan, read before it started: `{"ctx:name": value}`.
     contexts: Stored | None = None
+    #: The start values of a forked plan, each as a step has stored it.
     variables: JsonObject | None = None
+    #: Nothing is taken from the cache.
     no_cache: bool | None = None
 
 
 @frozen_data
 class NodeKept:
-    """A fork keeps a finished node of its parent.
-
-    `items` are the outputs of each item of a foreach, null for a failed one; `errors` lists the failed items (`index`,
-    `code`, `message`), if there are any.
-    """
+    """A fork keeps a finished node of its parent."""
 
     at: int
     node: str
     outcome: Literal["succeeded", "skipped"]
     outputs: Stored | None = None
+    #: The outputs of each item of a foreach, null for a failed one.
     items: tuple[Stored | None, ...] | None = None
+    #: The failed items (`index`, `code`, `message`), if there are any.
     errors: tuple[JsonObject, ...] | None = None
 
 
@@ -78,11 +76,7 @@ class ItemsKept:
 
 @frozen_data
 class NodeResolved:
-    """The expressions of a visit have values: transformed inputs, and the items of a foreach.
-
-    `taken` has for each item the index of the kept item that it is, or -1. `code` is the digest of the project's code
-    that works on the items.
-    """
+    """The expressions of a visit have values: transformed inputs, and the items of a foreach."""
 
     at: int
     node: str
@@ -90,7 +84,9 @@ class NodeResolved:
     inputs: Stored | None = None
     items: Stored | None = None
     count: int | None = None
+    #: For each item the index of the kept item that it is, or -1.
     taken: tuple[int, ...] | None = None
+    #: The digest of the project's code that works on the items.
     code: str | None = None
 
 
@@ -137,14 +133,16 @@ class NodeFailed:
 
 @frozen_data
 class NodeBounced:
-    """A gate or a person sent the work back to `route_to`; every node of `reset` is entered again."""
+    """A gate or a person sent the work back."""
 
     at: int
     node: str
     visit: int
     rule: int
+    #: The node that the work goes back to.
     route_to: str
     bounce: int
+    #: The nodes that are entered again.
     reset: tuple[str, ...]
     feedback: Json = None
 
@@ -162,10 +160,7 @@ class AttemptStarted:
 
 @frozen_data
 class AttemptSucceeded:
-    """The attempt has valid outputs that passed all gates. `goto` is the next step of a branch; None ends the plan.
-
-    `holds` is false if the value of a plan's step is a failing verdict; else it is left out.
-    """
+    """The attempt has valid outputs that passed all gates."""
 
     at: int
     node: str
@@ -177,7 +172,9 @@ class AttemptSucceeded:
     verdicts: tuple[JsonObject, ...] | None = None
     spent: JsonObject | None = None
     cached: JsonObject | None = None
+    #: The next step of a branch; None ends the plan.
     goto: str | None = None
+    #: False if the value of a plan's step is a failing verdict; else it is left out.
     holds: bool | None = None
 
 
@@ -185,10 +182,8 @@ class AttemptSucceeded:
 class AttemptFailed:
     """The attempt failed; `next` says what happens now.
 
-    A retry (at `retry_at`), a repair (at once, with `detail`), a bounce (by `rule`), a question to a person, another
-    step of the plan (`goto`), the other items of a foreach that keeps failed items, or the end. `outputs` are those of
-    a plan's step (a verdict, or a denial), or of a block whose gates could not be evaluated: its next attempt only
-    evaluates them. `uncertain`: the effect may have happened, and is not repeated before a person has answered.
+    A retry (at `retry_at`), a repair (at once), a bounce, a question to a person, another step of the plan (`goto`),
+    the other items of a foreach that keeps failed items, or the end.
     """
 
     at: int
@@ -200,41 +195,41 @@ class AttemptFailed:
     receipt: JsonObject
     item: int | None = None
     retry_at: int | None = None
+    #: The bounce rule by which the work goes back.
     rule: int | None = None
+    #: For a repair: what was wrong.
     detail: Json = None
     verdicts: tuple[JsonObject, ...] | None = None
     spent: JsonObject | None = None
     ending: Ending | None = None
     goto: str | None = None
+    #: Those of a plan's step (a verdict, or a denial), or of a block whose gates could not be evaluated: its next
+    #: attempt only evaluates them.
     outputs: Stored | None = None
+    #: The effect may have happened, and is not repeated before a person has answered.
     uncertain: bool | None = None
 
 
 @frozen_data
 class AttemptInterrupted:
-    """The attempt was stopped by a crash or a suspension, or because something that it needs is missing here.
-
-    `uncertain`: its effect may have happened, and is not repeated before a person has answered. The receipt and `spent`
-    say what it is known to have used: after a crash, nothing.
-    """
+    """The attempt was stopped by a crash or a suspension, or because something that it needs is missing here."""
 
     at: int
     node: str
     visit: int
     attempt: int
     reason: Literal["crash", "suspended", "missing"]
+    #: Its effect may have happened, and is not repeated before a person has answered.
     uncertain: bool
     receipt: JsonObject
     item: int | None = None
+    #: What it is known to have used, as in the receipt: after a crash, nothing.
     spent: JsonObject | None = None
 
 
 @frozen_data
 class AttemptCancelled:
-    """The attempt was stopped: the run ends, its node is entered again or removed, or a person interrupts it.
-
-    The receipt and `spent` say what it is known to have used, `said` what a model or an agent had said so far.
-    """
+    """The attempt was stopped: the run ends, its node is entered again or removed, or a person interrupts it."""
 
     at: int
     node: str
@@ -243,60 +238,66 @@ class AttemptCancelled:
     reason: Literal["ending", "bounce", "interrupt", "removed"]
     receipt: JsonObject
     item: int | None = None
+    #: What it is known to have used, as in the receipt.
     spent: JsonObject | None = None
+    #: What a model or an agent had said so far.
     said: str | None = None
 
 
 @frozen_data
 class SessionOpened:
-    """The agent of an attempt has a conversation with its provider, which a later attempt of the node can continue.
-
-    `session` is JSON: its id, the agent and its provider, whether an earlier conversation is continued, and the
-    snapshot of the workspace before the attempt.
-    """
+    """The agent of an attempt has a conversation with its provider, which a later attempt of the node can continue."""
 
     at: int
     node: str
     visit: int
     attempt: int
+    #: Its id, the agent and its provider, whether an earlier conversation is continued, and the snapshot of the
+    #: workspace before the attempt.
     session: JsonObject
     item: int | None = None
 
 
 @frozen_data
 class CallStarted:
-    """The agent of an attempt has called one of its tools. `call` has id, tool, kind and title; `args` may be large."""
+    """The agent of an attempt is about to call one of its tools."""
 
     at: int
     node: str
     visit: int
     attempt: int
+    #: Its id, tool and kind.
     call: JsonObject
+    #: May be large.
     args: Stored
     item: int | None = None
+    #: True if it may have an effect that the workspace does not hold. If the attempt is cut before the call is over, a
+    #: person is asked before the work is tried again. None for all other calls.
+    reaches_outside: bool | None = None
 
 
 @frozen_data
 class CallCompleted:
-    """A call of an agent is over: how it ended (`status`), how long it took, and what the tool returned."""
+    """A call of an agent is over."""
 
     at: int
     node: str
     visit: int
     attempt: int
     call_id: str
+    #: How it ended.
     status: Literal["completed", "failed"]
     duration_ms: int
+    #: The answer of the tool.
     result: Stored
     item: int | None = None
+    #: That of the command it has run, if the agent tells it.
+    exit_code: int | None = None
 
 
 @frozen_data
 class CallGranted:
-    """A call of an agent is answered by a person's earlier answer to the same question, which is used up by this.
-
-    `grant` has the id of that approval (`approvalId`) and its `resolution`.
-    """
+    """A call of an agent is answered by a person's earlier answer to the same question, which is used up by this."""
 
     at: int
     node: str
@@ -304,6 +305,7 @@ class CallGranted:
     attempt: int
     call_id: str
     digest: str
+    #: The id of that approval (`approvalId`) and its `resolution`.
     grant: JsonObject
     item: int | None = None
 
@@ -320,22 +322,21 @@ class RetryDue:
 
 @frozen_data
 class ApprovalRequested:
-    """A person is asked. `tool.args` is exactly what is asked; `digest` binds the answer to it.
-
-    `attempt` is set if the agent of that attempt waits for the answer before it makes a call.
-    """
+    """A person is asked. `tool.args` is exactly what is asked."""
 
     at: int
     approval_id: str
     node: str
     visit: int
     tool: JsonObject
+    #: Binds the answer to what is asked.
     digest: str
     prompt: str
     form: JsonObject
     approvers: tuple[str, ...]
     item: int | None = None
     expires_at: int | None = None
+    #: Set if the agent of that attempt waits for the answer before it makes a call.
     attempt: int | None = None
 
 
@@ -374,14 +375,15 @@ class ApprovalWithdrawn:
 class RunStalled:
     """A loop makes no progress; a person is asked before it goes on.
 
-    In a live graph it comes before the end of the turn and holds its handoffs: `evidence` names their edges.
-    After a failing verdict in a plan it comes before the end of the step and holds the plan there.
+    In a live graph it comes before the end of the turn and holds its handoffs. After a failing verdict in a plan it
+    comes before the end of the step and holds the plan there.
     """
 
     at: int
     node: str
     visit: int
     kind: Literal["output", "verdict"]
+    #: In a live graph it names the edges whose handoffs are held.
     evidence: JsonObject
     item: int | None = None
 
@@ -444,12 +446,13 @@ class RunEnding:
 
 @frozen_data
 class RunEnded:
-    """The last event of every finished run. `receipt_head` names its last receipt, and with it all before."""
+    """The last event of every finished run."""
 
     at: int
     ending: Ending
     error: JsonObject | None = None
     spent: JsonObject | None = None
+    #: The hash of its last receipt, and with it of all before.
     receipt_head: str | None = None
 
 
@@ -458,10 +461,11 @@ class RunEnded:
 
 @frozen_data
 class NodeAdded:
-    """A node was added to a live graph; `definition` is its whole definition."""
+    """A node was added to a live graph."""
 
     at: int
     node: str
+    #: The whole definition of the node.
     definition: JsonObject
     by: str
 
@@ -510,7 +514,7 @@ class EdgeRemoved:
 
 @frozen_data
 class MessageReceived:
-    """A person has sent a message to a node, which reads it in its next turn; if it `steers`, in the current one."""
+    """A person has sent a message to a node."""
 
     at: int
     node: str
@@ -519,6 +523,7 @@ class MessageReceived:
     content: Stored
     interrupt: bool
     by: str
+    #: The current turn reads it; otherwise the next one does.
     steers: bool | None = None
 
 

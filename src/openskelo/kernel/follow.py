@@ -45,8 +45,8 @@ def follow(run: Run, at: int, meter: receipts.Meter) -> events.Event | None:
     if run.finishing:
         key = next(iter(run.finishing))
         return events.NodeFinished(at=at, node=key, visit=run.nodes[key].visit)
-    if run.ready and (started := _start(run, at)) is not None:
-        return started
+    if run.ready and (start_event := _start(run, at)) is not None:
+        return start_event
     return _close(run, at)
 
 
@@ -64,9 +64,9 @@ def _start(run: Run, at: int) -> events.Event | None:
     parallel = run.workflow.parallel
     if run.in_flight and len(run.in_flight) >= parallel and _working(run) >= parallel:
         return None
-    refused = scheduler_of(run).refuse_visit(run, node, at) or refuse_effect(run, key, at)
-    if refused is not None:
-        return refused
+    forbidding_event = scheduler_of(run).refuse_visit(run, node, at) or refuse_effect(run, key, at)
+    if forbidding_event is not None:
+        return forbidding_event
     if run.has_limits and (refusal := budget.refusal(run, spec.reserve, at)) is not None:
         if run.in_flight:
             return None  # attempts in flight may give back part of their reservation
@@ -123,14 +123,14 @@ def _wind_down(run: Run, at: int, meter: receipts.Meter) -> events.Event:
 
 
 def _ended(run: Run, at: int, ending: events.Ending, error: JsonObject | None) -> events.RunEnded:
-    spent: JsonObject = {
+    usage: JsonObject = {
         "steps": run.spent.steps,
         "tokens": run.spent.tokens,
         "costNanousd": run.spent.cost_nanousd,
         "toolNanousd": run.spent.tool_nanousd,
         "wallMs": budget.wall_ms(run, at),
     }
-    return events.RunEnded(at=at, ending=ending, error=error, spent=spent, receipt_head=receipts.head(run))
+    return events.RunEnded(at=at, ending=ending, error=error, spent=usage, receipt_head=receipts.head(run))
 
 
 def _bounce(run: Run, pending: PendingBounce, at: int, meter: receipts.Meter) -> events.Event:

@@ -74,8 +74,8 @@ class ArtifactNote:
 class Outcome:
     """The result of one attempt; the executor has checked the contract and the gates.
 
-    It has either `outputs` or a `failure`, or both if the work is done but its gates could not be evaluated: then the
-    next attempt only evaluates them.
+    It has either outputs or a failure, or both if the work is done but its gates could not be evaluated: then the next
+    attempt only evaluates them.
     """
 
     inputs_hash: str

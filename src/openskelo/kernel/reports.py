@@ -30,8 +30,8 @@ def decide(run: Run, report: commands.ReportAttempt) -> tuple[events.Event, ...]
         result = _failed(run, report, failure)
     else:
         result = scheduler_of(run).completion(run, _succeeded(run, report), report.outcome)
-    created = [artifact_created(report, note) for note in report.outcome.artifacts]
-    return (*created, *_withdrawn(run, attempt, result), *result)
+    artifact_events = [artifact_created(report, note) for note in report.outcome.artifacts]
+    return (*artifact_events, *_withdrawn(run, attempt, result), *result)
 
 
 def _withdrawn(run: Run, attempt: Attempt, result: tuple[events.Event, ...]) -> tuple[events.Event, ...]:
@@ -78,8 +78,8 @@ def _missing(
     run: Run, report: commands.ReportAttempt, attempt: Attempt, failure: outcome.Failure
 ) -> tuple[events.Event, ...]:
     """Return the events of work that something was missing for: it is done again when a person resumes the run."""
-    used = report.outcome.metrics
-    interrupted = events.AttemptInterrupted(
+    usage = report.outcome.metrics
+    attempt_interrupted = events.AttemptInterrupted(
         at=report.at,
         node=report.node,
         visit=report.visit,
@@ -87,13 +87,13 @@ def _missing(
         item=report.item,
         reason="missing",
         uncertain=may_have_acted(run, attempt),
-        receipt=receipts.build_stopped(run, attempt, report.at, "interrupted", used),
-        spent=receipts.spent(used),
+        receipt=receipts.build_stopped(run, attempt, report.at, "interrupted", usage),
+        spent=receipts.spent(usage),
     )
     if run.paused is not None:
-        return (interrupted,)
+        return (attempt_interrupted,)
     reason = f"{failure.code} {report.node}: {failure.message}"
-    return (interrupted, events.RunPaused(at=report.at, reason=reason, by=commands.ENGINE))
+    return (attempt_interrupted, events.RunPaused(at=report.at, reason=reason, by=commands.ENGINE))
 
 
 def _succeeded(run: Run, report: commands.ReportAttempt) -> events.AttemptSucceeded:
@@ -126,6 +126,8 @@ def _failed(run: Run, report: commands.ReportAttempt, failure: outcome.Failure) 
     has_happened = failure.happened != "no" or slot.unjudged is not None  # by this attempt, or by one before it
     if has_happened and not is_unjudged and definition.is_once(spec):
         return (_not_repeated(run, report, failure),)
+    if run.in_flight[report.node, report.visit, report.item or 0].outside_calls:
+        return (_uncertain(run, report, failure),)
     if failure.repairable and slot.repairs < spec.repairs:
         error = _error(failure, report.outcome.output_hash)
         return (replace(_attempt_failed(run, report, error, next_="repair"), detail=report.outcome.feedback),)
@@ -152,8 +154,7 @@ def _failed_for_good(run: Run, report: commands.ReportAttempt, error: JsonObject
 def _not_repeated(run: Run, report: commands.ReportAttempt, failure: outcome.Failure) -> events.AttemptFailed:
     """Return the failure of work whose effect happens once: a person is asked if it is not known to have happened."""
     if failure.happened == "unknown":
-        error = _error(failure, report.outcome.output_hash)
-        return replace(_attempt_failed(run, report, error, next_="ask"), uncertain=True)
+        return _uncertain(run, report, failure)
     node, spec = run.nodes[report.node], run.workflow.nodes[report.node]
     may_repair = failure.repairable and node.slots[report.item or 0].repairs < spec.repairs
     may_bounce = _bounce_rule(spec, node, failure, report.outcome.verdicts) is not None
@@ -162,6 +163,12 @@ def _not_repeated(run: Run, report: commands.ReportAttempt, failure: outcome.Fai
         message = f"{failure.message}; its effect happens once and is not repeated ({setting} would allow it)"
         failure = replace(failure, message=message)
     return _failed_for_good(run, report, _error(failure, report.outcome.output_hash))
+
+
+def _uncertain(run: Run, report: commands.ReportAttempt, failure: outcome.Failure) -> events.AttemptFailed:
+    """Return the failure of work whose effect may have happened: a person is asked."""
+    error = _error(failure, report.outcome.output_hash)
+    return replace(_attempt_failed(run, report, error, next_="ask"), uncertain=True)
 
 
 def _retry_policy(run: Run, key: str) -> definition.Retry:
@@ -237,11 +244,11 @@ def _loop_or_ask(
         "message": streak.verdict[1],
         "outputHash": streak.output,
     }
-    stalled = events.RunStalled(
+    run_stalled = events.RunStalled(
         at=report.at, node=report.node, visit=report.visit, item=report.item, kind=kind, evidence=evidence
     )
-    failed = _attempt_failed(run, report, error, next_="ask")
-    return (failed, stalled, system_approvals.about_stall(run, stalled, rule))
+    attempt_failed = _attempt_failed(run, report, error, next_="ask")
+    return (attempt_failed, run_stalled, system_approvals.about_stall(run, run_stalled, rule))
 
 
 def delay_ms(retry: definition.Retry, slot: Slot, failure: outcome.Failure) -> int:

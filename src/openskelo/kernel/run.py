@@ -151,6 +151,8 @@ class Attempt:
     error: JsonObject | None = None
     #: The number of calls of its agent about which a person is being asked.
     questions: int = 0
+    #: The calls of its agent under way that reach outside of the workspace: the tool of each by its id.
+    outside_calls: dict[str, str] = field(default_factory=dict[str, str])
 
 
 @mutable_data
@@ -393,7 +395,13 @@ def has_begun(node: NodeState) -> bool:
 
 
 def may_have_acted(run: Run, attempt: Attempt) -> bool:
-    """True if an attempt that is stopped may have had an effect that happens once; one that only judges has none."""
+    """True if an attempt that is stopped may have had an effect that happens once; one that only judges has none.
+
+    That is so for a node whose effect happens once, and for an agent that was in the middle of a call which reaches
+    outside of its workspace.
+    """
+    if attempt.outside_calls:
+        return True
     acts_once = run.workflow.nodes[attempt.node].effect == "once"
     return acts_once and run.nodes[attempt.node].slots[attempt.slot].unjudged is None
 

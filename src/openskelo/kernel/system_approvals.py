@@ -38,11 +38,15 @@ def about_uncertain(run: Run, attempt: Attempt, at: int) -> events.ApprovalReque
     if attempt.item is not None:
         args["item"] = attempt.item
     name = _name(attempt)
-    what = f"{name} was cut while its effect may have happened."
+    sentence = f"{name} was cut while its effect may have happened."
     if attempt.error is not None:
         args |= {"code": attempt.error["code"], "message": attempt.error["message"]}
-        what = f"{name} failed ({_describe(attempt.error)}), and its effect may have happened all the same."
-    prompt = f"{what} If it did, answer modified with its outputs; approve to do it again; deny to fail."
+        sentence = f"{name} failed ({_describe(attempt.error)}), and its effect may have happened all the same."
+    if attempt.outside_calls:
+        args["calls"] = [{"id": call_id, "tool": tool} for call_id, tool in attempt.outside_calls.items()]
+        tools = ", ".join(dict.fromkeys(attempt.outside_calls.values()))
+        sentence += f" Its agent was in the middle of a call of {tools}."
+    prompt = f"{sentence} Answer that it happened, with its outputs; or do it again; or count it as failed."
     return _ask(run, attempt, "uncertain", prompt, args, at)
 
 

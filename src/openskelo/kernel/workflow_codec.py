@@ -12,7 +12,9 @@ differ from the classes:
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import compress
+from operator import is_not
 from typing import TypeVar, cast
 
 import msgspec
@@ -98,19 +100,23 @@ def _encode(value: object) -> Json:
 
 
 def _encode_fields(struct: msgspec.Struct) -> dict[str, Json]:
-    """Return the fields of a value that differ from their default."""
-    document: dict[str, Json] = {}
-    for (name, required, default), value in zip(_defaults(type(struct)), structs.astuple(struct), strict=True):
-        if required or (value is not default and value != default):
-            document[name] = _encode(value)
-    return document
+    """Return the fields of a value that differ from their default. Most are the default: C code passes over these."""
+    names, defaults = _defaults(type(struct))
+    values = structs.astuple(struct)
+    changed = compress(zip(names, values, defaults, strict=True), map(is_not, values, defaults))
+    return {name: _encode(value) for name, value, default in changed if value != default}
 
 
 @functools.cache
-def _defaults(cls: type) -> tuple[tuple[str, bool, object], ...]:
-    return tuple((field.name, field.required, field.default) for field in fields(cls))
+def _defaults(cls: type) -> tuple[Sequence[str], Sequence[object]]:
+    """Return the names of the fields and their defaults; nothing equals that of a required field."""
+    described = fields(cls)
+    return (
+        [field.name for field in described],
+        [object() if field.required else field.default for field in described],
+    )
 
 
 def _is_sorted(names: Iterable[str]) -> bool:
-    listed = list(names)
-    return listed == sorted(listed)
+    names_list = list(names)
+    return names_list == sorted(names_list)

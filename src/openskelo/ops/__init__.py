@@ -54,15 +54,15 @@ class Arg:
 
 @frozen
 class ExpertRequest:
-    """A request to an expert. With a `schema` the expert answers with one JSON object, otherwise with text.
-
-    `parameters` go to the provider (`temperature`, `stop` …). `max_tokens` is None for the expert's own limit.
-    """
+    """A request to an expert."""
 
     expert: str
     task: str
+    #: With it the expert answers with one JSON object, otherwise with text.
     schema: JsonObject | None
+    #: They go to the provider (`temperature`, `stop` …).
     parameters: JsonObject
+    #: None for the expert's own limit.
     max_tokens: int | None
 
 
@@ -137,32 +137,31 @@ CheckArgs: TypeAlias = Callable[[JsonObject, Position], None]
 
 @frozen
 class Op:
-    """An op.
-
-    - `args`: its arguments; of each group in `one_of` exactly one is given.
-    - `open`: the arguments of the function that the step names stand beside those of the op.
-    - `perform`: None if the driver waits for a person instead.
-    - `check`: what the loader checks beyond the form of each argument.
-    - `effect`: what a step does to the world; the loader narrows it for tools and checkers.
-    - `node_mode`: how the node of a step counts: `ai` if it calls a model.
-    - `controls_flow`: it decides where the run goes, so it has no time limit and a retry cannot try it.
-    - `doc`: Markdown for the reference, after the table of arguments.
-    - `saves_value`: false if a step has no value to save, and no step that follows it by default.
-    - `result_schema`: the JSON Schema of the value, as far as it is the same for every step.
-    """
+    """An op."""
 
     name: str
     summary: str
+    #: Its arguments.
     args: Mapping[str, Arg]
+    #: None if the driver waits for a person instead.
     perform: Perform | None
+    #: Groups of arguments: of each exactly one is given.
     one_of: tuple[tuple[str, ...], ...] = ()
+    #: The arguments of the function that the step names stand beside those of the op.
     open: bool = False
+    #: Checks what the loader cannot see in the form of each argument.
     check: CheckArgs | None = None
+    #: The effect of a step on the world; the loader narrows it for tools and checkers.
     effect: definition.Effect = "pure"
+    #: The mode of the step's node: `ai` if it calls a model.
     node_mode: definition.Mode = "deterministic"
+    #: It decides where the run goes, so it has no time limit and a retry cannot try it.
     controls_flow: bool = False
+    #: False if a step has no value to save, and no step that follows it by default.
     saves_value: bool = True
+    #: Markdown for the reference, after the table of arguments.
     doc: str = ""
+    #: The JSON Schema of the value, as far as it is the same for every step.
     result_schema: JsonObject = field(default_factory=dict[str, Json])
 
 

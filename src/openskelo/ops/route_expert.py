@@ -45,7 +45,7 @@ def _task(args: JsonObject) -> str:
     if (value := args.get("input")) is not None:
         parts.append(f"Input (data):\n{fences.fenced(value)}")
     if not parts:
-        raise errors.AttemptFailed("there is nothing to ask", code="ARGS_INVALID", retryable=False)
+        raise errors.AttemptFailed("the question is empty", code="ARGS_INVALID", retryable=False)
     return "\n\n".join(parts)
 
 

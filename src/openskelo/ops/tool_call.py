@@ -23,8 +23,8 @@ async def _perform(ctx: ops.StepContext) -> Json:
             f"there is no tool {name!r}", code="TOOL_UNKNOWN", hint="declare it under `tools`", retryable=False
         )
     _check_allowed(registry, tool, ctx.mode)
-    written = ctx.args.get("args")
-    plan_args: JsonObject = written if isinstance(written, Mapping) else {}
+    tool_arguments = ctx.args.get("args")
+    plan_args: JsonObject = tool_arguments if isinstance(tool_arguments, Mapping) else {}
     arguments.check(repr(name), arguments.merge(plan_args, tool.config), tool.args)
     ctx.add_tool_cost(tool.cost_nanousd)  # from here on the call may have cost something, even if it fails
     return _check_returned(tool, await _call(ctx, tool, plan_args))
@@ -35,9 +35,9 @@ def _check_allowed(registry: project_registry.Registry, tool: project_registry.T
 
     CAPABILITY_DENIED, MODE_DENIED, TOOL_SPEND_DENIED.
     """
-    undeclared = project_registry.capability_denial(registry, tool)
-    if undeclared is not None:
-        raise errors.Denied(undeclared, hint="declare it in skelo.yaml")
+    undeclared_capability = project_registry.capability_denial(registry, tool)
+    if undeclared_capability is not None:
+        raise errors.Denied(undeclared_capability, hint="declare it in skelo.yaml")
     denial = project_registry.tool_denial(registry, mode, tool)
     if denial is not None:
         raise errors.Denied(denial, code="MODE_DENIED")
@@ -53,8 +53,8 @@ async def _call(ctx: ops.StepContext, tool: project_registry.Tool, plan_args: Js
     stand_in = ctx.stand_in()
     if stand_in is not None:
         return await stand_in(ctx.handler_context(arguments.merge(plan_args, tool.config), {}))
-    fixed = arguments.expand_secrets(tool.config, ctx.project.secrets)
-    args = arguments.merge(plan_args, fixed if isinstance(fixed, Mapping) else {})
+    fixed_arguments = arguments.expand_secrets(tool.config, ctx.project.secrets)
+    args = arguments.merge(plan_args, fixed_arguments if isinstance(fixed_arguments, Mapping) else {})
     if tool.kind == "builtin":
         return await _call_builtin(ctx, tool, args, plan_args)
     if tool.kind == "mcp":

@@ -35,8 +35,8 @@ async def _call_function(ctx: ops.StepContext) -> Json:
     if function.kind == "builtin":
         return transforms.TRANSFORMS[function.target].apply(args, ctx.step.args)
     handler_context = ctx.handler_context(args, {})
-    returned = await ctx.call_project_function(function.target, handler_context, function.timeout_ms)
-    return _check_returned(name, returned)
+    result = await ctx.call_project_function(function.target, handler_context, function.timeout_ms)
+    return _check_returned(name, result)
 
 
 def _check_returned(name: str, returned: object) -> Json:

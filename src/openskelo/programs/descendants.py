@@ -54,18 +54,20 @@ def end(child: subprocess.Popen[bytes], mark: str) -> None:
         return
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(child.pid, signal.SIGSTOP)
-    stopped: set[tuple[int, int]] = set()
+    stopped_processes: set[tuple[int, int]] = set()
     handles: list[int] = []
     try:
         for look in range(_LOOKS):
-            processes = [process for process in _descendants(child.pid, mark) if process.identity not in stopped]
+            processes = [
+                process for process in _descendants(child.pid, mark) if process.identity not in stopped_processes
+            ]
             if (
                 not processes and look
             ):  # the second search that finds nothing: a process may have forked during the first
                 break
             for process in processes:
                 if (handle := _stop(process)) is not None:
-                    stopped.add(process.identity)
+                    stopped_processes.add(process.identity)
                     handles.append(handle)
                 if len(handles) == _HELD:
                     _kill(handles)
@@ -106,8 +108,8 @@ def _is_below(ancestor: int, process: _Process, all_processes: Mapping[int, _Pro
 def _list_processes() -> dict[int, _Process]:
     """Return all visible processes by id."""
     with contextlib.suppress(OSError):
-        listed = (_read(int(entry.name)) for entry in _PROC.iterdir() if entry.name.isdecimal())
-        return {process.pid: process for process in listed if process is not None}
+        processes = (_read(int(entry.name)) for entry in _PROC.iterdir() if entry.name.isdecimal())
+        return {process.pid: process for process in processes if process is not None}
     return {}
 
 

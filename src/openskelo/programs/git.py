@@ -15,16 +15,28 @@ from openskelo.programs import time_limit
 #: A revision or a range of them: never an option, never a path.
 REVISIONS = re.compile(r"[A-Za-z0-9_@][A-Za-z0-9_./~^@{}-]{0,199}\Z")
 TIMEOUT_MS = 30_000
-#: Stronger than the repository's own config: no program that it names is started for a look at the files.
-_SETTINGS = ("-c", "core.quotePath=false", "-c", f"core.hooksPath={os.devnull}", "-c", "core.fsmonitor=false")
+#: Stronger than the repository's own config: no program that it names is started for a look at the files, and a folder
+#: without `.git`, which data could have written file by file, is no repository.
+_SETTINGS = (
+    *("-c", "core.quotePath=false"),
+    *("-c", f"core.hooksPath={os.devnull}"),
+    *("-c", "core.fsmonitor=false"),
+    *("-c", "safe.bareRepository=explicit"),
+)
 _TAIL = 600
 
 
 def folder_of(named: str, where: file_access.Access) -> Path:
-    """Return the folder of a repository, named from the project's root; raise DET_PATH_INVALID outside the roots."""
+    """Return the folder of a repository, named from the project's root; raise DET_PATH_INVALID outside the roots.
+
+    The settings of a repository name programs, so one in a write root is refused (CODE_IN_WRITE_ROOT).
+    """
     if file_access.absolute_path(named, where) == where.root:
         return where.root
-    return file_access.resolve_inside(named, file_access.readable_roots(where), where)[0]
+    folder = file_access.resolve_inside(named, file_access.readable_roots(where), where)[0]
+    if file_access.is_inside(folder, file_access.writable_roots(where.root, where.write_roots)):
+        raise file_access.code_in_write_root(named)
+    return folder
 
 
 async def run(
@@ -71,18 +83,18 @@ async def read(
     environment: Mapping[str, str] | None = None,
 ) -> str:
     """Return what `git ARGS` prints; raise AttemptFailed GIT_FAILED with its own words if it fails."""
-    finished = await run(folder, *args, timeout_ms=timeout_ms, max_bytes=max_bytes, environment=environment)
-    if finished.status != 0:
-        raise failed(args[0], finished)
-    return finished.stdout.decode("utf-8", "replace")
+    result = await run(folder, *args, timeout_ms=timeout_ms, max_bytes=max_bytes, environment=environment)
+    if result.status != 0:
+        raise failed(args[0], result)
+    return result.stdout.decode("utf-8", "replace")
 
 
 async def read_fields(folder: Path, *args: str, environment: Mapping[str, str] | None = None) -> list[str]:
     """Return the fields that `git ARGS -z` prints; names of files that are not UTF-8 can still be opened."""
-    finished = await run(folder, *args, environment=environment, max_bytes=64 * 1024 * 1024)
-    if finished.status != 0:
-        raise failed(args[0], finished)
-    return split_fields(finished.stdout)
+    result = await run(folder, *args, environment=environment, max_bytes=64 * 1024 * 1024)
+    if result.status != 0:
+        raise failed(args[0], result)
+    return split_fields(result.stdout)
 
 
 def split_fields(output: bytes) -> list[str]:
@@ -97,9 +109,9 @@ def printable(name: str) -> str:
 
 async def check_repository(folder: Path) -> None:
     """Raise AttemptFailed GIT_FAILED unless `folder` is the top of a git repository."""
-    finished = await run(folder, "rev-parse", "--is-inside-work-tree")
-    if finished.status != 0 or finished.stdout.strip() != b"true":
-        raise _no_repository(folder, said(finished))
+    result = await run(folder, "rev-parse", "--is-inside-work-tree")
+    if result.status != 0 or result.stdout.strip() != b"true":
+        raise _no_repository(folder, said(result))
 
 
 def check_revisions(text: str) -> str:

@@ -32,8 +32,9 @@ class Program:
 
 @frozen
 class Finished:
-    """The end of a program: `status` is the exit code, or minus the signal's number."""
+    """The end of a program."""
 
+    #: The exit code, or minus the signal's number.
     status: int
     stdout: bytes
     stderr: bytes
@@ -103,13 +104,13 @@ def minimal_environment() -> dict[str, str]:
 async def _ended(child: subprocess.Popen[bytes], stdout: IO[bytes], stderr: IO[bytes], max_bytes: int) -> None:
     """Wait for the end, without reaping where the system allows it, and look at the output's size now and then."""
     loop = asyncio.get_running_loop()
-    ended: asyncio.Future[None] = loop.create_future()
+    exit_future: asyncio.Future[None] = loop.create_future()
     descriptor = _watch(child.pid)
     if descriptor is not None:
-        loop.add_reader(descriptor, lambda: ended.done() or ended.set_result(None))
+        loop.add_reader(descriptor, lambda: exit_future.done() or exit_future.set_result(None))
     try:
-        while not ended.done():
-            await asyncio.wait({ended}, timeout=_LOOK_SECONDS if descriptor is not None else _LOOK_SECONDS / 10)
+        while not exit_future.done():
+            await asyncio.wait({exit_future}, timeout=_LOOK_SECONDS if descriptor is not None else _LOOK_SECONDS / 10)
             if descriptor is None and child.poll() is not None:
                 return
             if max(os.fstat(stdout.fileno()).st_size, os.fstat(stderr.fileno()).st_size) > max_bytes:

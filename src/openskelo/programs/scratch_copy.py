@@ -23,8 +23,8 @@ MAX_BYTES = 512 * 1024 * 1024
 @contextlib.asynccontextmanager
 async def copy(repository: Path) -> AsyncGenerator[Path]:
     """Yield a folder with a copy of every file that git tracks or would add (AttemptFailed SCRATCH_FAILED)."""
-    listed = await git.read(repository, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
-    names = tuple(dict.fromkeys(name for name in listed.split("\0") if name))
+    file_list = await git.read(repository, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    names = tuple(dict.fromkeys(name for name in file_list.split("\0") if name))
     if len(names) > MAX_FILES:
         raise _failed(f"the repository has more than {MAX_FILES} files")
     folder = Path(tempfile.mkdtemp(prefix="skelo-scratch-"))

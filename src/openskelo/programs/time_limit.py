@@ -28,14 +28,14 @@ async def within(timeout_ms: int | None, work: Awaitable[_T], idle: Callable[[],
     """
     if timeout_ms is None:
         return await work
-    started = time.perf_counter() - (0.0 if idle is None else idle())
+    start_time = time.perf_counter() - (0.0 if idle is None else idle())
     running = asyncio.ensure_future(cast("Coroutine[object, object, _T]", work))
     try:
-        done = await _ended(running, timeout_ms / 1000, started, idle)
+        has_ended = await _ended(running, timeout_ms / 1000, start_time, idle)
     except asyncio.CancelledError:
         await _stop(running)
         raise
-    if done:
+    if has_ended:
         if running.cancelled():  # no other code has this task, so the work cancelled itself
             _forget(running)
             raise cancelled_itself()
@@ -43,7 +43,7 @@ async def within(timeout_ms: int | None, work: Awaitable[_T], idle: Callable[[],
             result = running.result()
         finally:
             del running  # see `_forget`
-        took_ms = int((time.perf_counter() - started - (0.0 if idle is None else idle())) * 1000)
+        took_ms = int((time.perf_counter() - start_time - (0.0 if idle is None else idle())) * 1000)
         if took_ms <= timeout_ms + _LATE_MS:
             return result
         hint = "an `async def` that blocks cannot be stopped, a plain function can"
@@ -55,15 +55,15 @@ async def within(timeout_ms: int | None, work: Awaitable[_T], idle: Callable[[],
 
 async def _ended(running: asyncio.Future[_T], seconds: float, started: float, idle: Callable[[], float] | None) -> bool:
     """True if the work has ended when its time is over."""
-    left = seconds
+    seconds_left = seconds
     while True:
-        done, _ = await asyncio.wait({running}, timeout=left)
-        if done or idle is None:
-            return bool(done)
-        left = seconds - (time.perf_counter() - started - idle())
-        if left <= 0:
+        done_tasks, _ = await asyncio.wait({running}, timeout=seconds_left)
+        if done_tasks or idle is None:
+            return bool(done_tasks)
+        seconds_left = seconds - (time.perf_counter() - started - idle())
+        if seconds_left <= 0:
             return False
-        left = max(left, _LEAST_SECONDS)
+        seconds_left = max(seconds_left, _LEAST_SECONDS)
 
 
 def stopped(timeout_ms: int | None) -> errors.AttemptFailed:

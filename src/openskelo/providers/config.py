@@ -31,15 +31,13 @@ class Prices:
 
 @frozen
 class ProviderConfig:
-    """One model API. `kind` is the name of a definition in `providers.kinds`.
-
-    `api_key` is a reference (`${env:NAME}`), never a key. Paths are as written, relative to the project's root.
-    `recordings` is the folder of a recorded provider, `record` the provider that answers requests without a recording.
-    """
+    """One model API. Paths are as written, relative to the project's root."""
 
     name: str
+    #: The name of a definition in `providers.kinds`.
     kind: str
     base_url: str | None = None
+    #: A reference (`${env:NAME}`), never a key.
     api_key: str | None = None
     model: str | None = None
     timeout_ms: int = TIMEOUT_MS
@@ -47,17 +45,20 @@ class ProviderConfig:
     model_path: str | None = None
     n_ctx: int = N_CTX
     threads: int = 1
+    #: The folder of a recorded provider.
     recordings: str | None = None
+    #: The provider that answers requests without a recording.
     record: str | None = None
     prices: Prices | None = None
 
 
 @frozen
 class ExpertConfig:
-    """A provider with a model and parameters, under a name. Defaults: the provider's `model`, and all `modes`."""
+    """A provider with a model and parameters, under a name."""
 
     name: str
     provider: str
+    #: By default the provider's.
     model: str | None = None
     max_tokens: int | None = None
     temperature: float | None = None
@@ -65,6 +66,7 @@ class ExpertConfig:
     seed: int | None = None
     parameters: Mapping[str, Json] = field(default_factory=dict[str, Json])
     system: str = ""
+    #: By default all.
     modes: tuple[Mode, ...] = ()
     fallbacks: tuple[str, ...] = ()
 
@@ -90,4 +92,6 @@ def embedded() -> Config:
 def answering_provider(models: Config, name: str) -> ProviderConfig:
     """Return the provider `name`; for a recorder, the provider that it records."""
     settings = models.providers[name]
-    return settings if settings.record is None else models.providers[settings.record]
+    if settings.record is None:
+        return settings
+    return models.providers[settings.record]

@@ -58,12 +58,12 @@ def constrain(schema: JsonObject, max_tokens: int) -> JsonObject:
 
 def _text_share(sizes: _Rewriter, max_tokens: int) -> int:
     """Return how long a text may be: the characters that are left, shared by all texts that could use more."""
-    left = max(0, int(max_tokens * _CHARACTERS_PER_TOKEN) - sizes.fixed)
+    characters_left = max(0, int(max_tokens * _CHARACTERS_PER_TOKEN) - sizes.fixed)
     slots = sum(count for _, count in sizes.texts)
     for maximum, count in sorted(sizes.texts):
-        if maximum * slots > left:
-            return max(_MIN_TEXT, left // slots)
-        left -= maximum * count
+        if maximum * slots > characters_left:
+            return max(_MIN_TEXT, characters_left // slots)
+        characters_left -= maximum * count
         slots -= count
     return _MAX_TEXT
 
@@ -89,12 +89,16 @@ class _Rewriter:
         """Return the rewritten schema, with its definitions."""
         rewritten = self._rewrite(self._root, 1)
         result: JsonObject = rewritten if isinstance(rewritten, Mapping) else {}
-        return {**result, "$defs": self._definitions} if self._definitions else result
+        if self._definitions:
+            return {**result, "$defs": self._definitions}
+        return result
 
     def _rewrite(self, schema: Json, count: int) -> Json:
         self._schemas += 1
         if not isinstance(schema, Mapping) or self._schemas > _MAX_SCHEMAS or self._depth > _MAX_DEPTH:
-            return False if schema is False else self._anything(count)
+            if schema is False:
+                return False
+            return self._anything(count)
         self._depth += 1
         try:
             cases = schema_rewrites.split_cases(schema)
@@ -124,7 +128,7 @@ class _Rewriter:
 
     def _any_branch(self, branches: Sequence[Json], count: int) -> Json:
         """Return a schema for any of the branches. A value matches one of them, so only the largest one counts."""
-        fixed, texts = self.fixed, self.texts
+        fixed_before, texts = self.fixed, self.texts
         rewritten: list[Json] = []
         widest = (0, 0, list[tuple[int, int]]())
         for branch in branches:
@@ -132,14 +136,16 @@ class _Rewriter:
             rewritten.append(self._rewrite(branch, count))
             slots = sum(count for _, count in self.texts)
             widest = max(widest, (slots, self.fixed, self.texts), key=lambda size: size[0] * _MIN_TEXT + size[1])
-        self.fixed, self.texts = fixed + widest[1], texts + widest[2]
+        self.fixed, self.texts = fixed_before + widest[1], texts + widest[2]
         return self._any_of(rewritten)
 
     def _any_of(self, branches: Sequence[Json]) -> Json:
         possible = [branch for branch in branches if branch is not False]
         if not possible:
             return False
-        return possible[0] if len(possible) == 1 else {"anyOf": possible}
+        if len(possible) == 1:
+            return possible[0]
+        return {"anyOf": possible}
 
     def _any_type(self, schema: JsonObject, count: int) -> Json:
         types = _types(schema)
@@ -157,7 +163,9 @@ class _Rewriter:
                 return self._string(schema, count)
             case "integer" | "number":
                 self.fixed += count * 8
-                return _integer(schema) if name == "integer" else _number(schema)
+                if name == "integer":
+                    return _integer(schema)
+                return _number(schema)
             case _:
                 self.fixed += count * 5
                 return {"type": name}
@@ -171,14 +179,16 @@ class _Rewriter:
 
     def _enum(self, values: Sequence[Json], schema: JsonObject, count: int) -> Json:
         types = _types(schema)
-        left = [value for value in values if not types or any(_has_type(value, name) for name in types)]
-        self.fixed += count * max((len(str(value)) + 2 for value in left), default=0)
-        return {"enum": left} if left else False
+        allowed_values = [value for value in values if not types or any(_has_type(value, name) for name in types)]
+        self.fixed += count * max((len(str(value)) + 2 for value in allowed_values), default=0)
+        if allowed_values:
+            return {"enum": allowed_values}
+        return False
 
     def _object(self, schema: JsonObject, count: int) -> Json:
         required = [name for name in _list(schema.get("required")) if isinstance(name, str)]
-        declared = _map(schema.get("properties"))
-        names = {**declared, **{name: True for name in required if name not in declared}}
+        properties = _map(schema.get("properties"))
+        names = {**properties, **{name: True for name in required if name not in properties}}
         self.fixed += sum(count * (len(name) + 4) for name in names)
         rewritten = {name: self._rewrite(value, count) for name, value in names.items()}
         result: dict[str, Json] = {
@@ -227,13 +237,13 @@ class _Rewriter:
         if isinstance(pattern, str):
             result["pattern"] = pattern
             # A pattern may need a minimum length; the share alone could allow no text at all.
-            bound = min(maximum, max(self._max_text, 256))
+            max_length = min(maximum, max(self._max_text, 256))
         else:
-            bound = min(maximum, self._max_text)
+            max_length = min(maximum, self._max_text)
         self.texts.append((maximum, count))
         if minimum:
             result["minLength"] = minimum
-        result["maxLength"] = max(minimum, bound)
+        result["maxLength"] = max(minimum, max_length)
         return result
 
     def _anything(self, count: int) -> Json:
@@ -303,11 +313,11 @@ def _bounds(schema: JsonObject) -> tuple[tuple[float, bool] | None, tuple[float,
 
 def _types(schema: JsonObject) -> tuple[str, ...]:
     """Return the types that a schema names, else the type that its keywords apply to; empty if any type is possible."""
-    named = schema.get("type")
-    if isinstance(named, str):
-        return (named,) if named in _TYPES else ()
-    if isinstance(named, Sequence):
-        return tuple(name for name in named if isinstance(name, str) and name in _TYPES)
+    type_value = schema.get("type")
+    if isinstance(type_value, str):
+        return (type_value,) if type_value in _TYPES else ()
+    if isinstance(type_value, Sequence):
+        return tuple(name for name in type_value if isinstance(name, str) and name in _TYPES)
     for name, keywords in _KEYWORDS_OF_TYPE.items():
         if not keywords.isdisjoint(schema):
             return (name,)
@@ -345,11 +355,15 @@ def _is_number(value: Json) -> bool:
 
 def _read_count(schema: JsonObject, key: str, default: int) -> int:
     value = schema.get(key)
-    return value if isinstance(value, int) and not isinstance(value, bool) else default
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    return default
 
 
 def _list(value: Json) -> Sequence[Json]:
-    return value if isinstance(value, Sequence) and not isinstance(value, str) else []
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return value
+    return []
 
 
 def _map(value: Json) -> Mapping[str, Json]:

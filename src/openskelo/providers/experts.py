@@ -31,9 +31,9 @@ def plan(models: config.Config, request: protocol.Request) -> tuple[protocol.Rou
     if PINNED_PARAMETER in request.parameters:
         return _read_pinned(models, request, request.parameters[PINNED_PARAMETER])
     first = _find_expert(models, request.parameters)
-    others = [models.experts[name] for name in _fallbacks(models, first) if name != first.name]
+    fallbacks = [models.experts[name] for name in _fallbacks(models, first) if name != first.name]
     mode = request.parameters.get("run_mode")
-    serving = [expert for expert in (first, *others) if mode is None or not expert.modes or mode in expert.modes]
+    serving = [expert for expert in (first, *fallbacks) if mode is None or not expert.modes or mode in expert.modes]
     if not serving:
         message = f"the expert {first.name!r} does not serve in the mode {mode!r}"
         raise failure_codes.final(
@@ -58,7 +58,9 @@ def _find_expert(models: config.Config, parameters: Mapping[str, Json]) -> confi
     if name is None:
         return config.ExpertConfig(name="", provider=str(provider))
     expert = models.experts[str(name)]
-    return expert if provider is None else replace(expert, provider=str(provider))
+    if provider is None:
+        return expert
+    return replace(expert, provider=str(provider))
 
 
 def _fallbacks(models: config.Config, first: config.ExpertConfig) -> Iterable[str]:
@@ -86,13 +88,13 @@ def _route(
         **{name: parameters[name] for name in _BLOCK_PARAMETERS if parameters.get(name) is not None},
         "model_params": {**expert.parameters, **(extras if isinstance(extras, Mapping) else {})} or None,
     }
-    sent = replace(
+    routed_request = replace(
         request,
         messages=_messages(expert, request),
         parameters={name: value for name, value in settings.items() if value is not None},
         max_tokens=request.max_tokens or expert.max_tokens,
     )
-    return protocol.Route(request=sent, expert=expert.name, provider=expert.provider, model=str(model or ""))
+    return protocol.Route(request=routed_request, expert=expert.name, provider=expert.provider, model=str(model or ""))
 
 
 def _messages(expert: config.ExpertConfig, request: protocol.Request) -> tuple[protocol.Message, ...]:

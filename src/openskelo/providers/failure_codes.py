@@ -10,7 +10,7 @@ PROVIDER_UNKNOWN       not in skelo.yaml                     PROVIDER_TRUNCATED 
 from __future__ import annotations
 
 import socket
-from collections.abc import Generator, Mapping
+from collections.abc import Mapping
 from urllib import parse
 
 from openskelo import errors
@@ -87,7 +87,7 @@ def _server(address: str) -> str:
 
 
 def _reason(error: BaseException) -> str:
-    chain = list(causes(error))
+    chain = list(errors.causes(error))
     for cause in reversed(chain):
         match cause:
             case ConnectionRefusedError():
@@ -101,22 +101,14 @@ def _reason(error: BaseException) -> str:
     return next((str(cause) for cause in reversed(chain) if str(cause)), type(error).__name__)
 
 
-def causes(error: BaseException) -> Generator[BaseException]:
-    """Yield the error and its causes, nearest first."""
-    seen: set[int] = set()
-    cause: BaseException | None = error
-    while cause is not None and id(cause) not in seen:
-        seen.add(id(cause))
-        yield cause
-        cause = cause.__cause__ or cause.__context__
-
-
 def server_message(body: Json, depth: int = 0) -> str | None:
     """Return the message in the body of an error; None without one, or for an HTML page."""
     match body:
         case str():
             text = body.strip()
-            return None if not text or text.startswith("<") else text
+            if not text or text.startswith("<"):
+                return None
+            return text
         case Mapping() if depth < _MAX_DEPTH:
             places = [body[name] for name in _MESSAGE_KEYS if name in body]
         case [first, *_] if depth < _MAX_DEPTH:
@@ -127,4 +119,6 @@ def server_message(body: Json, depth: int = 0) -> str | None:
 
 
 def _short(message: str) -> str:
-    return message if len(message) <= _MAX_MESSAGE else message[: _MAX_MESSAGE - 1] + "…"
+    if len(message) <= _MAX_MESSAGE:
+        return message
+    return message[: _MAX_MESSAGE - 1] + "…"

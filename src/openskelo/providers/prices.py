@@ -49,14 +49,14 @@ def _listed_cost(provider: str, model: str, usage: protocol.Usage) -> int | None
         import genai_prices  # noqa: PLC0415 -- comes with the extras, and is large
     except ImportError:
         return None
-    counted = genai_prices.Usage(
+    usage_counts = genai_prices.Usage(
         input_tokens=usage.tokens_in,
         cache_read_tokens=usage.cached_in,
         cache_write_tokens=usage.cache_written_in,
         output_tokens=usage.tokens_out,
     )
     try:
-        return _to_nanousd(genai_prices.calc_price(counted, model, provider_id=provider).total_price)
+        return _to_nanousd(genai_prices.calc_price(usage_counts, model, provider_id=provider).total_price)
     except LookupError:
         return None
 
@@ -81,10 +81,10 @@ class PricedProvider:
             await self._provider.close()
 
     async def complete(self, request: protocol.Request, on_text: protocol.OnText) -> protocol.Answer:
-        received: list[str] = []
+        pieces: list[str] = []
 
         def receive(text: str) -> None:
-            received.append(text)
+            pieces.append(text)
             on_text(text)
 
         try:
@@ -93,10 +93,10 @@ class PricedProvider:
             error.answer = self._add_cost(error.answer, request)
             raise
         except errors.AttemptFailed as error:
-            if not received and error.code != "PROVIDER_TIMEOUT":
+            if not pieces and error.code != "PROVIDER_TIMEOUT":
                 raise  # the answer never began, and costs nothing
             raise protocol.BrokenAnswer(
-                error, self._add_cost(self._partial(request, "".join(received)), request)
+                error, self._add_cost(self._partial(request, "".join(pieces)), request)
             ) from None
 
     def _partial(self, request: protocol.Request, text: str) -> protocol.Answer:

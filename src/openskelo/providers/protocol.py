@@ -25,8 +25,9 @@ IMAGES_AND_PDF = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"
 
 @frozen
 class Attachment:
-    """A file that goes along with a message, for a model that takes its type. `name` is the path that the user gave."""
+    """A file that goes along with a message, for a model that takes its type."""
 
+    #: The path that the user gave.
     name: str
     media_type: str
     data: bytes
@@ -43,45 +44,43 @@ class Message:
 
 @frozen
 class Request:
-    """A request to a model. `schema` is the JSON Schema of the answer; `node` is the key of the node that asks.
+    """A request to a model."""
 
-    `parameters` come from the workflow (expert, model, temperature …); only the provider reads them.
-    """
-
+    #: The key of the node that asks.
     node: str
     messages: tuple[Message, ...]
+    #: The JSON Schema of the answer.
     schema: JsonObject | None = None
+    #: From the workflow (expert, model, temperature …); only the provider reads them.
     parameters: Mapping[str, Json] = field(default_factory=dict[str, Json])
     max_tokens: int | None = None
 
 
 @frozen
 class Usage:
-    """The tokens of a request and its answer, as the provider counts them.
-
-    `cached_in` and `cache_written_in` are parts of `tokens_in`: what was read from the provider's cache of prompts, and
-    what was written to it.
-    """
+    """The tokens of a request and its answer, as the provider counts them."""
 
     tokens_in: int = 0
     tokens_out: int = 0
+    #: The part of `tokens_in` that was read from the provider's cache of prompts.
     cached_in: int = 0
+    #: The part of `tokens_in` that was written to that cache.
     cache_written_in: int = 0
 
 
 @frozen
 class Answer:
-    """The answer of a model. `served_by` is the name of the expert that answered, if the provider has experts.
-
-    `priced` is False if the model's price is unknown; `cost_nanousd` has no meaning then.
-    """
+    """The answer of a model."""
 
     text: str
     usage: Usage = field(default_factory=Usage)
     model: str = ""
     finish_reason: str = "stop"
+    #: Without meaning unless `priced`.
     cost_nanousd: int = 0
+    #: False if the model's price is unknown.
     priced: bool = True
+    #: The name of the expert that answered, if the provider has experts.
     served_by: str = ""
 
 
@@ -158,7 +157,9 @@ class TakesAttachments(Protocol):
 
 def media_types(provider: Provider, parameters: Mapping[str, Json]) -> frozenset[str]:
     """Return the types of attachments that `provider` takes in a request with these parameters."""
-    return provider.media_types(parameters) if isinstance(provider, TakesAttachments) else frozenset()
+    if isinstance(provider, TakesAttachments):
+        return provider.media_types(parameters)
+    return frozenset()
 
 
 def cost(provider: Provider, route: Route, usage: Usage) -> int:
@@ -195,8 +196,8 @@ CHARACTERS_PER_TOKEN = 3
 
 def estimate_usage(request: Request, answer: str) -> Usage:
     """Return the estimated tokens of `request` and of the text of its `answer`, for a provider that did not count."""
-    sent = sum(len(message.text) for message in request.messages)
+    characters_sent = sum(len(message.text) for message in request.messages)
     return Usage(
-        tokens_in=math.ceil(sent / CHARACTERS_PER_TOKEN),
+        tokens_in=math.ceil(characters_sent / CHARACTERS_PER_TOKEN),
         tokens_out=math.ceil(len(answer) / CHARACTERS_PER_TOKEN),
     )

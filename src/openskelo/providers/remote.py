@@ -51,14 +51,14 @@ class Remote:
         model = await self._model(name, key)
         from openskelo.providers import remote_failure  # noqa: PLC0415 -- imports an extra, and heavy
 
-        received: list[str] = []
+        pieces: list[str] = []
         try:
             async with asyncio.timeout(self._settings.timeout_ms / 1000):
-                answer = await self._ask_with_schema(model, request, on_text, received)
+                answer = await self._ask_with_schema(model, request, on_text, pieces)
         except TimeoutError:
             message = f"{self._settings.name} did not answer within {self._settings.timeout_ms / 1000:g} s"
             failure = failure_codes.transient("PROVIDER_TIMEOUT", message, hint="raise its timeout_ms")
-            raise _with_usage(failure, request, name, received) from None
+            raise _with_usage(failure, request, name, pieces) from None
         except errors.OpenSkeloError:
             raise
         except Exception as error:  # the clients do not wrap every error that a stream can raise
@@ -66,7 +66,7 @@ class Remote:
             # Servers quote what they were sent; the chain of causes would too.
             failure.message = remote_api.mask_key(failure.message, key)
             failure.args = (failure.message,)
-            raise _with_usage(failure, request, name, received) from None
+            raise _with_usage(failure, request, name, pieces) from None
         return failure_codes.require_usable(answer, request.schema)
 
     async def _ask_with_schema(
@@ -128,14 +128,14 @@ class Remote:
                 hint = f"it knows {', '.join(sorted(_SETTINGS))}"
                 raise failure_codes.final("PROVIDER_BAD_REQUEST", message, hint=hint)
             values["extra_body"] = rest
-        supported = {
+        model_parameters = {
             name: value
             for name, value in values.items()
             if value is not None and name not in model.unsupported_settings
         }
         from pydantic_ai import settings  # noqa: PLC0415 -- an extra, and heavy
 
-        return settings.ModelSettings(**supported)  # pyright: ignore[reportArgumentType] -- built by name
+        return settings.ModelSettings(**model_parameters)  # pyright: ignore[reportArgumentType] -- built by name
 
 
 def _with_usage(
@@ -214,11 +214,11 @@ def _conversation(request: protocol.Request) -> list[messages.ModelMessage]:
             case "system":
                 conversation.append(messages.ModelRequest(parts=[messages.SystemPromptPart(content=message.text)]))
             case "user":
-                attached = [
+                attachments = [
                     messages.BinaryContent(data=attachment.data, media_type=attachment.media_type)
                     for attachment in message.attachments
                 ]
-                content = [message.text, *attached] if attached else message.text
+                content = [message.text, *attachments] if attachments else message.text
                 conversation.append(messages.ModelRequest(parts=[messages.UserPromptPart(content=content)]))
     return conversation
 
@@ -232,18 +232,18 @@ def _structured_output(
     """
     from pydantic_ai import models, output  # noqa: PLC0415 -- an extra, and heavy
 
-    unconstrained = models.ModelRequestParameters()
+    prompt_only = models.ModelRequestParameters()
     if request.schema is None or not model.profile.get("supports_json_schema_output", False):
-        return unconstrained
+        return prompt_only
     schema = api.constrain(request.schema)
     if schema is None:
-        return unconstrained
+        return prompt_only
     definition = output.OutputObjectDefinition(json_schema=dict(schema), name="answer", strict=api.strict)
     parameters = models.ModelRequestParameters(output_mode="native", output_object=definition)
     try:
         model.customize_request_parameters(parameters)
     except ValueError:  # the client cannot translate this schema for its API
-        return unconstrained
+        return prompt_only
     return parameters
 
 

@@ -33,18 +33,17 @@ _ANSWER_START = re.compile(r"\s*[{\[`]")
 
 @frozen
 class Api:
-    """A remote API, as far as it differs from the others.
+    """A remote API, as far as it differs from the others."""
 
-    - `extra`: the extra of this package that installs its client. `sdk`: a module of the client.
-    - `make_model`: returns pydantic-ai's object for one model. It imports the client.
-    - `constrain`: returns a schema for the API's structured output; None if the API cannot follow this schema.
-    - `strict`: ask for strict structured output.
-    """
-
+    #: The extra of this package that installs its client.
     extra: str
+    #: A module of the client.
     sdk: str
+    #: Returns pydantic-ai's object for one model. It imports the client.
     make_model: Callable[[config.ProviderConfig, str, str, httpx2.AsyncClient], models.Model]
+    #: Returns a schema for the API's structured output; None if the API cannot follow this schema.
     constrain: Callable[[JsonObject], JsonObject | None]
+    #: Ask for strict structured output.
     strict: bool | None = None
 
 
@@ -74,7 +73,9 @@ def key_variable(settings: config.ProviderConfig) -> str | None:
     if settings.api_key is not None:
         reference = KEY_REFERENCE.match(settings.api_key)
         return None if reference is None else reference.group(1)
-    return kinds.KINDS[settings.kind].key_variable if settings.base_url is None else None
+    if settings.base_url is None:
+        return kinds.KINDS[settings.kind].key_variable
+    return None
 
 
 def resolve_key(settings: config.ProviderConfig, environment: Mapping[str, str]) -> str:
@@ -105,7 +106,9 @@ def without_thinking(text: str, thinking: str = "") -> str:
     or the answer itself may be at the end of `thinking`. A tag inside a JSON value stays.
     """
     if not text.strip():
-        return thinking.rpartition(_THINKING_END)[2] if _THINKING_END in thinking else text
+        if _THINKING_END in thinking:
+            return thinking.rpartition(_THINKING_END)[2]
+        return text
     if _THINKING_END in text and (_THINKING_START.match(text) or not _ANSWER_START.match(text)):
         return text.partition(_THINKING_END)[2]
     return text

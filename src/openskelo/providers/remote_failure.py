@@ -22,7 +22,7 @@ _NOT_AN_ANSWER = "what the server sent is no answer of a model"
 
 def to_failure(settings: config.ProviderConfig, error: Exception) -> errors.AttemptFailed:
     """Return the failure for an error of the client; an AttemptFailed among its causes is returned as it is."""
-    failures = (cause for cause in failure_codes.causes(error) if isinstance(cause, errors.AttemptFailed))
+    failures = (cause for cause in errors.causes(error) if isinstance(cause, errors.AttemptFailed))
     failure = next(failures, None)
     if failure is not None:
         return failure
@@ -86,5 +86,7 @@ def _message(error: Exception) -> str:
     if isinstance(error, exceptions.ModelAPIError):
         message = failure_codes.server_message(cast("Json", error.body))
     if isinstance(error, exceptions.ModelHTTPError):
-        return f"{message} ({error.status_code})" if message else f"the server answered {error.status_code}"
+        if message:
+            return f"{message} ({error.status_code})"
+        return f"the server answered {error.status_code}"
     return message or str(error) or type(error).__name__

@@ -73,13 +73,15 @@ class Router:
         except errors.AttemptFailed as error:
             return error.message
         reasons = [self._missing(route.provider) for route in routes]
-        return None if None in reasons else f"{routes[0].provider}: {reasons[0]}"
+        if None in reasons:
+            return None
+        return f"{routes[0].provider}: {reasons[0]}"
 
     def media_types(self, parameters: Mapping[str, Json]) -> frozenset[str]:
         """Return the types of attachments that every provider in the plan of such a request takes."""
         routes = self.plan(protocol.Request(node="", messages=(), parameters=parameters))
-        taken = [kinds.KINDS[self._models.providers[route.provider].kind].media_types for route in routes]
-        return functools.reduce(frozenset[str].intersection, taken)
+        accepted_types = [kinds.KINDS[self._models.providers[route.provider].kind].media_types for route in routes]
+        return functools.reduce(frozenset[str].intersection, accepted_types)
 
     async def close(self) -> None:
         """Close every provider."""
@@ -146,8 +148,8 @@ def _add_usage(answer: protocol.Answer, others: list[protocol.Answer]) -> protoc
         tokens_out=answer.usage.tokens_out + sum(other.usage.tokens_out for other in others),
     )
     cost = answer.cost_nanousd + sum(other.cost_nanousd for other in others)
-    priced = answer.priced and all(other.priced for other in others)
-    return replace(answer, usage=usage, cost_nanousd=cost, priced=priced)
+    is_priced = answer.priced and all(other.priced for other in others)
+    return replace(answer, usage=usage, cost_nanousd=cost, priced=is_priced)
 
 
 def make_provider(
@@ -163,7 +165,9 @@ def make_provider(
     """
     kind = kinds.KINDS[settings.kind]
     provider = kind.make(settings, kinds.Setup(root=root, environment=environment, source=source))
-    return prices.PricedProvider(provider, settings) if kind.priced else provider
+    if kind.priced:
+        return prices.PricedProvider(provider, settings)
+    return provider
 
 
 def missing_requirement(settings: config.ProviderConfig, *, root: Path, environment: Mapping[str, str]) -> str | None:

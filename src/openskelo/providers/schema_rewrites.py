@@ -25,13 +25,13 @@ _ANNOTATIONS = frozenset(
 
 @frozen
 class Cases:
-    """A schema with conditions on one key.
+    """A schema with conditions on one key."""
 
-    `always` holds in all cases, `then` maps each value of `key` to the schema that holds in addition.
-    """
-
+    #: The schema that holds in all cases.
     always: JsonObject
+    #: The key with the conditions.
     key: str
+    #: For each value of the key, the schema that holds in addition.
     then: Mapping[str, Json]
 
     def branches(self) -> list[JsonObject]:
@@ -78,12 +78,14 @@ def split_cases(schema: JsonObject) -> Cases | None:
 def _read_condition(part: Json) -> _Condition | None:
     """Return the condition `if` a key has a text `then` a schema holds; None for anything else."""
     match part:
-        case {"if": {"properties": Mapping() as tested, "required": [str() as key]}, "then": then, **more}:
-            test = tested.get(key)
-            if more or len(tested) != 1 or not isinstance(test, Mapping) or set(test) != {"const"}:
+        case {"if": {"properties": Mapping() as tested_properties, "required": [str() as key]}, "then": then, **more}:
+            test = tested_properties.get(key)
+            if more or len(tested_properties) != 1 or not isinstance(test, Mapping) or set(test) != {"const"}:
                 return None
             value = test["const"]
-            return _Condition(key=key, value=value, then=then) if isinstance(value, str) else None
+            if isinstance(value, str):
+                return _Condition(key=key, value=value, then=then)
+            return None
         case _:
             return None
 
@@ -107,7 +109,9 @@ def exclusive_keys(schema: JsonObject) -> tuple[str, ...]:
     if not options and schema.get("minProperties") == 1 and schema.get("maxProperties") == 1:
         return tuple(properties)
     names = [_required_key(option) for option in options]
-    return tuple(name for name in names if name is not None) if None not in names else ()
+    if None not in names:
+        return tuple(name for name in names if name is not None)
+    return ()
 
 
 def split_exclusive_keys(schema: JsonObject) -> list[JsonObject]:
@@ -162,10 +166,10 @@ def merge(first: JsonObject, second: Json) -> JsonObject:
     """
     if not isinstance(second, Mapping):
         return first
-    merged = dict(first)
+    result = dict(first)
     for key, value in second.items():
-        merged[key] = _merge_keyword(key, merged[key], value) if key in merged else value
-    return merged
+        result[key] = _merge_keyword(key, result[key], value) if key in result else value
+    return result
 
 
 def _merge_keyword(key: str, first: Json, second: Json) -> Json:
@@ -173,10 +177,10 @@ def _merge_keyword(key: str, first: Json, second: Json) -> Json:
         case (int() | float(), int() | float()) if key in _TIGHTER:
             return _TIGHTER[key](first, second)
         case (Mapping(), Mapping()) if key in ("properties", "$defs"):
-            shared = {
+            common_names = {
                 name: {"allOf": [first[name], value]} if name in first else value for name, value in second.items()
             }
-            return {**first, **shared}
+            return {**first, **common_names}
         case (list() | tuple(), list() | tuple()) if key in ("required", "allOf"):
             return [*first, *(value for value in second if value not in first)]
         case (list() | tuple(), list() | tuple()) if key == "enum":
@@ -217,4 +221,6 @@ def _read_pointer(pointer: str, root: JsonObject) -> Json:
 
 
 def _list(value: Json) -> Sequence[Json]:
-    return value if isinstance(value, Sequence) and not isinstance(value, str) else ()
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return value
+    return ()

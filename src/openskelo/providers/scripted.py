@@ -36,12 +36,12 @@ class Scripted:
 
     async def complete(self, request: protocol.Request, on_text: protocol.OnText) -> protocol.Answer:
         self.asked.append(request)
-        left = self._all if self._by_node is None else self._by_node.get(request.node, [])
-        if not left:
+        answers_left = self._all if self._by_node is None else self._by_node.get(request.node, [])
+        if not answers_left:
             raise errors.AttemptFailed(
                 f"the script has no answer left for {request.node!r}", code="SCRIPT_EXHAUSTED", retryable=False
             )
-        script = left.pop(0)
+        script = answers_left.pop(0)
         if isinstance(script, errors.AttemptFailed):
             raise script
         answer = script if isinstance(script, protocol.Answer) else _answer(script, request)

@@ -24,7 +24,9 @@ def unchanged(schema: JsonObject) -> JsonObject:
 
 def only_closed(schema: JsonObject) -> JsonObject | None:
     """Return the schema; None if a part of it allows keys or types that it does not name."""
-    return None if any(_is_open(part) for part in _subschemas(schema)) else schema
+    if any(_is_open(part) for part in _subschemas(schema)):
+        return None
+    return schema
 
 
 def explicitly_open(schema: JsonObject) -> JsonObject:
@@ -47,7 +49,9 @@ def _has_any_keys(schema: JsonObject) -> bool:
     if types != "object" and not (isinstance(types, Sequence) and not isinstance(types, str) and "object" in types):
         return False
     additional = schema.get("additionalProperties")
-    return not schema.get("properties") if additional is None else additional is not False
+    if additional is None:
+        return not schema.get("properties")
+    return additional is not False
 
 
 def _subschemas(schema: Json) -> Iterator[Json]:
@@ -73,4 +77,6 @@ def _open_parts(key: str, value: Json) -> Json:
         return {name: explicitly_open(part) if isinstance(part, Mapping) else part for name, part in value.items()}
     if key in _LISTS_OF_SCHEMAS and isinstance(value, Sequence) and not isinstance(value, str):
         return [explicitly_open(part) if isinstance(part, Mapping) else part for part in value]
-    return explicitly_open(value) if key in _SINGLE_SCHEMAS and isinstance(value, Mapping) else value
+    if key in _SINGLE_SCHEMAS and isinstance(value, Mapping):
+        return explicitly_open(value)
+    return value

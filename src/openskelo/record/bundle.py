@@ -107,8 +107,8 @@ class _Reader:
         except line_check.Fault as fault:
             self._verifier.report(fault)
         else:
-            signed = self._header.signature
-            self._verifier.watch = None if signed is None else cast("int", signed["seq"])
+            signature_document = self._header.signature
+            self._verifier.watch = None if signature_document is None else cast("int", signature_document["seq"])
         self._verifier.skip(raw)
 
     def blobs(self, source: Iterator[bytes]) -> None:
@@ -181,10 +181,10 @@ class _Reader:
 def _header(raw: bytes) -> Header:
     line = _strip_line_feed(raw)
     try:
-        parsed: object = orjson.loads(line)
+        json_value: object = orjson.loads(line)
     except orjson.JSONDecodeError as error:
         raise line_check.Fault("HEADER_INVALID", f"not JSON: {error.msg}", min(error.pos, len(line))) from None
-    document = cast("dict[str, Json]", parsed) if isinstance(parsed, dict) else {}
+    document = cast("dict[str, Json]", json_value) if isinstance(json_value, dict) else {}
     if document.get("openskelo") == "export" and document.get("version") != VERSION:
         raise line_check.Fault("HEADER_VERSION", "the file was written by another version of OpenSkelo")
     texts = [document.get(key) for key in ("runId", "head", "definition")]
@@ -212,10 +212,10 @@ def _header(raw: bytes) -> Header:
 def _blob(raw: bytes) -> tuple[str, bytes]:
     line = _strip_line_feed(raw)
     try:
-        parsed = canonical.loads_canonical(line)
+        json_value = canonical.loads_canonical(line)
     except orjson.JSONDecodeError as error:
         raise line_check.Fault("BLOB_INVALID", f"not JSON: {error.msg}", min(error.pos, len(line))) from None
-    document: JsonObject = parsed if isinstance(parsed, dict) else {}
+    document: JsonObject = json_value if isinstance(json_value, dict) else {}
     name = document.get("blob")
     if not isinstance(name, str) or not line_check.is_digest(name):
         raise line_check.Fault("BLOB_INVALID", "not a blob")

@@ -21,7 +21,7 @@ MAX_PROBLEMS = 100
 
 @frozen
 class Problem:
-    """A problem in a line (counted from 1), at a byte of the whole file, with the `seq` of its event if known.
+    """A problem in a line (counted from 1), at a byte of the whole file.
 
     Line 0 means the record as a whole, or a file beside it.
     """
@@ -30,6 +30,7 @@ class Problem:
     offset: int
     code: str
     message: str
+    #: That of the line's event if known.
     seq: int | None = None
 
     def document(self) -> JsonObject:
@@ -47,24 +48,29 @@ class Problem:
 class Verification:
     """The result of verifying a record.
 
-    `intact`: no problem was found. `ended`: the last event is `run.ended`; a record that is intact but not ended may
-    go on, or may have been cut at the end of a line. `folded`: the kernel's state was checked too. `pruned` counts the
-    events without data, `blobs` the blobs that were hashed again. `signature` is over the hash of event `signed_seq`:
-    `ok` if that is the last event, `partial` if later ones are not signed. Only a `given` key says whose record it is.
+    It is intact if no problem was found. A record that is intact but not ended may go on, or may have been cut at the
+    end of a line.
     """
 
     run_id: str | None
     events: int
     receipts: int
+    #: The number of events without data.
     pruned: int
     head: str
+    #: The last event is `run.ended`.
     ended: bool
+    #: The kernel's state was checked, too.
     folded: bool
     problems: tuple[Problem, ...]
+    #: The number of blobs that were hashed again.
     blobs: int = 0
+    #: `ok` if it is over the hash of the last event, `partial` if later ones are not signed.
     signature: Literal["ok", "partial", "bad", "none"] = "none"
+    #: The event whose hash the signature is over.
     signed_seq: int | None = None
     public_key: str | None = None
+    #: Only a key that the caller has `given` proves whose record it is.
     key: Literal["given", "embedded"] | None = None
 
     @property
@@ -105,22 +111,22 @@ def add_signature(
             return verification
         missing = Problem(line=0, offset=0, code="SIGNATURE_MISSING", message="the record is not signed")
         return replace(verification, problems=(*verification.problems, missing))
-    checked = signature.check(document, run_id=verification.run_id or "", head=head, public_key=public_key)
+    verdict = signature.check(document, run_id=verification.run_id or "", head=head, public_key=public_key)
     state: Literal["ok", "partial", "bad"] = "bad"
-    if checked.ok:
+    if verdict.ok:
         state = "ok" if head == verification.head else "partial"
     problems = verification.problems
     if state == "bad":
-        problems = (*problems, Problem(line=0, offset=0, code="SIGNATURE_BAD", message=checked.reason, seq=checked.seq))
+        problems = (*problems, Problem(line=0, offset=0, code="SIGNATURE_BAD", message=verdict.reason, seq=verdict.seq))
     elif state == "partial" and public_key is not None:
-        problems = (*problems, _unsigned(checked.seq, verification.events))
+        problems = (*problems, _unsigned(verdict.seq, verification.events))
     return replace(
         verification,
         problems=problems,
         signature=state,
-        signed_seq=checked.seq,
-        public_key=checked.public_key,
-        key=checked.key,
+        signed_seq=verdict.seq,
+        public_key=verdict.public_key,
+        key=verdict.key,
     )
 
 
@@ -216,13 +222,13 @@ class Verifier:
         if not raw.endswith(b"\n"):
             raise line_check.Fault("LINE_TORN", "the line has no end: the copy was cut here", len(raw))
         line = raw[:-1]
-        opened = line_check.parse(line)
-        self._reading = cast("int", opened["seq"])
-        self._check_place(opened)
-        line_check.check_bytes(line, opened)
-        at = line_check.check_time(opened, self._at)
+        entry = line_check.parse(line)
+        self._reading = cast("int", entry["seq"])
+        self._check_place(entry)
+        line_check.check_bytes(line, entry)
+        at = line_check.check_time(entry, self._at)
         self._at = at
-        name = cast("str", opened["type"])
+        name = cast("str", entry["type"])
         self._ended = name == "run.ended"
         if self.seq == self.watch:
             self.watched = self.head
@@ -232,34 +238,36 @@ class Verifier:
             )
         if (self.seq == 1) != (name == "run.created"):
             raise line_check.Fault("EVENT_IMPOSSIBLE", "run.created is the first event, and only the first")
-        if "data" not in opened:
+        if "data" not in entry:
             if name in line_check.NEVER_PRUNED:
                 raise line_check.Fault("EVENT_INVALID", f"{name} is never pruned")
             self._pruned += 1
             self._checks = self._checks or _EventChecks(cast("str", self.run_id), None)
-            self._checks.add_pruned(opened, at)
+            self._checks.add_pruned(entry, at)
             return None
-        event = line_check.decode(opened, name, at)
+        event = line_check.decode(entry, name, at)
         self._check_event(event)
         return event
 
     def _check_place(self, opened: JsonObject) -> None:
         """Raise Fault if this is not the next line of the chain; the next line is then checked against this one."""
         run_id, seq, prev = cast("str", opened["runId"]), cast("int", opened["seq"]), cast("str", opened["prev"])
-        expected, head, ended = self.seq + 1, self.head, self._ended
+        expected_seq, head, had_ended = self.seq + 1, self.head, self._ended
         if self.run_id is None:
             self.run_id = run_id
         elif run_id != self.run_id:
             raise line_check.Fault("RUN_CHANGED", f"the line belongs to run {run_id}, not to {self.run_id}")
-        if seq < expected:
-            raise line_check.Fault("SEQ_REPEATED", f"seq {seq} comes again, or out of order; {expected} was expected")
+        if seq < expected_seq:
+            raise line_check.Fault(
+                "SEQ_REPEATED", f"seq {seq} comes again, or out of order; {expected_seq} was expected"
+            )
         unreadable, self._unreadable = self._unreadable, 0
         self.seq, self.head = seq, cast("str", opened["hash"])
-        if ended:
+        if had_ended:
             raise line_check.Fault("AFTER_END", "the run had ended; nothing may follow run.ended")
-        if seq > expected + unreadable:
-            raise line_check.Fault("SEQ_GAP", f"seq {_span(expected, seq - 1)} missing before seq {seq}")
-        if seq == expected and prev != head:
+        if seq > expected_seq + unreadable:
+            raise line_check.Fault("SEQ_GAP", f"seq {_span(expected_seq, seq - 1)} missing before seq {seq}")
+        if seq == expected_seq and prev != head:
             raise line_check.Fault(
                 "PREV_MISMATCH", f"seq {seq} does not follow from the line before: one of the two was changed"
             )
@@ -333,4 +341,6 @@ class _EventChecks:
 
 
 def _span(first: int, last: int) -> str:
-    return f"{first} is" if first == last else f"{first} to {last} are"
+    if first == last:
+        return f"{first} is"
+    return f"{first} to {last} are"

@@ -82,7 +82,9 @@ def encode(event: events.Event) -> JsonObject:
     """Return the event's `data` as a line holds it: a time of the contract is text."""
     data = events.encode(event)
     expires_at = data.get("expiresAt")
-    return data if not isinstance(expires_at, int) else {**data, "expiresAt": timestamp(expires_at)}
+    if not isinstance(expires_at, int):
+        return data
+    return {**data, "expiresAt": timestamp(expires_at)}
 
 
 def decode(event_type: str, data: JsonObject, at: int) -> events.Event:

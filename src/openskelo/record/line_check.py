@@ -44,22 +44,22 @@ class Fault(Exception):
 def parse(line: bytes) -> JsonObject:
     """Return the envelope of a line; raise Fault LINE_INVALID if its fields or their types are wrong."""
     try:
-        parsed: object = canonical.loads_canonical(line)
+        value: object = canonical.loads_canonical(line)
     except orjson.JSONDecodeError as error:
         raise Fault("LINE_INVALID", f"not JSON: {error.msg}", min(error.pos, len(line))) from None
-    if not isinstance(parsed, dict):
+    if not isinstance(value, dict):
         raise Fault("LINE_INVALID", "not an event")
-    opened = cast("dict[str, object]", parsed)
-    if opened.keys() - {"nodeId"} not in _SHAPES:
-        raise Fault("LINE_INVALID", f"not an event: {_odd_keys(opened)}")
-    texts = [opened[key] for key in (*_TEXTS, "nodeId", "dataHash") if key in opened]
-    if not all(isinstance(text, str) for text in texts) or type(opened["seq"]) is not int:
+    entry = cast("dict[str, object]", value)
+    if entry.keys() - {"nodeId"} not in _SHAPES:
+        raise Fault("LINE_INVALID", f"not an event: {_odd_keys(entry)}")
+    texts = [entry[key] for key in (*_TEXTS, "nodeId", "dataHash") if key in entry]
+    if not all(isinstance(text, str) for text in texts) or type(entry["seq"]) is not int:
         raise Fault("LINE_INVALID", "not an event: a field holds the wrong kind of value")
-    if not all(isinstance(opened[key], dict) for key in ("data", "receipt") if key in opened):
+    if not all(isinstance(entry[key], dict) for key in ("data", "receipt") if key in entry):
         raise Fault("LINE_INVALID", "not an event: data or receipt is not an object")
-    if not is_uuid(cast("str", opened["runId"])):
+    if not is_uuid(cast("str", entry["runId"])):
         raise Fault("LINE_INVALID", "not an event: runId is not a UUID")
-    return cast("JsonObject", parsed)
+    return cast("JsonObject", value)
 
 
 def is_uuid(text: str) -> bool:
@@ -77,16 +77,20 @@ def check_bytes(line: bytes, opened: JsonObject) -> None:
     if opened["id"] != envelope.event_id(run_id, seq):
         raise Fault("ID_MISMATCH", f"the id is not that of seq {seq} of this run")
     data_hash, first = _data(opened)
-    kept = {key: value for key, value in opened.items() if key not in ("data", "dataHash", "hash", "receipt")}
-    rest = _canonical(kept)
+    envelope_fields = {
+        key: value for key, value in opened.items() if key not in ("data", "dataHash", "hash", "receipt")
+    }
+    rest = _canonical(envelope_fields)
     digest = envelope.link(cast("str", opened["prev"]), rest, data_hash)
     if digest != opened["hash"]:
         raise Fault("HASH_MISMATCH", f"seq {seq} was changed: its hash does not fit its content")
-    sealed = b'{%b,"hash":"%b",%b' % (first, digest.encode(), rest[1:])
+    expected_bytes = b'{%b,"hash":"%b",%b' % (first, digest.encode(), rest[1:])
     if "receipt" in opened:  # the receipt of a pruned line stands between other keys
-        sealed = _canonical(opened)
-    if sealed != line:
-        raise Fault("NOT_CANONICAL", f"seq {seq} is not written as it was sealed", first_difference(sealed, line))
+        expected_bytes = _canonical(opened)
+    if expected_bytes != line:
+        raise Fault(
+            "NOT_CANONICAL", f"seq {seq} is not written as it was sealed", first_difference(expected_bytes, line)
+        )
 
 
 def _data(opened: JsonObject) -> tuple[str, bytes]:
@@ -145,13 +149,15 @@ def _odd_keys(opened: dict[str, object]) -> str:
     if missing:
         return f"{', '.join(missing)} missing"
     odd = sorted(opened.keys() - _KEYS - {"data", "nodeId"})
-    return f"unexpected {', '.join(odd)[:100]}" if odd else "data missing"
+    if odd:
+        return f"unexpected {', '.join(odd)[:100]}"
+    return "data missing"
 
 
 def first_difference(one: bytes, other: bytes) -> int:
     """Return the index of the first byte in which two lines differ, or the end of the shorter one."""
-    for at, (mine, theirs) in enumerate(zip(one, other, strict=False)):
-        if mine != theirs:
+    for at, (left_byte, right_byte) in enumerate(zip(one, other, strict=False)):
+        if left_byte != right_byte:
             return at
     return min(len(one), len(other))
 
@@ -161,9 +167,9 @@ def first_difference(one: bytes, other: bytes) -> int:
 
 def find_fault(event: events.Event) -> str | None:
     """Return a description of the first field whose value does not have the declared type; None if all have."""
-    for name, declared, check in _checks(type(event)):
+    for name, annotation, check in _checks(type(event)):
         if not check(getattr(event, name)):
-            return f"`{name}` is not {declared}"
+            return f"`{name}` is not {annotation}"
     return None
 
 
@@ -267,14 +273,14 @@ def prune(line: bytes) -> bytes:
     if is_pruned(line):
         return line
     try:
-        opened = parse(line)
-        check_bytes(line, opened)
+        entry = parse(line)
+        check_bytes(line, entry)
     except Fault as fault:
         raise errors.Corrupt(f"the line is not as it was sealed: {fault.code} {fault.message}") from None
-    if opened["type"] in NEVER_PRUNED:
+    if entry["type"] in NEVER_PRUNED:
         return line
-    data = cast("JsonObject", opened["data"])
-    rest: dict[str, Json] = {key: value for key, value in opened.items() if key != "data"}
+    data = cast("JsonObject", entry["data"])
+    rest: dict[str, Json] = {key: value for key, value in entry.items() if key != "data"}
     rest["dataHash"] = hashlib.sha256(canonical.dumps(data)).hexdigest()
     if "receipt" in data:
         rest["receipt"] = data["receipt"]

@@ -58,7 +58,9 @@ class OrderCheck:
         if not self._created:
             return "the first event is not run.created"
         if isinstance(event, events.NodeKept | events.NodeUnjudged | events.ItemsKept):
-            return "a node is kept after the run's own work began" if self._started else None
+            if self._started:
+                return "a node is kept after the run's own work began"
+            return None
         self._started = True
         match event:
             case events.AttemptStarted():
@@ -88,14 +90,14 @@ class OrderCheck:
 
     def _check_started(self, event: events.AttemptStarted) -> str | None:
         slot = _slot(event)
-        expected = self._last_attempts.get(slot, 0) + 1
+        expected_attempt = self._last_attempts.get(slot, 0) + 1
         if slot in self._in_flight:
             return f"{event.node} is started while its attempt {self._in_flight[slot]} is under way"
         if self._ending is not None:
             return f"{event.node} is started while the run is ending"
         self._in_flight[slot] = self._last_attempts[slot] = event.attempt
-        if event.attempt != expected:
-            return f"{event.node} starts attempt {event.attempt}; the next one is {expected}"
+        if event.attempt != expected_attempt:
+            return f"{event.node} starts attempt {event.attempt}; the next one is {expected_attempt}"
         return None
 
     def _check_result(self, event: Result, answer: _Answer | None) -> str | None:
@@ -118,9 +120,9 @@ class OrderCheck:
         if answer is not None and answer.approval.slot[:2] == slot[:2]:
             # One approval stands for all items of a node; only an uncertain attempt is asked about by itself.
             is_uncertain = answer.approval.kind == "uncertain" and answer.approval.slot == slot
-            expected = last_attempt if is_uncertain else last_attempt + 1
+            expected_attempt = last_attempt if is_uncertain else last_attempt + 1
             fits = answer.status == "denied" or isinstance(event, events.AttemptSucceeded)
-            if fits and event.attempt == expected:
+            if fits and event.attempt == expected_attempt:
                 return None
         if (
             isinstance(event, events.AttemptSucceeded)
@@ -144,7 +146,9 @@ class OrderCheck:
     def _check_retry_due(self, event: events.RetryDue) -> str | None:
         slot = _slot(event)
         self._waiting[slot] -= 1
-        return None if self._waiting[slot] >= 0 else f"{event.node} is due for a retry that was not waiting"
+        if self._waiting[slot] >= 0:
+            return None
+        return f"{event.node} is due for a retry that was not waiting"
 
     # -- approvals ----------------------------------------------------------------------------------------------------
 
@@ -183,10 +187,12 @@ class OrderCheck:
     # -- the end ------------------------------------------------------------------------------------------------------
 
     def _check_end(self, event: events.RunEnding | events.RunEnded) -> str | None:
-        decided, self._ending = self._ending, event.ending
+        decided_ending, self._ending = self._ending, event.ending
         if isinstance(event, events.RunEnding):
-            return None if decided is None else "the run's ending is decided twice"
-        if decided != event.ending and (decided is not None or event.ending != "ok"):
+            if decided_ending is None:
+                return None
+            return "the run's ending is decided twice"
+        if decided_ending != event.ending and (decided_ending is not None or event.ending != "ok"):
             return f"the run ends as {event.ending}, which was not decided"
         if self._in_flight:
             return f"the run ends while {next(iter(self._in_flight))[0]} is under way"

@@ -44,15 +44,15 @@ def of(event: events.Event) -> JsonObject | None:
 
 def collect(lines: Iterable[bytes]) -> list[JsonObject]:
     """Return the receipts of lines of our own log, in their order, pruned lines included."""
-    collected: list[JsonObject] = []
+    entries: list[JsonObject] = []
     for line in lines:
         if line.startswith(b'{"dataHash"'):
             receipt = cast("JsonObject | None", cast("JsonObject", orjson.loads(line)).get("receipt"))
         else:
             receipt = of(envelope.open_line(line)[1])
         if receipt is not None:
-            collected.append(receipt)
-    return collected
+            entries.append(receipt)
+    return entries
 
 
 def digest(receipts: Iterable[JsonObject]) -> str:
@@ -61,8 +61,8 @@ def digest(receipts: Iterable[JsonObject]) -> str:
     Attempts that were stopped (interrupted, cancelled) do not count: they are about the driver, not about the work.
     """
     stable = (_without_volatile(receipt) for receipt in receipts if receipt["status"] in ("succeeded", "failed"))
-    ordered = sorted(canonical.dumps(receipt) for receipt in stable)
-    return canonical.digest_bytes(b"[" + b",".join(ordered) + b"]")
+    sorted_receipts = sorted(canonical.dumps(receipt) for receipt in stable)
+    return canonical.digest_bytes(b"[" + b",".join(sorted_receipts) + b"]")
 
 
 def _without_volatile(receipt: JsonObject) -> JsonObject:
@@ -81,7 +81,7 @@ def find_fault(event: Receipted, created: events.RunCreated | None, previous: st
     if (misshapen := find_shape_fault(receipt)) is not None:
         return misshapen
     status = _STATUS[type(event)]
-    expected: dict[str, Json] = {
+    expected_fields: dict[str, Json] = {
         "step_id": event.node,
         "ts": event.at,
         "visit": event.visit,
@@ -90,16 +90,16 @@ def find_fault(event: Receipted, created: events.RunCreated | None, previous: st
         "output_ref": _output_ref(receipt, event.node) if status == "succeeded" else "none",
     }
     if created is not None:
-        expected |= {"plan_id": created.workflow, "workflow_hash": created.workflow_hash}
+        expected_fields |= {"plan_id": created.workflow, "workflow_hash": created.workflow_hash}
     if event.item is not None:
-        expected["item"] = event.item
+        expected_fields["item"] = event.item
     if previous is not None:
-        expected["prev"] = previous
+        expected_fields["prev"] = previous
     if isinstance(event, events.AttemptSucceeded):
-        expected["output_hash"] = stored_digest(event.outputs)
+        expected_fields["output_hash"] = stored_digest(event.outputs)
     if isinstance(event, events.AttemptFailed) and event.outputs is not None:
-        expected["output_hash"] = stored_digest(event.outputs)
-    for key, value in expected.items():
+        expected_fields["output_hash"] = stored_digest(event.outputs)
+    for key, value in expected_fields.items():
         if receipt.get(key) != value:
             return _describe_difference(receipt, event.node, key, value)
     if ("item" in receipt) != (event.item is not None):
@@ -127,10 +127,10 @@ def find_fault_of_pruned(opened: JsonObject, at: int, previous: str | None) -> s
         return f"{opened['type']} has no receipt"
     if opened.get("nodeId") != ids.derive(cast("str", opened["runId"]), cast("str", receipt["step_id"])):
         return "the receipt is about another node"
-    expected: dict[str, Json] = {"ts": at, "status": status}
+    expected_fields: dict[str, Json] = {"ts": at, "status": status}
     if previous is not None:
-        expected["prev"] = previous
-    for key, value in expected.items():
+        expected_fields["prev"] = previous
+    for key, value in expected_fields.items():
         if receipt[key] != value:
             return _describe_difference(receipt, cast("str", receipt["step_id"]), key, value)
     return None
@@ -149,7 +149,9 @@ def has_receipt(name: str) -> bool:
 
 def stored_digest(stored: JsonObject) -> str:
     """Return the digest of a value as events hold it; a blob's name is that digest."""
-    return cast("str", stored["blob"]) if "blob" in stored else canonical.digest(stored["value"])
+    if "blob" in stored:
+        return cast("str", stored["blob"])
+    return canonical.digest(stored["value"])
 
 
 def find_shape_fault(receipt: JsonObject) -> str | None:

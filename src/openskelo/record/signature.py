@@ -31,9 +31,10 @@ _KEYS = {"runId", "seq", "head", "publicKey", "signature", "signedAt"}
 
 @frozen
 class Key:
-    """A private key. `public` is the public key to hand out: `ed25519:` and base64."""
+    """A private key."""
 
     secret: bytes
+    #: The public key to hand out: `ed25519:` and base64.
     public: str
 
     def __repr__(self) -> str:
@@ -148,12 +149,12 @@ def public_key(text: str) -> str:
     if text.startswith(_PREFIX):
         return _public_text(_public_bytes(text))
     try:
-        loaded = serialization.load_pem_public_key(text.encode())
+        key = serialization.load_pem_public_key(text.encode())
     except (ValueError, TypeError, exceptions.UnsupportedAlgorithm):
         raise _invalid_key() from None
-    if not isinstance(loaded, ed25519.Ed25519PublicKey):
+    if not isinstance(key, ed25519.Ed25519PublicKey):
         raise _invalid_key()
-    return _public_text(loaded.public_bytes_raw())
+    return _public_text(key.public_bytes_raw())
 
 
 def _create_key(path: Path) -> None:
@@ -196,16 +197,16 @@ def _read_key(path: Path) -> Key:
             "the signing key can be read by others", code="KEY_EXPOSED", hint="chmod 600 it, or make a new one"
         )
     try:
-        loaded = serialization.load_pem_private_key(path.read_bytes(), None)
+        key = serialization.load_pem_private_key(path.read_bytes(), None)
     except (ValueError, TypeError, exceptions.UnsupportedAlgorithm):
-        loaded = None
-    if not isinstance(loaded, ed25519.Ed25519PrivateKey):
+        key = None
+    if not isinstance(key, ed25519.Ed25519PrivateKey):
         raise errors.InvalidInput(
             f"{path} is not an Ed25519 private key",
             code="KEY_INVALID",
             hint="restore it from a copy, or move it away to have a new one made",
         )
-    return Key(secret=loaded.private_bytes_raw(), public=_public_text(loaded.public_key().public_bytes_raw()))
+    return Key(secret=key.private_bytes_raw(), public=_public_text(key.public_key().public_bytes_raw()))
 
 
 def _public_text(raw: bytes) -> str:

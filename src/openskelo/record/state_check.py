@@ -45,11 +45,15 @@ def _impossible(state: Run, event: events.Event) -> str | None:
     key = getattr(event, "node", None)
     if key is not None:
         node = state.nodes.get(key)
-        return f"the workflow has no node {key!r}" if node is None else _check_node_event(state, node, event)
+        if node is None:
+            return f"the workflow has no node {key!r}"
+        return _check_node_event(state, node, event)
     match event:
         case events.RunCreated():
             same = (event.workflow, event.workflow_hash) == (state.workflow.name, state.workflow.hash)
-            return None if same else "the run pins another workflow than the definition it names"
+            if same:
+                return None
+            return "the run pins another workflow than the definition it names"
         case events.RunEnded():
             return _check_ended(state, event)
         case _:
@@ -61,14 +65,20 @@ def _check_node_event(state: Run, node: NodeState, event: events.Event) -> str |
         return _check_kept(state.workflow.nodes[node.key], node, event)
     if isinstance(event, events.NodeUnjudged):
         is_first = node.visit == 1 and len(node.slots) == 1 and node.status != "done"
-        return None if is_first else f"{node.key} has work to be judged, but the run does not start with it"
+        if is_first:
+            return None
+        return f"{node.key} has work to be judged, but the run does not start with it"
     if isinstance(event, events.ItemsKept):
         is_repeated = state.workflow.nodes[node.key].foreach is not None and node.status != "done"
         has_outputs = all(line_check.is_stored(item.get("outputs")) for item in event.items)
-        return None if is_repeated and has_outputs else f"{node.key} has no items that can be kept"
+        if is_repeated and has_outputs:
+            return None
+        return f"{node.key} has no items that can be kept"
     if isinstance(event, events.RetryDue):
         slot = (node.key, event.visit, event.item or 0)
-        return None if state.timers and state.timers[0][1:] == slot else f"{node.key} is not the next to be retried"
+        if state.timers and state.timers[0][1:] == slot:
+            return None
+        return f"{node.key} is not the next to be retried"
     visit = getattr(event, "visit", node.visit)
     if visit != node.visit:
         return f"{node.key} is in visit {node.visit}, not {visit}"
@@ -84,12 +94,14 @@ def _check_kept(spec: definition.Node, node: NodeState, event: events.NodeKept) 
     """Check that the node is not done yet, and that `errors` lists exactly the items without outputs."""
     if node.status == "done":
         return f"{node.key} is kept, but done already"
-    failed = [index for index, outputs in enumerate(event.items or ()) if outputs is None]
-    if failed and not spec.keeps_failed_items:
+    failed_indexes = [index for index, outputs in enumerate(event.items or ()) if outputs is None]
+    if failed_indexes and not spec.keeps_failed_items:
         return f"{node.key} is kept with failed items, but does not keep failed items"
-    listed = [error.get("index") for error in event.errors or () if "code" in error and "message" in error]
-    same = listed == failed and len(listed) == len(event.errors or ())
-    return None if same else f"{node.key} is kept, but its errors are not those of its failed items"
+    error_indexes = [error.get("index") for error in event.errors or () if "code" in error and "message" in error]
+    same = error_indexes == failed_indexes and len(error_indexes) == len(event.errors or ())
+    if same:
+        return None
+    return f"{node.key} is kept, but its errors are not those of its failed items"
 
 
 def _check_failed_item(
@@ -103,7 +115,9 @@ def _check_failed_item(
         possible = state == "running"
     else:
         possible = state == "asking" or node.queue[-1:] == [event.item]
-    return None if possible else f"item {event.item} of {node.key} fails, but was not under way"
+    if possible:
+        return None
+    return f"item {event.item} of {node.key} fails, but was not under way"
 
 
 def _check_receipt(spec: definition.Node, receipt: JsonObject) -> str | None:
@@ -118,8 +132,10 @@ def _check_receipt(spec: definition.Node, receipt: JsonObject) -> str | None:
 def _check_progress(state: Run, node: NodeState, event: events.Event) -> str | None:
     match event:
         case events.AttemptStarted():
-            allowed = node.key in state.ready and bool(node.queue) and node.queue[-1] == (event.item or 0)
-            return None if allowed else f"{node.key} is started, but was not ready"
+            is_due = node.key in state.ready and bool(node.queue) and node.queue[-1] == (event.item or 0)
+            if is_due:
+                return None
+            return f"{node.key} is started, but was not ready"
         case events.AttemptSucceeded():
             return _check_success(state, node, event)
         case events.NodeResolved() if node.key not in state.resolving:
@@ -133,28 +149,40 @@ def _check_progress(state: Run, node: NodeState, event: events.Event) -> str | N
         case events.ApprovalRequested() if event.tool["name"] == calls.CALL:
             attempt = state.in_flight.get((node.key, event.visit, event.item or 0))
             asks = attempt is not None and attempt.attempt == event.attempt
-            return None if asks else f"attempt {event.attempt} of {node.key} asks, but is not under way"
+            if asks:
+                return None
+            return f"attempt {event.attempt} of {node.key} asks, but is not under way"
         case events.CallGranted():
-            known = node.slots[event.item or 0].grants.get(event.digest)
-            return None if known == event.grant else f"a call of {node.key} uses an answer that was not given"
+            grant = node.slots[event.item or 0].grants.get(event.digest)
+            if grant == event.grant:
+                return None
+            return f"a call of {node.key} uses an answer that was not given"
         case events.ApprovalRequested() if event.tool["name"] in run.OWN_QUESTIONS:
-            return f"{node.key} is asked about before its values are known" if node.key in state.resolving else None
+            if node.key in state.resolving:
+                return f"{node.key} is asked about before its values are known"
+            return None
         case events.ApprovalResolved() if event.count is not None or event.items is not None:
             return _check_edited_items(state, node, event)
         case events.NodeFinished():
-            return None if node.key in state.finishing else f"{node.key} is finished, but not all its items are done"
+            if node.key in state.finishing:
+                return None
+            return f"{node.key} is finished, but not all its items are done"
         case events.NodeSkipped() | events.NodeFailed():
-            return f"{node.key} was done already" if node.status == "done" else None
+            if node.status == "done":
+                return f"{node.key} was done already"
+            return None
         case events.NodeBounced():
             pending = state.bouncing
-            planned = pending is not None and (
+            is_next_bounce = pending is not None and (
                 pending.node,
                 pending.rule,
                 pending.bounce.route_to,
                 pending.bounce.reset,
             )
-            stated = (event.node, event.rule, event.route_to, event.reset)
-            return None if planned == stated else f"{node.key} bounces, but nothing sent it back"
+            bounce = (event.node, event.rule, event.route_to, event.reset)
+            if is_next_bounce == bounce:
+                return None
+            return f"{node.key} bounces, but nothing sent it back"
         case _:
             return None
 
@@ -169,8 +197,12 @@ def _check_success(state: Run, node: NodeState, event: events.AttemptSucceeded) 
         return f"{node.key} succeeds, but was never started"
     step = state.workflow.nodes[node.key].step
     if step is None or step.op != "branch":
-        return None if event.goto is None else f"{node.key} goes to {event.goto}, but is no branch"
-    return None if event.goto in (step.then, step.otherwise) else f"{node.key} does not lead to {event.goto}"
+        if event.goto is None:
+            return None
+        return f"{node.key} goes to {event.goto}, but is no branch"
+    if event.goto in (step.then, step.otherwise):
+        return None
+    return f"{node.key} does not lead to {event.goto}"
 
 
 def _check_edited_items(state: Run, node: NodeState, event: events.ApprovalResolved) -> str | None:
@@ -179,33 +211,39 @@ def _check_edited_items(state: Run, node: NodeState, event: events.ApprovalResol
     is_edit = approval.kind == "approval" and event.resolution.get("status") == "modified" and not spec.work.asks_person
     if not is_edit or spec.foreach is None or event.items is None or event.count is None or event.count < 0:
         return f"{node.key} is given items that it cannot have"
-    return f"{node.key} is given other items after its work began" if run.has_begun(node) else None
+    if run.has_begun(node):
+        return f"{node.key} is given other items after its work began"
+    return None
 
 
 def _check_taken_items(state: Run, node: NodeState, taken: tuple[int, ...], count: int | None) -> str | None:
     """Check that the items of the first visit are among the items that the run has taken over."""
     kept_items = state.kept_items.get(node.key, ())
     exist = len(taken) == count and all(-1 <= number < len(kept_items) for number in taken)
-    return None if exist and node.visit == 1 else f"{node.key} has items that it has not taken over"
+    if exist and node.visit == 1:
+        return None
+    return f"{node.key} has items that it has not taken over"
 
 
 def _check_denied_step(step: definition.Step | None, event: events.AttemptFailed) -> str | None:
     """Check that a denied step goes where it says, with outputs."""
     if step is None or event.goto is None or event.goto != step.on_denied:
         return f"{event.node} does not lead to {event.goto}"
-    return None if event.outputs is not None else f"{event.node} goes on, but leaves nothing"
+    if event.outputs is not None:
+        return None
+    return f"{event.node} goes on, but leaves nothing"
 
 
 def _check_ended(state: Run, event: events.RunEnded) -> str | None:
     if event.ending == "ok" and state.unfinished:
         return f"the run ends as ok with {state.unfinished} unfinished nodes"
-    used: dict[str, Json] = {
+    usage: dict[str, Json] = {
         "steps": state.spent.steps,
         "tokens": state.spent.tokens,
         "costNanousd": state.spent.cost_nanousd,
         "toolNanousd": state.spent.tool_nanousd,
     }
-    for key, value in used.items():
+    for key, value in usage.items():
         if event.spent is not None and event.spent.get(key) != value:
             return f"the run says it used {event.spent.get(key)} {key}; its events add up to {value}"
     return None
@@ -221,30 +259,38 @@ def _check_graph_event(state: Run, event: events.GraphEvent) -> str | None:
     match event:
         case events.NodeAdded():
             is_used = event.node in state.nodes or event.node in graph_state.removed
-            return f"{event.node} was there already" if is_used else _check_definition(event.node, event.definition)
+            if is_used:
+                return f"{event.node} was there already"
+            return _check_definition(event.node, event.definition)
         case events.NodeChanged():
             if event.node not in state.nodes or state.nodes[event.node].status not in ("waiting", "done"):
                 return f"{event.node} is not there, or in a turn"
             is_same_mode = event.definition.get("mode") == state.workflow.nodes[event.node].mode
-            return (
-                _check_definition(event.node, event.definition)
-                if is_same_mode
-                else f"{event.node} becomes something else"
-            )
+            if is_same_mode:
+                return _check_definition(event.node, event.definition)
+            return f"{event.node} becomes something else"
         case events.NodeRemoved():
             return _check_removal(state, graph_state, event.node)
         case events.EdgeAdded():
             can_tie = event.source in state.nodes and event.target in state.nodes and event.source != event.target
-            return None if can_tie and event.edge not in graph_state.edges else f"edge {event.edge} cannot be added"
+            if can_tie and event.edge not in graph_state.edges:
+                return None
+            return f"edge {event.edge} cannot be added"
         case events.EdgeRemoved():
-            return None if event.edge in graph_state.edges else f"there is no edge {event.edge}"
+            if event.edge in graph_state.edges:
+                return None
+            return f"there is no edge {event.edge}"
         case events.MessageReceived():
             if event.node not in state.nodes:
                 return f"there is no node {event.node!r}"
             is_in_turn = (event.node, state.nodes[event.node].visit, 0) in state.in_flight
-            return f"{event.node} is steered outside of a turn" if event.steers and not is_in_turn else None
+            if event.steers and not is_in_turn:
+                return f"{event.node} is steered outside of a turn"
+            return None
         case events.SessionReset():
-            return None if event.node in state.nodes else f"there is no node {event.node!r}"
+            if event.node in state.nodes:
+                return None
+            return f"there is no node {event.node!r}"
         case events.TurnRetried():
             return _check_retried_turn(state, graph_state, event.node)
         case events.HandoffSent():
@@ -257,16 +303,20 @@ def _check_definition(key: str, definition: JsonObject) -> str | None:
     node = workflow_codec.decode_node(definition)
     try:
         graph.check_node(node)
-    except Refused as refused:
-        return refused.message
-    return None if node.key == key else f"the definition of {key} is that of {node.key}"
+    except Refused as refusal:
+        return refusal.message
+    if node.key == key:
+        return None
+    return f"the definition of {key} is that of {node.key}"
 
 
 def _check_retried_turn(state: Run, graph_state: GraphState, key: str) -> str | None:
     node = state.nodes.get(key)
     has_failed = node is not None and node.status == "done" and node.outcome == "failed"
     past = graph_state.inboxes[key].past_turns if has_failed else ()
-    return None if past and past[-1].outputs is None else f"{key} has no failed turn to take again"
+    if past and past[-1].outputs is None:
+        return None
+    return f"{key} has no failed turn to take again"
 
 
 def _check_removal(state: Run, graph_state: GraphState, key: str) -> str | None:
@@ -274,7 +324,9 @@ def _check_removal(state: Run, graph_state: GraphState, key: str) -> str | None:
         return f"there is no node {key!r}"
     is_asked_about = any(approval.node == key for approval in state.approvals.values())
     is_busy = (key, state.nodes[key].visit, 0) in state.in_flight or is_asked_about or graph_state.edges_of[key]
-    return f"{key} is removed before its work and its edges" if is_busy else None
+    if is_busy:
+        return f"{key} is removed before its work and its edges"
+    return None
 
 
 def _check_handoff(state: Run, graph_state: GraphState, event: events.HandoffSent) -> str | None:
@@ -285,4 +337,6 @@ def _check_handoff(state: Run, graph_state: GraphState, event: events.HandoffSen
     is_backwards = edge.source != event.node and not edge.bidirectional
     if (event.node, event.to) not in directions or is_backwards:
         return f"edge {event.edge} does not lead from {event.node} to {event.to}"
-    return None if event.turn in (node.visit, node.visit - 1) else f"{event.node} is not in turn {event.turn}"
+    if event.turn in (node.visit, node.visit - 1):
+        return None
+    return f"{event.node} is not in turn {event.turn}"

@@ -35,10 +35,13 @@ _INLINE_TYPES = frozenset({"text/plain", "application/json", "image/png", "image
 
 @frozen
 class Span:
-    """The bytes from `start` up to but not including `end`; `partial` if the client asked for a range."""
+    """The range of bytes in a response."""
 
+    #: The first byte.
     start: int
+    #: The byte after the last one.
     end: int
+    #: The client asked for a range.
     partial: bool
 
 
@@ -207,8 +210,8 @@ class Sweeper:
                 await asyncio.sleep(RETRY_SECONDS)
 
     async def _sweep_scheduled(self) -> None:
-        scheduled = await self._store.list_notes(_PREFIX)
-        if scheduled:
-            await self._store.sweep_blobs(forget=[key.removeprefix(_PREFIX) for key in scheduled])
-        for key in scheduled:
+        notes = await self._store.list_notes(_PREFIX)
+        if notes:
+            await self._store.sweep_blobs(forget=[key.removeprefix(_PREFIX) for key in notes])
+        for key in notes:
             await self._store.delete_notes(key, before=2**53)

@@ -73,24 +73,24 @@ class Idempotency:
 
     async def answer_once(self, request: Request, key: str, handle: Callable[[], Awaitable[Response]]) -> Response:
         """Return the stored answer to the request with this key, else the answer of `handle`, which is then stored."""
-        keyed = await _read_key(request, key)
+        keyed_request = await _read_key(request, key)
         if clock.wall_ms() >= self._cleanup_at:
             await self.delete_old()
-        lock = self._locks.setdefault(keyed.note, asyncio.Lock())
+        lock = self._locks.setdefault(keyed_request.note, asyncio.Lock())
         async with lock:
-            return await self._answer(request, keyed, handle)
+            return await self._answer(request, keyed_request, handle)
 
     async def _answer(
         self, request: Request, keyed: _KeyedRequest, handle: Callable[[], Awaitable[Response]]
     ) -> Response:
-        started: JsonObject = {"fingerprint": keyed.fingerprint, "owner": self._owner, "at": clock.wall_ms()}
-        if not await self._store.save_note(keyed.note, started, at=clock.wall_ms(), first=True):
+        start_note: JsonObject = {"fingerprint": keyed.fingerprint, "owner": self._owner, "at": clock.wall_ms()}
+        if not await self._store.save_note(keyed.note, start_note, at=clock.wall_ms(), first=True):
             note = await self._store.read_note(keyed.note)
             if note is not None:
                 stored_answer = self._read_stored_answer(note, keyed)
                 if stored_answer is not None:
                     return stored_answer
-                await self._store.save_note(keyed.note, started, at=clock.wall_ms())
+                await self._store.save_note(keyed.note, start_note, at=clock.wall_ms())
         request.scope[_RUN_ID_KEY] = ids.derive(_NAMESPACE, f"{keyed.note}/{keyed.fingerprint}")
         try:
             answer = await handle()
@@ -102,7 +102,7 @@ class Idempotency:
         if 400 <= answer.status_code < 500:
             await self._release(keyed)
         elif answer.status_code < 400:
-            await self._store.save_note(keyed.note, {**started, "answer": _store_answer(answer)}, at=clock.wall_ms())
+            await self._store.save_note(keyed.note, {**start_note, "answer": _store_answer(answer)}, at=clock.wall_ms())
         return answer
 
     async def _release(self, keyed: _KeyedRequest) -> None:

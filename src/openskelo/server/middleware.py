@@ -15,8 +15,9 @@ from collections.abc import Generator
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from openskelo import http_connections
 from openskelo.kernel.json import Json
-from openskelo.server import connections, problems
+from openskelo.server import problems
 from openskelo.server import settings as server_settings
 from openskelo.server.auth import guard
 
@@ -40,7 +41,7 @@ class AccessLog:
             await self._app(scope, receive, send)
             return
         status = 0
-        started = time.perf_counter()
+        start_time = time.perf_counter()
 
         async def send_and_note_status(message: Message) -> None:
             nonlocal status
@@ -58,7 +59,7 @@ class AccessLog:
         try:
             await self._app(scope, receive, send_and_note_status)
         finally:
-            _log_access(scope, status, int((time.perf_counter() - started) * 1000))
+            _log_access(scope, status, int((time.perf_counter() - start_time) * 1000))
 
 
 def _log_access(scope: Scope, status: int, milliseconds: int) -> None:
@@ -232,8 +233,8 @@ async def _drop_body(receive: Receive) -> None:
     """Read the rest of a body, within limits: a client that is still sending would see a reset, not the answer."""
     size = 0
     with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(connections.HEAD_SECONDS):
-            while size <= connections.MAX_DROPPED_BYTES:
+        async with asyncio.timeout(http_connections.HEAD_SECONDS):
+            while size <= http_connections.MAX_DROPPED_BYTES:
                 message = await receive()
                 size += len(message.get("body", b""))
                 if not message.get("more_body", False):

@@ -198,8 +198,8 @@ class _Assets(StaticFiles):
     async def _find_file(self, path: str, scope: Scope) -> tuple[Response, str | None]:
         """Return the file and None, or the compressed file and the type of its content."""
         if "gzip" in Headers(scope=scope).get("accept-encoding", ""):
-            compressed, _ = self.lookup_path(f"{path}.gz")
-            if compressed:
+            gzip_path, _ = self.lookup_path(f"{path}.gz")
+            if gzip_path:
                 content_type = mimetypes.guess_type(path)[0] or "application/octet-stream"
                 return await super().get_response(f"{path}.gz", scope), content_type
         return await super().get_response(path, scope), None

@@ -60,12 +60,12 @@ QUERY_CHECK = (Depends(_check_query),)
 def check_query(request: HTTPConnection) -> None:
     """Raise InvalidInput if a request or socket has a query parameter that its route does not declare."""
     route = cast("APIRoute | APIWebSocketRoute", request.scope["route"])
-    declared = list(dict.fromkeys(_declared_parameters(route.dependant)))
-    unknown = next((name for name in request.query_params if name not in declared), None)
+    parameter_names = list(dict.fromkeys(_declared_parameters(route.dependant)))
+    unknown = next((name for name in request.query_params if name not in parameter_names), None)
     if unknown is None:
         return
-    parameters = f"it has {', '.join(declared)}" if declared else "it has none"
-    suggestion = suggestions.did_you_mean(unknown, declared)
+    parameters = f"it has {', '.join(parameter_names)}" if parameter_names else "it has none"
+    suggestion = suggestions.did_you_mean(unknown, parameter_names)
     raise errors.InvalidInput(
         f"this request has no parameter {unknown[:_MAX_NAME_CHARACTERS]!r}",
         code="PARAMETER_UNKNOWN",
@@ -106,8 +106,8 @@ class StrictRoute(APIRoute):
             key = strict.headers.get(idempotency.HEADER)
             if strict.method != "POST" or key is None:
                 return await handle(strict)
-            remembered = get_context(strict).idempotency
-            return await remembered.answer_once(strict, key, lambda: handle(strict))
+            answers = get_context(strict).idempotency
+            return await answers.answer_once(strict, key, lambda: handle(strict))
 
         return handle_strictly
 

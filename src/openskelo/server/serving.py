@@ -15,10 +15,10 @@ from typing import cast
 import uvicorn
 from fastapi import FastAPI
 
-from openskelo import errors
+from openskelo import errors, http_connections
 from openskelo.programs import child_process
 from openskelo.project import Project
-from openskelo.server import connections, rest
+from openskelo.server import rest
 from openskelo.server.stream import hub
 
 #: How long open connections may take to end once the server is asked to stop.
@@ -38,7 +38,7 @@ def listen(host: str, port: int) -> socket.socket:
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
-        listener.listen(connections.BACKLOG)
+        listener.listen(http_connections.BACKLOG)
     except OSError as error:
         listener.close()
         raise errors.InvalidInput(
@@ -62,10 +62,10 @@ async def serve(app: FastAPI, listener: socket.socket, *, ready: Callable[[], Aw
     Raise StoreError or InvalidInput, before any request is answered, if the app cannot start.
     """
     settings = cast("rest.ServerContext", app.state.context).settings
-    config = connections.Config(
+    config = http_connections.Config(
         app,
-        http=connections.Protocol,
-        backlog=connections.ACCEPTED_AT_ONCE,
+        http=http_connections.Protocol,
+        backlog=http_connections.ACCEPTED_AT_ONCE,
         lifespan="off",  # run below instead, so that its errors are raised here as they are
         log_config=None,
         access_log=False,
@@ -79,7 +79,7 @@ async def serve(app: FastAPI, listener: socket.socket, *, ready: Callable[[], Aw
         proxy_headers=bool(settings.trusted_proxies),
         forwarded_allow_ips=list(settings.trusted_proxies),
     )
-    config.connections = connections.Connections(connections.max_connections(settings.limits.connections))
+    config.connections = http_connections.Connections(http_connections.max_connections(settings.limits.connections))
     server = _Server(config, ready)
     app.state.server = server
     with _handle_signals(server):
@@ -107,7 +107,7 @@ class _Server(uvicorn.Server):
         if not self.started:
             return
         for listener in sockets or ():
-            connections.enlarge_backlog(listener)
+            http_connections.enlarge_backlog(listener)
         pending = self._ready()
         if pending is not None:
             await pending
@@ -132,15 +132,15 @@ def _handle_signals(server: uvicorn.Server) -> Generator[None]:
         server.force_exit = server.should_exit
         server.should_exit = True
 
-    handled: list[signal.Signals] = []
+    handled_signals: list[signal.Signals] = []
     for number in (signal.SIGTERM, signal.SIGINT):
         with contextlib.suppress(ValueError, RuntimeError, NotImplementedError):  # not in the main thread
             loop.add_signal_handler(number, stop)
-            handled.append(number)
+            handled_signals.append(number)
     try:
         yield
     finally:
-        for number in handled:
+        for number in handled_signals:
             loop.remove_signal_handler(number)
 
 
@@ -181,14 +181,14 @@ class WorkerProcesses:
         loop = asyncio.get_running_loop()
         pause = FIRST_PAUSE_SECONDS
         while not self._stopping.is_set():
-            started = loop.time()
+            start_time = loop.time()
             try:
                 reason = await self._run_one()
             except OSError as error:
                 reason = f"could not be started: {error.strerror}"
             if self._stopping.is_set():
                 return
-            if loop.time() - started > LONGEST_PAUSE_SECONDS:
+            if loop.time() - start_time > LONGEST_PAUSE_SECONDS:
                 pause = FIRST_PAUSE_SECONDS
             _LOG.warning("a worker %s; another one is started in %.0f s", reason, pause)
             with contextlib.suppress(TimeoutError):
@@ -206,15 +206,15 @@ class WorkerProcesses:
             start_new_session=True,
             preexec_fn=child_process.bound_to(os.getpid()),  # it makes two system calls and takes no lock
         )
-        ended = asyncio.create_task(worker.wait())
+        exit_task = asyncio.create_task(worker.wait())
         stop_wanted = asyncio.create_task(self._stopping.wait())
         try:
-            await asyncio.wait({ended, stop_wanted}, return_when=asyncio.FIRST_COMPLETED)
-            if not ended.done():
-                await _stop(worker, ended)
+            await asyncio.wait({exit_task, stop_wanted}, return_when=asyncio.FIRST_COMPLETED)
+            if not exit_task.done():
+                await _stop(worker, exit_task)
         finally:
             stop_wanted.cancel()
-            if not ended.done():  # this task was cancelled
+            if not exit_task.done():  # this task was cancelled
                 worker.kill()
         return f"has ended with {child_process.describe_end(worker.returncode)}"
 
@@ -222,8 +222,8 @@ class WorkerProcesses:
 async def _stop(worker: asyncio.subprocess.Process, ended: asyncio.Task[int]) -> None:
     with contextlib.suppress(ProcessLookupError):
         worker.terminate()
-    done, _ = await asyncio.wait({ended}, timeout=STOP_SECONDS)
-    if not done:
+    done_tasks, _ = await asyncio.wait({ended}, timeout=STOP_SECONDS)
+    if not done_tasks:
         _LOG.warning("a worker did not stop within %.0f s and is killed; its runs can be resumed", STOP_SECONDS)
         worker.kill()
         await ended

@@ -18,35 +18,38 @@ _LOCAL_NAMES = frozenset({"localhost", "localhost.localdomain", "ip6-localhost"}
 class Limits:
     """Limits for one client or for all of them.
 
-    `wrong_tokens` is per minute from one address; `requests`, `streams` and `connections` are at a time; `body_seconds`
-    is how long a body may take to arrive. The hub accepts fewer streams than this, so that it can say so itself.
+    The hub accepts fewer streams than this, so that it can say so itself.
     """
 
     body_bytes: int = 8 * 1024 * 1024
+    #: Per minute from one address.
     wrong_tokens: int = 10
+    #: At a time.
     requests: int = 256
+    #: At a time.
     streams: int = 1100
+    #: At a time.
     connections: int = 2048
+    #: The time that a body may take to arrive.
     body_seconds: float = 60.0
 
 
 @frozen
 class Settings:
-    """The settings of a server.
-
-    `origins` are further public addresses of it, such as `https://skelo.example`; `allowed_hosts` are further names in
-    the Host header, such as the name of its container. Behind a proxy in `trusted_proxies` a client's address is the
-    one that the proxy forwards. Every caller needs a token, unless `without_token` is set: then a caller without one is
-    `user` and may do everything, so only this machine may reach the server.
-    """
+    """The settings of a server."""
 
     tokens: tokens.Tokens
     host: str = "127.0.0.1"
     port: int = 7788
+    #: Further public addresses of it, such as `https://skelo.example`.
     origins: tuple[str, ...] = ()
+    #: Further names in the Host header, such as the name of its container.
     allowed_hosts: tuple[str, ...] = ()
+    #: Behind one of these, a client's address is the one that the proxy forwards.
     trusted_proxies: tuple[str, ...] = ()
+    #: A caller without a token may do everything, so only this machine may reach the server.
     without_token: bool = False
+    #: The name of a caller without a token.
     user: str = "local"
     access_log: bool = False
     limits: Limits = field(default_factory=Limits)

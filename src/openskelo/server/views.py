@@ -140,14 +140,14 @@ class Views:
         Raise NotFound.
         """
         head = await self._tracks.at_head(run_id)
-        kept = head.facts_after(since)
-        facts = await self._read_facts(run_id, since, limit) if kept is None else kept[:limit]
+        kept_facts = head.facts_after(since)
+        facts = await self._read_facts(run_id, since, limit) if kept_facts is None else kept_facts[:limit]
         last = facts[-1].seq if facts else since
-        encoded = [fact.data for fact in facts]
+        encoded_events = [fact.data for fact in facts]
         if node_id is not None:
-            about_node = [_events_about(b"[%b]" % data, node_id) for data in encoded]
-            encoded = [b",".join(map(orjson.dumps, events)) for events in about_node if events]
-        return Page(events=encoded, next_seq=last if last < head.seq else None)
+            about_node = [_events_about(b"[%b]" % data, node_id) for data in encoded_events]
+            encoded_events = [b",".join(map(orjson.dumps, events)) for events in about_node if events]
+        return Page(events=encoded_events, next_seq=last if last < head.seq else None)
 
     async def _read_facts(self, run_id: str, since: int, limit: int) -> list[run_tracks.FactEvents]:
         """Read facts from the log; the next page of the same client goes on where this one ends."""
@@ -203,10 +203,10 @@ def _events_about(encoded: bytes, node_id: str) -> list[JsonObject]:
 async def whole_approval(blobs: api.Blobs, row: api.ApprovalRow) -> JsonObject:
     """Return an open approval as the contract shows it; a call of an agent with its arguments, also large ones."""
     tool = cast("JsonObject", row.document["tool"])
-    stored = cast("Stored | None", tool.get("stored"))
-    if row.document["kind"] != calls.CALL or stored is None:
+    stored_args = cast("Stored | None", tool.get("stored"))
+    if row.document["kind"] != calls.CALL or stored_args is None:
         return approval_document(row)
-    args = await stored_values.load(blobs, stored)
+    args = await stored_values.load(blobs, stored_args)
     return approval_document(row, {"id": tool["id"], "name": tool["name"], "args": args})
 
 

@@ -37,16 +37,14 @@ _STATUS_GONE = 410
 
 @frozen
 class Pace:
-    """The intervals of webhook delivery in seconds: reading the feed, retrying, giving up.
-
-    `concurrent` is the number of deliveries that are sent to one webhook at a time.
-    """
+    """The intervals of webhook delivery in seconds: reading the feed, retrying, giving up."""
 
     poll: float = 0.25
     first_retry: float = 1.0
     max_wait: float = 600.0
     give_up: float = 3 * 86_400.0
     timeout: float = 10.0
+    #: The number of deliveries that are sent to one webhook at a time.
     concurrent: int = 4
 
     def wait(self, attempts: int) -> float:
@@ -176,12 +174,12 @@ class Sender:
             free = self._pace.concurrent - len(sending)
             if free <= 0:
                 continue
-            leased = self._queue.lease(hook.id, now=self._now(), limit=free)
-            for delivery in leased:
+            deliveries = self._queue.lease(hook.id, now=self._now(), limit=free)
+            for delivery in deliveries:
                 task = asyncio.create_task(self._send(hook, delivery))
                 sending.add(task)
                 task.add_done_callback(functools.partial(self._on_sent, hook.id))
-            if len(leased) == free:
+            if len(deliveries) == free:
                 self._has_more.add(hook.id)
             else:
                 self._has_more.discard(hook.id)
@@ -259,7 +257,9 @@ class Sender:
             )
         )
         if response.status == _STATUS_GONE:
-            raise errors.AttemptFailed("the receiver wants no more deliveries", code="WEBHOOK_GONE", retryable=False)
+            raise errors.AttemptFailed(
+                "the receiver has answered that it is gone", code="WEBHOOK_GONE", retryable=False
+            )
         if not 200 <= response.status < 300:
             raise errors.AttemptFailed(f"the receiver answered {response.status}", code="WEBHOOK_REFUSED")
 

@@ -82,10 +82,7 @@ class FeedEntry:
 
 @frozen
 class Append:
-    """Everything that one run adds in one commit.
-
-    The Append that begins a run also claims it, unless it was claimed or begun before, or `claim` is False.
-    """
+    """Everything that one run adds in one commit."""
 
     run_id: str
     expected_seq: int
@@ -103,6 +100,7 @@ class Append:
     consumed: tuple[int, ...] = ()
     #: Stored outputs by cache key.
     cached: Mapping[str, JsonObject] = field(default_factory=dict[str, JsonObject])
+    #: The Append that begins a run also claims it, unless it was claimed or begun before.
     claim: bool = True
 
 
@@ -116,13 +114,11 @@ class SweepResult:
 
 @frozen
 class Totals:
-    """Runs by status and ending, open approvals, and queued commands.
-
-    `waiting_since` is the time since which the run that has waited longest for a person waits.
-    """
+    """Runs by status and ending, open approvals, and queued commands."""
 
     runs: Mapping[tuple[str, str | None], int]
     approvals: int = 0
+    #: The time since which the run that has waited longest for a person waits.
     waiting_since: int | None = None
     commands: int = 0
 

@@ -92,7 +92,9 @@ class WaitingBlobs:
 
     def oldest(self) -> tuple[str, bytes] | None:
         """Return the oldest blob if more than MAX_WAITING_BYTES wait: its attempt may have been stopped."""
-        return next(iter(self._data.items())) if self._bytes > MAX_WAITING_BYTES else None
+        if self._bytes > MAX_WAITING_BYTES:
+            return next(iter(self._data.items()))
+        return None
 
     def named_in(self, texts: Iterable[bytes]) -> dict[str, bytes]:
         """Return the blobs that JSON texts name: they are to be committed with the texts."""

@@ -14,6 +14,7 @@ import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 
+from openskelo import errors
 from openskelo.stores import storage_errors
 from openskelo.stores.sqlite import connection as sqlite_connection
 from openskelo.structs import frozen
@@ -39,17 +40,16 @@ CREATE INDEX IF NOT EXISTS deliveries_due ON deliveries (hook, due_at);
 
 @frozen
 class Delivery:
-    """One event for one hook.
-
-    `queued_at` is when the event was read from the feed, in milliseconds; `attempts` is the number of attempts so far.
-    """
+    """One event for one hook."""
 
     id: str
     hook: str
     run_id: str
     seq: int
     type: str
+    #: The time at which the event was read from the feed, in milliseconds.
     queued_at: int
+    #: The number of attempts so far.
     attempts: int = 0
 
 
@@ -155,11 +155,11 @@ class DeliveryQueue:
 def _connect(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, isolation_level=None, timeout=10.0)
     try:
-        connection.execute("PRAGMA journal_mode = WAL")
+        sqlite_connection.use_wal(connection, FILE)
         # A power loss may undo the last moments: they are read from the feed, or sent, once more.
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.executescript(_SCHEMA)
-    except sqlite3.Error:
+    except (sqlite3.Error, errors.StoreError):
         connection.close()
         raise
     return connection

@@ -17,7 +17,9 @@ from openskelo.stores import api
 
 def guard(store: api.Store) -> api.Store:
     """Return the store with every exception that is not one of `errors` turned into a StoreError."""
-    return store if isinstance(store, _Guarded) else cast("api.Store", _Guarded(store))
+    if isinstance(store, _Guarded):
+        return store
+    return cast("api.Store", _Guarded(store))
 
 
 class _Guarded:
@@ -27,13 +29,13 @@ class _Guarded:
     def __getattr__(self, name: str) -> Any:  # called once for each method: the next call finds the attribute
         member = getattr(self._inner, name)
         if name == "read_events":
-            guarded: Callable[..., Any] = self._read_events
+            guarded_call: Callable[..., Any] = self._read_events
         elif inspect.iscoroutinefunction(member):
-            guarded = functools.partial(_call, member)
+            guarded_call = functools.partial(_call, member)
         else:
             return member
-        setattr(self, name, guarded)
-        return guarded
+        setattr(self, name, guarded_call)
+        return guarded_call
 
     async def _read_events(self, run_id: str, *, after: int = 0) -> AsyncIterator[Sequence[bytes]]:
         try:

@@ -59,7 +59,7 @@ class MemoryStore:
 
     def _check(self, batch: Sequence[api.Append]) -> None:
         heads: dict[str, int] = {}
-        consumed: set[int] = set()
+        command_ids: set[int] = set()
         for append in batch:
             api.check_run_id(append.run_id)
             api.join_lines(append.lines)
@@ -71,9 +71,9 @@ class MemoryStore:
                 blobs.digest_of(name)
             for command_id in append.consumed:
                 command = self._data.commands.get(command_id)
-                if command is None or command.run_id != append.run_id or command_id in consumed:
+                if command is None or command.run_id != append.run_id or command_id in command_ids:
                     raise api.command_conflict(append, command_id)
-                consumed.add(command_id)
+                command_ids.add(command_id)
 
     def _apply(self, append: api.Append) -> None:
         data = self._data
@@ -89,9 +89,9 @@ class MemoryStore:
             data.approvals[approval.approval_id] = approval
             data.approval_numbers.setdefault(approval.approval_id, len(data.approval_numbers) + 1)
         for approval_id in append.closed:
-            closed = data.approvals.pop(approval_id, None)
-            if closed is not None:
-                data.closed_approvals[approval_id] = closed.run_id
+            closed_row = data.approvals.pop(approval_id, None)
+            if closed_row is not None:
+                data.closed_approvals[approval_id] = closed_row.run_id
         for command_id in append.consumed:
             del data.commands[command_id]
         data.blobs.update(append.blobs)
@@ -156,8 +156,8 @@ class MemoryStore:
         if status is not None:
             rows = [row for row in rows if row.status == status]
         if text is not None:
-            folded = api.fold_case(text)
-            rows = [row for row in rows if folded in api.fold_case(row.name) or folded in row.run_id]
+            folded_text = api.fold_case(text)
+            rows = [row for row in rows if folded_text in api.fold_case(row.name) or folded_text in row.run_id]
         return rows[offset : offset + limit]
 
     async def list_runs_by_prefix(self, prefix: str) -> Sequence[api.RunRow]:
@@ -195,14 +195,16 @@ class MemoryStore:
     async def find_approval_run(self, approval_id: str) -> str | None:
         """Return the id of the run that asks or asked for an approval; None for an unknown approval."""
         approval = self._data.approvals.get(approval_id)
-        return self._data.closed_approvals.get(approval_id) if approval is None else approval.run_id
+        if approval is None:
+            return self._data.closed_approvals.get(approval_id)
+        return approval.run_id
 
     async def list_closed_approvals(self, *, limit: int, before: str | None = None) -> Sequence[tuple[str, str]]:
         """Return (approval id, run id) of answered and withdrawn approvals, the one opened last first."""
         numbers = self._data.approval_numbers
         first = len(numbers) + 1 if before is None else numbers.get(before, 0)
-        closed = [(key, run_id) for key, run_id in self._data.closed_approvals.items() if numbers[key] < first]
-        return sorted(closed, key=lambda item: -numbers[item[0]])[:limit]
+        closed_rows = [(key, run_id) for key, run_id in self._data.closed_approvals.items() if numbers[key] < first]
+        return sorted(closed_rows, key=lambda item: -numbers[item[0]])[:limit]
 
     async def queue_command(self, run_id: str, body: JsonObject) -> int | None:
         """Queue a command for the run's driver, durably; return its id, None for an unknown run."""
@@ -219,8 +221,8 @@ class MemoryStore:
         commands = self._data.commands.values()
         if run_ids is None:
             return list(commands)
-        wanted = frozenset(run_ids)
-        return [command for command in commands if command.run_id in wanted]
+        wanted_ids = frozenset(run_ids)
+        return [command for command in commands if command.run_id in wanted_ids]
 
     async def is_command_queued(self, command_id: int) -> bool:
         """True if a command has neither been consumed nor withdrawn."""
@@ -333,12 +335,12 @@ class MemoryStore:
             *(note for _, note in data.notes.values()),
         ]
         texts += [orjson.dumps(document) for document in documents]
-        data.cache = {key: stored for key, stored in data.cache.items() if not _is_from(stored, forget)}
-        used = blobs.find_digests(texts)
-        unused = {name: blob for name, blob in data.blobs.items() if blobs.digest_of(name) not in used}
-        data.blobs = {name: blob for name, blob in data.blobs.items() if name not in unused}
+        data.cache = {key: entry for key, entry in data.cache.items() if not _is_from(entry, forget)}
+        used_digests = blobs.find_digests(texts)
+        unused_blobs = {name: blob for name, blob in data.blobs.items() if blobs.digest_of(name) not in used_digests}
+        data.blobs = {name: blob for name, blob in data.blobs.items() if name not in unused_blobs}
         self._count_commit()
-        return api.SweepResult(blobs=len(unused), bytes=sum(map(len, unused.values())))
+        return api.SweepResult(blobs=len(unused_blobs), bytes=sum(map(len, unused_blobs.values())))
 
     async def compact(self) -> None:
         """Do nothing: freed memory is free."""

@@ -48,21 +48,21 @@ _POLL_SECONDS = 0.05
 
 @frozen
 class AgentUnderTest:
-    """An agent, and what is known about it.
+    """An agent, and what it does by design. The checks fail if one of these is not true."""
 
-    `settings` returns what a project would say about it, for the address of the scripted model. `data_dir` is where
-    its program is installed, unless the settings have a `command`. The others are what the agent does by design; the
-    checks fail if one of them is not true. `asks`: it asks before it runs a command, `asks_about_edits`: before it
-    changes a file. `has_tools`: it offers our MCP tools to its model. `resumes`: another process of it can continue a
-    conversation; None if it can only at some times, and says so. `seconds` bounds each check.
-    """
-
+    #: Returns what a project would say about the agent, for the address of the scripted model.
     settings: Callable[[str], agent_settings.AgentSettings]
+    #: The place where its program is installed, unless the settings have a `command`.
     data_dir: Path | None = None
+    #: It asks before it runs a command.
     asks: bool = True
+    #: It asks before it changes a file.
     asks_about_edits: bool = True
+    #: It offers our MCP tools to its model.
     has_tools: bool = True
+    #: Another process of it can continue a conversation; None if it can only at some times, and says so.
     resumes: bool | None = True
+    #: The limit of each check.
     seconds: float = 90.0
 
 
@@ -113,7 +113,7 @@ class Person(acp_client.Listener, rulings.Asker, gateway.Meter):
     async def tree(self) -> str:
         return ""
 
-    def on_ruling(self, call_id: rulings.CallId, call: policy.Call, ruling: rulings.Ruling) -> None:
+    async def on_ruling(self, call_id: rulings.CallId, call: policy.Call, ruling: rulings.Ruling) -> None:
         """Take note of nothing: the checks look at what was asked."""
 
     def remembered_rules(self) -> tuple[JsonObject, ...]:
@@ -197,9 +197,9 @@ class Stage:
     @contextlib.asynccontextmanager
     async def converse(self, *, resume: str | None = None) -> AsyncGenerator[Conversation]:
         """Yield a conversation with a new process of the agent, in the same workspace and home as the last one."""
-        wanted = agent_settings.WorkspaceSettings(kind="none")
+        workspace_settings = agent_settings.WorkspaceSettings(kind="none")
         place = await create_workspace.open_workspace(
-            self._work, wanted, self._run_id, _NODE, create_workspace.WorkspaceNotes()
+            self._work, workspace_settings, self._run_id, _NODE, create_workspace.WorkspaceNotes()
         )
         request = sessions.SessionRequest(
             agent=self.settings, place=place, result=sessions.ResultTool(_RESULT), resume=resume
@@ -210,8 +210,8 @@ class Stage:
                 yield Conversation(session, place, self.settings.idle_ms)
         finally:
             await pool.close()
-        left = processes_with(str(place.home))
-        assert not left, f"processes of the agent are left: {left}"
+        remaining_processes = processes_with(str(place.home))
+        assert not remaining_processes, f"processes of the agent are left: {remaining_processes}"
 
     def disturb(self) -> None:
         """Let the next process of the agent write lines among its messages that are no part of the protocol.
@@ -226,13 +226,13 @@ class Stage:
 
 def processes_with(text: str) -> list[str]:
     """Return the command lines of processes that have this text in their environment or their command line."""
-    left: list[str] = []
+    found_processes: list[str] = []
     for entry in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             command = (entry / "cmdline").read_bytes()
             if text.encode() in command + (entry / "environ").read_bytes():
-                left.append(command.replace(b"\0", b" ").decode("utf-8", "replace").strip())
-    return left
+                found_processes.append(command.replace(b"\0", b" ").decode("utf-8", "replace").strip())
+    return found_processes
 
 
 Story: TypeAlias = Callable[[Stage], Coroutine[Any, Any, None]]
@@ -349,19 +349,19 @@ class AgentConformance:
                 _equal(talk.session.knows_task, is_continued)
                 _equal(talk.session.id == session_id, is_continued)
                 if is_continued:  # without the earlier prompts there is no script, and the model says "done"
-                    remembered = _text(await talk.take_turn("Go on."))
+                    reply = _text(await talk.take_turn("Go on."))
                     # Some agents join the prompt with the one that was not answered, whose script then begins anew.
-                    _equal(remembered in ("I remember.", scripted_model_server.SLOW_TEXT), True)
+                    _equal(reply in ("I remember.", scripted_model_server.SLOW_TEXT), True)
                 _equal(_text(await talk.take_turn("@say Going on.")), "Going on.")
 
         play(agent, tmp_path, story)
 
     def test_a_session_that_is_lost_begins_anew(self, agent: AgentUnderTest, tmp_path: Path) -> None:
         async def story(stage: Stage) -> None:
-            lost = str(uuid.uuid4())
-            async with stage.converse(resume=lost) as talk:
+            lost_session_id = str(uuid.uuid4())
+            async with stage.converse(resume=lost_session_id) as talk:
                 assert not talk.session.knows_task
-                assert talk.session.id != lost
+                assert talk.session.id != lost_session_id
                 _equal(_text(await talk.take_turn("@say Hello.")), "Hello.")
 
         play(agent, tmp_path, story)
@@ -412,9 +412,9 @@ async def _failure(turn: Awaitable[acp_client.Turn]) -> str:
     """Return the code with which a turn of a killed agent failed."""
     try:
         await turn
-    except errors.AttemptFailed as failed:
-        _equal(failed.code, "AGENT_EXITED")
-        return failed.code
+    except errors.AttemptFailed as failure:
+        _equal(failure.code, "AGENT_EXITED")
+        return failure.code
     raise AssertionError("the turn of a killed agent did not fail")
 
 

@@ -52,15 +52,13 @@ SLOW_TEXT = "one two three four five six seven eight nine done"
 
 @frozen
 class Conversation:
-    """The content of a request in any protocol: the texts of all prompts, the results since the last one, the tools.
-
-    `tool_prefix` is what the agents of this protocol put before the names of our own tools, some of which they offer
-    only after a search.
-    """
+    """The content of a request in any protocol: the texts of all prompts, the results since the last one, the tools."""
 
     prompts: Sequence[str]
     results: int
     tools: Sequence[str]
+    #: The prefix that the agents of this protocol put before the names of our own tools, some of which they offer only
+    #: after a search.
     tool_prefix: str = "mcp__skelo__"
 
 
@@ -149,9 +147,9 @@ def _parse(line: str, conversation: Conversation) -> Reply:
             return _write_call(path, text.replace("\\n", "\n"), tools)
         case "@tool":
             name, _, arguments = rest.partition(" ")
-            hidden = f"{conversation.tool_prefix}{name}"
-            offered = next((tool for tool in tools if tool == name or tool.endswith(name)), hidden)
-            return Call(tool=offered, arguments=json.loads(arguments or "{}"))
+            prefixed_name = f"{conversation.tool_prefix}{name}"
+            tool_name = next((tool for tool in tools if tool == name or tool.endswith(name)), prefixed_name)
+            return Call(tool=tool_name, arguments=json.loads(arguments or "{}"))
         case _:
             return Say(text=f"unknown line of the script: {line}")
 
@@ -179,12 +177,13 @@ def _write_call(path: str, text: str, tools: Sequence[str]) -> Reply:
         if name in tools:
             return Call(tool=name, arguments={path_argument: path, text_argument: text})
     if "apply_patch" in tools:
-        added = "".join(f"+{line}\n" for line in text.splitlines())
+        added_lines = "".join(f"+{line}\n" for line in text.splitlines())
         return Call(
-            tool="apply_patch", arguments={"input": f"*** Begin Patch\n*** Add File: {path}\n{added}*** End Patch"}
+            tool="apply_patch",
+            arguments={"input": f"*** Begin Patch\n*** Add File: {path}\n{added_lines}*** End Patch"},
         )
-    quoted = text.replace("'", "'\\''")
-    return _shell_call(f"printf '%s' '{quoted}' > '{path}'", tools)
+    quoted_text = text.replace("'", "'\\''")
+    return _shell_call(f"printf '%s' '{quoted_text}' > '{path}'", tools)
 
 
 # -- the protocols ----------------------------------------------------------------------------------------------------
@@ -285,8 +284,11 @@ def _write_responses(reply: Say | Call, body: _Object) -> Iterator[tuple[str, _O
             "role": "assistant",
             "content": [{"type": "output_text", "text": reply.text}],
         }
-        opened: _Object = {**item, "content": []}
-        yield "response.output_item.added", {"type": "response.output_item.added", "output_index": 0, "item": opened}
+        empty_item: _Object = {**item, "content": []}
+        yield (
+            "response.output_item.added",
+            {"type": "response.output_item.added", "output_index": 0, "item": empty_item},
+        )
         for piece in _pieces(reply):
             yield (
                 "response.output_text.delta",
@@ -308,8 +310,8 @@ def _write_responses(reply: Say | Call, body: _Object) -> Iterator[tuple[str, _O
         "output_tokens_details": {"reasoning_tokens": 0},
         "total_tokens": reply.tokens_in + reply.tokens_out,
     }
-    completed = {**response, "status": "completed", "output": [item], "usage": usage}
-    yield "response.completed", {"type": "response.completed", "response": completed}
+    final_response = {**response, "status": "completed", "output": [item], "usage": usage}
+    yield "response.completed", {"type": "response.completed", "response": final_response}
 
 
 def _function_call(reply: Call) -> _Object:
@@ -532,8 +534,10 @@ class _Handler(BaseHTTPRequestHandler):
                 self._send_json({"error": {"type": "scripted", "message": "scripted failure"}}, status)
             case Hang():
                 self.server_of.wait_closed()
-            case (Say() | Call()) as scripted:
-                reply = replace(scripted, tokens_in=self.server_of.tokens_in, tokens_out=self.server_of.tokens_out)
+            case (Say() | Call()) as scripted_reply:
+                reply = replace(
+                    scripted_reply, tokens_in=self.server_of.tokens_in, tokens_out=self.server_of.tokens_out
+                )
                 is_stream = body.get("stream", True) and not path.endswith(":generateContent")
                 if is_stream:
                     self._send_stream(protocol, reply, body)
@@ -555,13 +559,13 @@ class _Handler(BaseHTTPRequestHandler):
                 self.wfile.write(b"data: [DONE]\n\n")
 
     def _send_json(self, data: _Object, status: int = 200) -> None:
-        encoded = json.dumps(data).encode()
+        body = json.dumps(data).encode()
         self.send_response(status)
         self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(encoded)))
+        self.send_header("content-length", str(len(body)))
         self.end_headers()
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-            self.wfile.write(encoded)
+            self.wfile.write(body)
 
 
 def _whole(protocol: _Protocol, reply: Say | Call, body: _Object) -> _Object:

@@ -21,11 +21,12 @@ from openskelo.structs import frozen
 
 @frozen
 class Reply:
-    """The answer of a person to an approval; `by` is the person's name, which `approvers` may demand."""
+    """The answer of a person to an approval."""
 
     status: Answer = "approved"
     modified_args: JsonObject | None = None
     reason: str | None = None
+    #: The person's name, which `approvers` may demand.
     by: str = "test"
 
 
@@ -76,15 +77,15 @@ async def drive(engine: Engine, run_id: str, people: Mapping[str, Sequence[Reply
 
     Raise InvalidInput or Refused, with the number of the answer, if the engine refuses one.
     """
-    used: dict[str, int] = {}
+    answer_counts: dict[str, int] = {}
     while True:
         document = await engine.wait(run_id)
-        approval = _next_answerable(document, people, used)
+        approval = _next_answerable(document, people, answer_counts)
         if approval is None:
             return document
         node = cast("str", approval["node"])
-        number = used.get(node, 0)
-        used[node] = number + 1
+        number = answer_counts.get(node, 0)
+        answer_counts[node] = number + 1
         reply = people[node][number]
         try:
             await engine.answer(

@@ -108,10 +108,10 @@ def loads(data: bytes | str) -> Json:
         if "infinity" in error.msg:  # a number beyond all doubles
             _refuse_long_integers(data)
         raise errors.InvalidInput(f"not valid JSON: {error}", code="JSON_INVALID") from None
-    admitted = admit(value)
+    checked_value = admit(value)
     if _has_many_digits(data):
         _refuse_long_integers(data)
-    return admitted
+    return checked_value
 
 
 def loads_canonical(data: bytes) -> Json:
@@ -121,7 +121,9 @@ def loads_canonical(data: bytes) -> Json:
     not JSON.
     """
     value = orjson.loads(data)
-    return _restore_doubles(value) if _SIXTEEN_DIGITS in data.translate(_AS_ZERO) else value
+    if _SIXTEEN_DIGITS in data.translate(_AS_ZERO):
+        return _restore_doubles(value)
+    return value
 
 
 def loads_untrusted(data: bytes | str) -> Json:
@@ -176,24 +178,24 @@ def _admit_as_is(value: Json, _room: int) -> Json:
 def _admit_dict(value: dict[object, object], room: int) -> Json:
     if room == 0:
         raise _too_deep()
-    changed: dict[str, Json] = {}
+    new_items: dict[str, Json] = {}
     for key, item in value.items():
         if type(key) is not str:
             raise _key_not_text(key)
         _admit_text(key, room)
-        admitted = _admit(item, room - 1)
-        if admitted is not item:
-            changed[key] = admitted
+        new_item = _admit(item, room - 1)
+        if new_item is not item:
+            new_items[key] = new_item
     same = cast("dict[str, Json]", value)
-    return {**same, **changed} if changed else same
+    return {**same, **new_items} if new_items else same
 
 
 def _admit_list(value: list[object], room: int) -> Json:
     if room == 0:
         raise _too_deep()
-    admitted = [_admit(item, room - 1) for item in value]
-    unchanged = all(after is before for after, before in zip(admitted, value, strict=True))
-    return cast("list[Json]", value) if unchanged else admitted
+    new_items = [_admit(item, room - 1) for item in value]
+    is_same = all(after is before for after, before in zip(new_items, value, strict=True))
+    return cast("list[Json]", value) if is_same else new_items
 
 
 def _admit_text(text: str, _room: int) -> str:
@@ -288,11 +290,11 @@ def _may_have_duplicate_keys(data: bytes | str, value: Json) -> bool:
 
 
 def _refuse_duplicate_keys(pairs: list[tuple[str, object]]) -> None:
-    seen: set[str] = set()
+    earlier_keys: set[str] = set()
     for key, _ in pairs:
-        if key in seen:
+        if key in earlier_keys:
             raise _duplicate_key(f"the key {key!r}")
-        seen.add(key)
+        earlier_keys.add(key)
 
 
 def _has_many_digits(data: bytes | str) -> bool:
@@ -395,7 +397,9 @@ def _plain(value: object) -> object:
             return value
         case int():
             # The package stops one short of 2**53; as a double it is written with the same digits.
-            return float(value) if abs(value) == MAX_INTEGER else _admit_integer(value, MAX_DEPTH)
+            if abs(value) == MAX_INTEGER:
+                return float(value)
+            return _admit_integer(value, MAX_DEPTH)
         case Mapping():
             items = cast("Mapping[object, object]", value)
             for key in items:

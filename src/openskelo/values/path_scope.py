@@ -15,9 +15,11 @@ from openskelo.values import regex
 
 @frozen
 class PathScope:
-    """The paths that may change. Without `allowed_paths` everything may; `forbidden_paths` win over them."""
+    """The paths that may change."""
 
+    #: Without any, everything may.
     allowed_paths: Sequence[str] = ()
+    #: They win over the allowed ones.
     forbidden_paths: Sequence[str] = ()
 
 
@@ -26,14 +28,14 @@ def find_outside(scope: PathScope, paths: Iterable[str]) -> list[str]:
 
     A path that is absolute, or that has a part `..`, is in no scope: its pattern would say nothing about its place.
     """
-    allowed = [regex.compile_path(pattern) for pattern in scope.allowed_paths]
-    forbidden = [regex.compile_path(pattern) for pattern in scope.forbidden_paths]
+    allowed_patterns = [regex.compile_path(pattern) for pattern in scope.allowed_paths]
+    forbidden_patterns = [regex.compile_path(pattern) for pattern in scope.forbidden_paths]
 
     def is_inside(path: str) -> bool:
         pure = PurePosixPath(path)
         if pure.is_absolute() or ".." in pure.parts:
             return False
-        is_allowed = not allowed or any(pattern.fullmatch(path) for pattern in allowed)
-        return is_allowed and not any(pattern.fullmatch(path) for pattern in forbidden)
+        is_allowed = not allowed_patterns or any(pattern.fullmatch(path) for pattern in allowed_patterns)
+        return is_allowed and not any(pattern.fullmatch(path) for pattern in forbidden_patterns)
 
     return [path for path in paths if not is_inside(path)]

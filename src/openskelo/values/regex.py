@@ -65,10 +65,10 @@ def compile(pattern: str) -> Pattern:  # noqa: A001 -- called as `regex.compile`
     options.log_errors = False
     options.max_mem = _MAX_MEMORY
     try:
-        compiled = re2.compile(pattern, options=options)
+        pattern_object = re2.compile(pattern, options=options)
     except (re2.error, UnicodeEncodeError) as error:
         raise _invalid(_reason(error)) from None
-    return Pattern(text=pattern, _compiled=compiled)
+    return Pattern(text=pattern, _compiled=pattern_object)
 
 
 _PATH_WILDCARDS = {"**/": r"(?:[^/]+/)*", "**": r".*", "*": r"[^/]*", "?": r"[^/]"}
@@ -100,7 +100,9 @@ def _encodable(text: str) -> str:
 
 def _reason(error: Exception) -> str:
     reason = error.args[0] if error.args else "unknown"
-    return reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
+    if isinstance(reason, bytes):
+        return reason.decode("utf-8", "replace")
+    return str(reason)
 
 
 def _invalid(reason: str) -> errors.InvalidInput:

@@ -12,19 +12,21 @@ _MAX_COMPARED = 200
 def did_you_mean(name: str, names: Iterable[str], *, otherwise: str | None = None) -> str | None:
     """Return "did you mean …?" with the most similar of `names`, or `otherwise` if none is similar."""
     nearest = name_like(name, names)
-    return otherwise if nearest is None else f"did you mean {nearest!r}?"
+    if nearest is None:
+        return otherwise
+    return f"did you mean {nearest!r}?"
 
 
 def name_like(name: str, names: Iterable[str]) -> str | None:
     """Return the one of `names` that is most similar to `name`; None when all are too different."""
     by_folded_name = {_fold(candidate): candidate for candidate in names}
-    folded = _fold(name[:100])
-    if folded in by_folded_name:
-        return by_folded_name[folded]
-    candidates = [candidate for candidate in by_folded_name if abs(len(candidate) - len(folded)) <= 4]
+    folded_name = _fold(name[:100])
+    if folded_name in by_folded_name:
+        return by_folded_name[folded_name]
+    candidates = [candidate for candidate in by_folded_name if abs(len(candidate) - len(folded_name)) <= 4]
     if len(candidates) > _MAX_COMPARED:
-        candidates = [candidate for candidate in candidates if _differs_in_one_stretch(folded, candidate)]
-    matches = difflib.get_close_matches(folded, candidates[:_MAX_COMPARED], n=1, cutoff=0.6)
+        candidates = [candidate for candidate in candidates if _differs_in_one_stretch(folded_name, candidate)]
+    matches = difflib.get_close_matches(folded_name, candidates[:_MAX_COMPARED], n=1, cutoff=0.6)
     return by_folded_name[matches[0]] if matches else None
 
 

@@ -27,9 +27,10 @@ _OPEN, _CLOSE = "{{", "}}"
 
 @frozen
 class Template:
-    """A compiled template; `variables` are the declared variables it uses."""
+    """A compiled template."""
 
     text: str
+    #: The declared variables it uses.
     variables: frozenset[str]
     _parts: tuple[str | expression.Expression, ...]
 
@@ -81,8 +82,8 @@ def compile(text: str, variables: Mapping[str, JsonSchema | None]) -> Template: 
             parts.append(piece)
         else:
             parts.append(_compile_slice(text, piece, variables))
-    used = frozenset[str]().union(*(part.variables for part in parts if not isinstance(part, str)))
-    return Template(text=text, variables=used, _parts=tuple(parts))
+    names = frozenset[str]().union(*(part.variables for part in parts if not isinstance(part, str)))
+    return Template(text=text, variables=names, _parts=tuple(parts))
 
 
 @functools.lru_cache(maxsize=1024)
@@ -162,4 +163,6 @@ def _position(text: str, at: int) -> expression.Position:
 
 def as_text(value: Json) -> str:
     """Return a result as templates write it: text as it is, other values as canonical JSON."""
-    return value if isinstance(value, str) else canonical.dumps(value).decode()
+    if isinstance(value, str):
+        return value
+    return canonical.dumps(value).decode()

@@ -54,8 +54,8 @@ def final_message(run: Run, event: _AttemptEnded, *, in_flight: bool) -> Iterato
     """
     if not run.workflow.nodes[event.node].work.has_prompt:
         return
-    cached = isinstance(event, events.AttemptSucceeded) and event.cached is not None
-    if not in_flight and not cached:
+    is_cached = isinstance(event, events.AttemptSucceeded) and event.cached is not None
+    if not in_flight and not is_cached:
         return
     payload: dict[str, Json] = {
         "messageId": wire_ids.message(run.id, event.node, event.visit, event.attempt, event.item),
@@ -64,7 +64,7 @@ def final_message(run: Run, event: _AttemptEnded, *, in_flight: bool) -> Iterato
         "visit": event.visit,
         "attempt": event.attempt,
         "item": event.item,
-        "cached": cached,
+        "cached": is_cached,
     }
     match event:
         case events.AttemptSucceeded():
@@ -115,7 +115,9 @@ def _callee(node: definition.Node) -> tuple[str, JsonObject] | None:
         return None
     if node.step is not None:
         name = next((node.step.args[key] for key in _CALLEE_ARGUMENTS if key in node.step.args), None)
-        return (name, node.step.args) if isinstance(name, str) else None
+        if isinstance(name, str):
+            return (name, node.step.args)
+        return None
     if node.handler is None:
         return None
     return node.handler, {key: value for key, value in node.config.items() if key != "pinned"}
@@ -144,11 +146,11 @@ def change_proposals(event: events.ApprovalResolved, open_calls: _OpenCalls) -> 
         return
     for slot, call in open_calls.items():
         if call.proposal is not None:
-            kept = {name: value for name, value in call.proposal.items() if name != "stored"}
-            changed: dict[str, Json] = {**kept, "args": resolution["modifiedArgs"]}
+            own_fields = {name: value for name, value in call.proposal.items() if name != "stored"}
+            new_proposal: dict[str, Json] = {**own_fields, "args": resolution["modifiedArgs"]}
             if "stored" in resolution:
-                changed["stored"] = resolution["stored"]
-            open_calls[slot] = node_document.OpenCall(id=call.id, proposal=changed)
+                new_proposal["stored"] = resolution["stored"]
+            open_calls[slot] = node_document.OpenCall(id=call.id, proposal=new_proposal)
 
 
 def call_started(run: Run, event: events.AttemptStarted, open_calls: _OpenCalls) -> Iterator[Derived]:
@@ -160,9 +162,9 @@ def call_started(run: Run, event: events.AttemptStarted, open_calls: _OpenCalls)
     if callee is None:
         return
     slot = event.item or 0
-    proposed = open_calls.get(slot)
-    if proposed is not None and proposed.proposal is not None:
-        tool = proposed.proposal
+    open_call = open_calls.get(slot)
+    if open_call is not None and open_call.proposal is not None:
+        tool = open_call.proposal
     else:
         yield from _complete_interrupted_call(open_calls, slot)
         call_id = wire_ids.tool(run.id, event.node, event.visit, event.attempt, event.item)
@@ -230,12 +232,19 @@ def agent_call_started(event: events.CallStarted, agent_calls: dict[str, None]) 
 
 
 def agent_call_completed(event: events.CallCompleted, agent_calls: dict[str, None]) -> Iterator[Derived]:
-    """Yield the completion of an agent's call."""
+    """Yield the completion of an agent's call, with what it returned."""
     agent_calls.pop(event.call_id, None)
-    if event.status == "completed":
-        yield "tool.completed", {"toolId": event.call_id, "result": {"ok": True}}
+    result: dict[str, Json] = {"ok": event.status == "completed", "durationMs": event.duration_ms}
+    if event.exit_code is not None:
+        result["exitCode"] = event.exit_code
+    if "value" in event.result:
+        result["output"] = event.result["value"]
     else:
-        yield _failed_call(event.call_id, "CALL_FAILED", "the tool of the agent failed")
+        result["stored"] = event.result
+    completed: dict[str, Json] = {"toolId": event.call_id, "result": result}
+    if event.status != "completed":
+        completed["error"] = {"code": "CALL_FAILED", "message": "the tool of the agent failed"}
+    yield "tool.completed", completed
 
 
 def agent_calls_interrupted(agent_calls: dict[str, None]) -> Iterator[Derived]:
@@ -327,8 +336,8 @@ def _turn_value(outputs: Stored) -> JsonObject:
     if "value" not in outputs:
         return {"stored": outputs}
     value = outputs["value"]
-    structured: JsonObject = value if isinstance(value, Mapping) else {}
-    return {"message": node_document.summary_line(node_document.turn_text(value)), "structured": structured}
+    structured_value: JsonObject = value if isinstance(value, Mapping) else {}
+    return {"message": node_document.summary_line(node_document.turn_text(value)), "structured": structured_value}
 
 
 # -- approvals --------------------------------------------------------------------------------------------------------
@@ -338,19 +347,23 @@ def shown_tool(kind: str, tool: JsonObject) -> JsonObject:
     """Return what an approval is about: for a call of an agent the agent's own tool, with exactly its arguments."""
     if kind != calls.CALL:
         return tool
-    asked = cast("JsonObject", tool["args"])
-    shown: dict[str, Json] = {"id": tool["id"], "name": asked["tool"], "args": asked.get("arguments") or {}}
+    call_args = cast("JsonObject", tool["args"])
+    shown_fields: dict[str, Json] = {
+        "id": tool["id"],
+        "name": call_args["tool"],
+        "args": call_args.get("arguments") or {},
+    }
     if "stored" in tool:
-        shown["stored"] = tool["stored"]
-    return shown
+        shown_fields["stored"] = tool["stored"]
+    return shown_fields
 
 
 def call_details(kind: str, tool: JsonObject) -> JsonObject | None:
     """Return what a person is shown beside the arguments of an agent's call; None for other approvals."""
     if kind != calls.CALL:
         return None
-    asked = cast("JsonObject", tool["args"])
-    return {name: value for name, value in asked.items() if name not in ("tool", "arguments")}
+    call_args = cast("JsonObject", tool["args"])
+    return {name: value for name, value in call_args.items() if name not in ("tool", "arguments")}
 
 
 def approval_requested(run: Run, approval: OpenApproval, requested_at: int) -> Derived:

@@ -10,12 +10,14 @@ from openskelo.wire import wire_ids
 
 @frozen
 class DataEdge:
-    """An edge along which the output `port` of its source becomes the input `name` of its target."""
+    """An edge along which an output of its source becomes an input of its target."""
 
     id: str
     source: str
     target: str
+    #: The output.
     port: str
+    #: The input.
     name: str
 
 

@@ -43,21 +43,22 @@ _SKIP_REASONS = {
 
 @mutable
 class Usage:
-    """The usage of a node's attempts, from their receipts. `cost_unknown`: the cost is only partly known."""
+    """The usage of a node's attempts, from their receipts."""
 
     tokens_in: int = 0
     tokens_out: int = 0
     cost_nanousd: int = 0
     work_ms: int = 0
+    #: The cost is only partly known.
     cost_unknown: bool = False
 
     def add(self, event: receipts.Receipted) -> None:
         """Count one more attempt, however it ended."""
         metrics: Any = event.receipt["metrics"]
-        spent: Any = event.spent or {}
+        usage: Any = event.spent or {}
         self.tokens_in += metrics["tokens_in"]
         self.tokens_out += metrics["tokens_out"]
-        self.cost_nanousd += spent.get("costNanousd", 0)
+        self.cost_nanousd += usage.get("costNanousd", 0)
         self.work_ms += metrics["wall_ms"]
 
     def document(self) -> JsonObject:
@@ -76,9 +77,10 @@ class Usage:
 
 @frozen
 class OpenCall:
-    """A tool call that is not completed. `proposal` is the tool that a person is asked about, until the call starts."""
+    """A tool call that is not completed."""
 
     id: str
+    #: The tool that a person is asked about, until the call starts.
     proposal: JsonObject | None = None
 
 
@@ -190,7 +192,9 @@ def single_text(outputs: Json) -> str:
 def turn_text(outputs: Json) -> str:
     """Return the text of a turn in a live graph: the output `message`, else the only output."""
     message = outputs.get("message") if isinstance(outputs, dict) else None
-    return message if isinstance(message, str) else single_text(outputs)
+    if isinstance(message, str):
+        return message
+    return single_text(outputs)
 
 
 def summary_line(text: str) -> str:
@@ -264,13 +268,15 @@ def current_fields(run: Run, node: NodeState, details: NodeDetails) -> dict[str,
 
 def _reset_commands(node: definition.Node) -> list[Json]:
     """Return the messages that begin a new conversation: handlers and blocks have none."""
-    return [] if node.turn is None or not node.work.has_prompt else [*node.turn.reset_commands]
+    if node.turn is None or not node.work.has_prompt:
+        return []
+    return [*node.turn.reset_commands]
 
 
 def _agent(node: definition.Node) -> JsonObject:
     """Return the pinned settings of a node's agent, empty if it has none."""
-    pinned = node.config.get("pinned")
-    agent = pinned.get("agent") if isinstance(pinned, Mapping) else None
+    pins = node.config.get("pinned")
+    agent = pins.get("agent") if isinstance(pins, Mapping) else None
     return agent if isinstance(agent, Mapping) else {}
 
 
@@ -336,7 +342,9 @@ def _summary(run: Run, node: NodeState, details: NodeDetails) -> str:
 
 
 def _failed_items(node: NodeState) -> str:
-    return f", {node.failed_slots} failed" if node.failed_slots else ""
+    if node.failed_slots:
+        return f", {node.failed_slots} failed"
+    return ""
 
 
 def _progress(node: NodeState, details: NodeDetails) -> str:

@@ -47,7 +47,9 @@ class Presenter:
         """Return the run's phase."""
         if self._run.ended:
             return "DONE"
-        return self._working_phase() if self._has_started else "BOOT"
+        if self._has_started:
+            return self._working_phase()
+        return "BOOT"
 
     def _working_phase(self) -> run_status.NodePhase:
         return "EXECUTE"
@@ -96,7 +98,9 @@ class BlocksPresenter(Presenter):
     def changed_nodes(self, event: events.Event, key: str) -> Collection[str]:
         """Return the node, and the nodes after it if it may be done now."""
         releases = isinstance(event, _MAY_RELEASE_TARGETS) and self._run.nodes[key].status == "done"
-        return (key, *self._run.dependencies.targets[key]) if releases else (key,)
+        if releases:
+            return (key, *self._run.dependencies.targets[key])
+        return (key,)
 
     def update(self, key: str, node: runs.NodeState) -> None:
         """Count the node if it is done now, or is no more."""
@@ -110,8 +114,8 @@ class BlocksPresenter(Presenter):
             self._unfinished[self._phases[key]] += 1
 
     def _working_phase(self) -> run_status.NodePhase:
-        unfinished: set[run_status.NodePhase] = {phase for phase, count in self._unfinished.items() if count}
-        return run_status.first_unfinished_phase(unfinished, self._present)
+        open_phases: set[run_status.NodePhase] = {phase for phase, count in self._unfinished.items() if count}
+        return run_status.first_unfinished_phase(open_phases, self._present)
 
 
 #: The presenter of each kind of workflow.

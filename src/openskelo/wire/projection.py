@@ -107,8 +107,8 @@ class Projection:
         }
 
     def _edge_documents(self) -> JsonObject:
-        declared = {cast("str", edge["id"]): edge for edge in self._workflow_edges.documents}
-        return {**declared, **self._live_edges}
+        declared_edges = {cast("str", edge["id"]): edge for edge in self._workflow_edges.documents}
+        return {**declared_edges, **self._live_edges}
 
     def _add_envelope(self, index: int, at: int, item: _NodeEvent) -> dict[str, Json]:
         key, (event_type, payload) = item
@@ -177,8 +177,8 @@ class Projection:
 
     def _derive_events(self, event: events.Event, *, was_in_flight: bool) -> Iterator[_NodeEvent]:
         key = getattr(event, "node", None)
-        for derived in self._derive_node_events(event, was_in_flight=was_in_flight):
-            yield key, derived
+        for wire_event in self._derive_node_events(event, was_in_flight=was_in_flight):
+            yield key, wire_event
         match event:
             case events.AttemptSucceeded() | events.NodeFinished() | events.NodeKept() if self._presenter.hands_over:
                 yield from self._hand_over(event)
@@ -280,8 +280,8 @@ class Projection:
         yield event_type, payload
 
     def _abandon_calls(self, key: str, message: str) -> Iterator[_NodeEvent]:
-        for derived in derived_events.calls_abandoned(self._details[key].open_calls, "CANCELLED", message):
-            yield key, derived
+        for wire_event in derived_events.calls_abandoned(self._details[key].open_calls, "CANCELLED", message):
+            yield key, wire_event
 
     def _hand_over(
         self, event: events.AttemptSucceeded | events.NodeFinished | events.NodeKept
@@ -321,7 +321,9 @@ class Projection:
                 return ()
             case _:
                 key = getattr(event, "node", None)
-                return () if key is None else self._presenter.changed_nodes(event, key)
+                if key is None:
+                    return ()
+                return self._presenter.changed_nodes(event, key)
 
     def _patch_nodes(self, event: events.Event) -> Iterator[_NodeEvent]:
         for key in self._changed_nodes(event):

@@ -99,8 +99,8 @@ def run_phase(run: Run) -> Phase:
     phases = node_phases(run.workflow)
     if run.plan_state is not None:
         return _plan_phase(run, run.plan_state, phases)
-    unfinished: set[NodePhase] = {phases[key] for key, node in run.nodes.items() if node.status != "done"}
-    return first_unfinished_phase(unfinished, set(phases.values()))
+    open_phases: set[NodePhase] = {phases[key] for key, node in run.nodes.items() if node.status != "done"}
+    return first_unfinished_phase(open_phases, set(phases.values()))
 
 
 def _any_work_started(run: Run) -> bool:
@@ -114,7 +114,9 @@ def _plan_phase(run: Run, plan: PlanState, phases: dict[str, NodePhase]) -> Node
         if node.visit and node.status != "done":
             return phases[key]
     last_step = plan.ended or run.failed
-    return "EXECUTE" if last_step is None else phases[last_step[0]]
+    if last_step is None:
+        return "EXECUTE"
+    return phases[last_step[0]]
 
 
 def first_unfinished_phase(unfinished: set[NodePhase], present: set[NodePhase]) -> NodePhase:
@@ -185,13 +187,13 @@ def item_counts(node: NodeState) -> JsonObject:
 
 def budget_usage(run: Run, at: int) -> JsonObject:
     """Return what the run has used of each budget, with the limits; while it is busy, wall time counts up to `at`."""
-    limits, spent = run.workflow.limits, run.spent
+    limits, usage = run.workflow.limits, run.spent
     return {
-        "steps": {"used": spent.steps, "limit": limits.max_steps},
-        "tokens": {"used": spent.tokens, "limit": limits.max_tokens},
-        "costUsd": _dollars(spent.cost_nanousd, limits.max_cost_nanousd),
+        "steps": {"used": usage.steps, "limit": limits.max_steps},
+        "tokens": {"used": usage.tokens, "limit": limits.max_tokens},
+        "costUsd": _dollars(usage.cost_nanousd, limits.max_cost_nanousd),
         "wallMs": {"used": budget.wall_ms(run, at), "limit": limits.max_wall_ms},
-        "toolSpendUsd": _dollars(spent.tool_nanousd, limits.max_tool_nanousd),
+        "toolSpendUsd": _dollars(usage.tool_nanousd, limits.max_tool_nanousd),
     }
 
 

@@ -25,12 +25,11 @@ SIGNATURE = "openskelo-signature"
 
 @frozen
 class Webhook:
-    """A receiver and the events it wants.
+    """A receiver and the events it wants."""
 
-    `url` and `secret` may hold `${env:NAME}` and `${secret:NAME}`; their values are never stored here.
-    """
-
+    #: May hold `${env:NAME}` and `${secret:NAME}`; their values are never stored here.
     url: str
+    #: As the address.
     secret: str
     events: tuple[str, ...] = EVENTS
 
@@ -43,7 +42,9 @@ class Webhook:
     def label(self) -> str:
         """Scheme and host of the address; its path and query are left out because they often hold secrets."""
         parts = urlsplit(self.url)
-        return f"{parts.scheme}://{parts.hostname}" if parts.scheme and parts.hostname else self.url[:100]
+        if parts.scheme and parts.hostname:
+            return f"{parts.scheme}://{parts.hostname}"
+        return self.url[:100]
 
 
 def delivery_id(hook: str, run_id: str, seq: int) -> str:

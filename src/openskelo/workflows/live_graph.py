@@ -56,12 +56,7 @@ SessionMode = Literal["default", "plan"]
 
 @frozen
 class NodeSpec:
-    """The description of a node of a live graph.
-
-    `gated`: a person approves each of its turns, or, of an agent, the calls that its policy does not allow; None is
-    what the project says. Only an agent has a `model` in place of the project's, and a `session_mode`. A message that
-    is one of `reset_commands` begins a new conversation.
-    """
+    """The description of a node of a live graph."""
 
     key: str
     label: str
@@ -70,9 +65,14 @@ class NodeSpec:
     role: str = "worker"
     provider: str = "custom"
     capabilities: JsonObject
+    #: A person approves each of its turns, or, of an agent, the calls that its policy does not allow; None is what the
+    #: project says.
     gated: bool | None = None
+    #: Of an agent, in place of the project's.
     model: str | None = None
+    #: Of an agent.
     session_mode: SessionMode = "default"
+    #: A message that is one of these begins a new conversation.
     reset_commands: tuple[str, ...] = definition.Turn().reset_commands
 
     @property
@@ -100,7 +100,7 @@ def empty(name: str, budgets: JsonObject | None = None) -> definition.Workflow:
 def spec_of(node: definition.Node) -> NodeSpec:
     """Return the spec from which `build_node` has built a node."""
     turn = cast("definition.Turn", node.turn)
-    chosen = cast("JsonObject", node.metadata.get("agent") or {})
+    agent_fields = cast("JsonObject", node.metadata.get("agent") or {})
     return NodeSpec(
         key=node.key,
         label=node.label,
@@ -109,9 +109,11 @@ def spec_of(node: definition.Node) -> NodeSpec:
         role=turn.role,
         provider=turn.provider,
         capabilities=turn.capabilities,
-        gated=cast("bool | None", chosen.get("gated")) if node.work.works_in_workspace else node.approval is not None,
-        model=cast("str | None", chosen.get("model")),
-        session_mode=cast("SessionMode", chosen.get("session_mode", "default")),
+        gated=cast("bool | None", agent_fields.get("gated"))
+        if node.work.works_in_workspace
+        else node.approval is not None,
+        model=cast("str | None", agent_fields.get("model")),
+        session_mode=cast("SessionMode", agent_fields.get("session_mode", "default")),
         reset_commands=turn.reset_commands,
     )
 
@@ -157,12 +159,12 @@ def build_node(
 
 def _choose_agent(provider: str, agents: agent_settings.AgentsConfig | None, wrong: list[problems.Problem]) -> str:
     """Return the name of the project's agent of this provider: the one that is called like it, else the first."""
-    known: Mapping[str, agent_settings.AgentSettings] = {} if agents is None else agents.by_name
-    names = [name for name, agent in known.items() if agent.provider == provider]
+    known_agents: Mapping[str, agent_settings.AgentSettings] = {} if agents is None else agents.by_name
+    names = [name for name, agent in known_agents.items() if agent.provider == provider]
     if names:
         return provider if provider in names else names[0]
-    listed = ", ".join(f"{name} ({agent.provider})" for name, agent in known.items())
-    hint = f"known: {listed}" if listed else "declare it under `agents` in skelo.yaml"
+    agent_list = ", ".join(f"{name} ({agent.provider})" for name, agent in known_agents.items())
+    hint = f"known: {agent_list}" if agent_list else "declare it under `agents` in skelo.yaml"
     wrong.append(
         replace(
             _problem("agent", f"is needed: the project has no agent of the provider {provider}"),
@@ -175,8 +177,8 @@ def _choose_agent(provider: str, agents: agent_settings.AgentsConfig | None, wro
 
 def _narrow_agent(node: definition.Node, spec: NodeSpec) -> definition.Node:
     """Return the node with the agent as it may use it; InvalidWorkflow if that is more than the project allows."""
-    pinned = cast("JsonObject", node.config["pinned"])
-    agent = agent_settings.decode(pinned["agent"])
+    pins = cast("JsonObject", node.config["pinned"])
+    agent = agent_settings.decode(pins["agent"])
     if spec.gated is False and agent.permissions == "gated":
         problem = _problem("agent", f"{agent.name} is gated in this project, and a node may not skip that")
         raise errors.InvalidWorkflow([replace(problem, path="/permissions/cliPermissionsMode")])
@@ -187,12 +189,12 @@ def _narrow_agent(node: definition.Node, spec: NodeSpec) -> definition.Node:
         withheld=_withheld(spec),
         plans_only=spec.session_mode == "plan",
     )
-    chosen: JsonObject = {"gated": spec.gated, "model": spec.model, "session_mode": spec.session_mode}
+    agent_fields: JsonObject = {"gated": spec.gated, "model": spec.model, "session_mode": spec.session_mode}
     return replace(
         node,
         turn=replace(cast("definition.Turn", node.turn), provider=agent.provider),
-        config={**node.config, "pinned": {**pinned, "agent": agent_settings.encode(agent)}},
-        metadata={"config": spec.config, "agent": chosen},
+        config={**node.config, "pinned": {**pins, "agent": agent_settings.encode(agent)}},
+        metadata={"config": spec.config, "agent": agent_fields},
     )
 
 
@@ -241,8 +243,11 @@ def _block(spec: NodeSpec) -> JsonObject:
     block_: dict[str, Json] = {"id": spec.key, "name": spec.label}
     if spec.has_agent:
         inputs: JsonObject = {**_INBOX, "earlier": _ENTRY}
-        declared = config.pop("outputs", {})
-        outputs = {**_ANSWER, **declared} if isinstance(declared, Mapping) else declared
+        output_declarations = config.pop("outputs", {})
+        if isinstance(output_declarations, Mapping):
+            outputs = {**_ANSWER, **output_declarations}
+        else:
+            outputs = output_declarations
         return {**block_, "mode": "ai", "inputs": inputs, "outputs": outputs, **config}
     if spec.gated and "approval" not in config:
         block_["approval"] = {"prompt": f"Let {spec.key} take this turn?", "timeout_ms": None}

@@ -150,8 +150,8 @@ def _check_place(place: cursor.Cursor, identity: str, folders: handlers.Folders)
     """True if the file may be a workflow; a Problem if data could have written it."""
     if not file_access.is_inside(Path(identity), folders.write_roots):
         return True
-    planted = file_access.code_in_write_root(Path(identity).name)
-    place.problem(planted.code, planted.message, hint=planted.hint)
+    write_root = file_access.code_in_write_root(Path(identity).name)
+    place.problem(write_root.code, write_root.message, hint=write_root.hint)
     return False
 
 
@@ -179,18 +179,15 @@ def _warn_of_limits(workflow: definition.Workflow, report: problems.Report) -> N
         ("max_tokens", limits.max_tokens, least.tokens, "an attempt reserves", "tokens"),
         ("max_cost_usd", cost, least.cost_usd, "an attempt reserves", "USD"),
     )
-    for name, limit, needed, takes, unit in rows:
-        if limit is not None and needed > limit:
-            message = f"{name} = {limit:.12g} is never enough: {takes} {needed:.12g} {unit}"
-            report.warn(("budgets", name), "BUDGET_TOO_SMALL", message, hint=f"allow at least {needed:.12g}")
+    for name, limit, demand, takes, unit in rows:
+        if limit is not None and demand > limit:
+            message = f"{name} = {limit:.12g} is never enough: {takes} {demand:.12g} {unit}"
+            report.warn(("budgets", name), "BUDGET_TOO_SMALL", message, hint=f"allow at least {demand:.12g}")
 
 
 @frozen
 class _Trail:
-    """The project, and the files that led here through `uses`, outermost first.
-
-    `loaded` has the files read so far, by file and depth, so that a file that is used a thousand times is read once.
-    """
+    """The project, and the files that led here through `uses`, outermost first."""
 
     folders: handlers.Folders | None
     commands: bool
@@ -198,6 +195,7 @@ class _Trail:
     models: config.Config | None = None
     agents: AgentsConfig | None = None
     handler_timeout_ms: int = limits.HANDLER_TIMEOUT_MS
+    #: The files read so far, by file and depth, so that a file that is used a thousand times is read once.
     loaded: dict[tuple[str, int], inlining.Inner | None] = field(
         default_factory=dict[tuple[str, int], "inlining.Inner | None"]
     )
@@ -240,11 +238,11 @@ def _check_kind(text: source.Source, top: cursor.Cursor, *, inner: bool) -> bool
         return False
     if project_file.is_project(Path(text.file).name, text.value):
         hint = "a workflow is another file, with `blocks`; skelo.yaml says what its project allows"
-        top.problem("KIND_PROJECT", "this is a project's file, not a workflow", hint=hint)
+        top.problem("KIND_PROJECT", "this is the settings file of a project, not a workflow", hint=hint)
         return False
     if _is_script(text.value):
         hint = "name the workflow that it tests, as in `skelo test NAME.yaml`"
-        top.problem("KIND_UNKNOWN", "this is a script of tests, not a workflow", hint=hint)
+        top.problem("KIND_UNKNOWN", "this is a test script, not a workflow", hint=hint)
         return False
     if _is_unrelated(text.value):
         # Its keys are not listed in the message: the file may be private.
@@ -313,7 +311,9 @@ def _warn_of_run_settings(workflow: definition.Workflow, report: problems.Report
 
 def _identity(folder: Path | None, file: str) -> str:
     """Return the real path of a file, by which a cycle of `uses` is noticed."""
-    return file if folder is None else os.path.realpath(folder / Path(file).name)
+    if folder is None:
+        return file
+    return os.path.realpath(folder / Path(file).name)
 
 
 def _problems_of(error: errors.InvalidWorkflow) -> tuple[problems.Problem, ...]:

@@ -144,8 +144,8 @@ def port_document(port: definition.Port) -> dict[str, Json]:
 
 def _experts(node: definition.Node) -> list[Json]:
     """Return the experts that an ai node asks, in order."""
-    pinned = node.config.get("pinned")
-    experts = pinned.get("experts") if isinstance(pinned, Mapping) else None
+    pins = node.config.get("pinned")
+    experts = pins.get("experts") if isinstance(pins, Mapping) else None
     return [expert for expert in cast("Sequence[Json]", experts or ()) if isinstance(expert, Mapping)]
 
 

@@ -32,11 +32,11 @@ def pin_experts(workflow: definition.Workflow, models: config.Config, place: cur
         key: _pin_node(node, workflow, models) if model_settings.calls_model(node) else node
         for key, node in workflow.nodes.items()
     }
-    pinned = replace(workflow, nodes=nodes)
+    pinned_workflow = replace(workflow, nodes=nodes)
     limits = workflow.limits
     if limits.max_tokens is not None or limits.max_cost_nanousd is not None:
-        return _reserve_amounts(pinned, models, place)
-    return pinned
+        return _reserve_amounts(pinned_workflow, models, place)
+    return pinned_workflow
 
 
 def _pin_node(node: definition.Node, workflow: definition.Workflow, models: config.Config) -> definition.Node:
@@ -46,9 +46,9 @@ def _pin_node(node: definition.Node, workflow: definition.Workflow, models: conf
         return node
     pins: list[Json] = [experts.pin(question.candidates, models) for question in questions]
     if node.work.calls_model:
-        pinned = node.config.get("pinned")
-        pinned = {**(pinned if isinstance(pinned, Mapping) else {}), "experts": pins.pop(0)}
-        node = replace(node, config={**node.config, "pinned": pinned})
+        node_pins = node.config.get("pinned")
+        node_pins = {**(node_pins if isinstance(node_pins, Mapping) else {}), "experts": pins.pop(0)}
+        node = replace(node, config={**node.config, "pinned": node_pins})
     if not pins:
         return node
     return replace(
@@ -73,22 +73,22 @@ def _reserve_amounts(workflow: definition.Workflow, models: config.Config, place
         if not model_settings.calls_model(node):
             continue
         try:
-            priced = limits.max_cost_nanousd is not None
+            has_cost_limit = limits.max_cost_nanousd is not None
             # Inputs and repairs need more: that is checked when their prompt is written.
-            needed = attempt_cost.reservation(node, workflow, models, priced=priced)
+            reserve = attempt_cost.reservation(node, workflow, models, priced=has_cost_limit)
         except errors.AttemptFailed:
             continue
-        what = "block" if node.step is None else "step"
-        _check_limits(f"the {what} {key!r}", needed, limits, place)
-        nodes[key] = replace(node, reserve=_reserve(node, needed))
+        noun = "block" if node.step is None else "step"
+        _check_limits(f"the {noun} {key!r}", reserve, limits, place)
+        nodes[key] = replace(node, reserve=_reserve(node, reserve))
     return replace(workflow, nodes=nodes)
 
 
 def _reserve(node: definition.Node, needed: attempt_cost.Use) -> definition.Amount:
     """Return what an attempt reserves. The author's estimate of tokens wins: ours knows nothing about the inputs."""
-    estimated = node.estimate is not None and node.estimate.tokens > 0
+    has_estimate = node.estimate is not None and node.estimate.tokens > 0
     return definition.Amount(
-        tokens=node.reserve.tokens if estimated else max(node.reserve.tokens, needed.tokens),
+        tokens=node.reserve.tokens if has_estimate else max(node.reserve.tokens, needed.tokens),
         cost_nanousd=max(node.reserve.cost_nanousd, needed.cost_nanousd),
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -72,3 +73,28 @@ def test_the_server_listens_on_a_unix_socket_that_goes_with_it() -> None:
 
     _play(story)
     assert not seen[0].parent.exists()
+
+
+def count_descriptors() -> int:
+    """Return how many files and connections this process has open."""
+    return sum(1 for _ in Path("/proc/self/fd").iterdir())
+
+
+@pytest.mark.slow
+def test_half_sent_requests_of_other_users_take_few_descriptors_and_keep_out_no_agent() -> None:
+    async def story(server: session_server.SessionServer) -> None:
+        address = await server.open({"tools": _echo})
+        before = count_descriptors()
+        port = urlsplit(address.root).port
+        held: list[asyncio.StreamWriter] = []
+        for _ in range(400):
+            _, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(b"GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: ")
+            held.append(writer)
+        answer = await _get(address.url("tools"), {"x-api-key": address.token})
+        taken = count_descriptors() - before - len(held)
+        assert (answer.status_code, taken < 250) == (200, True), taken
+        for writer in held:
+            writer.close()
+
+    _play(story)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import re
 import signal
@@ -16,8 +17,8 @@ import orjson
 import pytest
 
 from openskelo import errors
+from openskelo.executors.attempt import descriptor_wait, running_attempt
 from openskelo.executors.attempt import performer as attempt_performer
-from openskelo.executors.attempt import running_attempt
 from openskelo.kernel import definition, outcome
 from openskelo.kernel.json import Json
 from tests.executors import workshop
@@ -640,3 +641,17 @@ def test_secrets_are_given_and_never_kept(tmp_path: Path, monkeypatch: pytest.Mo
     write(tmp_path, begin + "return {'y': ctx.secret('UNSET')}\n")
     (found,) = workshop.perform(where, workshop.task_of(node(), {"x": 1}))
     assert failure_of(found).message.startswith("the environment variable NOT_SET_AT_ALL is not set")
+
+
+def test_a_worker_of_a_machine_without_a_file_descriptor_left_does_its_call_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(descriptor_wait, "FIRST_PAUSE_SECONDS", 0.001)
+    lacking = "if len(lines.read_text()) < 3:\n        raise RuntimeError from OSError(NUMBER, 'no files')\n    "
+    counting = "from pathlib import Path\n    lines = Path('lines')\n    lines.open('a').write('x')\n    "
+    source = SYNC + counting + lacking + "return {'y': len(lines.read_text())}\n"
+    found = perform(tmp_path, source.replace("NUMBER", str(errno.ENFILE)))
+    assert (found.outcome.failure, found.outcome.outputs) == (None, {"value": {"y": 3}})
+    (tmp_path / "lines").unlink()
+    found = perform(tmp_path, source.replace("NUMBER", str(errno.EMFILE)))  # its own descriptors: the handler's failure
+    assert (failure_of(found).code, (tmp_path / "lines").read_text()) == ("HANDLER_RAISED", "x")

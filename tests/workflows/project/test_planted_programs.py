@@ -96,3 +96,46 @@ def test_a_program_that_becomes_a_link_into_a_write_root_is_not_started(tmp_path
     assert document["error"]["code"] == "CODE_IN_WRITE_ROOT"
     assert (root / "out" / "server.py").read_text() == code
     assert not os.path.lexists(tmp_path / "planted")
+
+
+#: A repository without `.git`, as data could write it file by file: looking for its missing commit runs a command.
+REPOSITORY = {
+    "HEAD": "ref: refs/heads/main\n",
+    "objects/none": "",
+    "refs/heads/main": f"{'1' * 40}\n",
+    "config": """\
+[core]
+repositoryformatversion = 1
+worktree = ..
+[extensions]
+partialClone = it
+[remote "it"]
+url = ext::sh -c touch% PLANTED
+promisor = true
+[protocol]
+allow = always
+""",
+}
+LOOK = """\
+plan_id: look
+steps:
+  - {id: look, op: tool_call, args: {tool_id: TOOL, args: ARGS}, save_as: seen}
+  - {id: end, op: emit, args: {result_ref: "var:seen"}}
+"""
+
+
+@pytest.mark.parametrize(("folder", "code"), [("out/it", "CODE_IN_WRITE_ROOT"), ("vendor/it", "GIT_FAILED")])
+@pytest.mark.parametrize(("tool", "more"), [("git-log", ""), ("git-diff", ", range: HEAD"), ("git-show", ", path: a")])
+def test_a_command_that_a_planted_repository_names_is_not_run(
+    folder: str, code: str, tool: str, more: str, tmp_path: Path
+) -> None:
+    root = project(tmp_path / "project")
+    for name, text in REPOSITORY.items():
+        path = root / folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text.replace("PLANTED", str(tmp_path / "planted")))
+    (root / "look.yaml").write_text(LOOK.replace("TOOL", tool).replace("ARGS", f"{{repo: {folder}{more}}}"))
+    document = openskelo.run(root / "look.yaml")
+    assert "error" in document
+    assert document["error"]["code"] == code
+    assert not (tmp_path / "planted").exists()

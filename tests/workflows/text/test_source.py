@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import resource
 from pathlib import Path
 
@@ -52,16 +53,16 @@ YAML = {
 }
 JSON = {
     "no text at all": ("EMPTY", "‸"),
-    "a comma too many": ("JSON_INVALID", '{"a": 1,‸}'),
+    "a comma too many": ("JSON_INVALID", '{"a": 1‸,}'),
     "a comma too few": ("JSON_INVALID", '{"a": 1 ‸"b": 2}'),
     "a colon too few": ("JSON_INVALID", '{"a" ‸1}'),
     "a key without quotes": ("JSON_INVALID", "{‸a: 1}"),
     "a comment": ("JSON_INVALID", '{"a": 1} ‸// hi'),
     "a word that is not JSON": ("JSON_INVALID", '{"a": ‸True}'),
     "a number with a plus": ("JSON_INVALID", '{"a": ‸+1}'),
-    "a text that stays open": ("JSON_INVALID", '{"a": ‸"b}'),
-    "an escape that is not known": ("JSON_INVALID", r'{"a": ‸"\x"}'),
-    "half a surrogate pair": ("TEXT_INVALID", r'{"a": ‸"\ud800"}'),
+    "a text that stays open": ("JSON_INVALID", '{"a": "b}‸'),
+    "an escape that is not known": ("JSON_INVALID", r'{"a": "‸\x"}'),
+    "half a surrogate pair": ("JSON_INVALID", r'{"a": "‸\ud800"}'),
     "the end too early": ("JSON_INVALID", '{"a": [1, 2‸'),
     "two values": ("JSON_INVALID", "{} ‸{}"),
     "a bracket closed by a brace": ("JSON_INVALID", '{"a": [1‸}}'),
@@ -186,6 +187,30 @@ def test_json_and_yaml_read_the_same_value() -> None:
     text = b'{"a": [1, 2.5, "x\\u00e9\\ud83d\\ude00", null, true, {}], "b": {"c": []}}'
     value = source.parse(text, file="f.json").value
     assert value == {"a": [1, 2.5, "xé😀", None, True, {}], "b": {"c": []}}
+
+
+def test_places_in_json_are_exact_after_everything_that_yaml_spells_otherwise() -> None:
+    text = '{\t"a\\ud83d\\ude00\\/" \n : 1, "\\\\ud83d": ["x", {"b":2}]}'
+    read = source.parse(text.encode(), file="f.json")
+    assert read.value == json.loads(text)
+    assert positions.locate(read.positions, ("a😀/",)) == (2, 4)
+    assert positions.locate_key(read.positions, ("\\ud83d",)) == (2, 7)
+    assert positions.locate(read.positions, ("\\ud83d", 1, "b")) == (2, 29)
+
+
+_TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=9)
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | _TEXTS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(_TEXTS, inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@hypothesis.given(_JSON, st.booleans(), st.sampled_from([None, 1, "\t"]))
+def test_json_text_means_what_the_standard_library_says(value: object, ascii_only: bool, indent: object) -> None:
+    text = json.dumps(value, ensure_ascii=ascii_only, indent=indent)  # pyright: ignore[reportArgumentType]
+    hypothesis.assume(not source._FORBIDDEN.search(text))  # pyright: ignore[reportPrivateUsage] -- no file may have them
+    assert source.parse(text.encode(), file="f.json").value == value
 
 
 @hypothesis.given(st.binary(max_size=200))

@@ -27,7 +27,7 @@ function StoredArguments({ approval, bytes }: { approval: Approval; bytes: numbe
 
 export function Values({ values }: { values: JsonObject }) {
   const names = Object.keys(values);
-  if (names.length === 0) return <p className="muted small">Nothing beyond the question itself.</p>;
+  if (names.length === 0) return <p className="muted small">The question has no further arguments.</p>;
   return (
     <dl className="arguments">
       {names.map((name) => (

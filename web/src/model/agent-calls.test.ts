@@ -35,7 +35,7 @@ const starts = (id: string, gate: JsonObject | null): [string, JsonObject] => [
 ];
 const ends = (callId: string, status = "completed"): [string, JsonObject] => [
   "call.completed",
-  { callId, status, durationMs: 12, result: { value: "out" } },
+  { callId, status, durationMs: 12, exitCode: 0, result: { value: "out" } },
 ];
 
 test("a call has what was decided about it, who was asked, and what came of it", () => {
@@ -65,7 +65,7 @@ test("a call has what was decided about it, who was asked, and what came of it",
     ["d", "Cut short", "The agent made it without asking."],
   ]);
   expect(calls[1]?.asked?.diff).toBe("the diff");
-  expect(calls[0]).toMatchObject({ durationMs: 12, output: "out", args: { command: "ls" } });
+  expect(calls[0]).toMatchObject({ durationMs: 12, exitCode: 0, output: "out", args: { command: "ls" } });
 });
 
 test("a question stays open until it is answered or withdrawn", () => {

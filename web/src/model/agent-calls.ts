@@ -44,6 +44,8 @@ export interface Call {
   at: string;
   status: CallStatus;
   durationMs: number | null;
+  /** That of the command it has run; null if the agent does not tell it. */
+  exitCode: number | null;
   output: Json;
   /** What was decided about it; null if the agent did not ask. */
   gate: { allowed: boolean; why: string; asked: boolean } | null;
@@ -154,6 +156,7 @@ class Reader {
       at: fact.ts,
       status: "asked",
       durationMs: null,
+      exitCode: null,
       output: null,
       gate: null,
       asked,
@@ -180,10 +183,11 @@ class Reader {
       agentCallId: text(told, "agentCallId"),
       tool: text(told, "tool"),
       kind: text(told, "kind"),
-      args: object(data, "args")["value"] ?? null,
+      args: kept(object(data, "args")),
       at: known?.at ?? fact.ts,
       status: ruling?.allowed === false ? "denied" : "running",
       durationMs: null,
+      exitCode: null,
       output: null,
       gate: ruling,
       asked: known?.asked ?? null,
@@ -197,13 +201,21 @@ class Reader {
     if (call === undefined || call.status === "denied") return;
     call.status = text(data, "status") === "completed" ? "completed" : "failed";
     call.durationMs = number(data, "durationMs");
-    call.output = object(data, "result")["value"] ?? null;
+    const code = data["exitCode"];
+    call.exitCode = typeof code === "number" ? code : null;
+    call.output = kept(object(data, "result"));
   }
 
   private add(attempt: AgentAttempt, call: Call): void {
     this.calls.set(call.id, call);
     attempt.deeds.push({ kind: "call", call });
   }
+}
+
+/** The value of a call, or how large it is if it is kept beside the log. */
+function kept(stored: JsonObject): Json {
+  if (!("blob" in stored)) return stored["value"] ?? null;
+  return `${number(stored, "bytes")} bytes; transcript.jsonl has them`;
 }
 
 /** A call that has not ended when its attempt does is cut; one that is still asked about stays open. */

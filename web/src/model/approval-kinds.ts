@@ -73,19 +73,19 @@ function offered(approval: Pick<Approval, "kind" | "form" | "tool" | "call">): P
       if (wantsValues(approval))
         return {
           denied: { name: "Deny", means: "The run does not do it." },
-          modified: { name: "Answer", means: "The run goes on with what you fill in." },
+          modified: { name: "Answer", means: "The run goes on with your values." },
         };
       return {
         approved: { name: "Approve", means: "The run goes on with exactly what is asked." },
         denied: { name: "Deny", means: "The run does not do it." },
-        modified: { name: "Modify", means: "The run goes on with what you change it to." },
+        modified: { name: "Modify", means: "The run goes on with your changes." },
       };
   }
 }
 
 const QUESTION_CHOICES: Partial<Choices> = {
-  modified: { name: "Answer", means: "The agent gets what you fill in, and goes on." },
-  denied: { name: "Decline", means: "The agent is told that you give no answer, and goes on." },
+  modified: { name: "Answer", means: "The agent gets your values, and goes on." },
+  denied: { name: "Decline", means: "The agent learns that you do not answer, and goes on." },
 };
 
 function callChoices(approval: Pick<Approval, "form" | "call">): Partial<Choices> {

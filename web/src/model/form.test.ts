@@ -37,7 +37,7 @@ test("what is wrong is said at its place", () => {
   expect(wrong).toEqual([
     { pointer: "/text", message: "At least 2 characters, please." },
     { pointer: "/count", message: "This must be a whole number." },
-    { pointer: "/tone", message: "Choose one of the list." },
+    { pointer: "/tone", message: "Choose one from the list." },
     { pointer: "/tags", message: "At most 2 of them, please." },
     { pointer: "/tags/0", message: "Please fill this in." },
   ]);
@@ -59,7 +59,7 @@ test("a type that may also be null, a constant and a format have fields that peo
   expect(kindOf({ type: ["null", "integer"] }, null)).toBe("number");
   expect(kindOf({ type: ["string", "integer"] }, undefined)).toBe("json");
   expect(kindOf({ const: 5 }, undefined)).toBe("choice");
-  expect(check({ const: 5 }, 6)).toEqual([{ pointer: "", message: "Choose one of the list." }]);
+  expect(check({ const: 5 }, 6)).toEqual([{ pointer: "", message: "Choose one from the list." }]);
   expect(check({ type: ["string", "null"], minLength: 2 }, null)).toEqual([]);
   expect(formatOf({ type: ["string", "null"], format: "date" })).toBe("A date, such as 2026-01-31");
   expect(formatOf({ type: "integer", format: "date" })).toBeNull();

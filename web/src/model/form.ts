@@ -120,7 +120,7 @@ export function check(schema: Schema, value: Json | undefined, pointer = ""): Fi
   const choices = choicesOf(schema);
   if (choices !== null) {
     const known = choices.some((one) => JSON.stringify(one) === JSON.stringify(value));
-    return known ? [] : wrong("Choose one of the list.");
+    return known ? [] : wrong("Choose one from the list.");
   }
   if (!fitsType(schema["type"], value)) return wrong(`This must be ${named(schema["type"])}.`);
   if (typeof value === "string") return checkText(schema, value).flatMap(wrong);

@@ -27,7 +27,7 @@ test.each<[string, ComparedNode]>([
 });
 
 test.each<[string, ComparedNode["verdict"][]]>([
-  ["All nodes gave the same", ["same", "same"]],
+  ["All nodes have the same results", ["same", "same"]],
   ["2 of 3 nodes differ", ["same", "different", "only_b"]],
   ["1 of 3 nodes differ, 1 not finished", ["same", "different", "unfinished"]],
   ["No node differs so far, 1 not finished", ["same", "unfinished"]],

@@ -51,6 +51,6 @@ export function tally({ nodes }: Comparison): string {
   const parted = nodes.filter((node) => !node.same).length - open;
   const waiting = open === 0 ? "" : `${open} not finished`;
   if (parted > 0) return [`${parted} of ${nodes.length} nodes differ`, waiting].filter(Boolean).join(", ");
-  if (open === 0) return "All nodes gave the same";
+  if (open === 0) return "All nodes have the same results";
   return open === nodes.length ? "No node is finished" : `No node differs so far, ${waiting}`;
 }

@@ -59,7 +59,7 @@ export default function EventsView({ id }: { id: string; selected: string | null
         </span>
       </div>
       {found.length === 0 ? (
-        <Empty icon="search" title="No event has that">
+        <Empty icon="search" title="No event matches">
           Every word must occur in an event: in its type, its node or its data.
         </Empty>
       ) : (

@@ -31,13 +31,11 @@ export function ItemsChoice({ node, choice, onChange, disabled }: Props) {
         onChange={(event) => onChange({ ...choice, which: event.target.value as Choice["which"] })}
       >
         <option value="usual">
-          {node.outcome === "succeeded"
-            ? `All ${total}`
-            : "Those that are not done, and those for which something has changed"}
+          {node.outcome === "succeeded" ? `All ${total}` : "Unfinished items, and items with changes"}
         </option>
-        <option value="unfinished">Those that are not done, and those that are given something else</option>
+        <option value="unfinished">Unfinished items, and items with other inputs</option>
         {node.outcome !== "succeeded" && <option value="all">All {total}</option>}
-        <option value="some">Some by their number, and those that are not done</option>
+        <option value="some">Items by their number, and unfinished items</option>
       </select>
       {meaning !== null && (
         <span className="field-help" id={help}>

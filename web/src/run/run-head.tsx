@@ -54,7 +54,7 @@ export function RunHead({ id }: { id: string }) {
           <StatusBadge word={run.word} />
         </div>
         <div className="run-facts number">
-          {run.ending === null && <span>{PHASES[run.phase] ?? run.phase}</span>}
+          {goesOn && <span>{PHASES[run.phase] ?? run.phase}</span>}
           {run.planning && <span>Planning: no effects</span>}
           {until !== null && (
             <span title={`Started ${moment(run.createdAt)} by ${run.by}`}>

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
@@ -36,6 +37,10 @@ MAX_TRANSCRIPT_BYTES = 8 * 1024 * 1024
 _MAX_TEXT = 4000
 #: How long an agent gets to end its turn when it is asked to.
 CANCEL_SECONDS = 2.0
+#: How Claude Code begins the result of a command that failed.
+_FAILED_COMMAND = re.compile(r"(?:Error: )?Exit code (\d{1,3})\b")
+#: Beyond this a number is no exit code, on any system.
+_MAX_EXIT_CODE = 2**32
 _METHOD_NOT_FOUND = -32601
 _INTERNAL_ERROR = -32603
 _Answer = TypeVar("_Answer")
@@ -43,22 +48,26 @@ _Answer = TypeVar("_Answer")
 
 @mutable
 class ToolCall:
-    """A call of one of the agent's tools, put together from all messages that tell of it.
+    """A call of one of the agent's tools, put together from all messages about it.
 
-    `tool_name` is the agent's name of the tool, if its program tells it beside the title, which is made for people.
-    `status` is pending, in_progress, completed or failed. `output` is text; `diffs` are the edits that the agent shows
-    (`path`, `oldText`, `newText`). Times are seconds of the event loop's clock.
+    Times are seconds of the event loop's clock.
     """
 
     id: str
     title: str = ""
+    #: The agent's name of the tool, if its program says it beside the title, which is made for people.
     tool_name: str = ""
     kind: str = "other"
+    #: pending, in_progress, completed or failed.
     status: str = "pending"
     arguments: Json = None
+    #: The text that the tool returned.
     output: str = ""
     locations: tuple[str, ...] = ()
+    #: The edits that the agent shows (`path`, `oldText`, `newText`).
     diffs: tuple[JsonObject, ...] = ()
+    #: That of a command, if the agent tells it.
+    exit_code: int | None = None
     started: float = 0.0
     ended: float = 0.0
 
@@ -95,9 +104,10 @@ class Turn:
 
 @frozen
 class PermissionRequest:
-    """The agent asks whether it may call a tool. `options` are its possible answers, with `optionId` and `kind`."""
+    """The agent asks whether it may call a tool."""
 
     call: ToolCall
+    #: The possible answers, with `optionId` and `kind`.
     options: Sequence[JsonObject]
 
     def option(self, kind: str) -> str | None:
@@ -217,8 +227,8 @@ class AcpClient:
 
     async def trust_hooks(self, method: str, folder: str) -> None:
         """Let the agent run the hooks of its settings, which are ours (AttemptFailed AGENT_HOOK if it has none)."""
-        listed = _list((await self._request(f"{method}/list", {"cwd": folder})).get("hooks"))
-        hooks = [{key: _object(hook).get(key) for key in ("key", "currentHash")} for hook in listed]
+        known_hooks = _list((await self._request(f"{method}/list", {"cwd": folder})).get("hooks"))
+        hooks = [{key: _object(hook).get(key) for key in ("key", "currentHash")} for hook in known_hooks]
         if not hooks:
             raise errors.AttemptFailed(
                 "the agent does not know our hook, so its calls would not be asked about",
@@ -270,22 +280,22 @@ class AcpClient:
         """
         self._turn, self._listener, self._cost_before = turn, listener, self._cost_now
         turn.last_sign = asyncio.get_running_loop().time()
-        asked = asyncio.ensure_future(
+        answer_task = asyncio.ensure_future(
             self._request("session/prompt", {"sessionId": session_id, "prompt": [{"type": "text", "text": text}]})
         )
-        stopped = asyncio.ensure_future(turn.stopped.wait())
+        stop_task = asyncio.ensure_future(turn.stopped.wait())
         self.has_open_turn = True
         try:
-            await _watch(turn, asked, stopped, idle_ms)
-            answer = await asked
+            await _watch(turn, answer_task, stop_task, idle_ms)
+            answer = await answer_task
             self.has_open_turn = False
         except (asyncio.CancelledError, errors.AttemptFailed):
             self._listener = None
-            await self._stop_turn(session_id, asked)
+            await self._stop_turn(session_id, answer_task)
             raise
         finally:
-            asked.cancel()
-            stopped.cancel()
+            answer_task.cancel()
+            stop_task.cancel()
             self._listener = None
         turn.stop_reason = str(answer.get("stopReason", ""))
         _read_usage(turn, answer)
@@ -406,22 +416,25 @@ class AcpClient:
         _merge_content(call, fields.get("content"))
         if isinstance(fields.get("rawOutput"), str):  # the content may be what the call was described with
             call.output = cast("str", fields["rawOutput"])
+        exit_code = _exit_code(fields)
+        if exit_code is not None:
+            call.exit_code = exit_code
         if call.is_over and not call.ended:
             call.ended = now
         return call
 
     async def _permission(self, data: Mapping[str, Any]) -> JsonObject:
-        told = data.get("toolCall")
+        tool_call = data.get("toolCall")
         options = tuple(_object(option) for option in _list(data.get("options")))
-        if self._listener is None or not isinstance(told, Mapping):
+        if self._listener is None or not isinstance(tool_call, Mapping):
             return {"outcome": "cancelled"}
-        call = self._merge_call(cast("Mapping[str, Any]", told))
+        call = self._merge_call(cast("Mapping[str, Any]", tool_call))
         self._listener.on_call(call)
         request = PermissionRequest(call=call, options=options)
-        chosen = await _unless_cancelled(self._turn, self._listener.on_permission(request))
-        if chosen is None:
+        option_id = await _unless_cancelled(self._turn, self._listener.on_permission(request))
+        if option_id is None:
             return {"outcome": "cancelled"}
-        return {"outcome": "selected", "optionId": chosen}
+        return {"outcome": "selected", "optionId": option_id}
 
     async def _elicit(self, data: Mapping[str, Any]) -> JsonObject:
         """Put a question of the agent's own to the listener; only forms are known."""
@@ -433,7 +446,9 @@ class AcpClient:
         content = await _unless_cancelled(turn, self._listener.on_question(str(data.get("message", "")), form))
         if turn.cancelled.is_set():
             return {"action": "cancel"}
-        return {"action": "decline"} if content is None else {"action": "accept", "content": content}
+        if content is None:
+            return {"action": "decline"}
+        return {"action": "accept", "content": content}
 
 
 async def _watch(
@@ -444,15 +459,15 @@ async def _watch(
     while not asked.done():
         if turn.waits_for_person:  # then the agent is silent for a good reason
             turn.last_sign = loop.time()
-        left = turn.last_sign + idle_ms / 1000 - loop.time()
-        if left <= 0:
+        seconds_left = turn.last_sign + idle_ms / 1000 - loop.time()
+        if seconds_left <= 0:
             raise errors.AttemptFailed(
                 f"the agent gave no sign for {idle_ms / 1000:g} seconds",
                 code="AGENT_IDLE",
                 hint="raise `idle_ms` of the agent if its work has such pauses",
                 happened="unknown",
             )
-        await asyncio.wait({asked, stopped}, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({asked, stopped}, timeout=seconds_left, return_when=asyncio.FIRST_COMPLETED)
         if turn.failure is not None:
             raise turn.failure
 
@@ -460,13 +475,13 @@ async def _watch(
 async def _unless_cancelled(turn: Turn, answer: Coroutine[Any, Any, _Answer]) -> _Answer | None:
     """Return the listener's answer, None if the turn is cancelled before, or at the same time."""
     answering = asyncio.ensure_future(answer)
-    cancelled = asyncio.ensure_future(turn.cancelled.wait())
+    cancel_task = asyncio.ensure_future(turn.cancelled.wait())
     try:
-        await asyncio.wait({answering, cancelled}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({answering, cancel_task}, return_when=asyncio.FIRST_COMPLETED)
         return None if turn.cancelled.is_set() else await answering
     finally:
         answering.cancel()
-        cancelled.cancel()
+        cancel_task.cancel()
 
 
 class _Pipe:
@@ -595,6 +610,26 @@ def _tool_name(fields: Mapping[str, Any]) -> str:
     return str(meta.get("toolName") or _object(meta.get("claudeCode")).get("toolName") or "")
 
 
+def _exit_code(fields: Mapping[str, Any]) -> int | None:
+    """Return the exit code of a command that an update tells of, None if it tells none: each agent has its own place.
+
+    Codex has it in `_meta`, Qwen and OpenCode in the raw output, Claude in the text of a command that failed.
+    """
+    raw = fields.get("rawOutput")
+    told = _object(raw)
+    places = (
+        _object(_object(fields.get("_meta")).get("terminal_exit")).get("exit_code"),
+        told.get("exitCode"),
+        told.get("exit_code"),
+        _object(told.get("metadata")).get("exit"),
+    )
+    for code in places:
+        if isinstance(code, int) and not isinstance(code, bool) and abs(code) < _MAX_EXIT_CODE:
+            return code
+    match = _FAILED_COMMAND.match(raw) if isinstance(raw, str) else None
+    return None if match is None else int(match[1])
+
+
 def _meta(meta: JsonObject) -> JsonObject:
     return {"_meta": meta} if meta else {}
 
@@ -618,9 +653,11 @@ def _content_text(content: Any) -> str:
 
 def _describe_plan(entries: Sequence[Mapping[str, Any]]) -> str:
     """Return how far the agent is in its plan, and what it is at."""
-    done = sum(entry.get("status") == "completed" for entry in entries)
+    done_count = sum(entry.get("status") == "completed" for entry in entries)
     current = next((str(entry.get("content", "")) for entry in entries if entry.get("status") == "in_progress"), "")
-    return f"plan, {done} of {len(entries)} done: {current}" if current else f"plan, {done} of {len(entries)} done"
+    if current:
+        return f"plan, {done_count} of {len(entries)} done: {current}"
+    return f"plan, {done_count} of {len(entries)} done"
 
 
 def _merge_content(call: ToolCall, content: Any) -> None:
@@ -644,10 +681,13 @@ def _read_usage(turn: Turn, answer: Mapping[str, Any]) -> None:
         turn.tokens_in = sum(_count(usage.get(key)) for key in ("inputTokens", "cachedReadTokens", "cachedWriteTokens"))
         turn.tokens_out = sum(_count(usage.get(key)) for key in ("outputTokens", "thoughtTokens"))
         return
-    counted = _object(_object(_object(answer.get("_meta")).get("quota")).get("token_count"))
-    if counted:
+    token_count = _object(_object(_object(answer.get("_meta")).get("quota")).get("token_count"))
+    if token_count:
         turn.has_usage = True
-        turn.tokens_in, turn.tokens_out = _count(counted.get("input_tokens")), _count(counted.get("output_tokens"))
+        turn.tokens_in, turn.tokens_out = (
+            _count(token_count.get("input_tokens")),
+            _count(token_count.get("output_tokens")),
+        )
 
 
 def _count(value: Any) -> int:

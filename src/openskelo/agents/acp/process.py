@@ -57,9 +57,9 @@ class AgentProcess:
         guard, mark = child_process.Guard(), descendants.new_mark()
         try:
             with stderr.open("ab") as errors_file:
-                marked = {**environment, descendants.VARIABLE: mark}
+                marked_environment = {**environment, descendants.VARIABLE: mark}
                 begin = _ignoring_sigterm(program.guarded(guard)) if ignores_sigterm else program.guarded(guard)
-                child = _start(argv, folder, marked, errors_file, begin)
+                child = _start(argv, folder, marked_environment, errors_file, begin)
         except OSError as error:
             guard.dismiss()
             raise errors.AttemptFailed(
@@ -119,7 +119,9 @@ class AgentProcess:
         with self._stderr.open("rb") as file:
             file.seek(begin)
             text = file.read(end - begin).decode("utf-8", "replace")
-        return f"… {begin - start} bytes left out …\n{text}" if begin > start else text
+        if begin > start:
+            return f"… {begin - start} bytes left out …\n{text}"
+        return text
 
     def stderr_tail(self) -> str:
         """Return the last lines that the program has written to stderr."""
@@ -147,11 +149,11 @@ class AgentProcess:
         except (AttributeError, OSError):
             await asyncio.sleep(min(seconds, 0.2))
             return not self.is_running
-        loop, ended = asyncio.get_running_loop(), asyncio.Event()
-        loop.add_reader(descriptor, ended.set)
+        loop, end_event = asyncio.get_running_loop(), asyncio.Event()
+        loop.add_reader(descriptor, end_event.set)
         try:
             async with asyncio.timeout(seconds):
-                await ended.wait()
+                await end_event.wait()
         except TimeoutError:
             return False
         finally:

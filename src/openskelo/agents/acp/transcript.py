@@ -42,11 +42,15 @@ def _read_chunk(line: str) -> tuple[str, dict[str, Any]]:
     document: Any = orjson.loads(line)
     update = _part(_part(_part(document, "message"), "params"), "update")
     kind, text = _part(update, "sessionUpdate"), _part(_part(update, "content"), "text")
-    return (kind, document) if kind in _CHUNKS and isinstance(text, str) else ("", document)
+    if kind in _CHUNKS and isinstance(text, str):
+        return (kind, document)
+    return ("", document)
 
 
 def _part(value: Any, name: str) -> Any:
-    return cast("Mapping[str, Any]", value).get(name) if isinstance(value, Mapping) else None
+    if isinstance(value, Mapping):
+        return cast("Mapping[str, Any]", value).get(name)
+    return None
 
 
 def _content(document: dict[str, Any]) -> dict[str, Any]:

@@ -17,18 +17,18 @@ def cost(
 
     The public list does not hold for a model at an address of the project's own.
     """
-    own = agent.prices
+    own_prices = agent.prices
     settings = config.ProviderConfig(
         name=agent.name,
         kind=_KINDS[vendor],
         base_url=agent.base_url,
         prices=None
-        if own is None
+        if own_prices is None
         else config.Prices(
-            input_usd_per_mtok=own.input_usd_per_mtok,
-            output_usd_per_mtok=own.output_usd_per_mtok,
-            cached_input_usd_per_mtok=own.cached_input_usd_per_mtok,
-            cache_write_usd_per_mtok=own.cache_write_usd_per_mtok,
+            input_usd_per_mtok=own_prices.input_usd_per_mtok,
+            output_usd_per_mtok=own_prices.output_usd_per_mtok,
+            cached_input_usd_per_mtok=own_prices.cached_input_usd_per_mtok,
+            cache_write_usd_per_mtok=own_prices.cache_write_usd_per_mtok,
         ),
     )
     return prices.cost(settings, model, usage)

@@ -95,7 +95,7 @@ class Call:
 
     @property
     def usage(self) -> protocol.Usage:
-        """What the call has used so far."""
+        """The usage of the call so far."""
         if self._reader is not None:
             return self._reader.usage
         if self.status is None and self.was_sent:
@@ -112,16 +112,16 @@ class Call:
     @property
     def is_beyond_grant(self) -> bool:
         """True if the answer is longer than what was granted; its server keeps to a limit that the request has."""
-        granted = self.granted_tokens_out
-        if granted is None or self._reader is None or granted == self.request.max_tokens_out:
+        grant = self.granted_tokens_out
+        if grant is None or self._reader is None or grant == self.request.max_tokens_out:
             return False
         is_over = self._reader.answer.is_final  # then cutting it would save nothing
-        return not is_over and self._reader.least_tokens_out > granted
+        return not is_over and self._reader.least_tokens_out > grant
 
     def cost(self, usage: protocol.Usage) -> int | None:
         """Return what this usage costs in billionths of a dollar; None if the price is unknown."""
-        told = "" if self._reader is None else self._reader.answer.model
-        for model in dict.fromkeys((told, self.model)):  # the answer may name a dated version that no list has
+        answer_model = "" if self._reader is None else self._reader.answer.model
+        for model in dict.fromkeys((answer_model, self.model)):  # the answer may name a dated version that no list has
             nanousd = call_prices.cost(self._agent, self.protocol.vendor, model, usage) if model else None
             if nanousd is not None:
                 return nanousd
@@ -203,7 +203,7 @@ class Gateway:
 
     @property
     def trouble(self) -> str | None:
-        """What went wrong between gateway and model, if nothing has gone well since."""
+        """The last failure between gateway and model, if no call has gone well since."""
         if self._trouble is not None:
             return self._trouble
         silent = [call for call in self.open_calls() if call.was_sent and call.status is None]
@@ -241,13 +241,13 @@ class Gateway:
             return
         work = self._pass_on(exchange, route, body) if route.protocol is None else self._call(exchange, route, body)
         task = asyncio.ensure_future(work)
-        gone = asyncio.ensure_future(exchange.wait_disconnect())
+        disconnect_task = asyncio.ensure_future(exchange.wait_disconnect())
         try:
-            await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({task, disconnect_task}, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            for running in (task, gone):
+            for running in (task, disconnect_task):
                 running.cancel()
-            result, _ = await asyncio.gather(task, gone, return_exceptions=True)
+            result, _ = await asyncio.gather(task, disconnect_task, return_exceptions=True)
         if isinstance(result, Exception):  # a defect: the turn goes on, and its record says what happened
             await self._fail(exchange, route, 500, f"the gateway failed: {type(result).__name__}: {result}")
 
@@ -269,12 +269,12 @@ class Gateway:
         try:
             await meter.claim(call)
             await self._forward(exchange, route, call.request.body, call)
-        except errors.OverBudget as refused:
-            await exchange.refuse(route.vendor, 402, refused.message)
-            meter.stop(refused)
-        except errors.AttemptFailed as refused:
-            await exchange.refuse(route.vendor, 403, refused.message)
-            meter.stop(refused)
+        except errors.OverBudget as refusal:
+            await exchange.refuse(route.vendor, 402, refusal.message)
+            meter.stop(refusal)
+        except errors.AttemptFailed as refusal:
+            await exchange.refuse(route.vendor, 403, refusal.message)
+            meter.stop(refusal)
         finally:
             self._settle(call)
             del self._open[call]
@@ -339,8 +339,8 @@ class Gateway:
             beginning += data
             if len(beginning) >= _MAX_ERROR_BYTES:
                 break
-        said = model_protocols.describe_error(bytes(beginning))
-        self._trouble = self._masked(f"{status} from the model{': ' + said if said else ''}")
+        description = model_protocols.describe_error(bytes(beginning))
+        self._trouble = self._masked(f"{status} from the model{': ' + description if description else ''}")
         self._trouble_status = status
         await exchange.start(status, response.headers.raw)
         await exchange.send_piece(self._without_key(bytes(beginning)))
@@ -443,8 +443,8 @@ class _Exchange:
     async def start(self, status: int, headers: Sequence[tuple[bytes, bytes]]) -> None:
         """Begin the answer."""
         self.has_started = True
-        kept = [(name.lower(), value) for name, value in headers if name.lower().decode() not in _NOT_RETURNED]
-        await self._send({"type": "http.response.start", "status": status, "headers": kept})
+        kept_headers = [(name.lower(), value) for name, value in headers if name.lower().decode() not in _NOT_RETURNED]
+        await self._send({"type": "http.response.start", "status": status, "headers": kept_headers})
 
     async def send_piece(self, data: bytes) -> None:
         """Send the next bytes of the answer at once."""
@@ -469,7 +469,9 @@ def _parse_object(body: bytes) -> dict[str, object] | None:
         document = orjson.loads(body)
     except orjson.JSONDecodeError:
         return None
-    return cast("dict[str, object]", document) if isinstance(document, dict) else None
+    if isinstance(document, dict):
+        return cast("dict[str, object]", document)
+    return None
 
 
 def _host(address: str) -> str:

@@ -54,33 +54,34 @@ _TOKENS_OF_ATTACHMENT = 2_000
 
 @frozen
 class ModelRequest:
-    """What a request to a model says of itself. `max_tokens_out` is None if it does not limit its answer.
+    """The request of an agent to its model."""
 
-    `body` is what is sent: the bytes of the agent, or a copy that asks for the usage of a streamed answer.
-    """
-
+    #: The bytes to send: those of the agent, or a copy that asks for the usage of a streamed answer.
     body: bytes
     model: str
     tokens_in: int
+    #: None if the request does not limit its answer.
     max_tokens_out: int | None = None
 
 
 @frozen
 class ModelProtocol:
-    """One protocol. `read_event` adds one event, or the whole document of an answer, to what is known of it."""
+    """One protocol between an agent and its model."""
 
     name: str
     vendor: Vendor
     read_request: Callable[[_Object, bytes], ModelRequest]
+    #: Adds one event, or the whole document of an answer, to an Answer.
     read_event: Callable[[Answer, _Object], None]
 
 
 @frozen
 class Route:
-    """Where a request goes. `protocol` is None if it asks no model (a list of models, a count of tokens)."""
+    """The destination of a request."""
 
     vendor: Vendor
     path: str
+    #: None if it asks no model (a list of models, a count of tokens).
     protocol: ModelProtocol | None = None
     model: str = ""
 
@@ -191,10 +192,7 @@ def _read_gemini_request(document: _Object, body: bytes) -> ModelRequest:
 
 @mutable
 class Answer:
-    """What is known of one answer so far. The counts are None as long as the answer has not told them.
-
-    `is_final`: the counts are those of the whole answer. `error` is what the answer says went wrong in the middle.
-    """
+    """One answer as far as it has arrived. A count is None as long as the answer has not reported it."""
 
     model: str = ""
     tokens_in: int | None = None
@@ -202,7 +200,9 @@ class Answer:
     cache_written_in: int = 0
     tokens_out: int | None = None
     characters: int = 0
+    #: The counts are those of the whole answer.
     is_final: bool = False
+    #: The error that the answer reports in the middle.
     error: str = ""
 
 
@@ -248,11 +248,11 @@ class AnswerReader:
 
     @property
     def usage(self) -> protocol.Usage:
-        """What the answer has used so far; counts that it has not told are estimated."""
+        """The usage of the answer so far; counts that it has not reported are estimated."""
         answer = self.answer
         tokens_in = self._request.tokens_in if answer.tokens_in is None else answer.tokens_in
-        told = answer.tokens_out or 0
-        tokens_out = told if answer.is_final else max(told, self._estimated_output())
+        reported_tokens = answer.tokens_out or 0
+        tokens_out = reported_tokens if answer.is_final else max(reported_tokens, self._estimated_output())
         return protocol.Usage(
             tokens_in=tokens_in,
             tokens_out=tokens_out,
@@ -326,14 +326,14 @@ def _read_anthropic(answer: Answer, event: _Object) -> None:
 
 def _add_anthropic_usage(answer: Answer, usage: _Object) -> None:
     """Take the counts of a message; its `input_tokens` leave out what was read from the cache or written to it."""
-    fresh, read, written = (
+    fresh, read, cache_written = (
         _count(usage.get(key)) for key in ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
     )
     if fresh is not None:
-        answer.cached_in, answer.cache_written_in = read or 0, written or 0
+        answer.cached_in, answer.cache_written_in = read or 0, cache_written or 0
         answer.tokens_in = fresh + answer.cached_in + answer.cache_written_in
-    told = _count(usage.get("output_tokens"))
-    answer.tokens_out = answer.tokens_out if told is None else told
+    tokens_out = _count(usage.get("output_tokens"))
+    answer.tokens_out = answer.tokens_out if tokens_out is None else tokens_out
 
 
 def _read_responses(answer: Answer, event: _Object) -> None:
@@ -388,7 +388,7 @@ def _read_gemini(answer: Answer, event: _Object) -> None:
             call = _object(_object(part).get("functionCall"))
             answer.characters += len(orjson.dumps(call)) if call else 0
     usage = _object(event.get("usageMetadata"))
-    prompt, tool_use, cached, candidates, thoughts = (
+    prompt, tool_use, from_cache, candidates, thoughts = (
         _count(usage.get(key))
         for key in (
             "promptTokenCount",
@@ -401,7 +401,7 @@ def _read_gemini(answer: Answer, event: _Object) -> None:
     if prompt is None:
         return
     answer.tokens_in = prompt + (tool_use or 0)
-    answer.cached_in = cached or 0
+    answer.cached_in = from_cache or 0
     answer.tokens_out = (candidates or 0) + (thoughts or 0)
     answer.is_final = candidates is not None or thoughts is not None
 

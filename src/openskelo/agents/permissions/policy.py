@@ -1,6 +1,6 @@
 """The calls that an agent may make: a pure decision on one call by the rules of the project.
 
-    deny   a rule of `deny` fits                       deny wins over ask, ask over allow, in whatever order they stand
+    deny   a rule of `deny` fits                       deny wins over ask, ask over allow, in any order
     deny   the node withholds it (`withheld`)
     ask    a rule of `ask` fits, or a rule of `ask` or `deny` might, but the call cannot be read
     allow  a rule of `allow` fits, or the call only reads the workspace; never a call that cannot be read
@@ -31,7 +31,7 @@ _PATH_NAMES = frozenset({"source", "destination", "target", "targets"})
 #: How a path begins, or goes on, that leads out of the current folder.
 _LEADS_OUT = re.compile(r"[/~]|file:|(?:.*/)?\.\.(?:/|$)")
 _LAST_WORD = re.compile(r"[A-Z]?[a-z0-9]+$|[A-Z0-9]+$")
-#: Arguments whose text may look like a path and is none, except for a tool that finds files by a pattern.
+#: Arguments whose text may look like a path but is not, except for a tool that finds files by a pattern.
 _PATTERN_ARGUMENTS = frozenset({"pattern", "query", "regex", "description", "content", "url"})
 _COMMAND_ARGUMENTS = ("command", "cmd")
 #: What the tools of editors call a command.
@@ -63,17 +63,16 @@ _KINDS: Mapping[str, agent_settings.CallKind] = {
 
 @frozen
 class Call:
-    """A call that an agent wants to make. `arguments` is None if they could not be read.
-
-    `paths` are relative to the workspace; a path that leads out of it is absolute. So is `folder`, in which a command
-    is run.
-    """
+    """A call that an agent wants to make."""
 
     tool: str
     kind: agent_settings.CallKind
+    #: None if they could not be read.
     arguments: JsonObject | None
+    #: Relative to the workspace; a path that leads out of it is absolute.
     paths: tuple[str, ...] = ()
     command: str | None = None
+    #: The absolute path of the folder in which a command is run.
     folder: str = "."
 
     @property
@@ -100,27 +99,27 @@ def make_call(
 ) -> Call:
     """Return a call as the policy sees it; `kind` is that of the protocol, `folder` the agent's current one.
 
-    The kind is the agent's own word: a call with a command is one, whatever it is called.
+    The kind is the agent's own word: a call with a command is one under any name.
     """
     readable = arguments if isinstance(arguments, Mapping) else None
     texts = [] if readable is None else list(_texts("", readable))
-    named = [text for name, text in texts if _is_path_name(name)]
-    seen: agent_settings.CallKind = "mcp" if is_tool_server else _KINDS.get(kind, "other")
-    command = None if seen == "mcp" else _command(readable)
+    path_texts = [text for name, text in texts if _is_path_name(name)]
+    call_kind: agent_settings.CallKind = "mcp" if is_tool_server else _KINDS.get(kind, "other")
+    command = None if call_kind == "mcp" else _command(readable)
     if command is not None and command.lstrip().startswith(_PATCH):
-        named += _PATCHED_FILE.findall(command)
+        path_texts += _PATCHED_FILE.findall(command)
         command = None
-    elif command in _EDITOR_COMMANDS and seen in ("read", "edit"):
+    elif command in _EDITOR_COMMANDS and call_kind in ("read", "edit"):
         command = None
     elif command is not None:
-        seen = "execute"
-    if seen == "read":
-        named += _paths_outside(texts, is_glob="glob" in tool.lower())
-    paths = dict.fromkeys(_inner_path(path, folder) for path in (*named, *locations) if path)
+        call_kind = "execute"
+    if call_kind == "read":
+        path_texts += _paths_outside(texts, is_glob="glob" in tool.lower())
+    paths = dict.fromkeys(_inner_path(path, folder) for path in (*path_texts, *locations) if path)
     where = next((text for name, text in texts if name in _FOLDER_ARGUMENTS), "")
     return Call(
         tool=tool,
-        kind=seen,
+        kind=call_kind,
         arguments=readable,
         paths=tuple(paths),
         command=command,
@@ -162,7 +161,7 @@ def _is_path_name(name: str) -> bool:
 
 
 def _paths_outside(texts: Iterable[tuple[str, str]], *, is_glob: bool) -> list[str]:
-    """Return the texts that would lead out of the workspace if they were paths, whatever their names are."""
+    """Return the texts that would lead out of the workspace if they were paths, under any name."""
     left_out = frozenset[str]() if is_glob else _PATTERN_ARGUMENTS
     return [text for name, text in texts if name not in left_out and "\n" not in text and _LEADS_OUT.match(text)]
 
@@ -174,7 +173,9 @@ def _inner_path(path: str, folder: Path) -> str:
         return str(Path("/") / path)
     real = Path(os.path.realpath(folder / path))
     root = Path(os.path.realpath(folder))
-    return str(PurePosixPath(real.relative_to(root))) if real.is_relative_to(root) else str(real)
+    if real.is_relative_to(root):
+        return str(PurePosixPath(real.relative_to(root)))
+    return str(real)
 
 
 def decide(
@@ -307,20 +308,20 @@ def _might_fit(rule: agent_settings.CallRule, call: Call, spent_usd: float) -> b
 
 
 def _matches_paths(patterns: Sequence[str], paths: Sequence[str], quantifier: Callable[[Iterable[bool]], bool]) -> bool:
-    compiled = [regex.compile_path(pattern) for pattern in patterns]
-    return bool(paths) and quantifier(any(pattern.fullmatch(path) for pattern in compiled) for path in paths)
+    path_patterns = [regex.compile_path(pattern) for pattern in patterns]
+    return bool(paths) and quantifier(any(pattern.fullmatch(path) for pattern in path_patterns) for path in paths)
 
 
 def _matches_command(patterns: Sequence[str], command: str | None, *, is_wary: bool) -> bool:
     if command is None:
         return False
-    compiled = [regex.compile_command(pattern) for pattern in patterns]
+    command_patterns = [regex.compile_command(pattern) for pattern in patterns]
     if is_wary:
         parts = (command, *_SHELL_OPERATORS.split(command))
-        return any(pattern.fullmatch(part.strip()) for pattern in compiled for part in parts)
+        return any(pattern.fullmatch(part.strip()) for pattern in command_patterns for part in parts)
     if _SHELL_EXPANSIONS.search(command) is not None:
         return False
-    return any(pattern.fullmatch(command.strip()) for pattern in compiled)
+    return any(pattern.fullmatch(command.strip()) for pattern in command_patterns)
 
 
 def _describe(rule: agent_settings.CallRule) -> str:

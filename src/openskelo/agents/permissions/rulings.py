@@ -44,21 +44,20 @@ _REPEATED = "its id is that of an earlier call"
 
 @frozen
 class Ruling:
-    """What was decided about a call. `arguments` are set if a person has changed them.
-
-    `tree` is the id of the workspace's files that a person was asked about.
-    """
+    """The decision about a call."""
 
     is_allowed: bool
     why: str
     was_asked: bool = False
+    #: Set if a person has changed them.
     arguments: JsonObject | None = None
+    #: The id of the workspace's files that a person was asked about.
     tree: str = ""
 
 
 @frozen
 class CallId:
-    """Which call of a turn is meant: the agent's own id, and how often it has asked with it. `str` of it is unique."""
+    """The id of a call in a turn: the agent's own id, and how often it has asked with it. `str` of it is unique."""
 
     agent_id: str
     number: int = 1
@@ -69,15 +68,14 @@ class CallId:
 
 @frozen
 class Question:
-    """A call that a person is asked about. `can_change` says that changed arguments reach the agent.
-
-    `tree` is the id of the workspace's files on which the call would be made.
-    """
+    """A call that a person is asked about."""
 
     call_id: CallId
     call: policy.Call
     why: str
+    #: True if changed arguments reach the agent.
     can_change: bool
+    #: The id of the workspace's files on which the call would be made.
     tree: str
     diff: str = ""
 
@@ -97,8 +95,11 @@ class Asker(Protocol):
         """Return the id of the workspace's files as they are now."""
         ...
 
-    def on_ruling(self, call_id: CallId, call: policy.Call, ruling: Ruling) -> None:
-        """Take note of what was decided about a call."""
+    async def on_ruling(self, call_id: CallId, call: policy.Call, ruling: Ruling) -> None:
+        """Put what was decided about a call into the record; a call that is allowed is durable after this.
+
+        Raise OpenSkeloError if it cannot be recorded: then the call is not made.
+        """
         ...
 
     def remembered_rules(self) -> tuple[JsonObject, ...]:
@@ -112,12 +113,13 @@ class Asker(Protocol):
 
 @mutable
 class _Ruled:
-    """A call that was ruled on, or waits for its ruling. `is_used_up`: its ruling has answered the other way, too."""
+    """A call that was ruled on, or waits for its ruling."""
 
     way: _Way
     call: policy.Call
     is_own: bool
     ruling: asyncio.Future[Ruling]
+    #: Its ruling has answered the other way, too.
     is_used_up: bool = False
 
 
@@ -139,7 +141,7 @@ class SessionPermissions:
         self._asker, self._ruled, self._rulings = asker, {}, []
 
     def close(self) -> None:
-        """Deny every call from now on, also those that wait for their ruling."""
+        """Deny every call from now on, also calls that wait for their ruling."""
         self._asker = None
         for ruling in self._rulings:
             ruling.cancel()
@@ -148,20 +150,20 @@ class SessionPermissions:
 
     async def permit(self, request: acp_client.PermissionRequest) -> Ruling:
         """Rule on a call that the agent asks about over ACP."""
-        told = request.call
-        shown = [str(part["path"]) for part in told.diffs]
+        tool_call = request.call
+        shown_paths = [str(part["path"]) for part in tool_call.diffs]
         call = policy.make_call(
-            self._profile.tool_name(told),
-            "edit" if shown else told.kind,
-            self._profile.call_arguments(told),
+            self._profile.tool_name(tool_call),
+            "edit" if shown_paths else tool_call.kind,
+            self._profile.call_arguments(tool_call),
             self._folder,
-            locations=(*told.locations, *shown),
-            is_tool_server=self._profile.is_tool_server(told),
+            locations=(*tool_call.locations, *shown_paths),
+            is_tool_server=self._profile.is_tool_server(tool_call),
         )
-        if self._profile.is_own_tool(told):
-            return await self._rule_once("protocol", told.id, call, is_own=True)
-        diff = "\n".join(_diff(str(part["path"]), part["oldText"], part["newText"]) for part in told.diffs)
-        return await self._rule_once("protocol", told.id, call, diff=diff)
+        if self._profile.is_own_tool(tool_call):
+            return await self._rule_once("protocol", tool_call.id, call, is_own=True)
+        diff = "\n".join(_diff(str(part["path"]), part["oldText"], part["newText"]) for part in tool_call.diffs)
+        return await self._rule_once("protocol", tool_call.id, call, diff=diff)
 
     # -- by the hook --------------------------------------------------------------------------------------------------
 
@@ -194,12 +196,12 @@ class SessionPermissions:
 
     async def _rule_hook(self, body: bytes) -> Ruling:
         try:
-            told = orjson.loads(body)
+            hook_call = orjson.loads(body)
         except orjson.JSONDecodeError:
-            told = None
-        if not isinstance(told, Mapping):
+            hook_call = None
+        if not isinstance(hook_call, Mapping):
             return Ruling(is_allowed=False, why="the request of the hook could not be read")
-        fields = cast("Mapping[str, Json]", told)
+        fields = cast("Mapping[str, Json]", hook_call)
         tool = str(fields.get("tool_name") or "")
         call_id = str(fields.get("tool_use_id") or "")
         call = policy.make_call(
@@ -217,7 +219,9 @@ class SessionPermissions:
 
     async def ask_form(self, prompt: str, schema: JsonObject) -> JsonObject | None:
         """Put a question of the agent's own to a person; None if the person declines, or there is no turn."""
-        return None if self._asker is None else await self._asker.ask_form(prompt, schema)
+        if self._asker is None:
+            return None
+        return await self._asker.ask_form(prompt, schema)
 
     # -- the ruling ---------------------------------------------------------------------------------------------------
 
@@ -236,8 +240,8 @@ class SessionPermissions:
                 return answer
         self._counts[agent_id] += 1
         call_id = CallId(agent_id=agent_id, number=self._counts[agent_id])
-        made = self._allow_own(call_id, call) if is_own else self._rule(way, call_id, call, diff)
-        ruling = asyncio.ensure_future(made)
+        new_ruling = self._allow_own(call_id, call) if is_own else self._rule(way, call_id, call, diff)
+        ruling = asyncio.ensure_future(new_ruling)
         self._rulings.append(ruling)
         self._ruled[agent_id] = _Ruled(way=way, call=call, is_own=is_own, ruling=ruling)
         return await _wait_for(ruling)
@@ -250,18 +254,17 @@ class SessionPermissions:
         return not ruling.was_asked or (self._asker is not None and ruling.tree == await self._asker.tree())
 
     async def _allow_own(self, call_id: CallId, call: policy.Call) -> Ruling:
-        ruling = Ruling(is_allowed=self._asker is not None, why="a tool of OpenSkelo")
-        if self._asker is not None:
-            self._asker.on_ruling(call_id, call, ruling)
-        return ruling
+        if self._asker is None:
+            return Ruling(is_allowed=False, why=_NO_TURN)
+        return await self._record(self._asker, call_id, call, Ruling(is_allowed=True, why="a tool of OpenSkelo"))
 
     async def _rule(self, way: _Way, call_id: CallId, call: policy.Call, diff: str) -> Ruling:
         asker = self._asker
         if asker is None:
             return Ruling(is_allowed=False, why=_NO_TURN)
         verdict = policy.decide(call, self._agent, asker.remembered_rules(), asker.spent_usd())
-        if self._is_planning and (denied := policy.forbid_changes(call)) is not None:
-            verdict = denied
+        if self._is_planning and (denial := policy.forbid_changes(call)) is not None:
+            verdict = denial
         ruling = Ruling(is_allowed=verdict.decision == "allow", why=verdict.why)
         if verdict.decision == "ask":
             tree = await asker.tree()
@@ -276,9 +279,16 @@ class SessionPermissions:
             )
             try:
                 ruling = replace(await asker.ask_about(question), tree=tree)
-            except errors.Refused as refused:  # the turn is over, or the question was withdrawn
-                return Ruling(is_allowed=False, why=refused.message, was_asked=True)
-        asker.on_ruling(call_id, call, ruling)
+            except errors.Refused as refusal:  # the turn is over, or the question was withdrawn
+                return Ruling(is_allowed=False, why=refusal.message, was_asked=True)
+        return await self._record(asker, call_id, call, ruling)
+
+    async def _record(self, asker: Asker, call_id: CallId, call: policy.Call, ruling: Ruling) -> Ruling:
+        """Return the ruling once it is in the record; a denial if it cannot be recorded, or the turn is over."""
+        try:
+            await asker.on_ruling(call_id, call, ruling)
+        except errors.OpenSkeloError as error:
+            return replace(ruling, is_allowed=False, why=error.message)
         return ruling
 
 
@@ -301,8 +311,10 @@ def ask_human_tool(permissions: SessionPermissions) -> toolbox.Tool:
         if isinstance(arguments.get("options"), list):
             answer["enum"] = arguments["options"]
         form: JsonObject = {"type": "object", "properties": {"answer": answer}, "required": ["answer"]}
-        filled = await permissions.ask_form(question, form)
-        return "The person gives no answer. Decide yourself, or end." if filled is None else filled["answer"]
+        form_values = await permissions.ask_form(question, form)
+        if form_values is None:
+            return "The person gives no answer. Decide yourself, or end."
+        return form_values["answer"]
 
     return toolbox.Tool(
         name="ask_human",
@@ -347,4 +359,6 @@ def _diff(path: str, old: Json, new: Json) -> str:
         str(old or "").splitlines(), str(new or "").splitlines(), f"a/{path}", f"b/{path}", lineterm=""
     )
     text = "\n".join(lines)
-    return text if len(text) <= _MAX_DIFF_CHARACTERS else f"{text[:_MAX_DIFF_CHARACTERS]}\n… (shortened)"
+    if len(text) <= _MAX_DIFF_CHARACTERS:
+        return text
+    return f"{text[:_MAX_DIFF_CHARACTERS]}\n… (shortened)"

@@ -20,19 +20,21 @@ from openskelo.structs import field, frozen
 
 @frozen
 class Launch:
-    """What a program is started with: the settings of the agent, its home folder, and how it reaches its model.
-
-    `model_url` and `key` are those of the gateway: its address, and a token that is worth nothing elsewhere. Both are
-    None for an agent that logs in by itself. `hook_url` and `hook_token` are where a hook of the agent asks before each
-    call; `hook_command` asks there for an agent whose hook is a command, with the token in SKELO_HOOK_TOKEN.
+    """The settings that a program is started with: those of the agent, its home folder, and how it reaches its
+    model.
     """
 
     settings: agent_settings.AgentSettings
     home: Path
+    #: The address of the gateway; None for an agent that logs in by itself.
     model_url: str | None = None
+    #: The gateway's token, worth nothing elsewhere; None for an agent that logs in by itself.
     key: str | None = None
+    #: The address where a hook of the agent asks before each call.
     hook_url: str = ""
+    #: The token for this address.
     hook_token: str = ""
+    #: Asks there for an agent whose hook is a command, with the token in SKELO_HOOK_TOKEN.
     hook_command: tuple[str, ...] = ()
 
 
@@ -62,51 +64,65 @@ def _arguments(call: acp_client.ToolCall) -> Json:
 
 @frozen
 class Profile:
-    """One kind of agent.
+    """One kind of agent: how it is started, which permissions it asks for and in which way, and whose prices hold for
+    it.
 
-    `package` and `program` name the npm package and the command in it, `arguments` what follows the command.
-    `environment` and `home_files` (texts by path below the home folder) are made for each start. `session` is the
-    `_meta` of a new session, `mode` the mode that lets us decide, `plan_mode` the one that changes nothing, `auth` how
-    it logs in. `sets_model`: the model is chosen for each session. `fails_without_usage`: it reports a failed model
-    call as a normal end, without usage. `masked` are the repository's own settings for this agent, which no setting
-    keeps it from obeying: the sandbox hides them. `hosts` is where its model and its log-in are for `login: own`.
-    `offers` is what `skelo agents` says of it. `vendor` and `default_model` say whose prices hold for its calls.
-
-    Permissions: with `has_hook` the program asks our hook before every call, which can also change arguments;
-    `tool_kinds` are the kinds of its tools by the name that the hook says. Otherwise it asks over the
-    protocol: `tool_name`, `call_arguments`, `is_tool_server` (a tool of an MCP server) and `is_own_tool` (one of ours)
-    read that call.
-    `asks_before_changes`: no call that may change something happens unasked. `trusts_hooks_by` is the method, without
-    its last word, by which hooks are listed (`list`) and trusted (`trust`) in a session; `changes_settings`: that
-    writes into its settings, which can therefore not be read-only. They are written anew at each start.
+    A program with a hook asks it before every call, which can also change arguments. Any other program asks over the
+    protocol, and functions of the profile read that call.
     """
 
     name: str
     doc: str
+    #: The name of the npm package.
     package: str = ""
+    #: The command in the package.
     program: str = ""
+    #: The arguments of the command.
     arguments: tuple[str, ...] = ()
+    #: Made for each start.
     environment: Callable[[Launch], Mapping[str, str]] = _nothing
+    #: Texts by path below the home folder, made for each start.
     home_files: Callable[[Launch], Mapping[str, str]] = _no_files
+    #: The `_meta` of a new session.
     session: JsonObject = field(default_factory=dict[str, Json])
+    #: The mode that lets us decide.
     mode: str | None = None
+    #: The mode that changes nothing.
     plan_mode: str = "plan"
+    #: The method of the log-in.
     auth: str | None = None
+    #: The model is chosen for each session.
     sets_model: bool = False
+    #: It reports a failed model call as a normal end, without usage.
     fails_without_usage: bool = False
+    #: The repository's own settings for this agent, which no setting keeps it from obeying: the sandbox hides them.
     masked: tuple[str, ...] = ()
+    #: The hosts of its model and its log-in for `login: own`.
     hosts: tuple[str, ...] = ()
+    #: Its description in `skelo agents`.
     offers: Mapping[str, str] = field(default_factory=dict[str, str])
+    #: Its program asks our hook before every call.
     has_hook: bool = False
+    #: The method, without its last word, by which hooks are listed (`list`) and trusted (`trust`) in a session.
     trusts_hooks_by: str | None = None
+    #: Trusting hooks writes into its settings, which can therefore not be read-only. They are written anew at each
+    #: start.
     changes_settings: bool = False
+    #: It asks before each call that may change something.
     asks_before_changes: bool = False
+    #: The kinds of its tools by the name that the hook reports.
     tool_kinds: Mapping[str, str] = field(default_factory=dict[str, str])
+    #: Returns the tool of a call over the protocol.
     tool_name: Callable[[acp_client.ToolCall], str] = _name
+    #: Returns the arguments of a call over the protocol.
     call_arguments: Callable[[acp_client.ToolCall], Json] = _arguments
+    #: True for a tool of an MCP server.
     is_tool_server: Callable[[acp_client.ToolCall], bool] = _is_tool_server
+    #: True for one of our tools.
     is_own_tool: Callable[[acp_client.ToolCall], bool] = _is_own_tool
+    #: Its prices hold for the calls.
     vendor: model_protocols.Vendor | None = None
+    #: The model whose prices hold if none is chosen.
     default_model: str = ""
 
 

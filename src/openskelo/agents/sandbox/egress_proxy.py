@@ -119,9 +119,9 @@ class EgressProxy:
             request = await _read_request(reader)
             self._check_token(request)
             there, back = await self._connect(request)
-        except Refused as refused:
-            self._note(refused.denied)
-            writer.write(f"HTTP/1.1 {refused.status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".encode())
+        except Refused as refusal:
+            self._note(refusal.denied)
+            writer.write(f"HTTP/1.1 {refusal.status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".encode())
             await writer.drain()
             return
         if request.method == "CONNECT":
@@ -131,8 +131,8 @@ class EgressProxy:
         await _join(reader, writer, there, back)
 
     def _check_token(self, request: _Request) -> None:
-        wanted = b"Basic " + base64.b64encode(f"skelo:{self.token}".encode())
-        if not hmac.compare_digest(request.authorization, wanted):
+        expected_value = b"Basic " + base64.b64encode(f"skelo:{self.token}".encode())
+        if not hmac.compare_digest(request.authorization, expected_value):
             raise Refused("407 Proxy Authentication Required")
 
     async def _connect(self, request: _Request) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
@@ -144,8 +144,8 @@ class EgressProxy:
         try:
             async with asyncio.timeout(_CONNECT_SECONDS):
                 loop = asyncio.get_running_loop()
-                found = await loop.getaddrinfo(request.host, request.port, type=socket.SOCK_STREAM)
-                addresses = [str(entry[4][0]) for entry in found]
+                address_infos = await loop.getaddrinfo(request.host, request.port, type=socket.SOCK_STREAM)
+                addresses = [str(entry[4][0]) for entry in address_infos]
                 if not rule.is_address:
                     addresses = [address for address in addresses if ipaddress.ip_address(address).is_global]
                     if not addresses:
@@ -178,14 +178,16 @@ class _Request:
 
     def forwarded(self) -> bytes:
         """Return the head for the host itself: without what was for the proxy, and with one request only."""
-        kept = [line for line in self.headers if not line.lower().startswith((b"proxy-", b"connection:", b"host:"))]
+        kept_lines = [
+            line for line in self.headers if not line.lower().startswith((b"proxy-", b"connection:", b"host:"))
+        ]
         host = f"{self.host}:{self.port}" if self.port != _HTTP_PORT else self.host
         first = f"{self.method} {self.target} {self.version}\r\nHost: {host}\r\nConnection: close".encode("latin-1")
-        return b"\r\n".join((first, *kept)) + b"\r\n\r\n"
+        return b"\r\n".join((first, *kept_lines)) + b"\r\n\r\n"
 
 
 async def _read_request(reader: asyncio.StreamReader) -> _Request:
-    """Read the head of a request; raise Refused if it is none."""
+    """Read the head of a request; raise Refused if it is not a request."""
     try:
         async with asyncio.timeout(_HEAD_SECONDS):
             head = await reader.readuntil(b"\r\n\r\n")
@@ -205,7 +207,9 @@ async def _read_request(reader: asyncio.StreamReader) -> _Request:
     if not is_known or not place.hostname or not port:
         raise Refused("400 Bad Request")
     fields = dict(line.split(b":", 1) for line in headers if b":" in line)
-    shown = next((value.strip() for name, value in fields.items() if name.lower() == b"proxy-authorization"), b"")
+    authorization = next(
+        (value.strip() for name, value in fields.items() if name.lower() == b"proxy-authorization"), b""
+    )
     path = (place.path or "/") + (f"?{place.query}" if place.query else "")
     return _Request(
         method=method,
@@ -214,7 +218,7 @@ async def _read_request(reader: asyncio.StreamReader) -> _Request:
         target=path,
         version=version,
         headers=tuple(headers),
-        authorization=shown,
+        authorization=authorization,
     )
 
 

@@ -219,12 +219,12 @@ def confine(rules: Mapping[str, Any]) -> None:
     if version == 0:
         call("there is none", -1)
     everything = (1 << next(count for first, count in _RIGHTS if version >= first)) - 1
-    handled = [everything]
+    ruleset_rights = [everything]
     if version >= _ABI_NET:
-        handled.append(_CONNECT)
+        ruleset_rights.append(_CONNECT)
     if version >= _ABI_SCOPE:
-        handled.append(_NO_SOCKETS_NO_SIGNALS)
-    attributes = (ctypes.c_uint64 * len(handled))(*handled)
+        ruleset_rights.append(_NO_SOCKETS_NO_SIGNALS)
+    attributes = (ctypes.c_uint64 * len(ruleset_rights))(*ruleset_rights)
     ruleset = call("create", libc.syscall(_CREATE_RULESET, attributes, ctypes.sizeof(attributes), 0))
 
     class PathRule(ctypes.Structure):
@@ -237,8 +237,8 @@ def confine(rules: Mapping[str, Any]) -> None:
                 folder = os.open(path, os.O_PATH | os.O_CLOEXEC)
             except OSError:
                 continue  # what is not there needs no rule
-            granted = access & everything & (everything if os.path.isdir(path) else _OF_FILES)  # noqa: PTH112
-            rule = PathRule(granted, folder)
+            path_rights = access & everything & (everything if os.path.isdir(path) else _OF_FILES)  # noqa: PTH112
+            rule = PathRule(path_rights, folder)
             call(path, libc.syscall(_ADD_RULE, ruleset, _PATH_RULE, ctypes.byref(rule), 0))
             os.close(folder)
     for port in rules["ports"] if version >= _ABI_NET else ():

@@ -45,11 +45,10 @@ def limits(version: int) -> tuple[str, ...]:
         "it can connect to sockets that are files, such as that of a container engine",
         "it can change its own settings in its home, and read the repository's config and its settings for agents",
     )
-    tcp = (
-        "the one TCP port that it may use is open to it on every host"
-        if version >= _ABI_TCP
-        else "it can use TCP freely: this kernel is older than 6.7"
-    )
+    if version >= _ABI_TCP:
+        tcp = "the one TCP port that it may use is open to it on every host"
+    else:
+        tcp = "it can use TCP freely: this kernel is older than 6.7"
     signals = () if version >= _ABI_SIGNALS else ("it can send signals to other processes of this user",)
     return (*always, tcp, *signals)
 

@@ -23,9 +23,10 @@ _ENTRY = re.compile(r"(?P<host>\*\.[A-Za-z0-9.-]+|[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]
 
 @frozen
 class Rule:
-    """One entry of the list. Without `port`, the ports of HTTP are meant."""
+    """One entry of the list."""
 
     host: str
+    #: None means the ports of HTTP.
     port: int | None = None
 
     def allows(self, host: str, port: int) -> bool:
@@ -49,12 +50,12 @@ class Rule:
 
 
 def parse_rule(text: str) -> Rule | None:
-    """Return the entry, None if the text is none: a host with an optional port; one of this machine needs its port."""
-    matched = _ENTRY.match(text)
-    if matched is None:
+    """Return the entry (None if the text is not one): a host with an optional port. This machine needs its port."""
+    match = _ENTRY.match(text)
+    if match is None:
         return None
-    port = None if matched["port"] is None else int(matched["port"])
-    rule = Rule(host=matched["host"].strip("[]").lower().rstrip("."), port=port)
+    port = None if match["port"] is None else int(match["port"])
+    rule = Rule(host=match["host"].strip("[]").lower().rstrip("."), port=port)
     if port is not None and not 0 < port <= _MAX_PORT:
         return None
     if rule.is_loopback and port in (None, RELAY_PORT, PROXY_PORT):

@@ -23,12 +23,12 @@ _SHEBANG_BYTES = 256
 
 
 def find(program: str, folder: Path, search: str) -> Path | None:
-    """Return the path of a program as `folder` and the search path give it; links in it stay. None if there is none."""
+    """Return the path of a program as `folder` and the search path give it; links in it stay. None if not found."""
     if os.sep in program:
         path = Path(os.path.normpath(folder / program))
         return path if path.is_file() and os.access(path, os.X_OK) else None
-    found = shutil.which(program, path=search)
-    return None if found is None else Path(os.path.abspath(found))  # noqa: PTH100 -- `resolve` would follow links
+    program_path = shutil.which(program, path=search)
+    return None if program_path is None else Path(os.path.abspath(program_path))  # noqa: PTH100 -- `resolve` would follow links
 
 
 def needed_by(program: Path, search: str, private: Sequence[Path]) -> tuple[Path, ...]:
@@ -36,7 +36,7 @@ def needed_by(program: Path, search: str, private: Sequence[Path]) -> tuple[Path
 
     None of them holds one of `private`: in such a folder only the file itself is taken.
     """
-    needed: dict[Path, None] = {}
+    needed_paths: dict[Path, None] = {}
     waiting = [program]
     for _ in range(_MAX_INTERPRETERS):
         if not waiting:
@@ -44,9 +44,9 @@ def needed_by(program: Path, search: str, private: Sequence[Path]) -> tuple[Path
         current = waiting.pop()
         for path in _follow_links(current):
             if not is_below(path, SYSTEM):
-                needed.update(dict.fromkeys(_around(path, private)))
+                needed_paths.update(dict.fromkeys(_around(path, private)))
         waiting += _interpreter(current, search)
-    return tuple(needed)
+    return tuple(needed_paths)
 
 
 def is_below(path: Path, folders: Sequence[Path]) -> bool:
@@ -95,8 +95,8 @@ def _interpreter(program: Path, search: str) -> list[Path]:
     names = words[:1]
     if words and Path(words[0]).name == "env":
         names = [word for word in words[1:] if not word.startswith("-") and "=" not in word][:1]
-    found = [find(name, Path("/"), search) for name in names]
-    return [path for path in found if path is not None]
+    candidates = [find(name, Path("/"), search) for name in names]
+    return [path for path in candidates if path is not None]
 
 
 def named_in(words: Sequence[str], private: Sequence[Path]) -> tuple[Path, ...]:

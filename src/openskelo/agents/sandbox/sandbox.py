@@ -54,7 +54,7 @@ NONE = Sandbox(kind="none", limits=(_UNCONFINED,))
 
 @frozen
 class Probe:
-    """What running a kind once has shown: the sandbox, or why there is none here."""
+    """The result of running a kind once: the sandbox, or the reason why it does not work here."""
 
     sandbox: Sandbox | None
     why: str = ""
@@ -74,10 +74,10 @@ def choose_now(wanted: agent_settings.SandboxKind) -> Sandbox:
     kinds: tuple[Kind, ...] = ("bubblewrap", "landlock") if wanted == "auto" else (wanted,)
     reasons: list[str] = []
     for kind in kinds:
-        found = probe(kind)
-        if found.sandbox is not None:
-            return found.sandbox
-        reasons.append(f"{kind}: {found.why}")
+        probe_result = probe(kind)
+        if probe_result.sandbox is not None:
+            return probe_result.sandbox
+        reasons.append(f"{kind}: {probe_result.why}")
     raise errors.AttemptFailed(
         f"the agent cannot be confined here: {'; '.join(reasons)}",
         code="SANDBOX_UNAVAILABLE",
@@ -130,15 +130,15 @@ def _probe_landlock() -> Probe:
 def _try(argv: Sequence[str]) -> str:
     """Return why the command fails, empty if it ends well."""
     try:
-        done = subprocess.run(  # noqa: S603 -- our own words
+        result = subprocess.run(  # noqa: S603 -- our own words
             argv, env={}, stdin=subprocess.DEVNULL, capture_output=True, timeout=_PROBE_SECONDS, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return str(error)
-    if done.returncode == 0:
+    if result.returncode == 0:
         return ""
-    lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
-    return lines[-1] if lines else f"exit code {done.returncode}"
+    lines = result.stderr.decode("utf-8", "replace").strip().splitlines()
+    return lines[-1] if lines else f"exit code {result.returncode}"
 
 
 def inner_home(sandbox: Sandbox, home: Path) -> Path:

@@ -1,4 +1,4 @@
-"""What an agent's program may reach (`Access`), and how it is then started (`Confined`)."""
+"""The files and addresses that an agent's program may reach (`Access`), and how it starts so (`Confined`)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from openskelo.structs import field, frozen
 
 @frozen
 class Access:
-    """What a confined program may reach."""
+    """The files and addresses that a confined program may reach."""
 
     #: The whole workspace, which the program may change unless `is_read_only`.
     tree: Path

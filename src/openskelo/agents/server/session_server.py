@@ -39,6 +39,8 @@ Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Handler: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 _START_SECONDS = 10.0
+#: How many connections agents may hold. Every user of the machine can open one, and has no token.
+_MAX_CONNECTIONS = 128
 _LOG = logging.getLogger("openskelo.agents.server.session_server")
 #: A handler that returns in the middle of its answer breaks the connection off: the gateway does so on purpose.
 _LOG.addFilter(lambda record: "without completing response" not in record.getMessage())
@@ -48,7 +50,7 @@ _TOKEN_HEADERS = (b"authorization", b"x-api-key", b"x-goog-api-key", b"api-key")
 
 @frozen
 class Address:
-    """Where one session reaches the server, and the token that it has to show."""
+    """The address at which one session reaches the server, and the token that it has to show."""
 
     root: str
     token: str
@@ -127,17 +129,18 @@ class SessionServer:
 
 def _shows_token(scope: Scope, token: str) -> bool:
     """True if a header, or the parameter `key` of the query, holds the token."""
-    shown = [value.decode("latin-1") for name, value in scope["headers"] if name in _TOKEN_HEADERS]
-    shown += parse_qs(scope["query_string"].decode("latin-1")).get("key", [])
-    return any(hmac.compare_digest(value.removeprefix("Bearer ").encode(), token.encode()) for value in shown)
+    shown_tokens = [value.decode("latin-1") for name, value in scope["headers"] if name in _TOKEN_HEADERS]
+    shown_tokens += parse_qs(scope["query_string"].decode("latin-1")).get("key", [])
+    return any(hmac.compare_digest(value.removeprefix("Bearer ").encode(), token.encode()) for value in shown_tokens)
 
 
 def _make_http_server(app: Handler, ready: asyncio.Event) -> uvicorn.Server:
     import uvicorn  # noqa: PLC0415 -- only runs with agents need it
-    from uvicorn.protocols.http import h11_impl  # noqa: PLC0415
 
-    class _Connection(h11_impl.H11Protocol):
-        """uvicorn's connection with a log of its own: that of uvicorn belongs to the server of the dashboard."""
+    from openskelo import http_connections  # noqa: PLC0415 -- imports uvicorn
+
+    class _Connection(http_connections.Protocol):
+        """A connection with a log of its own: that of uvicorn belongs to the server of the dashboard."""
 
         def __init__(self, *args: Any, **options: Any) -> None:
             super().__init__(*args, **options)
@@ -148,19 +151,23 @@ def _make_http_server(app: Handler, ready: asyncio.Event) -> uvicorn.Server:
 
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
+            for listener in sockets or ():
+                http_connections.enlarge_backlog(listener)
             ready.set()
 
         @contextlib.contextmanager
         def capture_signals(self) -> Generator[None]:
             yield
 
-    config = uvicorn.Config(
+    config = http_connections.Config(
         app,
         http=_Connection,
+        backlog=http_connections.ACCEPTED_AT_ONCE,
         interface="asgi3",
         log_config=None,
         access_log=False,
         lifespan="off",
         timeout_graceful_shutdown=1,
     )
+    config.connections = http_connections.Connections(http_connections.max_connections(_MAX_CONNECTIONS))
     return _Server(config)

@@ -32,11 +32,12 @@ class ToolFailed(Exception):
 
 @frozen
 class Tool:
-    """One tool: `call` returns what the agent is told, or raises ToolFailed."""
+    """One tool."""
 
     name: str
     description: str
     schema: JsonObject
+    #: Returns the answer for the agent, or raises ToolFailed.
     call: Callable[[JsonObject], Awaitable[Json]]
 
 
@@ -89,7 +90,7 @@ def _make_server(tools: Sequence[Tool]) -> Any:
     from mcp.server.lowlevel import Server  # noqa: PLC0415
 
     by_name = {tool.name: tool for tool in tools}
-    listed = [
+    mcp_tools = [
         types.Tool(name=tool.name, description=tool.description, input_schema=cast("dict[str, Any]", tool.schema))
         for tool in tools
     ]
@@ -97,15 +98,15 @@ def _make_server(tools: Sequence[Tool]) -> Any:
     async def list_tools(
         _context: ServerRequestContext[Any], _params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=listed)
+        return types.ListToolsResult(tools=mcp_tools)
 
     async def call_tool(
         _context: ServerRequestContext[Any], params: types.CallToolRequestParams
     ) -> types.CallToolResult:
         try:
             text, is_error = await _call(by_name.get(params.name), params.arguments or {}), False
-        except ToolFailed as failed:
-            text, is_error = str(failed), True
+        except ToolFailed as failure:
+            text, is_error = str(failure), True
         return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=is_error)
 
     return Server(SERVER_NAME, on_list_tools=list_tools, on_call_tool=call_tool)

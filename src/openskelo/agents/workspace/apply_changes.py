@@ -36,7 +36,7 @@ _MAX_SHOWN = 8000
 
 @frozen
 class Applied:
-    """What was applied: the files, and the new commit and its branch; both are empty if the user's files changed."""
+    """The applied changes: the files, and the new commit and its branch; both are empty if the user's files changed."""
 
     branch: str
     commit: str
@@ -61,20 +61,20 @@ async def apply(place: workspace.Workspace, message: str, *, here: bool = False)
     tree = await place.current_tree()
     head = (await git.read(repository, "rev-parse", "HEAD^{commit}")).strip()
     parent = head if here else await _find_parent(repository, head, branch)
-    merged = await _merge(place, parent, tree)
-    changes = await _list_changes(place, parent, merged)
+    merged_tree = await _merge(place, parent, tree)
+    changes = await _list_changes(place, parent, merged_tree)
     if not changes:
         raise errors.Refused("your branch has these changes already, or there are none", code="NOTHING_TO_APPLY")
     if here:
-        await _change_files(place, repository, head, merged, changes)
-        branch = made = ""
+        await _change_files(place, repository, head, merged_tree, changes)
+        branch = new_commit = ""
     else:
-        made = await _commit(place, merged, parent, message, await _identity(repository))
-        await _send(place, repository, made, parent)
+        new_commit = await _commit(place, merged_tree, parent, message, await _identity(repository))
+        await _send(place, repository, new_commit, parent)
         # Refused if the branch is checked out: its files would no longer be those of its commit.
-        await git.read(repository, "branch", "--force", "--no-track", branch, made)
+        await git.read(repository, "branch", "--force", "--no-track", branch, new_commit)
     place.mark_applied(tree)
-    return Applied(branch=branch, commit=made, files=tuple(git.printable(name) for name in changes))
+    return Applied(branch=branch, commit=new_commit, files=tuple(git.printable(name) for name in changes))
 
 
 def commit_message(place: workspace.Workspace, summary: Json) -> str:
@@ -93,10 +93,10 @@ async def _find_parent(repository: Path, head: str, branch: str) -> str:
 
     Raise Refused APPLY_BRANCH if the branch exists and has commits that would be lost.
     """
-    found = await git.run(repository, "rev-parse", "--verify", "--quiet", f"refs/heads/{branch}")
-    if found.status != 0:
+    branch_commit = await git.run(repository, "rev-parse", "--verify", "--quiet", f"refs/heads/{branch}")
+    if branch_commit.status != 0:
         return head
-    tip = found.stdout.decode().strip()
+    tip = branch_commit.stdout.decode().strip()
     for older, newer, parent in ((tip, head, head), (head, tip, tip)):
         if (await git.run(repository, "merge-base", "--is-ancestor", older, newer)).status == 0:
             return parent
@@ -115,19 +115,19 @@ async def _merge(place: workspace.Workspace, parent: str, tree: str) -> str:
     """
     base = await _commit(place, await place.tree_of_base(), "", "base", _NOBODY)
     ours = await _commit(place, f"{parent}^{{tree}}", base, "ours", _NOBODY)
-    theirs = await _commit(place, tree, base, "theirs", _NOBODY)
-    arguments = ("merge-tree", "--write-tree", "-z", "--name-only", "--messages", ours, theirs)
-    finished = await git.run(place.place, *arguments, timeout_ms=_GIT_MS, environment=place.git_environment)
-    if finished.status not in (0, 1):
-        raise git.failed("merge-tree", finished)
-    merged, *fields = git.split_fields(finished.stdout)
-    if finished.status == 0:
-        return merged
+    their_commit = await _commit(place, tree, base, "theirs", _NOBODY)
+    arguments = ("merge-tree", "--write-tree", "-z", "--name-only", "--messages", ours, their_commit)
+    result = await git.run(place.place, *arguments, timeout_ms=_GIT_MS, environment=place.git_environment)
+    if result.status not in (0, 1):
+        raise git.failed("merge-tree", result)
+    merged_tree, *fields = git.split_fields(result.stdout)
+    if result.status == 0:
+        return merged_tree
     names, notes = fields[: fields.index("")], fields[fields.index("") + 1 :]
-    shown = list(_conflict_notes(notes))
+    conflict_texts = list(_conflict_notes(notes))
     for name in names:
-        shown += [f"{git.printable(name)}:\n{hunk}" for hunk in await _hunks(place, merged, name)]
-    text = "\n".join(shown).replace(ours, "your branch").replace(theirs, "the agent")
+        conflict_texts += [f"{git.printable(name)}:\n{hunk}" for hunk in await _hunks(place, merged_tree, name)]
+    text = "\n".join(conflict_texts).replace(ours, "your branch").replace(their_commit, "the agent")
     raise errors.Refused(
         f"the changes conflict with your branch in {_listed(names)}\n{text[:_MAX_SHOWN]}",
         code="MERGE_CONFLICT",
@@ -148,15 +148,17 @@ def _conflict_notes(fields: list[str]) -> Iterator[str]:
 
 async def _hunks(place: workspace.Workspace, tree: str, name: str) -> list[str]:
     """Return the parts of a merged file on which both sides differ; none if the conflict is not about its lines."""
-    shown = await git.run(place.place, "cat-file", "blob", f"{tree}:{name}", environment=place.git_environment)
-    return _HUNK.findall(shown.stdout.decode("utf-8", "replace")) if shown.status == 0 else []
+    blob = await git.run(place.place, "cat-file", "blob", f"{tree}:{name}", environment=place.git_environment)
+    if blob.status == 0:
+        return _HUNK.findall(blob.stdout.decode("utf-8", "replace"))
+    return []
 
 
 async def _commit(place: workspace.Workspace, tree: str, parent: str, message: str, identity: dict[str, str]) -> str:
     """Return the id of a new commit in our own git dir."""
     parents = ("-p", parent) if parent else ()
-    made = await place.shadow_git("commit-tree", tree, *parents, "-m", message, environment=identity)
-    return made.strip()
+    commit_id = await place.shadow_git("commit-tree", tree, *parents, "-m", message, environment=identity)
+    return commit_id.strip()
 
 
 async def _list_changes(place: workspace.Workspace, before: str, after: str) -> dict[str, str]:
@@ -177,15 +179,15 @@ async def _send(place: workspace.Workspace, repository: Path, commit: str, paren
         "GIT_OBJECT_DIRECTORY": str(objects),
         "GIT_ALTERNATE_OBJECT_DIRECTORIES": str(place.shadow / "objects"),
     }
-    packed = await git.run(
+    pack = await git.run(
         place.place,
         *("pack-objects", "--quiet", "--revs", str(objects / "pack" / "pack")),
         stdin=f"{commit}\n^{parent}\n".encode(),
         timeout_ms=_GIT_MS,
         environment=environment,
     )
-    if packed.status != 0:
-        raise git.failed("pack-objects", packed)
+    if pack.status != 0:
+        raise git.failed("pack-objects", pack)
 
 
 async def _git_path(repository: Path, name: str) -> Path:
@@ -213,8 +215,8 @@ async def _change_files(
         options = ("--name-only", "-z", "--no-renames", "--ignore-submodules=all")
         dirty = set(await git.read_fields(repository, "diff-index", *options, head, environment=environment))
         for name, kind in changes.items():
-            if kind == "A" and (found := _in_the_way(repository, name, changes)) is not None:
-                dirty.add(found)
+            if kind == "A" and (obstacle := _in_the_way(repository, name, changes)) is not None:
+                dirty.add(obstacle)
         if dirty:
             raise errors.Refused(
                 f"you have changes of your own in {_listed(dirty)}",
@@ -244,8 +246,8 @@ async def _identity(repository: Path) -> dict[str, str]:
     with_user = {"GIT_CONFIG_GLOBAL": f"{os.environ.get('HOME', '')}/.gitconfig", "GIT_CONFIG_NOSYSTEM": "0"}
     values: dict[str, str] = {}
     for key, default in _NAMELESS.items():
-        finished = await git.run(repository, "config", "--get", f"user.{key.lower()}", environment=with_user)
-        value = finished.stdout.decode("utf-8", "replace").strip() or os.environ.get(f"GIT_AUTHOR_{key}") or default
+        result = await git.run(repository, "config", "--get", f"user.{key.lower()}", environment=with_user)
+        value = result.stdout.decode("utf-8", "replace").strip() or os.environ.get(f"GIT_AUTHOR_{key}") or default
         values[f"GIT_AUTHOR_{key}"] = values[f"GIT_COMMITTER_{key}"] = value
     return values
 
@@ -270,8 +272,8 @@ async def remove(place: workspace.Workspace, *, force: bool = False) -> None:
 
 
 async def _remove_worktree(repository: Path, tree: Path, branch: str) -> None:
-    removed = await git.run(repository, "worktree", "remove", "--force", "--force", str(tree), timeout_ms=_GIT_MS)
-    if removed.status != 0:  # its folder is damaged or gone already: the entry goes with the folder
+    removal = await git.run(repository, "worktree", "remove", "--force", "--force", str(tree), timeout_ms=_GIT_MS)
+    if removal.status != 0:  # its folder is damaged or gone already: the entry goes with the folder
         await blocking_call.run(lambda: shutil.rmtree(tree, ignore_errors=True))
         await git.run(repository, "worktree", "prune", timeout_ms=_GIT_MS)
     await git.run(repository, "branch", "--quiet", "-D", branch)

@@ -28,13 +28,11 @@ _GIT_MS = 300_000
 
 @mutable
 class WorkspaceNotes:
-    """A workspace that is opened reports this: the output of its set-up, the secrets in files copied into it.
-
-    `was_gone`: its files were gone and have been made anew.
-    """
+    """The report of opening a workspace: the output of its set-up, and the secrets in files copied into it."""
 
     lines: list[str] = field(default_factory=list[str])
     secret_values: set[str] = field(default_factory=set[str])
+    #: Its files were gone and have been made anew.
     was_gone: bool = False
 
 
@@ -47,13 +45,13 @@ async def open_workspace(
     """
     place = workspace.place_of(project.data_dir, run_id, node)
     existing = workspace.read(place)
-    made = existing or workspace.Workspace(place, await _find_origin(project, wanted, run_id, node))
-    notes.secret_values |= await find_secret_values(made)
+    new_workspace = existing or workspace.Workspace(place, await _find_origin(project, wanted, run_id, node))
+    notes.secret_values |= await find_secret_values(new_workspace)
     if existing is None:
-        await _create(wanted, made, notes)
+        await _create(wanted, new_workspace, notes)
     elif existing.is_gone:
         await _recreate(wanted, existing, notes)
-    return made
+    return new_workspace
 
 
 async def find_secret_values(made: workspace.Workspace) -> set[str]:
@@ -143,13 +141,14 @@ class _Repository:
 async def _find_repository(folder: Path) -> _Repository | None:
     """Return the repository that `folder` belongs to, None if there is none."""
     above = {"GIT_CEILING_DIRECTORIES": ""}  # the project may be a part of the repository
-    found = await git.run(folder, "rev-parse", "--is-bare-repository", environment=above)
-    if found.status != 0:
+    is_bare = ("-c", "safe.bareRepository=all", "rev-parse", "--is-bare-repository")  # else git does not say why not
+    answer = await git.run(folder, *is_bare, environment=above)
+    if answer.status != 0:
         return None
-    if found.stdout.strip() == b"true":
+    if answer.stdout.strip() == b"true":
         return _Repository(top=folder, prefix="", head="", is_bare=True)
-    shown = await git.run(folder, "rev-parse", "--show-toplevel", "--show-prefix", environment=above)
-    top, _, prefix = shown.stdout.decode("utf-8", "surrogateescape").rstrip("\n").partition("\n")
+    top_level = await git.run(folder, "rev-parse", "--show-toplevel", "--show-prefix", environment=above)
+    top, _, prefix = top_level.stdout.decode("utf-8", "surrogateescape").rstrip("\n").partition("\n")
     head = await git.run(folder, "rev-parse", "--verify", "--quiet", "HEAD^{commit}", environment=above)
     return _Repository(top=Path(top), prefix=prefix.rstrip("/"), head=head.stdout.decode().strip())
 
@@ -175,14 +174,14 @@ def _choose_ports(data_dir: Path, count: int) -> tuple[int, ...]:
     """Return ports that are free now and that no other workspace of the data dir has."""
     if not count:
         return ()
-    taken = {port for other in workspace.list_workspaces(data_dir) for port in other.origin.ports}
+    taken_ports = {port for other in workspace.list_workspaces(data_dir) for port in other.origin.ports}
     ports: list[int] = []
     sockets: list[socket.socket] = []
     try:
         while len(ports) < count:
             sockets.append(socket.create_server(("127.0.0.1", 0)))
             port = sockets[-1].getsockname()[1]
-            if port not in taken:
+            if port not in taken_ports:
                 ports.append(port)
     finally:
         for listening in sockets:
@@ -220,8 +219,8 @@ async def _reserve_branch(repository: Path, origin: workspace.Origin) -> None:
     existing = await git.run(repository, "rev-parse", "--verify", "--quiet", branch)
     if existing.status == 0:
         commit = existing.stdout.decode().strip()
-        merged = await git.run(repository, "merge-base", "--is-ancestor", commit, origin.base)
-        if merged.status != 0:
+        merge_check = await git.run(repository, "merge-base", "--is-ancestor", commit, origin.base)
+        if merge_check.status != 0:
             why = f"has a branch {origin.branch!r} with commits of its own already"
             raise _no_repository(origin.repository, why, hint="rename or delete that branch")
     await git.read(repository, "update-ref", branch, origin.base)
@@ -250,8 +249,8 @@ def _copied(made: workspace.Workspace) -> Iterator[tuple[Path, Path]]:
     data_dir = made.place.parents[2].resolve()
     left_out = {repository / ".git", data_dir}
     for pattern in made.origin.copy:
-        for matched in sorted(repository.glob(pattern)):
-            for source in _regular_files(matched, left_out):
+        for matching_path in sorted(repository.glob(pattern)):
+            for source in _regular_files(matching_path, left_out):
                 yield source, made.tree / source.relative_to(repository)
 
 

@@ -48,7 +48,9 @@ def _password(value: str) -> str | None:
         password = urlsplit(value).password
     except ValueError:
         return None
-    return password if password is not None and not _KNOWN.fullmatch(password) else None
+    if password is not None and not _KNOWN.fullmatch(password):
+        return password
+    return None
 
 
 def _read(path: Path) -> str:

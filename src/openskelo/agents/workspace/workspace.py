@@ -33,7 +33,7 @@ _GONE_FILE = "gone"
 #: How large the diff of a turn may be; beyond it the names of the files are kept, not their lines.
 MAX_DIFF_BYTES = 16 * 1024 * 1024
 _GIT_MS = 300_000
-#: Makes git treat every file as bytes, whatever attributes the tree declares.
+#: Makes git treat every file as bytes, also against the attributes that the tree declares.
 _ATTRIBUTES = "* -text -filter -ident -working-tree-encoding !merge !diff\n"
 #: The id that git gives to a tree without files.
 EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
@@ -59,7 +59,7 @@ class Diff:
 
 @frozen
 class Origin:
-    """What a workspace was made from, as it is kept in `workspace.json`. `copy` are the globs of copied files."""
+    """The source of a workspace, as it is kept in `workspace.json`."""
 
     run_id: str
     node: str
@@ -71,6 +71,7 @@ class Origin:
     teardown: tuple[tuple[str, ...], ...] = ()
     command_timeout_ms: int = 600_000
     ports: tuple[int, ...] = ()
+    #: The globs of copied files.
     copy: tuple[str, ...] = ()
 
 
@@ -97,8 +98,8 @@ class Workspace:
         if tree is None:
             file.unlink()
             return
-        with files.atomic_file(file) as written:
-            written.write(tree.encode())
+        with files.atomic_file(file) as marker:
+            marker.write(tree.encode())
 
     async def current_tree(self) -> str:
         """Return a snapshot of the files, or the last one on record if they are gone (AttemptFailed WORKSPACE_GONE)."""
@@ -106,9 +107,9 @@ class Workspace:
 
     async def recorded_tree(self) -> str:
         """Return the last snapshot: our index holds it. Raise AttemptFailed WORKSPACE_GONE without it."""
-        marked = self.place / _GONE_FILE
-        if marked.exists():
-            return marked.read_text()
+        marker = self.place / _GONE_FILE
+        if marker.exists():
+            return marker.read_text()
         if not (self.origin.base and not (self.shadow / "index").exists()):
             with contextlib.suppress(errors.AttemptFailed):
                 return (await self.shadow_git("write-tree")).strip()
@@ -130,12 +131,12 @@ class Workspace:
         variables, left_out = {**self.git_environment, **index}, list[str]()
         while True:
             add = ("add", "--all", "--", ".", *left_out)
-            finished = await git.run(self.tree, *add, timeout_ms=_GIT_MS, environment=variables)
-            if finished.status == 0:
+            result = await git.run(self.tree, *add, timeout_ms=_GIT_MS, environment=variables)
+            if result.status == 0:
                 return
-            without_commit = _WITHOUT_COMMIT.search(git.said(finished))
+            without_commit = _WITHOUT_COMMIT.search(git.said(result))
             if without_commit is None or (name := f":(exclude,literal){without_commit[1]}") in left_out:
-                raise git.failed("add", finished)
+                raise git.failed("add", result)
             left_out.append(name)
 
     @contextlib.asynccontextmanager
@@ -144,14 +145,14 @@ class Workspace:
 
         Each caller has a copy of its own: a command line may look at the workspace while an agent's turn ends.
         """
-        kept = self.shadow / "index"
+        kept_index = self.shadow / "index"
         with tempfile.TemporaryDirectory(dir=self.shadow, prefix="index-") as folder:
-            copied = Path(folder) / "index"
+            index_copy = Path(folder) / "index"
             with contextlib.suppress(FileNotFoundError):
-                shutil.copyfile(kept, copied)
-            yield {"GIT_INDEX_FILE": str(copied)}
-            if copied.exists():
-                copied.replace(kept)
+                shutil.copyfile(kept_index, index_copy)
+            yield {"GIT_INDEX_FILE": str(index_copy)}
+            if index_copy.exists():
+                index_copy.replace(kept_index)
 
     async def diff(self, before: str, after: str) -> Diff:
         """Return what has changed between two snapshots."""
@@ -162,10 +163,10 @@ class Workspace:
         insertions = deletions = 0
         for entry in numbers.split("\0"):
             if entry:
-                added, removed, name = entry.split("\t", 2)
+                lines_added, lines_removed, name = entry.split("\t", 2)
                 files.append(name)
-                insertions += int(added) if added.isdecimal() else 0
-                deletions += int(removed) if removed.isdecimal() else 0
+                insertions += int(lines_added) if lines_added.isdecimal() else 0
+                deletions += int(lines_removed) if lines_removed.isdecimal() else 0
         try:
             patch = await self.shadow_git("diff-tree", "-r", "-p", "--binary", "--full-index", "-M", before, after)
         except errors.AttemptFailed as error:
@@ -205,8 +206,8 @@ class Workspace:
         """Return the snapshot from which the changes count: `tree` if this is the first turn here."""
         file = self.place / _BASE_FILE
         if not file.exists():
-            with files.atomic_file(file) as written:
-                written.write(tree.encode())
+            with files.atomic_file(file) as base_file:
+                base_file.write(tree.encode())
         return file.read_text()
 
     async def restore(self, tree: str) -> None:
@@ -240,16 +241,16 @@ class Workspace:
     async def run_commands(self, commands: Sequence[Sequence[str]], lines: list[str]) -> None:
         """Run set-up or tear-down commands in the tree; raise AttemptFailed WORKSPACE_SETUP if one fails."""
         for argv in commands:
-            started = program.Program(argv=tuple(argv), folder=self.folder, environment=self.environment())
+            command = program.Program(argv=tuple(argv), folder=self.folder, environment=self.environment())
             try:
-                finished = await time_limit.within(self.origin.command_timeout_ms, program.run(started))
+                result = await time_limit.within(self.origin.command_timeout_ms, program.run(command))
             except OSError as error:
                 raise _command_failed(argv, f"cannot be started: {error.strerror}") from error
-            output = (finished.stdout + finished.stderr).decode("utf-8", "replace").strip()
+            output = (result.stdout + result.stderr).decode("utf-8", "replace").strip()
             lines.append(f"$ {' '.join(argv)}")
             lines += output.splitlines()[-200:]
-            if finished.status != 0:
-                raise _command_failed(argv, f"ended with {finished.status}: {output[-500:]}")
+            if result.status != 0:
+                raise _command_failed(argv, f"ended with {result.status}: {output[-500:]}")
 
     def environment(self) -> dict[str, str]:
         """Return the variables that tell a program of this workspace about it."""

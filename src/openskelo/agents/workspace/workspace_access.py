@@ -1,4 +1,4 @@
-"""What an agent may reach of its workspace, of the repository around it, and of the project.
+"""The parts of its workspace, of the repository around it, and of the project that an agent may reach.
 
 A worktree belongs to the user's repository: git in it reads the repository's git dir. So that dir is visible and
 read-only, with a config of ours in the place of its own, which may hold the password of a remote.
@@ -49,8 +49,8 @@ def git_dir_of(repository: Path) -> Path | None:
     if entry.is_dir():
         return entry.resolve()
     try:
-        own = (repository / _text(entry).removeprefix("gitdir:").strip()).resolve()
-        return (own / _text(own / "commondir").strip()).resolve()
+        own_git_dir = (repository / _text(entry).removeprefix("gitdir:").strip()).resolve()
+        return (own_git_dir / _text(own_git_dir / "commondir").strip()).resolve()
     except OSError:
         return None
 
@@ -63,20 +63,20 @@ async def _with_git_dir(access: Access, repository: Path) -> Access:
     config = access.scratch / "config"
     config.write_text(await _read_config(git_dir))
     link = access.tree / ".git"
-    protected = access.protected if link.is_symlink() else (*access.protected, link)
+    protected_paths = access.protected if link.is_symlink() else (*access.protected, link)
     return replace(
         access,
         readable=(*access.readable, *_objects(git_dir)),
-        protected=(*protected, git_dir),
+        protected=(*protected_paths, git_dir),
         replaced={git_dir / "config": config},
     )
 
 
 async def _read_config(git_dir: Path) -> str:
     """Return those settings of the repository that git needs to read it."""
-    listed = await git.run(git_dir, "config", "--file", "config", "--list", "--null")
+    config_lines = await git.run(git_dir, "config", "--file", "config", "--list", "--null")
     lines: list[str] = []
-    for entry in listed.stdout.decode("utf-8", "replace").split("\0"):
+    for entry in config_lines.stdout.decode("utf-8", "replace").split("\0"):
         name, _, value = entry.partition("\n")
         if name in _KEPT_CONFIG or name.startswith(_KEPT_SECTION):
             section, _, key = name.rpartition(".")

@@ -44,7 +44,9 @@ def run(args: argparse.Namespace) -> int:
         output.say(f"{agent.provider} {document['version']}: installed")
     else:
         _print_check(document)
-    return exit_codes.COMPLETED if document.get("ok", True) else exit_codes.FAILED
+    if document.get("ok", True):
+        return exit_codes.COMPLETED
+    return exit_codes.FAILED
 
 
 def _agents(project: Project) -> dict[str, AgentSettings]:
@@ -161,7 +163,9 @@ def _sandbox(agent: AgentSettings) -> JsonObject:
 def _boxed(row: JsonObject) -> str:
     if row["sandbox"] is None:
         return f"cannot be boxed: {row['problem']}"
-    return "not boxed" if row["sandbox"] == "none" else f"boxed by {row['sandbox']}"
+    if row["sandbox"] == "none":
+        return "not boxed"
+    return f"boxed by {row['sandbox']}"
 
 
 # -- install and check ------------------------------------------------------------------------------------------------

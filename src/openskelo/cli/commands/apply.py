@@ -39,17 +39,17 @@ async def _apply(project: Project, args: argparse.Namespace) -> int:
     async with project_context.reading(project) as log:
         document = await project_context.read_document(log, run_id)
     message = args.message or apply_changes.commit_message(place, _summary(document, place))
-    applied = await apply_changes.apply(place, message, here=args.here)
+    result = await apply_changes.apply(place, message, here=args.here)
     if args.json:
-        made: JsonObject = {"branch": applied.branch or None, "commit": applied.commit or None}
-        output.document({"runId": run_id, **made, "filesChanged": list(applied.files)})
+        commit_document: JsonObject = {"branch": result.branch or None, "commit": result.commit or None}
+        output.document({"runId": run_id, **commit_document, "filesChanged": list(result.files)})
         return exit_codes.COMPLETED
-    count = output.count(len(applied.files), "file")
+    count = output.count(len(result.files), "file")
     if args.here:
         output.say(f"{count} changed, for you to commit")
     else:
-        output.say(f"{count} changed, committed as {applied.commit[:12]} on {applied.branch}")
-        output.note(f"  to take it: git merge {applied.branch}")
+        output.say(f"{count} changed, committed as {result.commit[:12]} on {result.branch}")
+        output.note(f"  to take it: git merge {result.branch}")
     return exit_codes.COMPLETED
 
 

@@ -42,7 +42,9 @@ def run(args: argparse.Namespace) -> int:
 
 def _values(args: argparse.Namespace, schemas: Schemas) -> tuple[commands.Answer, JsonObject | None]:
     values = {**(inputs.from_file(args.set_file) if args.set_file else {}), **inputs.from_pairs(args.set, schemas)}
-    return ("modified", values) if args.set_file or args.set else ("approved", None)
+    if args.set_file or args.set:
+        return ("modified", values)
+    return ("approved", None)
 
 
 _SHORTEST_PREFIX = 4
@@ -72,7 +74,7 @@ async def send_answer(args: argparse.Namespace, where: Project, read: Reader) ->
     async with drive.engine_at(where, cache=args.cache) as engine:
         row = await engine.history.find_approval(args.approval_id)
         status, modified_args = read(args, await _answer_schemas(engine, row))
-        seen = await drive.last_seq(engine, row.run_id)
+        after_seq = await drive.last_seq(engine, row.run_id)
         elsewhere = await engine.is_driven_elsewhere(row.run_id)
         await engine.answer(
             row.approval_id,
@@ -86,7 +88,7 @@ async def send_answer(args: argparse.Namespace, where: Project, read: Reader) ->
         if not elsewhere or engine.is_driving(row.run_id):  # the other driver may have died since
             # An answer resumes a run that a dead driver left, not one that a user has paused.
             await engine.resume(row.run_id, by=project_context.current_user(), only=commands.SUSPENDED)
-            return await drive.follow_to_end(engine, row.run_id, args, after=seen)
+            return await drive.follow_to_end(engine, row.run_id, args, after=after_seq)
         document = await engine.show(row.run_id)
         short_ids = await engine.history.short_ids(document)
     if args.json:

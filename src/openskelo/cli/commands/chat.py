@@ -130,13 +130,13 @@ class _Chat:
                 return
 
     async def _say(self, text: str) -> int:
-        sent = await self._graph.send(
+        message = await self._graph.send(
             self._node, text, interrupt=self._args.interrupt, steer=self._args.steer, by=self._by
         )
-        if sent.reset:
+        if message.reset:
             output.note("the next turn begins a new conversation")
             return exit_codes.COMPLETED
-        if self._args.steer and not sent.steers:
+        if self._args.steer and not message.steers:
             output.note("queued: no turn is under way whose agent can take a word")
         if self._args.no_wait:
             return exit_codes.COMPLETED
@@ -149,7 +149,7 @@ class _Chat:
     async def _follow_turn(self) -> int:
         """Show what the node does until it has nothing left to read; return the exit code of its last turn."""
         while True:
-            asked: str | None = None
+            approval_id: str | None = None
             async for envelope in self._engine.follow(self._run_id, after=self._seq):
                 await self._show(envelope)
                 if envelope["type"] == "run.paused" and self._is_by_engine(envelope):
@@ -158,13 +158,13 @@ class _Chat:
                     continue
                 data = json_fields.object_at(envelope, "data")
                 if envelope["type"] == "approval.requested":
-                    asked = str(data["approvalId"])
+                    approval_id = str(data["approvalId"])
                     break
                 if envelope["type"] in _TURN_ENDED and (code := await self._exit_code()) is not None:
                     return code
-            if asked is None:
+            if approval_id is None:
                 return await self._exit_code() or exit_codes.COMPLETED
-            if not await self._answer(asked):
+            if not await self._answer(approval_id):
                 return exit_codes.UNFINISHED
 
     def _is_by_engine(self, envelope: JsonObject) -> bool:
@@ -205,12 +205,12 @@ class _Chat:
         self._seq = int(str(envelope["seq"]))
         if not self._is_about_node(envelope):
             return
-        shown = await self._document(str(envelope["type"]), json_fields.object_at(envelope, "data"))
-        if shown is None:
+        document = await self._document(str(envelope["type"]), json_fields.object_at(envelope, "data"))
+        if document is None:
             return
         if self._args.json:
-            output.raw_line(orjson.dumps({"seq": self._seq, "at": envelope["ts"], **shown}))
-        elif words := _words(self._node, shown):
+            output.raw_line(orjson.dumps({"seq": self._seq, "at": envelope["ts"], **document}))
+        elif words := _words(self._node, document):
             output.say(words)
 
     async def _document(self, event_type: str, data: JsonObject) -> JsonObject | None:
@@ -221,8 +221,8 @@ class _Chat:
                 return {"type": "message", "role": "user", "by": data["by"], "content": content}
             case "attempt.succeeded":
                 outputs = await self._load(data["outputs"])
-                said = outputs.get("message") if isinstance(outputs, dict) else None
-                content = said if isinstance(said, str) else outputs
+                reply = outputs.get("message") if isinstance(outputs, dict) else None
+                content = reply if isinstance(reply, str) else outputs
                 return {"type": "message", "role": "assistant", "status": "final", "content": content}
             case "attempt.cancelled":
                 return {

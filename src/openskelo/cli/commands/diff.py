@@ -30,7 +30,9 @@ def run(args: argparse.Namespace) -> int:
     else:
         _print(result)
     same = result.same_work and result.same_workflow and all(node.same for node in result.nodes)
-    return exit_codes.FAILED if args.exit_code and not same else exit_codes.COMPLETED
+    if args.exit_code and not same:
+        return exit_codes.FAILED
+    return exit_codes.COMPLETED
 
 
 async def _compare(args: argparse.Namespace, where: Project) -> comparison.Comparison:
@@ -64,7 +66,9 @@ def _print(result: comparison.Comparison) -> None:
 
 def _verdict(node: comparison.NodeComparison) -> str:
     if node.a is None or node.b is None:
-        return "only in the second run" if node.a is None else "only in the first run"
+        if node.a is None:
+            return "only in the second run"
+        return "only in the first run"
     words = ["redefined"] if node.redefined else []
     before, after = node.a.outcome or node.a.status, node.b.outcome or node.b.status
     if before != after:

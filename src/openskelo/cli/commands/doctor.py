@@ -46,6 +46,6 @@ def _examine(args: argparse.Namespace) -> Sequence[health.Finding]:
         where = project_context.from_args(args)
     except errors.InvalidWorkflow as error:
         details = "; ".join(str(problem) for problem in error.problems)
-        broken = health.Finding(name="project", state="fail", detail=details, hint="fix skelo.yaml")
-        return [*health.machine(), broken]
+        finding = health.Finding(name="project", state="fail", detail=details, hint="fix skelo.yaml")
+        return [*health.machine(), finding]
     return asyncio.run(health.doctor(where))

@@ -33,15 +33,15 @@ def run(args: argparse.Namespace) -> int:
 async def _events(args: argparse.Namespace, where: Project) -> int:
     async with project_context.reading(where) as log:
         row = await listing.find_run(log, args.run_id)
-        seen = args.after
+        after_seq = args.after
         async for lines in log.read_events(row.run_id, after=args.after):
             for line in lines:
-                seen += 1
+                after_seq += 1
                 _print(line, as_json=args.json)
         if args.follow and row.ending is None:
             with drive.Interrupts() as stop:
                 try:
-                    await stop.until(_follow(log, row.run_id, seen, as_json=args.json))
+                    await stop.until(_follow(log, row.run_id, after_seq, as_json=args.json))
                 except drive.Interrupted:
                     return exit_codes.CANCELLED
     return exit_codes.COMPLETED

@@ -32,7 +32,8 @@ def run(args: argparse.Namespace) -> int:
 def _read_past_runs(where: Project, workflow: definition.Workflow) -> run_estimate.PastRuns | None:
     """Return the statistics of earlier runs. If the store cannot be read, explain the workflow without them."""
     try:
-        return asyncio.run(_past(where, workflow)) if project_context.has_runs(where) else None
+        has_runs = project_context.has_runs(where)
+        return asyncio.run(_past(where, workflow)) if has_runs else None
     except (errors.StoreError, errors.InvalidInput) as error:
         output.note(f"without past runs: {error.code} {error.message}")
         return None

@@ -21,20 +21,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    exported = asyncio.run(_export(args, project_context.from_args(args)))
-    signature = exported.header.signature
+    result = asyncio.run(_export(args, project_context.from_args(args)))
+    signature = result.header.signature
     if args.json:
-        output.document(exported.document())
+        output.document(result.document())
         return exit_codes.COMPLETED
-    output.say(str(exported.path))
-    output.note(f"{output.count(exported.header.events, 'event')}, {exported.bytes} bytes, head {exported.header.head}")
+    output.say(str(result.path))
+    output.note(f"{output.count(result.header.events, 'event')}, {result.bytes} bytes, head {result.header.head}")
     if signature:
         output.note(f"signed with {signature['publicKey']}")
-    elif exported.outdated is not None:
+    elif result.outdated is not None:
         output.note(
-            f"not signed: the run has continued since it was signed at event {exported.outdated}; --sign signs it again"
+            f"not signed: the run has continued since it was signed at event {result.outdated}; --sign signs it again"
         )
-    for name in exported.missing:
+    for name in result.missing:
         output.note(f"no longer in the data dir: {name}")
     return exit_codes.COMPLETED
 

@@ -46,8 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     path = project_context.workflow_file(args.workflow) if args.workflow else None
     where = project_context.from_args(args, path)
-    changed = load.load(path, root=where.root) if path else None
-    return asyncio.run(_fork(args, where, changed))
+    new_workflow = load.load(path, root=where.root) if path else None
+    return asyncio.run(_fork(args, where, new_workflow))
 
 
 async def _fork(args: argparse.Namespace, where: Project, changed: definition.Workflow | None) -> int:
@@ -78,13 +78,13 @@ def _note_items(parent: Run, forked: Run, key: str) -> None:
     after = forked.nodes.get(key)
     if before is None or after is None or before.items is None:
         return
-    succeeded = before.done_slots - before.failed_slots
-    if before.outcome == "succeeded" or not succeeded:
+    success_count = before.done_slots - before.failed_slots
+    if before.outcome == "succeeded" or not success_count:
         return
     if key not in forked.kept_items and not after.kept_slots:
-        done = output.count(succeeded, "item")
+        success_text = output.count(success_count, "item")
         output.note(
-            f"{output.one_line(key)} had done {done}: they are done again, because its definition, its code or"
+            f"{output.one_line(key)} had done {success_text}: they are done again, because its definition, its code or"
             " its inputs have changed; --items unfinished takes over those with the same inputs"
         )
 

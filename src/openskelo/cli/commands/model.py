@@ -50,7 +50,9 @@ def run(args: argparse.Namespace) -> int:
         output.document(document)
     else:
         _print(document)
-    return exit_codes.COMPLETED if document["installed"] else exit_codes.FAILED
+    if document["installed"]:
+        return exit_codes.COMPLETED
+    return exit_codes.FAILED
 
 
 #: The line that `use` writes, and replaces when it is called again.
@@ -67,10 +69,12 @@ def _use(args: argparse.Namespace) -> int:
         raise errors.InvalidInput(f"there is no file {path}", code="FILE_NOT_FOUND")
     with path.open("rb") as file:
         if file.read(4) != b"GGUF":
-            raise errors.InvalidInput(f"{path} is no GGUF file", code="PROVIDER_MISSING", hint="it may be incomplete")
+            raise errors.InvalidInput(
+                f"{path} is not a GGUF file", code="PROVIDER_MISSING", hint="it may be incomplete"
+            )
     root = project_context.from_args(args).root
-    shown = path.relative_to(root) if path.is_relative_to(root) else path
-    line = f"  local: {{kind: local, model_path: {json.dumps(str(shown))}}}"
+    shown_path = path.relative_to(root) if path.is_relative_to(root) else path
+    line = f"  local: {{kind: local, model_path: {json.dumps(str(shown_path))}}}"
     settings = root / "skelo.yaml"
     text = settings.read_text("utf-8") if settings.exists() else f"name: {json.dumps(root.name)}\n"
     if _USED.search(text):
@@ -123,9 +127,12 @@ def _print(document: JsonObject) -> None:
     output.say(f"{document['model']}: {'installed' if document['installed'] else 'not installed'}")
     if document["file"] is not None:
         output.say(f"  {document['file']}")
-    for name, version in pinned_packages().items():
-        installed = llama.installed_version(name)
-        output.say(f"  {name} {installed or 'is missing'}" + (f" (wanted: {version})" if installed != version else ""))
+    for name, wanted_version in pinned_packages().items():
+        present_version = llama.installed_version(name)
+        output.say(
+            f"  {name} {present_version or 'is missing'}"
+            + (f" (wanted: {wanted_version})" if present_version != wanted_version else "")
+        )
     if not document["installed"]:
         output.note("install it with: skelo model install")
 
@@ -160,9 +167,9 @@ def install() -> None:
             hint="skelo installs into its own environment, and needs the package index once",
         )
     importlib.invalidate_caches()
-    left = missing_packages()
-    if left:
-        raise errors.OpenSkeloError(f"still not installed: {', '.join(left)}", code="MODEL_INSTALL_FAILED")
+    still_missing = missing_packages()
+    if still_missing:
+        raise errors.OpenSkeloError(f"still not installed: {', '.join(still_missing)}", code="MODEL_INSTALL_FAILED")
 
 
 def _command(lock: Path) -> list[str]:

@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     if not 0 <= args.repairs <= 10:
-        raise errors.InvalidInput("--repairs is 0 to 10", code="USAGE")
+        raise errors.InvalidInput("--repairs must be between 0 and 10", code="USAGE")
     if (args.goal is None) == (args.resume is None):
         raise errors.InvalidInput("give a GOAL, or --resume RUN", code="USAGE")
     goal = sys.stdin.read() if args.goal == "-" else args.goal
@@ -71,16 +71,18 @@ async def _plan(args: argparse.Namespace, where: Project, goal: str | None, out:
     run_id, document = await _draft_plan(args, where, goal)
     if document.get("ending") in (None, "cancelled"):
         return _report_stopped(args, run_id, document)
-    planned = planning.outcome(document, where.root)
-    if planned.plan is None or planned.workflow is None:
-        return _report_no_plan(args, planned)
-    path = out or Path(f"{_file_name(planned.workflow.name)}.plan.json")
+    plan_outcome = planning.outcome(document, where.root)
+    if plan_outcome.plan is None or plan_outcome.workflow is None:
+        return _report_no_plan(args, plan_outcome)
+    path = out or Path(f"{_file_name(plan_outcome.workflow.name)}.plan.json")
     _check_writable(path, force=args.force, run_id=run_id)
-    _write(path, planned.plan, run_id)
+    _write(path, plan_outcome.plan, run_id)
     if not args.json:
-        for warning in planned.problems:
+        for warning in plan_outcome.problems:
             output.print_problem(warning)
-        explanation.show(planned.workflow, run_estimate.basis(planned.workflow, where, None, items=10), as_json=False)
+        explanation.show(
+            plan_outcome.workflow, run_estimate.basis(plan_outcome.workflow, where, None, items=10), as_json=False
+        )
     output.note(f"{path}: written; its drafts: skelo show {ids.short(run_id)}")
     try:
         is_approved = args.approve or await _ask_to_run(args)
@@ -90,7 +92,7 @@ async def _plan(args: argparse.Namespace, where: Project, goal: str | None, out:
     if is_approved:
         return await _run_plan(args, where, path)
     if args.json:
-        output.document({**planned.document(), "file": str(path)})
+        output.document({**plan_outcome.document(), "file": str(path)})
     else:
         output.note(f"the plan was not run; to run it: skelo run {_quote(path)}")
     return exit_codes.COMPLETED
@@ -135,10 +137,12 @@ def _report_stopped(args: argparse.Namespace, run_id: str, document: JsonObject)
     """Report that the run was interrupted before it had written a plan, and return the exit code."""
     if args.json:
         output.document({**planning.Planned(run_id=run_id).document(), "file": None})
-    cancelled = document.get("ending") == "cancelled"
-    state = "cancelled" if cancelled else f"continue with: skelo plan --resume {ids.short(run_id)}"
+    is_cancelled = document.get("ending") == "cancelled"
+    state = "cancelled" if is_cancelled else f"continue with: skelo plan --resume {ids.short(run_id)}"
     output.note(f"no plan was written; {state}")
-    return exit_codes.CANCELLED if cancelled else exit_codes.UNFINISHED
+    if is_cancelled:
+        return exit_codes.CANCELLED
+    return exit_codes.UNFINISHED
 
 
 def _report_no_plan(args: argparse.Namespace, planned: planning.Planned) -> int:
@@ -198,11 +202,10 @@ def _quote(path: Path) -> str:
 
 def _check_writable(path: Path, *, force: bool, run_id: str | None = None) -> None:
     """Raise InvalidInput if `path` cannot be written; with `run_id`, the hint says how to write its plan elsewhere."""
-    hint = (
-        "name another with --out, or --force"
-        if run_id is None
-        else f"skelo plan --resume {ids.short(run_id)} --out FILE"
-    )
+    if run_id is None:
+        hint = "name another with --out, or --force"
+    else:
+        hint = f"skelo plan --resume {ids.short(run_id)} --out FILE"
     if project_context.path_exists(path) and (path.is_dir() or not force):
         raise errors.InvalidInput(f"{path} already exists", code="FILE_EXISTS", hint=hint)
     if not path.parent.is_dir():

@@ -55,14 +55,14 @@ async def _prune(args: argparse.Namespace, where: Project, choice: prune.Choice)
     if not project_context.has_runs(where):
         return _say(args, prune.Pruned(failed={}, dry_run=args.dry_run, deleted=args.delete))
     async with project_context.reading(where) as log:
-        named = [(await listing.find_run(log, text)).run_id for text in args.run_ids]
-        chosen = await prune.choose(log, named, choice)
-        pruned = await prune.prune_runs(log, chosen, where.data_dir, delete=args.delete, dry_run=args.dry_run)
+        named_ids = [(await listing.find_run(log, text)).run_id for text in args.run_ids]
+        run_ids = await prune.choose(log, named_ids, choice)
+        result = await prune.prune_runs(log, run_ids, where.data_dir, delete=args.delete, dry_run=args.dry_run)
         if args.compact and not args.dry_run:
             await log.compact()
     if not args.dry_run:
-        await _remove_workspaces(where, {freed.run_id for freed in pruned.runs})
-    return _say(args, pruned)
+        await _remove_workspaces(where, {run.run_id for run in result.runs})
+    return _say(args, result)
 
 
 async def _remove_workspaces(where: Project, run_ids: set[str]) -> None:
@@ -81,7 +81,9 @@ async def _remove_workspaces(where: Project, run_ids: set[str]) -> None:
 def _say(args: argparse.Namespace, pruned: prune.Pruned) -> int:
     if args.json:
         output.document(pruned.document())
-        return exit_codes.FAILED if pruned.failed else exit_codes.COMPLETED
+        if pruned.failed:
+            return exit_codes.FAILED
+        return exit_codes.COMPLETED
     for run_id, error in pruned.failed.items():
         output.note(f"left as it was: {run_id}  {error.code} {error.message}")
     verb = "delete" if args.delete else "prune"
@@ -90,4 +92,6 @@ def _say(args: argparse.Namespace, pruned: prune.Pruned) -> int:
     events = output.count(pruned.events, "event")
     blobs = f"{'at most ' if args.dry_run and swept.blobs else ''}{output.count(swept.blobs, 'blob')}"
     output.say(f"{verb} {output.count(len(pruned.runs), 'run')}: {events} and {blobs}, {output.size(pruned.bytes)}")
-    return exit_codes.FAILED if pruned.failed else exit_codes.COMPLETED
+    if pruned.failed:
+        return exit_codes.FAILED
+    return exit_codes.COMPLETED

@@ -25,21 +25,25 @@ def run(args: argparse.Namespace) -> int:
     report = asyncio.run(_replay(args, project_context.from_args(args)))
     if args.json:
         output.document(report.document())
-        return exit_codes.COMPLETED if report.ok else exit_codes.FAILED
+        if report.ok:
+            return exit_codes.COMPLETED
+        return exit_codes.FAILED
     output.table(["node", "visit", "attempt", "result", ""], [_cells(step) for step in report.steps])
     painter = output.Painter(sys.stdout)
     output.say()
     words, colour = ("nothing differs", "green") if report.ok else ("the record and the work differ", "red")
     output.say(painter.paint(words, colour))
-    return exit_codes.COMPLETED if report.ok else exit_codes.FAILED
+    if report.ok:
+        return exit_codes.COMPLETED
+    return exit_codes.FAILED
 
 
 def _cells(step: replay.Step) -> list[str]:
     node = f"{step.node}[{step.item}]" if step.item is not None else step.node
     detail = step.reason
     if step.result in ("different", "altered"):
-        found = f"{step.found[:_SHORT]}…" if step.found else "nothing"
-        detail = f"{step.recorded[:_SHORT]}… was recorded, {found} was found {step.reason}".rstrip()
+        digest_text = f"{step.found[:_SHORT]}…" if step.found else "nothing"
+        detail = f"{step.recorded[:_SHORT]}… was recorded, {digest_text} was found {step.reason}".rstrip()
     return [node, str(step.visit), str(step.attempt), step.result, detail]
 
 

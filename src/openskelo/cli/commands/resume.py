@@ -27,9 +27,9 @@ async def _resume(args: argparse.Namespace, where: Project) -> int:
             document = await engine.show(row.run_id)
             short_ids = await engine.history.short_ids(document)
             return _print_ended(args, document, project_context.CommandHint(where, short_ids))
-        seen = await drive.last_seq(engine, row.run_id)
+        after_seq = await drive.last_seq(engine, row.run_id)
         await engine.resume(row.run_id, by=project_context.current_user())
-        return await drive.follow_to_end(engine, row.run_id, args, after=seen)
+        return await drive.follow_to_end(engine, row.run_id, args, after=after_seq)
 
 
 def _print_ended(args: argparse.Namespace, document: JsonObject, write_command: render.WriteCommand) -> int:

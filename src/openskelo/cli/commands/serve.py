@@ -75,9 +75,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     if not 0 <= args.port <= 65535:
-        raise errors.InvalidInput("--port is between 0 and 65535", code="USAGE")
+        raise errors.InvalidInput("--port must be between 0 and 65535", code="USAGE")
     if args.processes < 1:
-        raise errors.InvalidInput("--processes is at least 1", code="USAGE")
+        raise errors.InvalidInput("--processes must be at least 1", code="USAGE")
     return service_log.run(args, lambda: asyncio.run(_serve(args, project_context.from_args(args))))
 
 
@@ -108,13 +108,13 @@ def _settings(args: argparse.Namespace, where: Project) -> tuple[server_settings
     from openskelo.server.auth import tokens  # noqa: PLC0415
     from openskelo.structs import replace  # noqa: PLC0415
 
-    given = args.token or os.environ.pop(_TOKEN, None)
-    if given is not None and args.no_token:
+    token = args.token or os.environ.pop(_TOKEN, None)
+    if token is not None and args.no_token:
         raise errors.InvalidInput(f"--no-token contradicts --token and {_TOKEN}", code="USAGE")
     path = where.data_dir / "tokens.json"
     user = project_context.current_user()
     setup = settings.Settings(
-        tokens=tokens.Tokens(path, extra=given),
+        tokens=tokens.Tokens(path, extra=token),
         host=args.host,
         port=args.port,
         origins=tuple(args.origin),

@@ -37,11 +37,11 @@ async def _with_calls(log: api.Store, document: JsonObject) -> JsonObject:
             if b'"call.started"' in line:
                 envelope = orjson.loads(line)
                 calls[str(run_view.data_of(envelope).get("node"))] += envelope.get("type") == "call.started"
-    counted = {
+    with_counts = {
         key: {**node, "calls": calls[key]} if definition.work_kind(node.get("mode")).makes_calls else node
         for key, node in nodes.items()
     }
-    return {**document, "nodes": counted}
+    return {**document, "nodes": with_counts}
 
 
 async def _show(args: argparse.Namespace, where: Project) -> int:
@@ -49,7 +49,7 @@ async def _show(args: argparse.Namespace, where: Project) -> int:
         row = await listing.find_run(log, args.run_id)
         document = await _with_calls(log, await project_context.read_document(log, row.run_id))
         logs = await project_context.read_logs(log, row.run_id) if args.logs else None
-        driven = await log.is_driver_alive(row.run_id)
+        is_driven = await log.is_driver_alive(row.run_id)
         short_ids = await listing.short_ids(log, [document])
     if args.json:
         output.document(document if logs is None else {**document, "logs": logs})
@@ -57,7 +57,7 @@ async def _show(args: argparse.Namespace, where: Project) -> int:
         write_command = project_context.CommandHint(where, short_ids)
         render.full(document, write_command, title=row.name)
         render.logs(logs or ())
-        if document["ending"] is None and not driven and not document["approvals"]:
+        if document["ending"] is None and not is_driven and not document["approvals"]:
             command = write_command(f"skelo resume {row.run_id}")
             output.note(f"no process drives this run; continue it with: {command}")
     return exit_codes.of_run(document)

@@ -39,12 +39,14 @@ def run(args: argparse.Namespace) -> int:
     if not cases:
         raise errors.InvalidInput(f"no test has {args.only!r} in its name", code="USAGE")
     verdicts = [_run_case(args, where, path, case) for case in cases]
-    failed = sum(bool(verdict.differences) for verdict in verdicts)
+    failure_count = sum(bool(verdict.differences) for verdict in verdicts)
     if args.json:
-        output.document(_document(verdicts, failed))
+        output.document(_document(verdicts, failure_count))
     else:
-        output.say(f"{len(verdicts) - failed} passed, {failed} failed")
-    return exit_codes.FAILED if failed else exit_codes.COMPLETED
+        output.say(f"{len(verdicts) - failure_count} passed, {failure_count} failed")
+    if failure_count:
+        return exit_codes.FAILED
+    return exit_codes.COMPLETED
 
 
 def _workflow_of(path: Path, named: str | None) -> Path:
@@ -63,8 +65,8 @@ def _run_case(
         )
     with tempfile.TemporaryDirectory(prefix="skelo-test-", ignore_cleanup_errors=True) as folder:
         project = scripted_tests.copy_project(where, Path(folder))
-        copied = project.root / path.resolve().relative_to(where.root)
-        verdict = asyncio.run(scripted_tests.run_case(project, load.load(copied, root=project.root), case))
+        path_in_copy = project.root / path.resolve().relative_to(where.root)
+        verdict = asyncio.run(scripted_tests.run_case(project, load.load(path_in_copy, root=project.root), case))
     if not args.json:
         _print(verdict)
     return verdict

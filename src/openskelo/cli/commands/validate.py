@@ -32,9 +32,10 @@ class _Script:
 
 @frozen
 class _Checked:
-    """The result of checking one file; `content` is None after an error."""
+    """The result of checking one file."""
 
     file: str
+    #: None after an error.
     content: definition.Workflow | project_file.ProjectFile | _Script | None
     problems: tuple[Problem, ...]
 
@@ -51,7 +52,9 @@ def run(args: argparse.Namespace) -> int:
                 "files": [_entry(result) for result in results],
             }
         )
-        return exit_codes.INVALID if errors_found else exit_codes.COMPLETED
+        if errors_found:
+            return exit_codes.INVALID
+        return exit_codes.COMPLETED
     for problem in (*errors_found, *warnings):
         output.print_problem(problem)
     for result in results:
@@ -59,7 +62,9 @@ def run(args: argparse.Namespace) -> int:
             output.say(f"{result.file}: valid, {_summary(result.content)}")
     if errors_found:
         output.note(output.count_problems(errors_found))
-    return exit_codes.INVALID if errors_found else exit_codes.COMPLETED
+    if errors_found:
+        return exit_codes.INVALID
+    return exit_codes.COMPLETED
 
 
 def _check(file: str, path: Path) -> _Checked:
@@ -70,8 +75,8 @@ def _check(file: str, path: Path) -> _Checked:
         workflow, problems_found = load.check(path)
         return _Checked(file=file, content=workflow, problems=problems_found)
     settings, problems_found = project_file.check_file(path)
-    failed = any(problem.severity == "error" for problem in problems_found)
-    return _Checked(file=file, content=None if failed else settings, problems=problems_found)
+    has_errors = any(problem.severity == "error" for problem in problems_found)
+    return _Checked(file=file, content=None if has_errors else settings, problems=problems_found)
 
 
 def _check_script(file: str, path: Path, workflow_path: Path) -> _Checked:

@@ -38,7 +38,9 @@ def run(args: argparse.Namespace) -> int:
         _print(verification)
     if not verification.intact:
         return exit_codes.FAILED
-    return exit_codes.COMPLETED if verification.ended else exit_codes.UNFINISHED
+    if verification.ended:
+        return exit_codes.COMPLETED
+    return exit_codes.UNFINISHED
 
 
 def _verify(args: argparse.Namespace) -> chain.Verification:
@@ -61,12 +63,12 @@ async def _verify_run(args: argparse.Namespace, where: Project) -> chain.Verific
         try:
             row = await listing.find_run(log, args.record)
         except errors.NotFound as error:
-            lost = await log.find_lost_events()
-            run_id = next((run_id for run_id in lost if run_id.startswith(args.record.strip().lower())), None)
+            lost_events = await log.find_lost_events()
+            run_id = next((run_id for run_id in lost_events if run_id.startswith(args.record.strip().lower())), None)
             if run_id is None:
                 raise
             raise errors.Corrupt(
-                f"the log has lost run {run_id}: {lost[run_id]} events of it are in files that were kept",
+                f"the log has lost run {run_id}: {lost_events[run_id]} events of it are in files that were kept",
                 hint="skelo doctor names the files",
             ) from error
         return await reader.HistoryReader(where, log).verify(row.run_id, public_key=args.public_key)
@@ -84,9 +86,9 @@ def _print(verification: chain.Verification) -> None:
         return
     word = "intact and ended" if verification.ended else "intact but unfinished"
     output.say(f"{painter.paint(word, 'green' if verification.ended else 'yellow')}  {verification.run_id}")
-    pruned = f", {verification.pruned} of them pruned" if verification.pruned else ""
+    pruned_text = f", {verification.pruned} of them pruned" if verification.pruned else ""
     counts = [output.count(verification.receipts, "receipt"), output.count(verification.blobs, "blob")]
-    output.say(f"  {output.count(verification.events, 'event')}{pruned}, {', '.join(counts)}")
+    output.say(f"  {output.count(verification.events, 'event')}{pruned_text}, {', '.join(counts)}")
     output.say(f"  head {verification.head}")
     if verification.signature in ("ok", "partial"):
         whose = "the given key" if verification.key == "given" else "the key in the record (this proves no identity)"
@@ -99,10 +101,12 @@ def _describe_fault(verification: chain.Verification) -> str:
     """Return what is wrong in a few words; a record that only lacks the wanted signature is not altered."""
     if _is_not_a_record(verification):
         return "not a record of a run"
-    unsigned = all(problem.code in ("SIGNATURE_MISSING", "SIGNATURE_PARTIAL") for problem in verification.problems)
-    if not unsigned:
+    is_unsigned = all(problem.code in ("SIGNATURE_MISSING", "SIGNATURE_PARTIAL") for problem in verification.problems)
+    if not is_unsigned:
         return "altered"
-    return "signed in part" if verification.signature == "partial" else "not signed"
+    if verification.signature == "partial":
+        return "signed in part"
+    return "not signed"
 
 
 def _is_not_a_record(verification: chain.Verification) -> bool:

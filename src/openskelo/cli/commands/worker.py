@@ -32,15 +32,15 @@ async def _work(args: argparse.Namespace, project: Project) -> int:
     from openskelo.server.telemetry import logs  # noqa: PLC0415
 
     logs.configure(args.log, project.secrets)
-    stopped = asyncio.Event()
+    stop_event = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
+        asyncio.get_running_loop().add_signal_handler(number, stop_event.set)
     async with api.open_engine(project, store=project_context.open_store(project)) as engine:
         supervisor = engine.supervisor()
         await supervisor.start()
         try:
             _report_ready(args, project)
-            await stopped.wait()
+            await stop_event.wait()
         finally:
             await supervisor.stop()
     return exit_codes.COMPLETED

@@ -49,30 +49,30 @@ async def _list(project: Project, *, as_json: bool) -> int:
 
 async def _row(place: workspace.Workspace) -> JsonObject:
     try:
-        changed = await place.has_changes()
+        has_changes = await place.has_changes()
     except errors.AttemptFailed:  # its folder is gone, or no longer what git expects
-        changed = True
-    return {**workspace.as_json(place), "changed": changed}
+        has_changes = True
+    return {**workspace.as_json(place), "changed": has_changes}
 
 
 async def _remove(project: Project, args: argparse.Namespace) -> int:
     _, places = await workspace_choice.choose(project, args.run_id, args.node)
-    removed: list[str] = []
-    left: dict[str, errors.OpenSkeloError] = {}
+    removed_ids: list[str] = []
+    failures: dict[str, errors.OpenSkeloError] = {}
     for place in places:
         try:
             await apply_changes.remove(place, force=args.force)
-            removed.append(place.origin.node)
+            removed_ids.append(place.origin.node)
         except (errors.Refused, errors.AttemptFailed) as error:
-            left[place.origin.node] = error
+            failures[place.origin.node] = error
     if args.json:
-        reasons = {node: {"code": error.code, "message": error.message} for node, error in left.items()}
-        output.document({"removed": list(removed), "left": reasons})
+        reasons = {node: {"code": error.code, "message": error.message} for node, error in failures.items()}
+        output.document({"removed": list(removed_ids), "left": reasons})
     else:
-        for node in removed:
+        for node in removed_ids:
             output.say(f"removed the workspace of {node}")
-        for node, error in left.items():
+        for node, error in failures.items():
             output.note(f"left the workspace of {node}: {error.code} {error.message}")
             if error.hint:
                 output.note(f"  {error.hint}")
-    return exit_codes.FAILED if left else exit_codes.COMPLETED
+    return exit_codes.FAILED if failures else exit_codes.COMPLETED

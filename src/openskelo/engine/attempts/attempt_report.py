@@ -35,8 +35,10 @@ from openskelo.values import canonical
 _NO_ENTRIES: Mapping[str, JsonObject] = {}
 #: How many bytes a part of a large question may have to stand in the event itself.
 _MAX_SHOWN = 2000
-#: How long calls of an agent may wait for others, so that they share a commit.
+#: How long the end of an agent's call may wait for the next report, so that they share a commit.
 _PROGRESS_SECONDS = 0.5
+#: How large the arguments or the result of a call may be; of a larger one the beginning is kept.
+_MAX_CALL_BYTES = 1024 * 1024
 
 
 #: Returns a JSON value without the secrets in it.
@@ -44,9 +46,11 @@ Mask: TypeAlias = Callable[[JsonObject], JsonObject]
 
 
 class ProgressReports:
-    """Collects what an attempt says of itself while it is under way, and sends it to the run in batches.
+    """Sends what an attempt says of itself while it is under way to the run.
 
-    Nothing waits for it: it is evidence, and a crash may lose the last moment of it. `mask` takes out the secrets.
+    A session and the start of a call are sent at once, and `make_durable` waits until they are in the log: an agent
+    that asks goes on only then. The end of a call may wait for the next report: a crash may lose it, and then the call
+    counts as cut. `mask` takes out the secrets.
     """
 
     def __init__(
@@ -62,23 +66,48 @@ class ProgressReports:
         self._mask = mask
         self._session: JsonObject | None = None
         self._calls: list[commands.StartedCall | commands.EndedCall] = []
+        self._blobs: dict[str, bytes] = {}
         self._timer: asyncio.TimerHandle | None = None
+        self._sent: asyncio.Future[None] | None = None  # the last report
 
     def add(self, progress: running_attempt.Progress) -> None:
-        """Take a session, which is sent at once, or a call."""
+        """Take a session, or the start or the end of a call."""
         match progress:
             case commands.StartedCall():
-                self._add_call(replace(progress, info=self._mask(progress.info), args=self._mask(progress.args)))
+                args = self._keep(progress.args)
+                self._calls.append(replace(progress, info=self._mask(progress.info), args=args))
+                self.send()
             case commands.EndedCall():
-                self._add_call(replace(progress, result=self._mask(progress.result)))
+                self._calls.append(replace(progress, result=self._keep(progress.result)))
+                if self._timer is None:
+                    self._timer = asyncio.get_running_loop().call_later(_PROGRESS_SECONDS, self.send)
             case _:
                 self._session = self._mask(progress)
                 self.send()
 
-    def _add_call(self, call: commands.StartedCall | commands.EndedCall) -> None:
-        self._calls.append(call)
-        if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(_PROGRESS_SECONDS, self.send)
+    def _keep(self, value: Stored) -> Stored:
+        """Return a value of a call as its event has it, without secrets; the bytes of a large one go along."""
+        masked = self._mask(value)["value"]
+        try:
+            admitted = canonical.admit(masked)
+            data = canonical.dumps(admitted)
+        except errors.InvalidInput:
+            return {"value": {"unreadable": str(masked)[:_MAX_SHOWN]}}
+        if len(data) <= stored_values.INLINE_BYTES:
+            return {"value": admitted}
+        if len(data) > _MAX_CALL_BYTES:
+            text = admitted if isinstance(admitted, str) else data.decode()
+            shortened: JsonObject = {"shortened": text[: _MAX_CALL_BYTES // 2], "bytes": len(data)}
+            data = canonical.dumps(shortened)
+        name = canonical.digest_bytes(data)
+        self._blobs[name] = data
+        return {"blob": name, "bytes": len(data)}
+
+    async def make_durable(self) -> None:
+        """Wait until all that was taken is in the log (Refused if the attempt is over, StoreError)."""
+        self.send()
+        if self._sent is not None:
+            await asyncio.shield(self._sent)
 
     def send(self) -> None:
         """Send what was collected."""
@@ -97,8 +126,16 @@ class ProgressReports:
             session=self._session,
             calls=tuple(self._calls),
         )
-        self._session, self._calls = None, []
-        self._run.send(driven_run.QueuedCommand(command=report))
+        blobs = self._blobs
+        self._session, self._calls, self._blobs = None, [], {}
+        self._sent = self._run.submit(report, blobs)
+        self._sent.add_done_callback(_retrieve)
+
+
+def _retrieve(sent: asyncio.Future[None]) -> None:
+    """Take the error of a report for which nothing may be waiting: the attempt is over, or the run was dropped."""
+    if not sent.cancelled():
+        sent.exception()
 
 
 async def perform(
@@ -109,7 +146,7 @@ async def perform(
     now: Callable[[], int],
 ) -> driven_run.QueuedCommand:
     """Perform the attempt and return its report (StoreError when the store cannot keep the outcome)."""
-    cached = _NO_ENTRIES
+    cache_entries = _NO_ENTRIES
     try:
         request = await node_inputs.make_request(blobs, run.state, attempt.attempt, run.visits)
     except errors.OpenSkeloError as error:
@@ -127,6 +164,7 @@ async def perform(
 
         progress = ProgressReports(run, attempt.attempt, now, mask)
         running.on_progress = progress.add
+        running.record_progress = progress.make_durable
         running.ask = lambda question: _ask(blobs, run, attempt, _masked(question, mask), progress, now)
         if request.node.work.has_prompt or request.node.step is not None:
             running.record_prompts = lambda: _record_prompts(performer, run, attempt, now)
@@ -138,9 +176,9 @@ async def perform(
         # A result is cached only if the code that produced it is known: the handler's file may have changed meanwhile,
         # and outputs of an earlier attempt that were only judged now may come from older code.
         if code is not None and code == _code(performer, request) and (request.outputs_to_judge is None or not code):
-            cached = cache_entry(run.state, request, result.outcome, code)
+            cache_entries = cache_entry(run.state, request, result.outcome, code)
     return driven_run.QueuedCommand(
-        command=_report(attempt.attempt, result.outcome, now()), blobs=result.blobs, cached=cached
+        command=_report(attempt.attempt, result.outcome, now()), blobs=result.blobs, cached=cache_entries
     )
 
 
@@ -163,8 +201,8 @@ async def _ask(
     The question is durable before this waits. The clock of the attempt stands still meanwhile.
     """
     in_flight = attempt.attempt
-    stored = await stored_values.store(blobs, question.args)
-    shown = cast("JsonObject", stored.get("value") or _short(question.args))
+    stored_args = await stored_values.store(blobs, question.args)
+    shown_args = cast("JsonObject", stored_args.get("value") or _short(question.args))
     command = commands.AskAboutCall(
         at=now(),
         node=in_flight.node,
@@ -172,8 +210,8 @@ async def _ask(
         attempt=in_flight.attempt,
         item=in_flight.item,
         call_id=question.call_id,
-        args=shown,
-        stored=None if "value" in stored else stored,
+        args=shown_args,
+        stored=None if "value" in stored_args else stored_args,
         prompt=question.prompt,
         digest=question.digest,
         form=question.form,
@@ -183,12 +221,12 @@ async def _ask(
     with attempt.clock_stopped():
         await run.submit(command)
         resolution = await answer
-    edited = resolution.get("stored") or {"value": resolution.get("modifiedArgs")}
+    edited_args = resolution.get("stored") or {"value": resolution.get("modifiedArgs")}
     return running_attempt.CallAnswer(
         status=cast("commands.Answer", resolution["status"]),
         by=str(resolution["by"]),
         reason=cast("str | None", resolution.get("reason")),
-        arguments=cast("JsonObject | None", await stored_values.load(blobs, cast("Stored", edited))),
+        arguments=cast("JsonObject | None", await stored_values.load(blobs, cast("Stored", edited_args))),
         remember=cast("str | None", resolution.get("remember")),
         rule=cast("JsonObject | None", resolution.get("rule")),
     )
@@ -241,13 +279,13 @@ def lost(
     """Return the report of an attempt whose work ended the request around it: it failed, with an unknown effect."""
     match error:
         case asyncio.CancelledError():
-            failed = time_limit.cancelled_itself()
+            attempt_failure = time_limit.cancelled_itself()
         case GeneratorExit():
-            failed = errors.AttemptFailed(invocation.describe(error), code="HANDLER_RAISED")
+            attempt_failure = errors.AttemptFailed(invocation.describe(error), code="HANDLER_RAISED")
         case _:
-            failed = errors.AttemptFailed(invocation.describe(error), code="INTERNAL")
+            attempt_failure = errors.AttemptFailed(invocation.describe(error), code="INTERNAL")
     failure = outcome.Failure(
-        code=failed.code, message=performer.mask(failed.message, attempt.progress), happened="unknown"
+        code=attempt_failure.code, message=performer.mask(attempt_failure.message, attempt.progress), happened="unknown"
     )
     result = outcome.Outcome(inputs_hash="", failure=failure)
     return driven_run.QueuedCommand(command=_report(attempt.attempt, result, now))
@@ -280,8 +318,8 @@ def cache_entry(
     Empty for work that was sent back, which answered more than its inputs ask, and for items of a foreach.
     """
     sent_back = isinstance(request.feedback, Mapping) and not {"from", "sent_back"}.isdisjoint(request.feedback)
-    succeeded = result.failure is None and result.outputs is not None and result.output_hash is not None
-    if not succeeded or sent_back or request.item_index is not None:
+    is_success = result.failure is None and result.outputs is not None and result.output_hash is not None
+    if not is_success or sent_back or request.item_index is not None:
         return {}
     entry: JsonObject = {
         "outputs": result.outputs,

@@ -114,12 +114,12 @@ class CommandRouter:
         self, run_id: str, approval_id: str, answer: input_checks.Answer, *, leave: bool = False
     ) -> str:
         """Check an answer against the log, then queue it for the run's driver."""
-        loaded = await loading.load(self._store, run_id)
-        approval = errors.require_open(loaded.run.approvals.get(approval_id))
-        command = await input_checks.answer_command(self._store, loaded.run, approval, answer, self._driver.now())
-        decide(loaded.run, command)
+        loaded_run = await loading.load(self._store, run_id)
+        approval = errors.require_open(loaded_run.run.approvals.get(approval_id))
+        command = await input_checks.answer_command(self._store, loaded_run.run, approval, answer, self._driver.now())
+        decide(loaded_run.run, command)
         await self._queue(run_id, command_codec.encode_answer(approval_id, answer), leave=leave)
-        await check_answered(self._store, run_id, command, after=loaded.chain.seq)
+        await check_answered(self._store, run_id, command, after=loaded_run.chain.seq)
         return run_id
 
     async def _queue(self, run_id: str, body: JsonObject, *, leave: bool = False) -> None:
@@ -197,8 +197,8 @@ async def check_answered(store: api.Store, run_id: str, answer: commands.AnswerA
             fact = envelope.open_line(line)[1]
             if not isinstance(fact, events.ApprovalResolved) or fact.approval_id != answer.approval_id:
                 continue
-            taken = fact if _is_same(fact, answer) else None
-            errors.require_open(taken, f"{fact.by} has answered first ({fact.resolution['status']})")
+            matching_fact = fact if _is_same(fact, answer) else None
+            errors.require_open(matching_fact, f"{fact.by} has answered first ({fact.resolution['status']})")
             return
     await api.get_approval(store, answer.approval_id)  # NotFound if it was withdrawn
     raise errors.Refused(

@@ -64,10 +64,12 @@ class Change:
 
 @frozen
 class Sent:
-    """The result of sending a message: a new conversation (`reset`), or read by the turn under way (`steers`)."""
+    """The result of sending a message."""
 
     id: str
+    #: It begins a new conversation.
     reset: bool = False
+    #: The turn under way reads it.
     steers: bool = False
 
 
@@ -95,13 +97,13 @@ class Graph:
         """Add a node and return its key: `key`, else one made of the label."""
         input_checks.check_word(kind, get_args(live_graph.Kind), "a kind of node")
         fields = more or Change()
-        chosen = ""
+        node_key = ""
 
         async def make(run: Run, at: int) -> commands.AddNode:
-            nonlocal chosen
-            chosen = key or _free_key(run, label)
+            nonlocal node_key
+            node_key = key or _free_key(run, label)
             spec = live_graph.NodeSpec(
-                key=chosen,
+                key=node_key,
                 label=label,
                 kind=kind,
                 config=_with_agent(config or {}, fields),
@@ -118,13 +120,13 @@ class Graph:
             return commands.AddNode(at=at, by=by, node=self._build(run, spec))
 
         await self._engine.send_graph_command(self.run_id, make)
-        return chosen
+        return node_key
 
     def _build(self, run: Run, spec: live_graph.NodeSpec) -> definition.Node:
         """Return the node of a spec (InvalidWorkflow, InvalidInput)."""
         _check_live(run)
-        admitted = cast("JsonObject", canonical.admit({"label": spec.label, "config": spec.config}))
-        spec = replace(spec, config=cast("JsonObject", admitted["config"]))
+        checked_spec = cast("JsonObject", canonical.admit({"label": spec.label, "config": spec.config}))
+        spec = replace(spec, config=cast("JsonObject", checked_spec["config"]))
         project = self._engine.project
         node = live_graph.build_node(spec, run.workflow.limits, project.root, project.agents)
         size = len(canonical.dumps(workflow_codec.encode_node(node)))
@@ -220,24 +222,24 @@ class Graph:
         turn reads it, if its agent can. A reset command of the node begins a new conversation, and is not read.
         """
         message = str(uuid.uuid4())
-        stored = await stored_values.store(self._engine.store, canonical.admit(content))
-        sent = Sent(id=message)
+        stored_content = await stored_values.store(self._engine.store, canonical.admit(content))
+        result = Sent(id=message)
 
         async def make(run: Run, at: int) -> commands.GraphCommand:
-            nonlocal sent
+            nonlocal result
             node = _get_node(run, key)
             turn = cast("definition.Turn", node.turn)
             if node.work.has_prompt and content.strip() in turn.reset_commands:
-                sent = Sent(id=message, reset=True)
+                result = Sent(id=message, reset=True)
                 return commands.ResetSession(at=at, by=by, node=key)
             in_turn = (key, run.nodes[key].visit, 0) in run.in_flight
-            sent = Sent(id=message, steers=steer and not interrupt and in_turn and graph.can_steer(run.nodes[key]))
+            result = Sent(id=message, steers=steer and not interrupt and in_turn and graph.can_steer(run.nodes[key]))
             return commands.SendMessage(
-                at=at, by=by, node=key, message_id=message, content=stored, interrupt=interrupt, steer=steer
+                at=at, by=by, node=key, message_id=message, content=stored_content, interrupt=interrupt, steer=steer
             )
 
         await self._engine.send_graph_command(self.run_id, make)
-        return sent
+        return result
 
     async def reset(self, key: str, *, by: str = "python") -> None:
         """Let a node begin a new conversation with its next turn."""
@@ -297,7 +299,9 @@ def _check_live(run: Run) -> GraphState:
     """Return the graph of a run; raise Refused (RUN_NOT_LIVE) if it is not a live graph."""
     if run.graph_state is None:
         raise errors.Refused(
-            "the run is not a live graph", code="RUN_NOT_LIVE", hint="its workflow says what it consists of"
+            "the run is not a live graph",
+            code="RUN_NOT_LIVE",
+            hint="its nodes and edges come from its workflow: fork it with a changed file",
         )
     return run.graph_state
 

@@ -34,12 +34,13 @@ GlobalMode: TypeAlias = Literal["PLANNING", "IMPLEMENTATION"]
 
 @frozen
 class Answer:
-    """A person's answer to an open approval. `remember` extends the approval of an agent's call to calls like it."""
+    """A person's answer to an open approval."""
 
     status: commands.Answer
     by: str
     modified_args: JsonObject | None = None
     reason: str | None = None
+    #: Extends the approval of an agent's call to calls like it.
     remember: Remember | None = None
 
 
@@ -107,8 +108,8 @@ class Inputs:
 
     def _compile(self, name: str) -> validator.Schema:
         (schema,) = [port.schema for port in self._workflow.inputs if port.name == name]
-        compiled = self._schemas[name] = validator.compile(schema)
-        return compiled
+        compiled_schema = self._schemas[name] = validator.compile(schema)
+        return compiled_schema
 
 
 def check_references(ports: Iterable[definition.Port], values: JsonObject, where: file_access.Access) -> None:
@@ -129,9 +130,9 @@ async def check_artifacts(ports: Iterable[definition.Port], values: JsonObject, 
 
 async def _check_ports(blobs: api.Blobs, run: Run, ports: Iterable[definition.Port], values: JsonObject) -> None:
     """Raise InvalidInput if a person's values break the ports' contract, or name artifacts that no run has kept."""
-    listed = tuple(ports)
-    _raise_problems(_violations(listed, values), "APPROVAL_INVALID")
-    referring = [port for port in listed if port.kind == "artifact"]
+    port_list = tuple(ports)
+    _raise_problems(_violations(port_list, values), "APPROVAL_INVALID")
+    referring = [port for port in port_list if port.kind == "artifact"]
     if referring and isinstance(blobs, artifacts.RunLogs):
         contract = contracts.PortContract(referring, "value", None)
         missing = await contract.missing_artifacts(values, artifacts.ArtifactIndex(blobs), run.id)
@@ -222,12 +223,12 @@ async def _modified(
     blobs: api.Blobs, run: Run, approval: OpenApproval, command: commands.AnswerApproval, values: JsonObject
 ) -> commands.AnswerApproval:
     """Return the command as one that replaces the proposed values, with a digest of its own."""
-    stored = await stored_values.store(blobs, values)
+    stored_values_entry = await stored_values.store(blobs, values)
     return replace(
         command,
         status="modified",
-        args=cast("JsonObject", stored.get("value", {})),
-        stored=None if "value" in stored else stored,
+        args=cast("JsonObject", stored_values_entry.get("value", {})),
+        stored=None if "value" in stored_values_entry else stored_values_entry,
         new_digest=resolve.digest(run, approval.node, values, approval.expires_at),
     )
 
@@ -239,25 +240,25 @@ async def _answer_block(
     node = run.workflow.nodes[approval.node]
     inputs = await node_inputs.inputs(blobs, run, node)
     form = cast("JsonObject", approval.document.get("form") or {})
-    proposed = propose(form, inputs)
-    filled = {**proposed, **values}
+    proposal = propose(form, inputs)
+    form_values = {**proposal, **values}
     status = answer.status
     if status != "denied":
-        _check_form(form, values, filled)
-        status = "modified" if filled != proposed else "approved"
+        _check_form(form, values, form_values)
+        status = "modified" if form_values != proposal else "approved"
     decision: JsonObject = {
         "approved": status != "denied",
         "decision": status,
         "reason": answer.reason or "",
         "by": answer.by,
     }
-    offered = {**inputs, **filled, **decision}
-    outputs = {port.name: offered[port.name] for port in node.outputs if port.name in offered}
+    output_values = {**inputs, **form_values, **decision}
+    outputs = {port.name: output_values[port.name] for port in node.outputs if port.name in output_values}
     if status != "denied":
         await _check_ports(blobs, run, node.outputs, outputs)
     command = replace(_command(approval, answer, at), status=status)
     return replace(
-        await _modified(blobs, run, approval, command, filled) if status == "modified" else command,
+        await _modified(blobs, run, approval, command, form_values) if status == "modified" else command,
         outputs=await stored_values.store(blobs, outputs),
         inputs_hash=canonical.digest(inputs),
         output_hash=canonical.digest(outputs),
@@ -270,18 +271,18 @@ async def _answer_step(
     """Return the answer to an `ask_human` step: its value is the filled form, or says that it was denied."""
     step = cast("definition.Step", run.workflow.nodes[approval.node].step)
     form = cast("JsonObject", approval.document.get("form") or {})
-    proposed = propose(form, {})
-    filled: dict[str, Json] = {**proposed, **values}
+    proposal = propose(form, {})
+    form_values: dict[str, Json] = {**proposal, **values}
     command = _command(approval, answer, at)
     if answer.status == "denied":
-        filled = {"denied": True, "reason": answer.reason or "", "by": answer.by}
+        form_values = {"denied": True, "reason": answer.reason or "", "by": answer.by}
     else:
         if form:
-            _check_form(form, values, filled)
-        command = replace(command, status="approved" if filled == proposed else "modified")
-    outputs = plan.outputs(step, filled)
+            _check_form(form, values, form_values)
+        command = replace(command, status="approved" if form_values == proposal else "modified")
+    outputs = plan.outputs(step, form_values)
     return replace(
-        await _modified(blobs, run, approval, command, filled) if command.status == "modified" else command,
+        await _modified(blobs, run, approval, command, form_values) if command.status == "modified" else command,
         outputs=await stored_values.store(blobs, outputs),
         inputs_hash=canonical.digest(await node_inputs.inputs(blobs, run, run.workflow.nodes[approval.node])),
         output_hash=canonical.digest(outputs),
@@ -290,13 +291,13 @@ async def _answer_step(
 
 def propose(form: JsonObject, inputs: JsonObject) -> dict[str, Json]:
     """Return the values of a form that a person has not changed: inputs of the same name, else the form's defaults."""
-    proposed: dict[str, Json] = {}
+    proposal: dict[str, Json] = {}
     for name, field in cast("JsonObject", form.get("properties") or {}).items():
         if name in inputs:
-            proposed[name] = inputs[name]
+            proposal[name] = inputs[name]
         elif isinstance(field, dict) and "default" in field:
-            proposed[name] = field["default"]
-    return proposed
+            proposal[name] = field["default"]
+    return proposal
 
 
 def _check_form(form: JsonObject, values: JsonObject, filled: JsonObject) -> None:
@@ -322,19 +323,19 @@ async def _answer_checkpoint(
     node = run.workflow.nodes[approval.node]
     inputs = await node_inputs.inputs(blobs, run, node)
     command = replace(_command(approval, answer, at), inputs_hash=canonical.digest(inputs))
-    edited = {**inputs, **values}
+    new_inputs = {**inputs, **values}
     if answer.status == "denied":
         return command
-    if edited == inputs:
+    if new_inputs == inputs:
         return replace(command, status="approved")
     names = {port.name for port in node.inputs} if node.step is None else set(inputs)
     unknown = sorted(set(values) - names)
     _raise_problems((f"{node.key} has no input {name}" for name in unknown), "APPROVAL_INVALID")
-    await _check_ports(blobs, run, node.inputs, edited)
-    changed = await _modified(blobs, run, approval, command, edited)
+    await _check_ports(blobs, run, node.inputs, new_inputs)
+    modification = await _modified(blobs, run, approval, command, new_inputs)
     if node.when is None and node.foreach is None:
-        return changed
-    return await _with_expressions(blobs, run, node, changed, edited)
+        return modification
+    return await _with_expressions(blobs, run, node, modification, new_inputs)
 
 
 async def _with_expressions(
@@ -371,9 +372,9 @@ async def _answer_call(
     form = cast("JsonObject", approval.document.get("form") or {})
     tool = cast("JsonObject", approval.document["tool"])
     if cast("JsonObject", tool["args"]).get("question") and answer.status != "denied":
-        filled = {**propose(form, {}), **values}
-        _check_form(form, values, filled)
-        return await _modified(blobs, run, approval, command, filled)
+        form_values = {**propose(form, {}), **values}
+        _check_form(form, values, form_values)
+        return await _modified(blobs, run, approval, command, form_values)
     if answer.status != "modified":
         return command
     if not form:
@@ -382,13 +383,13 @@ async def _answer_call(
             code="APPROVAL_INVALID",
             hint="deny the call, and say in the reason what the agent should do instead",
         )
-    asked = await stored_values.load(blobs, cast("Stored | None", tool.get("stored"))) or tool["args"]
-    arguments = cast("JsonObject", cast("JsonObject", asked)["arguments"])
-    edited = {**arguments, **values}
-    _check_form(form, values, edited)
-    if edited == arguments:
+    call_args = await stored_values.load(blobs, cast("Stored | None", tool.get("stored"))) or tool["args"]
+    arguments = cast("JsonObject", cast("JsonObject", call_args)["arguments"])
+    new_arguments = {**arguments, **values}
+    _check_form(form, values, new_arguments)
+    if new_arguments == arguments:
         return replace(command, status="approved")
-    return await _modified(blobs, run, approval, command, edited)
+    return await _modified(blobs, run, approval, command, new_arguments)
 
 
 async def _answer_uncertain(
@@ -407,7 +408,7 @@ async def _answer_uncertain(
         required = dict.fromkeys(plan.outputs(node.step, None), True)
     unknown = sorted(set(values) - set(required))
     _raise_problems((f"{node.key} has no output {name}" for name in unknown), "APPROVAL_INVALID")
-    missing = [name for name, needed in required.items() if needed and name not in values]
+    missing = [name for name, is_needed in required.items() if is_needed and name not in values]
     _raise_problems((f"missing output {name}" for name in missing), "APPROVAL_INVALID")
     await _check_ports(blobs, run, node.outputs, values)
     return replace(
@@ -429,9 +430,9 @@ def _unknown_input_hint(workflow: definition.Workflow, name: str) -> str:
 
 def breaches(ports: Iterable[definition.Port], values: JsonObject) -> list[str]:
     """Return what is wrong with outputs that have to keep the ports' contract."""
-    listed = tuple(ports)
-    missing = [f"missing output {port.name}" for port in listed if port.required and port.name not in values]
-    return missing + _violations(listed, values)
+    port_list = tuple(ports)
+    missing = [f"missing output {port.name}" for port in port_list if port.required and port.name not in values]
+    return missing + _violations(port_list, values)
 
 
 def _violations(ports: Iterable[definition.Port], values: JsonObject) -> list[str]:
@@ -445,9 +446,9 @@ def _violations(ports: Iterable[definition.Port], values: JsonObject) -> list[st
 
 def _raise_problems(problems: Iterable[str], code: str) -> None:
     """Raise InvalidInput with all of the problems, if there are any."""
-    listed = list(problems)
-    if listed:
-        raise errors.InvalidInput("; ".join(listed), code=code)
+    problem_list = list(problems)
+    if problem_list:
+        raise errors.InvalidInput("; ".join(problem_list), code=code)
 
 
 # -- arguments of few words -------------------------------------------------------------------------------------------

@@ -33,16 +33,14 @@ _CUTS = (events.AttemptCancelled, events.AttemptInterrupted)
 
 @mutable
 class QueuedCommand:
-    """A command on its way to a run, with what is committed beside its events.
-
-    `inbox_id` is the id of a command that another process queued in the store: the same append removes it there. The
-    sender waits for `done`, if it waits.
-    """
+    """A command on its way to a run, with what is committed beside its events."""
 
     command: commands.Command
     blobs: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
     cached: Mapping[str, JsonObject] = field(default_factory=dict[str, JsonObject])
+    #: The id of a command that another process queued in the store: the same append removes it there.
     inbox_id: int | None = None
+    #: The future that the sender waits for, if it waits.
     done: asyncio.Future[None] | None = None
 
     def acknowledge(self) -> None:
@@ -58,13 +56,13 @@ class QueuedCommand:
 
 @mutable
 class Timer:
-    """The next times at which a run must be woken: `tick_at` in the run's own time, `expires_at` by the system's clock.
+    """The next times at which a run must be woken."""
 
-    `due_at` is the moment of `tick_at` by the event loop's clock, which no user can set.
-    """
-
+    #: In the run's own time.
     tick_at: int | None = None
+    #: The moment of `tick_at` by the event loop's clock, which no user can set.
     due_at: float = 0.0
+    #: By the system's clock.
     expires_at: int | None = None
 
 
@@ -126,9 +124,9 @@ class DrivenRun:
 
     def submit(self, command: commands.Command, blobs: Mapping[str, bytes] | None = None) -> asyncio.Future[None]:
         """Send a command; the returned future is done when its events are durable (Refused, StoreError)."""
-        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self.send(QueuedCommand(command=command, blobs=blobs or {}, done=done))
-        return done
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.send(QueuedCommand(command=command, blobs=blobs or {}, done=future))
+        return future
 
     # -- a turn -------------------------------------------------------------------------------------------------------
 
@@ -138,28 +136,30 @@ class DrivenRun:
         After StoreError memory is ahead of the log: the driver must drop the run.
         """
         facts: list[events.Event] = []
-        accepted = self._current = []
+        accepted_commands = self._current = []
         while self.mailbox:
-            queued = self.mailbox.popleft()
-            wall = queued.command.at
-            command = self._in_own_time(queued.command)
+            queued_command = self.mailbox.popleft()
+            wall = queued_command.command.at
+            command = self._in_own_time(queued_command.command)
             try:
                 facts += step(self.state, command, self)
             except errors.Refused as refusal:
-                queued.fail(refusal)
-                if queued.inbox_id is None:
+                queued_command.fail(refusal)
+                if queued_command.inbox_id is None:
                     continue  # else the append still has to remove the command from the store
-            accepted.append(queued)
+            accepted_commands.append(queued_command)
             if self.state.resolving:
                 facts += await self._resolve_nodes(resolver, command.at, wall)
-        if not facts and all(queued.inbox_id is None for queued in accepted):
-            for queued in accepted:
-                queued.acknowledge()
+        if not facts and all(queued_command.inbox_id is None for queued_command in accepted_commands):
+            for queued_command in accepted_commands:
+                queued_command.acknowledge()
             return None
         blobs: dict[str, bytes] = {}
         if self._partial_results:
             facts = self._with_partial_results(facts, blobs)
-        return Turn(run=self, append=self._append(facts, accepted, blobs), facts=facts, commands=accepted)
+        return Turn(
+            run=self, append=self._append(facts, accepted_commands, blobs), facts=facts, commands=accepted_commands
+        )
 
     def now(self, wall: int) -> int:
         """Return the run's time when the system's clock shows `wall`: never earlier than its last event."""
@@ -186,26 +186,28 @@ class DrivenRun:
     def _append(
         self, facts: Sequence[events.Event], accepted: Sequence[QueuedCommand], blobs: dict[str, bytes]
     ) -> api.Append:
-        cached: dict[str, JsonObject] = {}
-        for queued in accepted:
-            blobs.update(queued.blobs)
-            cached.update(queued.cached)
+        cache_entries: dict[str, JsonObject] = {}
+        for queued_command in accepted:
+            blobs.update(queued_command.blobs)
+            cache_entries.update(queued_command.cached)
         expected_seq = self.chain.seq
         lines = envelope.seal(self.chain, facts)
         row = listing.row(self.state, self.row)
         if row is not None:
             self.row = row
-        opened, closed = listing.approvals(self.state, facts)
+        opened_approvals, closed_approval_ids = listing.approvals(self.state, facts)
         return api.Append(
             run_id=self.id,
             expected_seq=expected_seq,
             lines=lines,
             row=row,
-            opened=opened,
-            closed=closed,
+            opened=opened_approvals,
+            closed=closed_approval_ids,
             blobs=blobs,
-            consumed=tuple(queued.inbox_id for queued in accepted if queued.inbox_id is not None),
-            cached=cached,
+            consumed=tuple(
+                queued_command.inbox_id for queued_command in accepted if queued_command.inbox_id is not None
+            ),
+            cached=cache_entries,
         )
 
     # -- attempts that are stopped ------------------------------------------------------------------------------------
@@ -233,7 +235,9 @@ class DrivenRun:
     def said(self, flight: Attempt) -> str | None:
         """Return what the model or agent of an attempt that is being stopped has said so far."""
         attempt = self.attempts.get((flight.node, flight.visit, flight.slot))
-        return None if attempt is None or attempt.progress is None else self._performer.said_so_far(attempt.progress)
+        if attempt is None or attempt.progress is None:
+            return None
+        return self._performer.said_so_far(attempt.progress)
 
     def keep_partial_result(self, key: AttemptId) -> None:
         """Remember the files and costs of an attempt that is being stopped, until the log says that it was."""
@@ -282,8 +286,8 @@ class DrivenRun:
         self.failure = error
         for attempt in self.attempts.values():
             attempt.cancel()
-        for queued in (*self._current, *self.mailbox):
-            queued.fail(error)
+        for queued_command in (*self._current, *self.mailbox):
+            queued_command.fail(error)
         self.attempts.clear()
         self._current = []
         self.mailbox.clear()

@@ -79,8 +79,8 @@ class DrivenRuns:
 
     def close(self, error: errors.OpenSkeloError) -> None:
         """Remove every run because the driver stops; their callers get `error`, and it is not remembered."""
-        for driven in self.by_id.values():
-            driven.drop(error)
+        for run in self.by_id.values():
+            run.drop(error)
         self.by_id.clear()
 
 
@@ -130,22 +130,22 @@ class Timers:
             run_ids[heapq.heappop(self._by_wall)[1]] = None
         while self._by_loop and self._by_loop[0][0] <= loop_time:
             run_ids[heapq.heappop(self._by_loop)[1]] = None
-        for driven in [driven_runs[run_id] for run_id in run_ids if run_id in driven_runs]:
-            timer = driven.timer
+        for run in [driven_runs[run_id] for run_id in run_ids if run_id in driven_runs]:
+            timer = run.timer
             tick_at, is_tick = timer.tick_at, False
             if tick_at is not None:
                 is_tick = tick_at <= wall or timer.due_at <= loop_time
             if is_tick or (timer.expires_at is not None and timer.expires_at <= wall):
-                driven.timer = driven_run.Timer()
-                yield driven, max(wall, tick_at) if is_tick and tick_at is not None else wall
+                run.timer = driven_run.Timer()
+                yield run, max(wall, tick_at) if is_tick and tick_at is not None else wall
 
     def _rebuild(self, driven_runs: Mapping[str, driven_run.DrivenRun]) -> None:
         self._by_wall.clear()
         self._by_loop.clear()
-        for run_id, driven in driven_runs.items():
-            if driven.timer.tick_at is not None:
-                self._by_loop.append((driven.timer.due_at, run_id))
-            self._by_wall += [(at, run_id) for at in (driven.timer.tick_at, driven.timer.expires_at) if at is not None]
+        for run_id, run in driven_runs.items():
+            if run.timer.tick_at is not None:
+                self._by_loop.append((run.timer.due_at, run_id))
+            self._by_wall += [(at, run_id) for at in (run.timer.tick_at, run.timer.expires_at) if at is not None]
         heapq.heapify(self._by_wall)
         heapq.heapify(self._by_loop)
 
@@ -154,11 +154,11 @@ async def expire(
     blobs: api.Blobs, driven: driven_run.DrivenRun, approval: OpenApproval, now: int
 ) -> commands.AnswerApproval:
     """Return the answer that an expired approval gets: what its node says in `on_timeout`, else denied."""
-    declared = driven.state.workflow.nodes[approval.node].approval
-    approve = declared is not None and declared.on_timeout == "approve"
+    approval_rule = driven.state.workflow.nodes[approval.node].approval
+    approve = approval_rule is not None and approval_rule.on_timeout == "approve"
     answer = input_checks.Answer(status="approved" if approve else "denied", by=answers.TIMER, reason="expired")
     try:
         return await input_checks.answer_command(blobs, driven.state, approval, answer, now)
     except errors.InvalidInput as error:  # the form wants values that only a person has
-        denied = input_checks.Answer(status="denied", by=answers.TIMER, reason=f"expired; {error.message}")
-        return await input_checks.answer_command(blobs, driven.state, approval, denied, now)
+        denial = input_checks.Answer(status="denied", by=answers.TIMER, reason=f"expired; {error.message}")
+        return await input_checks.answer_command(blobs, driven.state, approval, denial, now)

@@ -126,20 +126,20 @@ class Driver:
         run.durable_seq = run.chain.seq
         for fact in turn.facts:
             if isinstance(fact, events.AttemptStarted):
-                started = run.state.in_flight.get((fact.node, fact.visit, fact.item or 0))
-                if started is not None and started.attempt == fact.attempt:
-                    self._attempts.start(run, attempt_task.AttemptTask(started))
+                in_flight = run.state.in_flight.get((fact.node, fact.visit, fact.item or 0))
+                if in_flight is not None and in_flight.attempt == fact.attempt:
+                    self._attempts.start(run, attempt_task.AttemptTask(in_flight))
             elif isinstance(fact, events.AttemptCancelled | events.AttemptInterrupted):
-                cancelled = run.attempts.pop((fact.node, fact.visit, fact.item or 0), None)
-                if cancelled is not None:
-                    cancelled.cancel()
+                cancelled_task = run.attempts.pop((fact.node, fact.visit, fact.item or 0), None)
+                if cancelled_task is not None:
+                    cancelled_task.cancel()
             elif isinstance(fact, events.MessageReceived) and fact.steers:
                 self._attempts.steer(run, fact)
             elif isinstance(fact, attempt_task.ABOUT_QUESTIONS):
                 for attempt in run.attempts.values():
                     attempt.hear(fact)
-        for queued in turn.commands:
-            queued.acknowledge()
+        for queued_command in turn.commands:
+            queued_command.acknowledge()
         self._settle(run)
         run.notify()
 

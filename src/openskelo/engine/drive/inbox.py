@@ -55,16 +55,16 @@ class Inbox:
 
     async def read(self, run_ids: Sequence[str]) -> bool:
         """Move the commands queued for these runs into their mailboxes; return whether there were any."""
-        queued = await self._store.list_commands(run_ids) if run_ids else ()
-        for entry in queued:
-            driven = self._driven.get(entry.run_id)
-            if driven is None or entry.id in driven.inbox_ids:
+        entries = await self._store.list_commands(run_ids) if run_ids else ()
+        for entry in entries:
+            run = self._driven.get(entry.run_id)
+            if run is None or entry.id in run.inbox_ids:
                 continue
-            command = await self._decode(driven, entry)
-            if entry.id not in driven.inbox_ids:  # another task may have read it meanwhile
-                driven.inbox_ids.add(entry.id)
-                driven.send(driven_run.QueuedCommand(command=command, inbox_id=entry.id))
-        return bool(queued)
+            command = await self._decode(run, entry)
+            if entry.id not in run.inbox_ids:  # another task may have read it meanwhile
+                run.inbox_ids.add(entry.id)
+                run.send(driven_run.QueuedCommand(command=command, inbox_id=entry.id))
+        return bool(entries)
 
     async def _decode(self, driven: driven_run.DrivenRun, entry: api.QueuedCommand) -> commands.Command:
         """Return the command; a tick for one that cannot be carried out (any more), so that it leaves the store.

@@ -67,18 +67,20 @@ class Resolver:
         visit = run.nodes[key].visit
         values, stored_inputs = await _inputs(blobs, run, node)
         scope = await _scope(blobs, run, node, values)
-        evaluated = _evaluate(node, scope)
-        if evaluated.skip:
+        evaluation = _evaluate(node, scope)
+        if evaluation.skip:
             return commands.ResolveNode(at=at, node=key, visit=visit, skip=True)
-        cached: commands.Cached | None = None
+        cached_outcome: commands.Cached | None = None
         if self._cache and _may_be_cached(run, node):
-            cached = await _cached(blobs, run, node, values, self._work)
+            cached_outcome = await _cached(blobs, run, node, values, self._work)
         question: commands.Ask | None = None
-        if cached is None and visits.asks_person(run, node):
+        if cached_outcome is None and visits.asks_person(run, node):
             question = await _ask(blobs, run, node, scope, wall)
-        items = evaluated.items
+        items = evaluation.items
         if items is None:
-            return commands.ResolveNode(at=at, node=key, visit=visit, inputs=stored_inputs, ask=question, cached=cached)
+            return commands.ResolveNode(
+                at=at, node=key, visit=visit, inputs=stored_inputs, ask=question, cached=cached_outcome
+            )
         return commands.ResolveNode(
             at=at,
             node=key,
@@ -87,7 +89,7 @@ class Resolver:
             items=await stored_values.store(blobs, items),
             count=len(items),
             ask=question,
-            cached=cached,
+            cached=cached_outcome,
             taken=_items_of_parent(run, node, scope, items) if key in run.kept_items else None,
             code=_code_of(run, node, self._work),
         )
@@ -142,20 +144,20 @@ async def _inputs(blobs: api.Blobs, run: Run, node: definition.Node) -> tuple[di
     if state.edited or not node.is_block:
         return await node_inputs.inputs(blobs, run, node), state.inputs
     values = await node_inputs.bound(blobs, run, node)
-    transformed = _transform(node, values)
-    values.update(transformed)
+    new_values = _transform(node, values)
+    values.update(new_values)
     values.update(node_inputs.fork_changes(run, node.key))
-    return values, await stored_values.store(blobs, transformed) if transformed else None
+    return values, await stored_values.store(blobs, new_values) if new_values else None
 
 
 def _transform(node: definition.Node, values: JsonObject) -> dict[str, Json]:
     """Return the transformed inputs; a failing transform fails the node, the raw value is never used."""
-    transformed: dict[str, Json] = {}
+    new_values: dict[str, Json] = {}
     for name, binding in node.bindings.items():
         if binding.transform is not None and name in values:
-            compiled = expression.compile(binding.transform, {"value": None})
-            transformed[name] = compiled.evaluate({"value": values[name]})
-    return transformed
+            program = expression.compile(binding.transform, {"value": None})
+            new_values[name] = program.evaluate({"value": values[name]})
+    return new_values
 
 
 def _holds(text: str, scope: JsonObject) -> bool:
@@ -252,12 +254,12 @@ async def _ask(blobs: api.Blobs, run: Run, node: definition.Node, scope: JsonObj
     values = scope["inputs"]
     if node.step is not None:
         values = _asked_by(node.step, cast("JsonObject", values))
-    stored = await stored_values.store(blobs, values)
+    stored_args = await stored_values.store(blobs, values)
     expires_at = None if approval.timeout_ms is None else wall + approval.timeout_ms
     return commands.Ask(
         prompt=prompt,
-        args=cast("JsonObject", stored.get("value", {})),
-        stored=None if "value" in stored else stored,
+        args=cast("JsonObject", stored_args.get("value", {})),
+        stored=None if "value" in stored_args else stored_args,
         form=approval.form,
         digest=digest(run, node.key, values, expires_at),
         expires_at=expires_at,
@@ -272,7 +274,7 @@ def _asked_by(step: definition.Step, args: JsonObject) -> Json:
 def digest(run: Run, key: str, args: Json, expires_at: int | None) -> str:
     """Return what binds an answer to its question: workflow, node, visit, exact arguments and expiry."""
     visit = run.nodes[key].visit
-    bound: JsonObject = {
+    bound_args: JsonObject = {
         "workflow": run.workflow.hash,
         "run": run.id,
         "node": key,
@@ -280,4 +282,4 @@ def digest(run: Run, key: str, args: Json, expires_at: int | None) -> str:
         "args": args,
         "expiresAt": expires_at,
     }
-    return canonical.digest(bound)
+    return canonical.digest(bound_args)

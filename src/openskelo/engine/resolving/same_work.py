@@ -79,13 +79,15 @@ def list_port(node: definition.Node) -> str | None:
     match = None if node.foreach is None else re.fullmatch(_LISTED, node.foreach.items)
     if match is None or node.pre_gates or any(gates.reads_all_values(gate.type) for gate in node.post_gates):
         return None
-    shown = node.work.has_prompt and "inputs" in _prompt_variables(node)
+    prompt_has_inputs = node.work.has_prompt and "inputs" in _prompt_variables(node)
     handler = builtin.of(node)
-    if not shown and (handler is None or not handler.reads_named_inputs):
+    if not prompt_has_inputs and (handler is None or not handler.reads_named_inputs):
         return None
     name = match[1]
     text = canonical.dumps(node.config).decode() + _gate_params(node)
-    return None if re.search(_ALL_INPUTS, text) or re.search(rf"\b{name}\b", text) else name
+    if re.search(_ALL_INPUTS, text) or re.search(rf"\b{name}\b", text):
+        return None
+    return name
 
 
 def sees_item_index(node: definition.Node) -> bool:
@@ -107,8 +109,8 @@ def _prompt_variables(node: definition.Node) -> frozenset[str]:
     variables: dict[str, JsonObject | None] = {"inputs": None, "run": None}
     if node.foreach is not None:
         variables[node.foreach.name] = None
-    used = [template.compile(text, variables).variables for text in texts if isinstance(text, str)]
-    return frozenset[str]().union(*used)
+    names_used = [template.compile(text, variables).variables for text in texts if isinstance(text, str)]
+    return frozenset[str]().union(*names_used)
 
 
 def match_items(
@@ -121,26 +123,26 @@ def match_items(
     """
     digest = item_digest(node, inputs, run_inputs)
     digests = [digest(item) for item in items]
-    taken = [-1] * len(items)
-    left: dict[str, list[int]] = {}
+    taken_indexes = [-1] * len(items)
+    free_indexes: dict[str, list[int]] = {}
     for number, item in enumerate(earlier):
         index, saw = cast("int", item["index"]), cast("str", item["inputsHash"])
         if index < len(items) and digests[index] == saw:
-            taken[index] = number
+            taken_indexes[index] = number
         else:
-            left.setdefault(saw, []).append(number)
+            free_indexes.setdefault(saw, []).append(number)
     if not sees_item_index(node):
         for index, saw in enumerate(digests):
-            if taken[index] < 0 and left.get(saw):
-                taken[index] = left[saw].pop(0)
-    return tuple(taken) if max(taken, default=-1) >= 0 else None
+            if taken_indexes[index] < 0 and free_indexes.get(saw):
+                taken_indexes[index] = free_indexes[saw].pop(0)
+    return tuple(taken_indexes) if max(taken_indexes, default=-1) >= 0 else None
 
 
 def item_digest(node: definition.Node, inputs: JsonObject, run_inputs: Json) -> Callable[[Json], str]:
     """Return a function that returns the digest of everything that the work on an item can see."""
-    hidden = list_port(node)
-    common: dict[str, Json] = {"inputs": {name: value for name, value in inputs.items() if name != hidden}}
+    hidden_port = list_port(node)
+    common: dict[str, Json] = {"inputs": {name: value for name, value in inputs.items() if name != hidden_port}}
     if may_see_run(node):
         common["run"] = run_inputs
-    shared = canonical.digest(common)
-    return lambda item: canonical.digest({"shared": shared, "item": item})
+    common_digest = canonical.digest(common)
+    return lambda item: canonical.digest({"shared": common_digest, "item": item})

@@ -92,12 +92,12 @@ class Ownership:
             # about an attempt that was lost kept for the next attempt.
             stops = isinstance(command, commands.CancelRun | commands.PauseRun)
             first_done = self._driver.submit(run, command) if command is not None and stops else None
-            recovered = self._recover(run) if is_new else None
+            recovery = self._recover(run) if is_new else None
             if command is not None and not stops:
                 first_done = self._driver.submit(run, command)
-        if recovered is not None:
+        if recovery is not None:
             with contextlib.suppress(errors.Refused):  # the order has ended the run
-                await recovered
+                await recovery
         if first_done is not None:
             await first_done
         if is_new and await self._driver.inbox.read([run_id]):
@@ -128,14 +128,14 @@ class Ownership:
 
     async def _read(self, run_id: str, *, check_needs: bool) -> driven_run.DrivenRun | None:
         """Read a run from its log; None if it has ended (InvalidInput if something that it needs is missing)."""
-        loaded = await loading.load(self._store, run_id, self._pins.restore)
-        state = loaded.run
+        loaded_run = await loading.load(self._store, run_id, self._pins.restore)
+        state = loaded_run.run
         if state.ended:
             return None
         if check_needs:
             self.check_needs(state)
         row = await self._store.find_run(run_id)
-        return driven_run.DrivenRun(state, loaded.chain, row, self._performer)
+        return driven_run.DrivenRun(state, loaded_run.chain, row, self._performer)
 
     def check_needs(self, state: runs.Run) -> None:
         """Raise InvalidInput if a model, a handler or a secret that the run's remaining nodes need is missing here."""
@@ -161,7 +161,7 @@ class Ownership:
         Return their ids, each with the time (ms) at which time itself would move the run. A command that comes too late
         for a released run fails with Busy.
         """
-        released: dict[str, int | None] = {}
+        released_runs: dict[str, int | None] = {}
         before = asyncio.get_running_loop().time() - seconds
         for run in self._driver.runs.all():
             if not run.is_settled() or run.last_used > before:
@@ -174,17 +174,17 @@ class Ownership:
                 self._driver.runs.remove(run)
                 run.failure = errors.Busy(f"run {run.id} was just released", hint="try again")
                 await self._driver.claims.release(run.id)
-            released[run.id] = decide.wake_at(run.state)
+            released_runs[run.id] = decide.wake_at(run.state)
             run.notify()
-        return released
+        return released_runs
 
     async def suspend(self, by: str) -> None:
         """Pause every run driven here: `once` effects finish, other attempts are cut and retried on resume.
 
         The failure of one run does not keep the others from being paused; it is raised at the end.
         """
-        suspended = (self._suspend(run, by) for run in self._driver.runs.all())
-        for result in await asyncio.gather(*suspended, return_exceptions=True):
+        suspensions = (self._suspend(run, by) for run in self._driver.runs.all())
+        for result in await asyncio.gather(*suspensions, return_exceptions=True):
             if isinstance(result, BaseException):
                 raise result
 

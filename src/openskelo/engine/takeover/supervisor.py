@@ -136,9 +136,9 @@ class Supervisor:
 
     async def _take_commanded(self) -> None:
         """Take up runs for which another process queued a command while they were not driven."""
-        queued = await self._engine.store.list_commands(None)
+        entries = await self._engine.store.list_commands(None)
         late: dict[str, float] = {}
-        for run_id in dict.fromkeys(command.run_id for command in queued):
+        for run_id in dict.fromkeys(command.run_id for command in entries):
             row = await self._engine.store.find_run(run_id)
             if row is not None and row.ending is not None:
                 late[run_id] = self._late.get(run_id, asyncio.get_running_loop().time())
@@ -146,7 +146,7 @@ class Supervisor:
                 await self._take(run_id)
         self._late = late
         before = asyncio.get_running_loop().time() - RETRY_SECONDS
-        void = [command.id for command in queued if late.get(command.run_id, before) < before]
+        void = [command.id for command in entries if late.get(command.run_id, before) < before]
         if void:  # the processes that queued them have been told, or are dead
             await self._engine.store.withdraw_commands(void)
 

@@ -89,8 +89,8 @@ async def ask(
     listener = ModelListener(usage, receive)
     usage.current_call = lambda: estimate_stopped_call(attempt, provider, plans[: listener.sent()])
     try:
-        answered = await provider.complete(request, listener)
-        add_usage(usage, answered)
+        completion = await provider.complete(request, listener)
+        add_usage(usage, completion)
     except protocol.UnusableAnswer as unusable:
         add_usage(usage, unusable.answer)
         if not isinstance(unusable, protocol.BrokenAnswer):
@@ -103,12 +103,12 @@ async def ask(
         usage.current_call = None
         if claims is not None:
             claims.settle(attempt.request.attempt_id, usage)
-    attempt.answer = answered.text
-    used = next((plan for plan in plans if plan.expert == answered.served_by), plans[0])
-    if used is not plans[0]:
-        prompt.keep(attempt, written, used)
-        attempt.lines.append(f"answered by {answered.served_by}: {plans[0].expert} could not")
-    return answered
+    attempt.answer = completion.text
+    plan_in_use = next((plan for plan in plans if plan.expert == completion.served_by), plans[0])
+    if plan_in_use is not plans[0]:
+        prompt.keep(attempt, written, plan_in_use)
+        attempt.lines.append(f"answered by {completion.served_by}: {plans[0].expert} could not")
+    return completion
 
 
 def make_request(node: definition.Node, written: prompt.Prompt, schema: JsonObject) -> protocol.Request:
@@ -125,11 +125,11 @@ def make_request(node: definition.Node, written: prompt.Prompt, schema: JsonObje
 
 def parameters(node: definition.Node) -> JsonObject:
     """Return the config keys of `node` that are for the provider, and the experts that the workflow has pinned."""
-    own = {key: value for key, value in node.config.items() if key not in _NOT_PARAMETERS}
-    pinned = node.config.get("pinned")
-    if isinstance(pinned, Mapping) and "experts" in pinned:
-        own["pinned"] = pinned["experts"]
-    return own
+    own_parameters = {key: value for key, value in node.config.items() if key not in _NOT_PARAMETERS}
+    pins = node.config.get("pinned")
+    if isinstance(pins, Mapping) and "experts" in pins:
+        own_parameters["pinned"] = pins["experts"]
+    return own_parameters
 
 
 def parse(answered: protocol.Answer, *given: Json) -> JsonObject:
@@ -178,10 +178,10 @@ def needs(attempt: running_attempt.RunningAttempt, provider: protocol.Provider, 
     """
     characters = sum(len(message.text) for message in plan.request.messages)
     call = protocol.Usage(tokens_in=characters // _MAX_CHARS_PER_TOKEN, tokens_out=plan.request.max_tokens or 0)
-    used = attempt.usage
+    usage = attempt.usage
     return outcome.Needs(
-        tokens=used.tokens_in + used.tokens_out + call.tokens_in + call.tokens_out,
-        cost_nanousd=used.cost_nanousd + protocol.cost(provider, plan, call),
+        tokens=usage.tokens_in + usage.tokens_out + call.tokens_in + call.tokens_out,
+        cost_nanousd=usage.cost_nanousd + protocol.cost(provider, plan, call),
     )
 
 
@@ -202,19 +202,19 @@ def estimate_stopped_call(
     """
     if not plans:
         return outcome.Metrics()
-    reserved = attempt.request.node.reserve
-    streamed = "".join(attempt.streamed)
-    usages = [protocol.estimate_usage(plan.request, streamed if plan is plans[-1] else "") for plan in plans]
+    reserve = attempt.request.node.reserve
+    text_so_far = "".join(attempt.streamed)
+    usages = [protocol.estimate_usage(plan.request, text_so_far if plan is plans[-1] else "") for plan in plans]
     tokens_in = sum(usage.tokens_in for usage in usages)
     tokens_out = usages[-1].tokens_out
-    if reserved.tokens:
+    if reserve.tokens:
         tokens_out = max(tokens_out, plans[-1].request.max_tokens or 0)
         usages[-1] = replace(usages[-1], tokens_out=tokens_out)
     cost = sum(protocol.cost(provider, plan, usage) for plan, usage in zip(plans, usages, strict=True))
     return outcome.Metrics(
         tokens_in=tokens_in,
-        tokens_out=max(tokens_out, reserved.tokens - tokens_in),
-        cost_nanousd=max(cost, reserved.cost_nanousd),
+        tokens_out=max(tokens_out, reserve.tokens - tokens_in),
+        cost_nanousd=max(cost, reserve.cost_nanousd),
     )
 
 

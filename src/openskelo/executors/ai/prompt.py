@@ -43,14 +43,13 @@ _TAG = re.compile(r"<\s*/?\s*data", re.IGNORECASE)
 
 @frozen
 class Prompt:
-    """The five blocks, and the messages that they make.
-
-    In a conversation `news` is what this prompt adds to it; None is all of it. `metadata` goes into the record.
-    """
+    """The five blocks, and the messages that they make."""
 
     blocks: Mapping[str, str]
     messages: tuple[protocol.Message, ...]
+    #: In a conversation, what this prompt adds to it; None is all of it.
     news: str | None = None
+    #: Goes into the record.
     metadata: JsonObject | None = None
 
 
@@ -60,8 +59,8 @@ class PromptTemplate:
     def __init__(self, node: definition.Node, schema: JsonObject, mode: str | None = None) -> None:
         self._node = node
         self._item = None if node.foreach is None else node.foreach.name
-        pinned = cast("JsonObject", node.config.get("pinned") or {})
-        files = cast("Mapping[str, str]", pinned.get("files") or {})
+        pins = cast("JsonObject", node.config.get("pinned") or {})
+        files = cast("Mapping[str, str]", pins.get("files") or {})
         role = (files.get("role.md"), files.get("rules.md"))
         task = (files.get("task.md"), cast("str | None", node.config.get("prompt")))
         self._role_texts = [_compile(text, self._item) for text in role if text]
@@ -80,11 +79,11 @@ class PromptTemplate:
         values = _values(attempt)
         role = "\n\n".join(part.render(values, _marked).strip() for part in self._role_texts)
         task = "\n\n".join((self._task(attempt, values), *given.sections))
-        written = assemble(role=role, mode=self.mode, task=task, feedback=attempt.request.feedback)
+        assembled_prompt = assemble(role=role, mode=self.mode, task=task, feedback=attempt.request.feedback)
         if not given.attachments:
-            return written
-        system, asked, *rest = written.messages
-        return replace(written, messages=(system, replace(asked, attachments=given.attachments), *rest))
+            return assembled_prompt
+        system, question, *rest = assembled_prompt.messages
+        return replace(assembled_prompt, messages=(system, replace(question, attachments=given.attachments), *rest))
 
     def write_role(self, attempt: running_attempt.RunningAttempt) -> str:
         """Return who answers, by which rules and with which context: the same in all turns of a conversation."""
@@ -147,10 +146,10 @@ def bounded(text: str, max_bytes: int = MAX_ANSWER_BYTES) -> str:
 
 @functools.lru_cache(maxsize=1024)
 def _compile(text: str, item: str | None) -> template.Template:
-    seen: dict[str, JsonObject | None] = {"inputs": {"type": "object"}, "run": None}
+    schemas: dict[str, JsonObject | None] = {"inputs": {"type": "object"}, "run": None}
     if item is not None:
-        seen[item] = None
-    return template.compile(text, seen)
+        schemas[item] = None
+    return template.compile(text, schemas)
 
 
 @frozen
@@ -186,8 +185,8 @@ def _mode(node: definition.Node, schema: JsonObject) -> str:
 
 
 def _context(files: Mapping[str, str]) -> list[str]:
-    named = sorted(name for name in files if name.startswith("context/"))
-    return [f"{name.removeprefix('context/')} (data):\n{fences.fenced(files[name])}" for name in named]
+    context_names = sorted(name for name in files if name.startswith("context/"))
+    return [f"{name.removeprefix('context/')} (data):\n{fences.fenced(files[name])}" for name in context_names]
 
 
 def _split_feedback(feedback: Json) -> tuple[JsonObject | None, JsonObject | None]:
@@ -199,10 +198,10 @@ def _split_feedback(feedback: Json) -> tuple[JsonObject | None, JsonObject | Non
         return None, None
     if "from" in feedback:
         return feedback, None
-    sent_back, refused = feedback.get("sent_back"), feedback.get("refused")
+    sent_back, refusal = feedback.get("sent_back"), feedback.get("refused")
     error = feedback.get("error")
     code = error.get("code") if isinstance(error, Mapping) else None
-    last: Json = refused
+    last: Json = refusal
     if code in _ANSWER_FAILURES or "detail" in feedback:
         last = {name: part for name, part in feedback.items() if name not in ("sent_back", "refused")}
     sent_back = sent_back if isinstance(sent_back, Mapping) else None
@@ -215,20 +214,22 @@ def _split_feedback(feedback: Json) -> tuple[JsonObject | None, JsonObject | Non
 def _repair(feedback: JsonObject | None) -> _Repair | None:
     """Return the repair that this attempt is, None if it is not one."""
     match feedback:
-        case {"detail": {"answer": str() as refused, **detail}}:
+        case {"detail": {"answer": str() as earlier_answer, **detail}}:
             problems = detail.get("problems") or [detail.get("message")]
-            listed = "\n".join(f"- {problem}" for problem in cast("Sequence[Json]", problems))
-            instruction = f"That answer was refused:\n{listed}\nAnswer again, whole and corrected: one JSON object."
-            return _Repair(answer=refused, instruction=instruction)
+            problem_list = "\n".join(f"- {problem}" for problem in cast("Sequence[Json]", problems))
+            instruction = (
+                f"That answer was refused:\n{problem_list}\nAnswer again, whole and corrected: one JSON object."
+            )
+            return _Repair(answer=earlier_answer, instruction=instruction)
         case _:
             return None
 
 
 def _findings(feedback: JsonObject) -> str:
-    shown = fences.fenced(feedback)
-    if len(shown) > _MAX_FEEDBACK_BYTES:
-        shown = fences.fenced({**feedback, "verdicts": _reasons(feedback.get("verdicts"))})
-    return f"What was found (data):\n{shown}"
+    feedback_text = fences.fenced(feedback)
+    if len(feedback_text) > _MAX_FEEDBACK_BYTES:
+        feedback_text = fences.fenced({**feedback, "verdicts": _reasons(feedback.get("verdicts"))})
+    return f"What was found (data):\n{feedback_text}"
 
 
 def _reasons(verdicts: Json) -> list[Json]:
@@ -242,8 +243,8 @@ def _reasons(verdicts: Json) -> list[Json]:
 
 def keep(attempt: running_attempt.RunningAttempt, prompt: Prompt, plan: protocol.Route) -> None:
     """Add the prompt, exactly as it is sent by this plan, to the files of the attempt: as text and as JSON."""
-    sent, written = plan.request.messages[0].text, prompt.messages[0].text
-    expert_prefix = sent.removesuffix(written) if sent.endswith(written) else ""
+    sent_text, written_text = plan.request.messages[0].text, prompt.messages[0].text
+    expert_prefix = sent_text.removesuffix(written_text) if sent_text.endswith(written_text) else ""
     document: JsonObject = {
         **prompt.blocks,
         "system": f"{expert_prefix}{prompt.blocks['system']}",
@@ -254,9 +255,9 @@ def keep(attempt: running_attempt.RunningAttempt, prompt: Prompt, plan: protocol
         "parameters": {key: value for key, value in plan.request.parameters.items() if key != "pinned"},
         "schema": plan.request.schema,
     }
-    attached = [attachment for message in plan.request.messages for attachment in message.attachments]
-    if attached:
-        document = {**document, "attachments": [_describe_attachment(attachment) for attachment in attached]}
+    attachments = [attachment for message in plan.request.messages for attachment in message.attachments]
+    if attachments:
+        document = {**document, "attachments": [_describe_attachment(attachment) for attachment in attachments]}
     full = text(plan.request.messages)
     keep_texts(attempt, full=full, sent=prompt.news, blocks=document, metadata=prompt.metadata)
 
@@ -344,9 +345,9 @@ def _sketch(schema: Json) -> str:
     branches = keywords.get("anyOf")
     if isinstance(branches, Sequence) and not isinstance(branches, str) and len(keywords) == 1:
         return " or ".join(_sketch(branch) for branch in branches) + note
-    chosen = schema_rewrites.exclusive_keys(keywords)
-    if chosen:
-        note = f" with exactly one of {', '.join(chosen)}{note}"
+    branch_keys = schema_rewrites.exclusive_keys(keywords)
+    if branch_keys:
+        note = f" with exactly one of {', '.join(branch_keys)}{note}"
         keywords = {
             key: value for key, value in keywords.items() if key not in ("oneOf", "minProperties", "maxProperties")
         }
@@ -379,12 +380,12 @@ def _value(kind: str, keywords: JsonObject) -> str:
 def _cases(cases: schema_rewrites.Cases) -> str:
     """Return what holds in every case, then a line for what each case adds."""
     key = canonical.dumps(cases.key).decode()
-    added = [
+    extra_cases = [
         f"\n- where {key} is {canonical.dumps(value).decode()}: {_sketch({'type': 'object', **then})}"
         for value, then in cases.then.items()
         if isinstance(then, Mapping)
     ]
-    return _sketch(cases.always) + "".join(added) + "\n"
+    return _sketch(cases.always) + "".join(extra_cases) + "\n"
 
 
 def _object(keywords: JsonObject) -> str:
@@ -408,4 +409,6 @@ def _range(keywords: JsonObject, low: str, high: str, unit: str) -> str:
         return f" of {least}{unit}"
     if least is None:
         return f" of at most {most}{unit}"
-    return f" of at least {least}{unit}" if most is None else f" of {least} to {most}{unit}"
+    if most is None:
+        return f" of at least {least}{unit}"
+    return f" of {least} to {most}{unit}"

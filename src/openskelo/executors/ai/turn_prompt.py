@@ -40,7 +40,9 @@ CONTEXT_PACK = "contextpack.json"
 
 def read_role(project: Project, node: definition.Node) -> role_templates.RoleTemplate | None:
     """Return the role template of a node, read now; None if its role has none."""
-    return None if node.turn is None else role_templates.read(project.root, node.turn.role)
+    if node.turn is None:
+        return None
+    return role_templates.read(project.root, node.turn.role)
 
 
 def join(*parts: str) -> str:
@@ -75,13 +77,13 @@ def earlier_turns(attempt: running_attempt.RunningAttempt) -> Sequence[JsonObjec
 def earlier_messages(turns: Sequence[JsonObject]) -> list[protocol.Message]:
     """Return earlier turns as messages: the newest that fit, in their order."""
     messages: list[protocol.Message] = []
-    left = MAX_EARLIER_CHARS
+    characters_left = MAX_EARLIER_CHARS
     for turn in reversed(turns):
         question = prompt.bounded(inbox_text(turn))
         outputs = turn.get("outputs")
         reply = _FAILED if outputs is None else prompt.bounded(canonical.dumps(outputs).decode())
-        left -= len(question) + len(reply)
-        if left < 0:
+        characters_left -= len(question) + len(reply)
+        if characters_left < 0:
             break
         messages[:0] = [protocol.Message(role="user", text=question), protocol.Message(role="assistant", text=reply)]
     return messages
@@ -92,8 +94,8 @@ def history(turns: Sequence[JsonObject]) -> str:
     messages = earlier_messages(turns)
     if not messages:
         return ""
-    told = "\n\n".join(f"{'They' if part.role == 'user' else 'You'}: {part.text}" for part in messages)
-    return f"The conversation so far (data):\n{fences.fenced(told)}"
+    told_text = "\n\n".join(f"{'They' if part.role == 'user' else 'You'}: {part.text}" for part in messages)
+    return f"The conversation so far (data):\n{fences.fenced(told_text)}"
 
 
 # -- another provider takes over --------------------------------------------------------------------------------------
@@ -104,7 +106,7 @@ def context_pack(attempt: running_attempt.RunningAttempt, agent: str, diff: work
     request = attempt.request
     turns = earlier_turns(attempt)
     words = [str(message["content"]) for turn in turns for message in _messages(turn)]
-    tried = [_what_was_tried(turn) for turn in turns]
+    tried_texts = [_what_was_tried(turn) for turn in turns]
     document: JsonObject = {
         "kind": "handover",
         "node": request.node.key,
@@ -112,7 +114,7 @@ def context_pack(attempt: running_attempt.RunningAttempt, agent: str, diff: work
         "to": agent,
         "goal": prompt.bounded(words[0], _MAX_HANDED_BYTES) if words else "",
         "decisions": [prompt.bounded(text, _MAX_HANDED_BYTES) for text in words[1:][-_MAX_HANDED_TEXTS:]],
-        "tried": [prompt.bounded(text, _MAX_HANDED_BYTES) for text in tried[-_MAX_HANDED_TEXTS:]],
+        "tried": [prompt.bounded(text, _MAX_HANDED_BYTES) for text in tried_texts[-_MAX_HANDED_TEXTS:]],
         "allowedCalls": list(request.call_rules),
         "openCalls": [],  # between turns none is open: questions are withdrawn when their turn is over
         "diff": {
@@ -143,4 +145,6 @@ def _what_was_tried(turn: JsonObject) -> str:
     if not isinstance(outputs, Mapping):
         return _FAILED
     message = outputs.get("message")
-    return message if isinstance(message, str) else canonical.dumps(outputs).decode()
+    if isinstance(message, str):
+        return message
+    return canonical.dumps(outputs).decode()

@@ -32,19 +32,18 @@ _NOTHING = outcome.Needs(tokens=0)
 
 @mutable
 class Usage:
-    """The usage of one attempt so far; every model call adds to it.
-
-    `waited` is the number of seconds in which the attempt had no worker process or no free slot at its model, which do
-    not count as its work; `waits_since` is when the current wait began, by the performance counter. `current_call`
-    returns an estimate of what the model call in progress has used.
-    """
+    """The usage of one attempt so far; every model call adds to it."""
 
     tokens_in: int = 0
     tokens_out: int = 0
     cost_nanousd: int = 0
     tool_nanousd: int = 0
+    #: The seconds in which the attempt had no worker process or no free slot at its model; they do not count as its
+    #: work.
     waited: float = 0.0
+    #: The begin of the current wait, by the performance counter.
     waits_since: float | None = None
+    #: Returns an estimate of what the model call in progress has used.
     current_call: Callable[[], outcome.Metrics] | None = None
 
     def begin_wait(self) -> None:
@@ -94,8 +93,11 @@ class BudgetClaims:
         Raise OverBudget if they do not fit into what the run has left. The clock of the attempt stands still meanwhile.
         """
         while (shortage := budget.shortage(self._run, needs.tokens, needs.cost_nanousd)) is None:
-            held = self._held_by_others(attempt_id)
-            tokens, cost_nanousd = needs.tokens + held.tokens, needs.cost_nanousd + held.cost_nanousd
+            held_by_others = self._held_by_others(attempt_id)
+            tokens, cost_nanousd = (
+                needs.tokens + held_by_others.tokens,
+                needs.cost_nanousd + held_by_others.cost_nanousd,
+            )
             if budget.shortage(self._run, tokens, cost_nanousd) is None:
                 self._claims[attempt_id] = needs
                 return
@@ -122,14 +124,14 @@ class BudgetClaims:
     def used_by_node(self, attempt_id: AttemptId) -> outcome.Needs:
         """Return what ended attempts of the same node have used, and what its other attempts hold."""
         node = self._run.nodes[attempt_id[0]]
-        others = [
+        other_claims = [
             needs
             for key, needs in self._claims.items()
             if key[0] == attempt_id[0] and key != attempt_id and self._is_in_flight(key)
         ]
         return outcome.Needs(
-            tokens=node.tokens + sum(needs.tokens for needs in others),
-            cost_nanousd=node.cost_nanousd + sum(needs.cost_nanousd for needs in others),
+            tokens=node.tokens + sum(needs.tokens for needs in other_claims),
+            cost_nanousd=node.cost_nanousd + sum(needs.cost_nanousd for needs in other_claims),
         )
 
     def _is_in_flight(self, attempt_id: AttemptId) -> bool:
@@ -151,13 +153,13 @@ class BudgetClaims:
 
     async def _wait_for_change(self, attempt_id: AttemptId, usage: Usage) -> None:
         """Wait until another attempt may have released budget."""
-        changed = self._changed
+        change_event = self._changed
         self._waiting.add(attempt_id)
         usage.begin_wait()
         try:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(POLL_SECONDS):
-                    await changed.wait()
+                    await change_event.wait()
         finally:
             usage.end_wait()
             self._waiting.discard(attempt_id)

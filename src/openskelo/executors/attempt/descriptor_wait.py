@@ -19,7 +19,6 @@ from typing import TypeVar
 
 from openskelo import errors
 from openskelo.executors.attempt import running_attempt
-from openskelo.providers import failure_codes
 
 T = TypeVar("T")
 
@@ -36,7 +35,7 @@ _LOG = logging.getLogger("openskelo.executors")
 
 def is_out_of_descriptors(error: BaseException) -> bool:
     """True if the error, or a cause of it, is that no file descriptor was left."""
-    return any(isinstance(cause, OSError) and cause.errno in _ERRORS for cause in failure_codes.causes(error))
+    return any(isinstance(cause, OSError) and cause.errno in _ERRORS for cause in errors.causes(error))
 
 
 class DescriptorWait:
@@ -58,7 +57,7 @@ class DescriptorWait:
 
         Raise StoreError DESCRIPTORS_EXHAUSTED after `MAX_SECONDS`, so that the driver drops the run without an outcome.
         """
-        started, pause = time.perf_counter(), FIRST_PAUSE_SECONDS
+        start_time, pause = time.perf_counter(), FIRST_PAUSE_SECONDS
         while True:
             lines = len(attempt.lines)
             try:
@@ -68,7 +67,7 @@ class DescriptorWait:
             except Exception as error:
                 if not lacks(error):
                     raise
-                if time.perf_counter() - started >= MAX_SECONDS:
+                if time.perf_counter() - start_time >= MAX_SECONDS:
                     raise _exhausted() from error
                 del attempt.lines[lines:]
                 self._log(attempt.request)

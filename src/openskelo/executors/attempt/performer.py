@@ -145,7 +145,7 @@ class Performer:
         """
         try:
             outputs = await self._produce(attempt)
-            left = await self._store_artifacts(attempt)
+            leftover = await self._store_artifacts(attempt)
         except Rejection as rejection:
             return await self._fail(attempt, rejection.failure, rejection)
         except errors.AttemptFailed as error:
@@ -155,11 +155,11 @@ class Performer:
         except errors.OpenSkeloError as error:
             return await self._fail(attempt, _failure(error, retryable=False))
         except BaseException as error:  # a defect: one attempt never takes the engine down
-            failed = invocation.raised(error, attempt.lines)
+            failure = invocation.raised(error, attempt.lines)
             return await self._fail(
-                attempt, outcome.Failure(code="INTERNAL", message=failed.message, happened="unknown")
+                attempt, outcome.Failure(code="INTERNAL", message=failure.message, happened="unknown")
             )
-        return _result(attempt, outputs, left)
+        return _result(attempt, outputs, leftover)
 
     async def _produce(self, attempt: running_attempt.RunningAttempt) -> Stored:
         """Return the stored outputs of an attempt that passes every station."""
@@ -170,32 +170,32 @@ class Performer:
             port_contract.take_inputs(attempt)
         except errors.InvalidInput as error:
             raise _contract_rejection("INPUT_CONTRACT", [error.message], retryable=False) from error
-        prepared = self._prepared.get(id(node)) or self._prepare(node)
-        problems = port_contract.find_problems(request, prepared.inputs, self._project)
-        if prepared.inputs.artifact_ports and not problems:
-            problems = await self._missing_artifacts(prepared.inputs, request.inputs, request.run_id)
+        prepared_node = self._prepared.get(id(node)) or self._prepare(node)
+        problems = port_contract.find_problems(request, prepared_node.inputs, self._project)
+        if prepared_node.inputs.artifact_ports and not problems:
+            problems = await self._missing_artifacts(prepared_node.inputs, request.inputs, request.run_id)
         if problems:
             raise _contract_rejection("INPUT_CONTRACT", problems, retryable=False)
 
         if node.pre_gates and request.outputs_to_judge is None:
             await self._judge(node.pre_gates, node.pre_composition, self._gate_view(attempt))
 
-        started = time.perf_counter() - attempt.usage.waited
+        start_time = time.perf_counter() - attempt.usage.waited
         if request.outputs_to_judge is None:
-            returned = await self._work(prepared, attempt)
+            raw_outputs = await self._work(prepared_node, attempt)
         else:
-            returned = request.outputs_to_judge
+            raw_outputs = request.outputs_to_judge
 
-        outputs, data = self._admit_outputs(returned, prepared.outputs.defaults)
+        outputs, data = self._admit_outputs(raw_outputs, prepared_node.outputs.defaults)
         attempt.output_hash = canonical.digest_bytes(data)
-        problems = prepared.outputs.problems(outputs, self._project)
-        if prepared.outputs.artifact_ports and not problems:
-            problems = await self._missing_artifacts(prepared.outputs, outputs, request.run_id)
+        problems = prepared_node.outputs.problems(outputs, self._project)
+        if prepared_node.outputs.artifact_ports and not problems:
+            problems = await self._missing_artifacts(prepared_node.outputs, outputs, request.run_id)
         if problems:
             raise _contract_rejection("OUTPUT_CONTRACT", problems, retryable=True)
 
         if node.post_gates:
-            wall_ms = int((time.perf_counter() - started - attempt.usage.waited) * 1000)
+            wall_ms = int((time.perf_counter() - start_time - attempt.usage.waited) * 1000)
             try:
                 view = self._gate_view(attempt, outputs, wall_ms)
                 await self._judge(node.post_gates, node.post_composition, view)
@@ -214,13 +214,13 @@ class Performer:
             not_begun = isinstance(error, errors.AttemptFailed) and error.happened == "no"
             return not_begun or not definition.is_once(prepared.node)
 
-        tried = False
+        is_retry = False
 
         async def work() -> object:
-            nonlocal tried
-            if tried:
+            nonlocal is_retry
+            if is_retry:
                 port_contract.take_inputs(attempt)  # the work may have changed its copy of them
-            tried = True
+            is_retry = True
             return await prepared.work(attempt)
 
         return await self._descriptor_wait.retry(attempt, work, may_wait)
@@ -280,8 +280,8 @@ class Performer:
             raise invocation.not_a_dict(returned)
         outputs = cast("Mapping[str, object]", returned)
         try:
-            admitted = cast("JsonObject", canonical.admit({**defaults, **outputs}))
-            data = canonical.dumps(admitted)
+            checked_outputs = cast("JsonObject", canonical.admit({**defaults, **outputs}))
+            data = canonical.dumps(checked_outputs)
         except errors.InvalidInput as error:
             raise canonical.attempt_failure(error, "the outputs are not JSON", code="HANDLER_RETURN") from error
         if len(data) > MAX_OUTPUT_BYTES:
@@ -299,7 +299,7 @@ class Performer:
                 retryable=False,
                 happened="yes",
             )
-        return port_contract.copy_values(admitted, data), data
+        return port_contract.copy_values(checked_outputs, data), data
 
     async def _fail(
         self,
@@ -317,26 +317,26 @@ class Performer:
             happened=failure.happened if attempt.answer is None else "yes",
         )
         feedback: JsonObject = {"code": failure.code, "message": failure.message}
-        unjudged, outputs = False, None
+        is_unjudged, outputs = False, None
         if rejection is not None:
             feedback = cast("JsonObject", rejection.feedback or feedback)
-            unjudged, outputs = rejection.unjudged, rejection.outputs
+            is_unjudged, outputs = rejection.unjudged, rejection.outputs
         feedback = running_attempt.mask_all([feedback], secret_values)[0]
         if attempt.answer is not None:
-            answered = secrets.mask(attempt.answer, secret_values)
-            name = _UNJUDGED_ANSWER if unjudged else _REFUSED_ANSWER
-            attempt.files[name] = running_attempt.File(kind="transcript", name=name, text=answered)
+            masked_answer = secrets.mask(attempt.answer, secret_values)
+            name = _UNJUDGED_ANSWER if is_unjudged else _REFUSED_ANSWER
+            attempt.files[name] = running_attempt.File(kind="transcript", name=name, text=masked_answer)
             if failure.repairable:
-                feedback = {**feedback, "answer": prompt.bounded(answered)}
-        if unjudged and outputs is None:
+                feedback = {**feedback, "answer": prompt.bounded(masked_answer)}
+        if is_unjudged and outputs is None:
             attempt.output_hash = None  # stall detection compares refused outputs, and these were not refused
         return _result(attempt, outputs, await self._store_artifacts(attempt), failure, feedback)
 
     async def store_prompts(self, attempt: running_attempt.RunningAttempt) -> PartialResult:
         """Return the prompts that are not recorded yet, as recorded: the caller must commit them now."""
-        left = await self._store(running_attempt.collect_prompts(attempt, self._secret_values(attempt)))
-        attempt.recorded.update({note.id: note.hash for note in left.notes})
-        return left
+        leftover = await self._store(running_attempt.collect_prompts(attempt, self._secret_values(attempt)))
+        attempt.recorded.update({note.id: note.hash for note in leftover.notes})
+        return leftover
 
     async def _store_artifacts(self, attempt: running_attempt.RunningAttempt) -> PartialResult:
         return await self._store(running_attempt.collect_artifacts(attempt, self._secret_values(attempt)))
@@ -367,11 +367,11 @@ class Performer:
                 anywhere = handler is not None and handler.writes_anywhere
                 outputs = self._compile(node.outputs, "output", anywhere=anywhere)
         work = kinds.executor_for(node).prepare(node, self._services, outputs)
-        prepared = _PreparedNode(node=node, inputs=inputs, outputs=outputs, work=work)
+        prepared_node = _PreparedNode(node=node, inputs=inputs, outputs=outputs, work=work)
         if len(self._prepared) >= _MAX_PREPARED:
             del self._prepared[next(iter(self._prepared))]
-        self._prepared[id(node)] = prepared  # holds the node, so that no other node gets its id
-        return prepared
+        self._prepared[id(node)] = prepared_node  # holds the node, so that no other node gets its id
+        return prepared_node
 
     def _compile(
         self, ports: Sequence[definition.Port], word: str, *, anywhere: bool = False
@@ -429,7 +429,9 @@ class Performer:
     def said_so_far(self, attempt: running_attempt.RunningAttempt) -> str | None:
         """Return the text that the model or agent of a running attempt has sent so far, or None."""
         text = secrets.mask("".join(attempt.streamed), self._secret_values(attempt))
-        return prompt.bounded(text, _MAX_SAID_BYTES) if text else None
+        if text:
+            return prompt.bounded(text, _MAX_SAID_BYTES)
+        return None
 
     def mask(self, text: str, attempt: running_attempt.RunningAttempt | None) -> str:
         """Return `text` as it may be stored, without the project's secrets and those of the attempt."""
@@ -438,7 +440,9 @@ class Performer:
     def mask_json(self, value: JsonObject, attempt: running_attempt.RunningAttempt) -> JsonObject:
         """Return a JSON value as it may be stored, without the project's secrets and those of the attempt."""
         secret_values = self._secret_values(attempt)
-        return cast("JsonObject", secrets.mask_json(value, secret_values)) if secret_values else value
+        if secret_values:
+            return cast("JsonObject", secrets.mask_json(value, secret_values))
+        return value
 
     def provider(self) -> protocol.Provider | None:
         """Return the models: those passed to the engine, else those of the project, loaded when first asked for."""
@@ -465,7 +469,9 @@ class Performer:
         """Return the texts to mask in what an attempt leaves, the longest first."""
         of_project = secrets.values(self._project.secrets)
         of_attempt = () if attempt is None else attempt.secret_values
-        return sorted((*of_project, *of_attempt), key=len, reverse=True) if of_attempt else of_project
+        if of_attempt:
+            return sorted((*of_project, *of_attempt), key=len, reverse=True)
+        return of_project
 
     def _get_project_handlers(self) -> project_handler.ProjectHandlers:
         if self._project_handlers is None:

@@ -108,9 +108,13 @@ class PortContract:
         """Return what is wrong with a value that refers to a file or an artifact."""
         where = f"{self._word} {port.name!r}"
         if not isinstance(value, str):
-            return [] if value is None and not port.required else [f"{where}: not a reference"]
+            if value is None and not port.required:
+                return []
+            return [f"{where}: not a reference"]
         if port.kind == "artifact":
-            return [] if _ARTIFACT.fullmatch(value) else [f"{where}: not of the form artifact://<uuid>"]
+            if _ARTIFACT.fullmatch(value):
+                return []
+            return [f"{where}: not of the form artifact://<uuid>"]
         try:
             if self._roots is None:
                 path = file_access.absolute_path(value, place)
@@ -121,7 +125,9 @@ class PortContract:
             return [f"{where}: {error.message}"]
         except OSError as error:
             return [f"{where}: {error.strerror}"]
-        return [] if exists else [f"{where}: there is no such file"]
+        if exists:
+            return []
+        return [f"{where}: there is no such file"]
 
 
 def _object_schema(ports: Sequence[definition.Port]) -> JsonObject:
@@ -163,7 +169,9 @@ def find_problems(
     if request.item_index is None or visit is None:
         return contract.problems(request.inputs, place)
     if visit.checked:
-        return contract.item_problems(visit.item_name, request.item, place) if visit.item_name else ()
+        if visit.item_name:
+            return contract.item_problems(visit.item_name, request.item, place)
+        return ()
     problems = contract.problems(request.inputs, place)
     visit.checked = not problems
     return problems
@@ -174,7 +182,9 @@ def copy_values(values: JsonObject, data: bytes) -> JsonObject:
 
     Text, numbers, booleans and null cannot be changed: if there is nothing else, they are not decoded again.
     """
-    return _copy_flat(values) if _is_flat(values) else cast("JsonObject", canonical.loads_canonical(data))
+    if _is_flat(values):
+        return _copy_flat(values)
+    return cast("JsonObject", canonical.loads_canonical(data))
 
 
 @overload
@@ -187,7 +197,9 @@ def copy_json(value: Json) -> Json:
         return value
     if isinstance(value, Mapping) and _is_flat(value):
         return _copy_flat(value)
-    return canonical.loads_canonical(canonical.dumps(value)) if isinstance(value, Mapping | list) else value
+    if isinstance(value, Mapping | list):
+        return canonical.loads_canonical(canonical.dumps(value))
+    return value
 
 
 def _is_flat(values: JsonObject) -> bool:

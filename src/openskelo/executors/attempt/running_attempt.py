@@ -81,7 +81,9 @@ class AttemptRequest:
     @property
     def item_name(self) -> str:
         """The variable name of a foreach item in expressions and prompts."""
-        return "item" if self.node.foreach is None else self.node.foreach.name
+        if self.node.foreach is None:
+            return "item"
+        return self.node.foreach.name
 
     @property
     def attempt_id(self) -> budget_claims.AttemptId:
@@ -106,32 +108,30 @@ Progress: TypeAlias = JsonObject | commands.StartedCall | commands.EndedCall
 
 @frozen
 class CallQuestion:
-    """A question to a person about a call that an agent wants to make.
-
-    `args` is exactly what is shown, as JSON: the tool, its arguments, the reason for asking, and what helps to judge.
-    `form` is the JSON Schema of the arguments if a person may change them. `digest` binds the answer to the call and
-    the files it is made on.
-    """
+    """A question to a person about a call that an agent wants to make."""
 
     call_id: str
+    #: Exactly what is shown, as JSON: the tool, its arguments, the reason for asking, and what helps to judge.
     args: JsonObject
     prompt: str
+    #: Binds the answer to the call and the files it is made on.
     digest: str
+    #: The JSON Schema of the arguments if a person may change them.
     form: JsonObject = field(default_factory=dict[str, Json])
 
 
 @frozen
 class CallAnswer:
-    """The answer about a call. `arguments` are set if a person has changed them.
-
-    `remember` says how long calls like this one are allowed (`rule`), if for longer than once.
-    """
+    """The answer about a call."""
 
     status: commands.Answer
     by: str
     reason: str | None = None
+    #: Set if a person has changed them.
     arguments: JsonObject | None = None
+    #: How long calls like this one are allowed, if for longer than once.
     remember: str | None = None
+    #: The calls that are like this one.
     rule: JsonObject | None = None
 
 
@@ -169,6 +169,8 @@ class RunningAttempt:
     folder: Path | None = None
     #: Takes what the agent does into the record.
     on_progress: Callable[[Progress], None] = lambda _progress: None
+    #: Returns when all that `on_progress` was told is durable; None if no run is driven.
+    record_progress: Callable[[], Awaitable[None]] | None = None
     #: Puts a question about a call to a person and waits for the answer; None if no run is driven.
     ask: Callable[[CallQuestion], Awaitable[CallAnswer]] | None = None
     #: Gives the agent of the attempt a word of a person; None before its work has begun.
@@ -197,7 +199,9 @@ PARTIAL_ANSWER = "answer.partial.txt"
 def clean(text: str, secret_values: Sequence[str] = ()) -> str:
     """Return `text` as it may be stored: no secrets, no lone surrogates, at most a few thousand characters."""
     text = clean_text(text, secret_values)
-    return text if len(text) <= _MAX_MESSAGE else text[:_MAX_MESSAGE] + " …"
+    if len(text) <= _MAX_MESSAGE:
+        return text
+    return text[:_MAX_MESSAGE] + " …"
 
 
 def cut_mark(count: int) -> bytes:
@@ -210,8 +214,8 @@ def log_so_far(attempt: RunningAttempt, secret_values: Sequence[str]) -> str:
 
     A line that is not complete is held back, because it may end in a part of a secret.
     """
-    printed = attempt.read_printed().rpartition("\n")[0]
-    lines = [*attempt.lines, *printed.splitlines()]
+    complete_lines = attempt.read_printed().rpartition("\n")[0]
+    lines = [*attempt.lines, *complete_lines.splitlines()]
     text = clean_text("\n".join(lines), secret_values)[-HEAD_BYTES:]
     return text + "\n" if text else ""
 
@@ -219,7 +223,9 @@ def log_so_far(attempt: RunningAttempt, secret_values: Sequence[str]) -> str:
 def clean_text(text: str, secret_values: Sequence[str]) -> str:
     """Return `text` without secrets and lone surrogates."""
     text = secrets.mask(text, secret_values)
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+    if text.isascii():
+        return text
+    return text.encode("utf-8", "replace").decode()
 
 
 def mask_all(documents: Sequence[JsonObject], secret_values: Sequence[str]) -> Sequence[JsonObject]:

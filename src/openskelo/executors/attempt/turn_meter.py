@@ -42,21 +42,26 @@ _Unit: TypeAlias = Literal["tokens", "USD"]
 
 @frozen
 class _Cap:
-    """One cap, and what of it is used or held. `is_run` marks the limits of the run."""
+    """One cap, and what of it is used or reserved."""
 
     name: str
     limit: int
     used: int
     unit: _Unit
+    #: It is a limit of the run.
     is_run: bool = False
 
     def wants(self, needs: outcome.Needs) -> int:
         """Return what these needs take of it."""
-        return needs.tokens if self.unit == "tokens" else needs.cost_nanousd
+        if self.unit == "tokens":
+            return needs.tokens
+        return needs.cost_nanousd
 
     def show(self, amount: int) -> str:
         """Return an amount in the unit that the author wrote."""
-        return str(amount) if self.unit == "tokens" else _dollars(amount)
+        if self.unit == "tokens":
+            return str(amount)
+        return _dollars(amount)
 
 
 class TurnMeter:
@@ -123,29 +128,29 @@ class TurnMeter:
             self._requests += 1
             most = self._agent.budget.max_requests_per_turn
             if self._requests > most:
-                used = self._used()
+                usage = self._used()
                 message = f"max_requests_per_turn is {most}; the agent has asked its model as often in this turn"
-                raise errors.OverBudget(message, tokens=used.tokens, cost_nanousd=used.cost_nanousd)
-            granted = self._largest_grant(call)
-            needs = self._needs(call, granted)
+                raise errors.OverBudget(message, tokens=usage.tokens, cost_nanousd=usage.cost_nanousd)
+            grant = self._largest_grant(call)
+            needs = self._needs(call, grant)
             request = self._attempt.request
             if request.budget_claims is not None:
                 total = _sum(self._used(), *self._held.values(), needs)
                 await request.budget_claims.claim(request.attempt_id, self._attempt.usage, total)
             self._held[call] = needs
-            call.granted_tokens_out = granted
+            call.granted_tokens_out = grant
 
     def settle(self, call: gateway.Call) -> None:
         self._held.pop(call, None)
         if not call.was_sent:
             self._release()
             return
-        used = call.usage
-        nanousd = call.cost(used)
+        usage = call.usage
+        nanousd = call.cost(usage)
         self._calls += 1
         self._is_estimated |= call.is_estimated
         self._is_priced &= nanousd is not None
-        self._add(used, nanousd or 0)
+        self._add(usage, nanousd or 0)
         self._release()
         if len(self._listed) < _MAX_LISTED:
             self._listed.append(call.document())
@@ -166,9 +171,9 @@ class TurnMeter:
     def _caps(self) -> list[_Cap]:
         """Return all caps that hold, with what is used and held of each."""
         budget, claims = self._agent.budget, self._attempt.request.budget_claims
-        held = _sum(*self._held.values())
-        turn = _sum(self._turn_used, held)
-        attempt = _sum(self._used(), held)
+        held_total = _sum(*self._held.values())
+        turn = _sum(self._turn_used, held_total)
+        attempt = _sum(self._used(), held_total)
         node = attempt
         caps: list[_Cap] = []
 
@@ -268,11 +273,11 @@ class TurnMeter:
 
     def _in_progress(self) -> outcome.Metrics:
         """Return what the open calls have used so far, if they stopped now."""
-        used = [(call.usage, call.cost(call.usage) or 0) for call in self._held]
+        usages = [(call.usage, call.cost(call.usage) or 0) for call in self._held]
         return outcome.Metrics(
-            tokens_in=sum(usage.tokens_in for usage, _ in used),
-            tokens_out=sum(usage.tokens_out for usage, _ in used),
-            cost_nanousd=sum(nanousd for _, nanousd in used),
+            tokens_in=sum(usage.tokens_in for usage, _ in usages),
+            tokens_out=sum(usage.tokens_out for usage, _ in usages),
+            cost_nanousd=sum(nanousd for _, nanousd in usages),
         )
 
     def _describe_usage(self) -> str:
@@ -311,7 +316,9 @@ def _sum(*amounts: outcome.Needs) -> outcome.Needs:
 
 def _finite(usd: float | None) -> float | None:
     """Return an amount of an agent's; None for one that is no amount."""
-    return usd if usd is not None and 0 <= usd < 1_000_000 else None
+    if usd is not None and 0 <= usd < 1_000_000:
+        return usd
+    return None
 
 
 def _dollars(nanousd: int) -> str:

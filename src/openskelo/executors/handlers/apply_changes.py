@@ -24,9 +24,9 @@ async def run(ctx: context.Context, services: api.Services) -> JsonObject:
         raise errors.AttemptFailed(
             f"the block {node!r} has no workspace in this run", code="WORKSPACE_NOT_FOUND", hint=hint, retryable=False
         )
-    said = ctx.inputs.get(builtin.text(ctx.config, "message_from") or "")
+    message = ctx.inputs.get(builtin.text(ctx.config, "message_from") or "")
     try:
-        applied = await apply_changes.apply(place, apply_changes.commit_message(place, said))
+        result = await apply_changes.apply(place, apply_changes.commit_message(place, message))
     except errors.Refused as error:
         raise errors.AttemptFailed(error.message, code=error.code, hint=error.hint, retryable=False) from error
-    return {"branch": applied.branch, "commit": applied.commit, "files_changed": list(applied.files)}
+    return {"branch": result.branch, "commit": result.commit, "files_changed": list(result.files)}

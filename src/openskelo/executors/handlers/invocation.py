@@ -72,7 +72,9 @@ async def call_in_thread(handler: Handler, ctx: context.Context, lines: list[str
             raise raised(error, lines) from error
 
     result = await blocking_call.run(run)
-    return await call(lambda _: result, ctx, lines) if inspect.isawaitable(result) else result
+    if inspect.isawaitable(result):
+        return await call(lambda _: result, ctx, lines)
+    return result
 
 
 def raised(error: BaseException, lines: list[str]) -> errors.AttemptFailed:
@@ -90,14 +92,14 @@ def fit(error: errors.AttemptFailed) -> errors.AttemptFailed:
     """
     code, message = getattr(error, "code", None), getattr(error, "message", None)
     hint, wait = getattr(error, "hint", None), getattr(error, "retry_after_ms", None)
-    retryable, happened = getattr(error, "retryable", True), getattr(error, "happened", "no")
+    retryable, effect_happened = getattr(error, "retryable", True), getattr(error, "happened", "no")
     is_fit = (
         type(message) is str
         and _is_word(code)
         and (hint is None or type(hint) is str)
         and type(retryable) is bool
         and (wait is None or (type(wait) is int and 0 <= wait <= MAX_WAIT_MS))
-        and happened in _HAPPENED
+        and effect_happened in _HAPPENED
     )
     if is_fit:
         return error
@@ -109,7 +111,7 @@ def fit(error: errors.AttemptFailed) -> errors.AttemptFailed:
         hint=None if hint is None else str(hint),
         retryable=bool(retryable),
         retry_after_ms=_whole(wait),
-        happened=cast("errors.Happened", happened) if happened in _HAPPENED else "unknown",
+        happened=cast("errors.Happened", effect_happened) if effect_happened in _HAPPENED else "unknown",
     )
 
 
@@ -132,8 +134,8 @@ def exited(error: SystemExit) -> errors.AttemptFailed:
 
 def not_a_dict(returned: object) -> errors.AttemptFailed:
     """Return the failure for a handler that did not return a dict."""
-    what = f"the handler returned {type(returned).__name__}, not a dict of outputs"
-    return errors.AttemptFailed(what, code="HANDLER_RETURN", happened="yes")
+    sentence = f"the handler returned {type(returned).__name__}, not a dict of outputs"
+    return errors.AttemptFailed(sentence, code="HANDLER_RETURN", happened="yes")
 
 
 def describe(error: BaseException) -> str:
@@ -142,4 +144,6 @@ def describe(error: BaseException) -> str:
         message = str(error)
     except Exception:  # an exception's own __str__ may raise anything
         message = "(its message cannot be shown)"
-    return f"{type(error).__name__}: {message}" if message else type(error).__name__
+    if message:
+        return f"{type(error).__name__}: {message}"
+    return type(error).__name__

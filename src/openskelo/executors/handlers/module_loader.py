@@ -55,7 +55,7 @@ class _CompiledFiles:
 
     def have_changed(self) -> bool:
         """True if a file is not what it was when it was compiled."""
-        return any(not _same(path, known) for path, (known, _) in self._files.items())
+        return any(not _same(path, identity) for path, (identity, _) in self._files.items())
 
     def clear(self) -> None:
         """Drop the code of all files."""
@@ -64,11 +64,11 @@ class _CompiledFiles:
     def load(self, path: str) -> tuple[Signature, types.CodeType]:
         """Return the signature and the code of the file as it is now."""
         now = signature(path)
-        cached = self._files.get(path)
-        if cached is None or cached[0] != now:
-            cached = (now, compile(Path(path).read_bytes(), path, "exec", dont_inherit=True))
-            self._files[path] = cached
-        return cached
+        cache_entry = self._files.get(path)
+        if cache_entry is None or cache_entry[0] != now:
+            cache_entry = (now, compile(Path(path).read_bytes(), path, "exec", dont_inherit=True))
+            self._files[path] = cache_entry
+        return cache_entry
 
 
 class _ProjectLoader(machinery.SourceFileLoader):
@@ -186,10 +186,10 @@ class Modules:
         except errors.AttemptFailed as error:
             raise invocation.fit(error) from error.__cause__
         except BaseException as error:  # the file may raise anything
-            failed = invocation.raised(_outside(error), lines)
+            failure = invocation.raised(_outside(error), lines)
             is_gone = isinstance(error, ModuleNotFoundError | FileNotFoundError)
             kind = errors.Missing if is_gone else errors.AttemptFailed
-            raise kind(f"{Path(path).name}: {failed.message}", code="HANDLER_LOAD") from error
+            raise kind(f"{Path(path).name}: {failure.message}", code="HANDLER_LOAD") from error
         if not callable(function):
             raise errors.AttemptFailed(
                 f"{Path(path).name} has no function {name!r}",
@@ -200,37 +200,37 @@ class Modules:
         return function
 
     def _module(self, path: str) -> types.ModuleType:
-        cached = self._loaded.get(path)
-        if cached is not None:
-            if all(_same(file, known) for file, known in cached.files.items()):
-                return cached.module
-            for sibling in cached.siblings:
+        cached_module = self._loaded.get(path)
+        if cached_module is not None:
+            if all(_same(file, identity) for file, identity in cached_module.files.items()):
+                return cached_module.module
+            for sibling in cached_module.siblings:
                 sys.modules.pop(sibling, None)
-        loaded = self._load(path)
-        self._loaded[path] = loaded
-        return loaded.module
+        fresh_module = self._load(path)
+        self._loaded[path] = fresh_module
+        return fresh_module.module
 
     def _load(self, path: str) -> _Loaded:
         """Run the file as a new module."""
-        own, code = self._compiled.load(path)
+        own_identity, code = self._compiled.load(path)
         module = types.ModuleType(_PREFIX + hashlib.sha256(path.encode()).hexdigest()[:16])
         module.__file__ = path
         module.__dict__.update(self._names)
         sys.modules[module.__name__] = module  # dataclasses and pickling look a module up by its name
-        sys.path[:0] = added = [path.rpartition("/")[0], self._root]
+        sys.path[:0] = new_paths = [path.rpartition("/")[0], self._root]
         try:
             with self._finder.installed():
                 exec(code, module.__dict__)  # noqa: S102 -- a handler is trusted code of this project
         finally:
-            for entry in added:
+            for entry in new_paths:
                 sys.path.remove(entry)
-        files, siblings = {path: own}, list[str]()
+        files, siblings = {path: own_identity}, list[str]()
         for name, file in self._finder.found.items():
-            imported = sys.modules.get(name)
-            if isinstance(imported, types.ModuleType):
+            previous_module = sys.modules.get(name)
+            if isinstance(previous_module, types.ModuleType):
                 siblings.append(name)
                 for own_name, value in self._names.items():
-                    vars(imported).setdefault(own_name, value)
+                    vars(previous_module).setdefault(own_name, value)
                 files[file] = signature(file)
         return _Loaded(module, files, tuple(siblings))
 
@@ -276,10 +276,12 @@ class Sources:
     def locate(self, handler: str) -> Source:
         """Return the code behind `handlers/slug.py[:name]` or an executable; AttemptFailed HANDLER_LOAD if none."""
         file, colon, name = handler.partition(":")
-        path, found = self._confined(file)
+        path, file_info = self._confined(file)
         if file.endswith(".py"):
             function = name if colon else "handler"
-            return Source(path=path, function=function, is_async=self._is_async(path, function, signature_of(found)))
+            return Source(
+                path=path, function=function, is_async=self._is_async(path, function, signature_of(file_info))
+            )
         if colon or not os.access(path, os.X_OK):
             raise _unloadable(f"{file} is neither a Python file nor executable", "chmod +x it, or name a .py file")
         return Source(path=path, function=None)
@@ -319,11 +321,11 @@ class Sources:
 
     def _is_async(self, path: str, function: str, now: Signature) -> bool:
         """True if the file itself says `async def function`; a worker runs everything else."""
-        cached = self._async.get((path, function))
-        if cached is None or cached[0] != now:
-            cached = (now, _declares_async(path, function))
-            self._async[(path, function)] = cached
-        return cached[1]
+        cache_entry = self._async.get((path, function))
+        if cache_entry is None or cache_entry[0] != now:
+            cache_entry = (now, _declares_async(path, function))
+            self._async[(path, function)] = cache_entry
+        return cache_entry[1]
 
 
 def _declares_async(path: str, function: str) -> bool:
@@ -331,10 +333,10 @@ def _declares_async(path: str, function: str) -> bool:
         tree = ast.parse(Path(path).read_bytes())
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return False  # the worker tries to load it, and says what is wrong
-    found = [
+    definitions = [
         node for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == function
     ]
-    return bool(found) and isinstance(found[-1], ast.AsyncFunctionDef)
+    return bool(definitions) and isinstance(definitions[-1], ast.AsyncFunctionDef)
 
 
 def _unloadable(message: str, hint: str | None) -> errors.AttemptFailed:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextvars
+import errno
 import io
 import os
 import sys
@@ -40,8 +41,8 @@ class ProjectHandlers:
         self._sources = module_loader.Sources(project)
         write_roots = file_access.writable_roots(project.root, project.write_roots)
         self._modules = module_loader.Modules(project.root, {"print": print_to_log}, write_roots=write_roots)
-        kept = min(max(os.cpu_count() or 1, _KEPT[0]), _KEPT[1])
-        self._workers = worker_pool.WorkerPool(project.root, write_roots, kept=kept, most=MOST_WORKERS)
+        kept_workers = min(max(os.cpu_count() or 1, _KEPT[0]), _KEPT[1])
+        self._workers = worker_pool.WorkerPool(project.root, write_roots, kept=kept_workers, most=MOST_WORKERS)
 
     async def run(
         self,
@@ -73,8 +74,8 @@ class ProjectHandlers:
             )
         if code.is_async:
             with collect(attempt.lines):
-                called = self._modules.function(code.path, code.function, attempt.lines)
-                return await time_limit.within(timeout_ms, invocation.call(called, ctx, attempt.lines))
+                target = self._modules.function(code.path, code.function, attempt.lines)
+                return await time_limit.within(timeout_ms, invocation.call(target, ctx, attempt.lines))
         return await self._ask(code, {"context": _values(ctx), "any": True}, attempt, timeout_ms)
 
     def digest(self, handler: str) -> str:
@@ -129,7 +130,8 @@ class ProjectHandlers:
         error = reply["error"]
         if error.pop("missing"):
             raise errors.Missing(error["message"], code=error["code"], hint=error["hint"])
-        raise errors.AttemptFailed(error.pop("message"), **error)
+        cause = OSError(errno.ENFILE, os.strerror(errno.ENFILE)) if error.pop("files_exhausted") else None
+        raise errors.AttemptFailed(error.pop("message"), **error) from cause
 
     async def _execute(
         self, path: str, attempt: running_attempt.RunningAttempt, document: bytes, timeout_ms: int | None
@@ -144,26 +146,26 @@ class ProjectHandlers:
             attempt.read_printed = read
 
         try:
-            finished = await time_limit.within(timeout_ms, processes_program.run(program, watch))
+            result = await time_limit.within(timeout_ms, processes_program.run(program, watch))
         except OSError as error:
             raise errors.AttemptFailed(
                 f"the program cannot be started: {error.strerror}", code="HANDLER_LOAD", hint="has it a #! line?"
             ) from error
         finally:
             attempt.read_printed = lambda: ""
-        stderr = finished.stderr.decode("utf-8", "replace")
+        stderr = result.stderr.decode("utf-8", "replace")
         attempt.lines.extend(stderr.splitlines())
-        if finished.status != 0:
-            ending = child_process.describe_end(finished.status)
+        if result.status != 0:
+            ending = child_process.describe_end(result.status)
             last = stderr.strip().rpartition("\n")[2][-_TAIL:]
             raise errors.AttemptFailed(
                 f"the program ended with {ending}",
                 code="HANDLER_EXITED",
                 hint=last or None,
-                happened="no" if finished.status > 0 else "unknown",  # an exit code says that it has failed
+                happened="no" if result.status > 0 else "unknown",  # an exit code says that it has failed
             )
         try:
-            return canonical.loads_untrusted(finished.stdout)
+            return canonical.loads_untrusted(result.stdout)
         except errors.InvalidInput as error:
             raise canonical.attempt_failure(error, "its output is not JSON", code="HANDLER_RETURN") from error
 
@@ -204,12 +206,12 @@ class _Log:
     def write(self, text: str) -> None:
         if not text:
             return
-        first, *others = text.split("\n")
+        first, *other_lines = text.split("\n")
         if self._open and self._lines:
             self._lines[-1] += first
         else:
             self._lines.append(first)
-        self._lines.extend(others)
+        self._lines.extend(other_lines)
         self._open = not text.endswith("\n")
         if not self._open:
             self._lines.pop()  # the empty rest after the last newline

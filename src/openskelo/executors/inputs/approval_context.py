@@ -49,10 +49,10 @@ def describe(run: Run, approval: OpenApproval) -> JsonObject | None:
 
 def describe_failures(state: NodeState) -> str:
     """Return why earlier attempts of the work failed, as a sentence; empty if none did."""
-    failed = [slot.feedback for slot in state.slots if slot.attempt and slot.state == "ready"]
+    feedbacks = [slot.feedback for slot in state.slots if slot.attempt and slot.state == "ready"]
     failures = [
         feedback["error"]
-        for feedback in failed
+        for feedback in feedbacks
         if isinstance(feedback, Mapping) and isinstance(feedback.get("error"), Mapping)
     ]
     if not failures:
@@ -69,8 +69,8 @@ def describe_failures(state: NodeState) -> str:
 def _outputs(node: definition.Node) -> JsonObject:
     """Return the schema of the outputs: the ports of the node, or what a step saves."""
     if node.step is not None:
-        saved: list[Json] = list(plan.outputs(node.step, None))
-        return composition.object_of({str(name): {} for name in saved}, {"required": saved})
+        saved_names: list[Json] = list(plan.outputs(node.step, None))
+        return composition.object_of({str(name): {} for name in saved_names}, {"required": saved_names})
     required: list[Json] = [port.name for port in node.outputs if port.required]
     return composition.object_of({port.name: port.schema for port in node.outputs}, {"required": required})
 
@@ -118,4 +118,6 @@ async def _inputs(blobs: api.Blobs, run: Run, approval: OpenApproval) -> Json:
     if approval.kind == "uncertain":
         return await node_inputs.inputs(blobs, run, run.workflow.nodes[approval.node])
     tool = cast("JsonObject", approval.document["tool"])
-    return await stored_values.load(blobs, cast("JsonObject", tool["stored"])) if "stored" in tool else tool["args"]
+    if "stored" in tool:
+        return await stored_values.load(blobs, cast("JsonObject", tool["stored"]))
+    return tool["args"]

@@ -45,7 +45,9 @@ async def outputs(blobs: api.Blobs, run: Run, key: str) -> JsonObject:
     node = run.nodes[key]
     if node.item_outputs is None:
         return cast("JsonObject", await stored_values.load(blobs, node.outputs) or {})
-    items = [cast("JsonObject", await stored_values.load(blobs, stored) or {}) for stored in node.item_outputs]
+    items = [
+        cast("JsonObject", await stored_values.load(blobs, stored_item) or {}) for stored_item in node.item_outputs
+    ]
     spec = run.workflow.nodes[key]
     names = dict.fromkeys(port.name for port in spec.outputs)
     names.update(dict.fromkeys(itertools.chain.from_iterable(items)))
@@ -144,7 +146,9 @@ class Visits:
             if len(self._visits) >= _MAX_VISITS:
                 del self._visits[next(iter(self._visits))]
             self._visits[key] = (state.inputs, loading)
-        return loading.result() if loading.done() else await asyncio.shield(loading)
+        if loading.done():
+            return loading.result()
+        return await asyncio.shield(loading)
 
 
 async def _load_visit(blobs: api.Blobs, run: Run, node: definition.Node) -> running_attempt.VisitInputs:
@@ -210,7 +214,9 @@ async def _request_run_inputs(
         return cast("JsonObject", run.inputs["value"])
     if visit is not None:
         return visit.run_inputs
-    return await run_inputs(blobs, run, node) if _uses_run_inputs(node) else {}
+    if _uses_run_inputs(node):
+        return await run_inputs(blobs, run, node)
+    return {}
 
 
 def _uses_run_inputs(node: definition.Node) -> bool:
@@ -228,9 +234,9 @@ async def turn_inputs(blobs: api.Blobs, run: Run, node: definition.Node) -> dict
     values = await _entries(blobs, run, graph, inbox.turn())
     if node.work.has_prompt:
         values["earlier"] = [await _past_turn(blobs, run, graph, turn) for turn in inbox.past_turns]
-    edited = run.nodes[node.key].inputs
-    if edited is not None:
-        values.update(cast("JsonObject", await stored_values.load(blobs, edited)))
+    new_inputs = run.nodes[node.key].inputs
+    if new_inputs is not None:
+        values.update(cast("JsonObject", await stored_values.load(blobs, new_inputs)))
     return values
 
 
@@ -268,9 +274,9 @@ async def _entries(blobs: api.Blobs, run: Run, graph: GraphState, inbox: Iterabl
 
 async def step_arguments(blobs: api.Blobs, run: Run, node: definition.Node) -> dict[str, Json]:
     """Return the arguments of the step in its current visit; raise AttemptFailed REF_UNSET if a ref has no value."""
-    edited = run.nodes[node.key].inputs
-    if edited is not None:
-        return {**cast("JsonObject", await stored_values.load(blobs, edited))}
+    new_arguments = run.nodes[node.key].inputs
+    if new_arguments is not None:
+        return {**cast("JsonObject", await stored_values.load(blobs, new_arguments))}
     step = cast("definition.Step", node.step)
     values = _Values(run)
     while True:
@@ -284,13 +290,13 @@ async def plan_outputs(blobs: api.Blobs, run: Run) -> dict[str, Json]:
     """Return the outputs of the run: what a step has emitted, else what the plan's `outputs` name, null if not set."""
     plan_state = cast("PlanState", run.plan_state)
     if plan_state.emitted is not None:
-        emitted = cast("JsonObject", plan.value(await stored_values.load(blobs, plan_state.emitted)))
-        return {"result": emitted.get("result"), "audit": emitted.get("audit")}
-    declared = cast("definition.Plan", run.workflow.plan).outputs
+        emitted_value = cast("JsonObject", plan.value(await stored_values.load(blobs, plan_state.emitted)))
+        return {"result": emitted_value.get("result"), "audit": emitted_value.get("audit")}
+    output_refs = cast("definition.Plan", run.workflow.plan).outputs
     values = _Values(run)
     while True:
         try:
-            outputs = values.replace_refs("outputs", declared, lenient=True)
+            outputs = values.replace_refs("outputs", output_refs, lenient=True)
         except _NotLoaded as missing:
             await values.load(blobs, missing)
         else:
@@ -356,8 +362,8 @@ class _Values:
     def _with_scope(self, text: str) -> JsonObject:
         """Return an expression with the values that it names."""
         scope: dict[str, Json] = {}
-        for root, wanted in plan_expression.compile(text).names.items():
-            scope[root] = self._root(root, wanted)
+        for root, field_names in plan_expression.compile(text).names.items():
+            scope[root] = self._root(root, field_names)
         return {"text": text, "scope": scope}
 
     def _root(self, root: str, wanted: Collection[str] | None) -> JsonObject:

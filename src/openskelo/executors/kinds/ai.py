@@ -28,9 +28,9 @@ class AiExecutor(api.Executor):
         template = prompt.PromptTemplate(node, outputs.schema)
 
         async def ask(attempt: running_attempt.RunningAttempt) -> object:
-            written = template.write(attempt, await self._read_files(node, attempt.inputs, services))
-            request = model_call.make_request(node, written, outputs.schema)
-            answer = await model_call.ask(attempt, provider, services.on_text, request, written)
+            prompt_parts = template.write(attempt, await self._read_files(node, attempt.inputs, services))
+            request = model_call.make_request(node, prompt_parts, outputs.schema)
+            answer = await model_call.ask(attempt, provider, services.on_text, request, prompt_parts)
             return model_call.parse(answer, *model_call.given(attempt))
 
         async def work(attempt: running_attempt.RunningAttempt) -> object:
@@ -54,8 +54,8 @@ class AiExecutor(api.Executor):
         provider = services.provider()
         if provider is None or not input_files.ports(node):
             return input_files.NO_FILES
-        accepted = protocol.media_types(provider, model_call.parameters(node))
-        return await asyncio.to_thread(input_files.read, node, inputs, services.project, accepted)
+        media_types = protocol.media_types(provider, model_call.parameters(node))
+        return await asyncio.to_thread(input_files.read, node, inputs, services.project, media_types)
 
 
 EXECUTOR = AiExecutor()

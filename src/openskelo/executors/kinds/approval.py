@@ -12,9 +12,7 @@ class ApprovalExecutor(api.Executor):
     """Refuses to perform: the kernel waits for a person and never starts an attempt of an approval."""
 
     def prepare(self, node: definition.Node, services: api.Services, outputs: port_contract.PortContract) -> api.Work:
-        raise errors.AttemptFailed(
-            "an approval is answered by a person, not performed", code="NOT_PERFORMED", retryable=False
-        )
+        raise errors.AttemptFailed("only a person can answer an approval", code="NOT_PERFORMED", retryable=False)
 
 
 EXECUTOR = ApprovalExecutor()

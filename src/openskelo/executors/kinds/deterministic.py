@@ -37,7 +37,7 @@ class DeterministicExecutor(api.Executor):
         kind, _, name = _handler_name(node).partition(":")
         if kind == "local" and name not in services.local_handlers:
             raise errors.InvalidInput(
-                f"{node.key} needs the handler 'local:{name}', which this program has not",
+                f"{node.key} needs the handler 'local:{name}', which this program does not have",
                 code="HANDLER_UNKNOWN",
                 hint="only the program that brings it can run this; a run of `skelo plan` goes on with --resume there",
             )
@@ -59,11 +59,11 @@ EXECUTOR = DeterministicExecutor()
 
 def check_code(function: str, services: api.Services) -> None:
     """Raise AttemptFailed if the project's code behind `function`, or a secret that the code names, is missing here."""
-    declared = services.project.secrets
+    declared_secrets = services.project.secrets
     source = services.project_handlers().read(function)
-    for name in declared or {}:
+    for name in declared_secrets or {}:
         if f'"{name}"'.encode() in source or f"'{name}'".encode() in source:
-            secrets.lookup(declared, name)
+            secrets.lookup(declared_secrets, name)
 
 
 def check_secrets(value: Json, services: api.Services) -> None:
@@ -84,23 +84,23 @@ def _builtin(node: definition.Node, name: str, services: api.Services) -> api.Wo
         raise _unknown(f"there is no built-in handler {name!r}")
     run = handler.run
     # Most handlers return more than a block declares; the rest is dropped.
-    declared = None if handler.exact_outputs else frozenset(port.name for port in node.outputs)
+    output_names = None if handler.exact_outputs else frozenset(port.name for port in node.outputs)
 
     async def work(attempt: running_attempt.RunningAttempt) -> object:
         ctx = make_context(attempt, services)
-        done = apply_changes.run(ctx, services) if run is None else run(ctx, services.project)
-        outputs = await time_limit.within(node.timeout_ms, done)
-        if declared is None:
+        pending_result = apply_changes.run(ctx, services) if run is None else run(ctx, services.project)
+        outputs = await time_limit.within(node.timeout_ms, pending_result)
+        if output_names is None:
             return outputs
-        return {name: value for name, value in outputs.items() if name in declared}
+        return {name: value for name, value in outputs.items() if name in output_names}
 
     return work
 
 
 def _local(node: definition.Node, local: invocation.LocalHandler, services: api.Services) -> api.Work:
     async def work(attempt: running_attempt.RunningAttempt) -> object:
-        called = local.call(local.handler, make_context(attempt, services), attempt.lines)
-        return await time_limit.within(node.timeout_ms, called)
+        pending_call = local.call(local.handler, make_context(attempt, services), attempt.lines)
+        return await time_limit.within(node.timeout_ms, pending_call)
 
     return work
 

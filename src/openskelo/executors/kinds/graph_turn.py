@@ -44,10 +44,12 @@ class GraphTurnExecutor(api.Executor):
             turn = deterministic.EXECUTOR.prepare(node, services, outputs)
 
         async def work(attempt: running_attempt.RunningAttempt) -> object:
-            returned = await turn(attempt)
+            turn_result = await turn(attempt)
             attempt.files.setdefault(_NO_CHANGES.name, _NO_CHANGES)
-            attempt.route = _route(cast("Mapping[str, object]", returned)) if isinstance(returned, Mapping) else "on"
-            return cast("object", returned)
+            attempt.route = (
+                _route(cast("Mapping[str, object]", turn_result)) if isinstance(turn_result, Mapping) else "on"
+            )
+            return cast("object", turn_result)
 
         return work
 
@@ -107,14 +109,14 @@ def _conversation(node: definition.Node, services: api.Services, schema: JsonObj
             system=turn_prompt.SYSTEM,
         )
         messages = (now.messages[0], *turn_prompt.earlier_messages(earlier), *now.messages[1:])
-        written = replace(
+        conversation = replace(
             now,
             messages=messages,
             news=prompt.text(now.messages[1:] if earlier else messages),
             metadata=None if role is None else role.metadata(),
         )
-        request = model_call.make_request(node, written, schema)
-        answer = await model_call.ask(attempt, provider, services.on_text, request, written)
+        request = model_call.make_request(node, conversation, schema)
+        answer = await model_call.ask(attempt, provider, services.on_text, request, conversation)
         return model_call.parse(answer, *model_call.given(attempt))
 
     async def work(attempt: running_attempt.RunningAttempt) -> object:

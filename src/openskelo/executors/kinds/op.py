@@ -31,20 +31,20 @@ class OpExecutor(api.Executor):
         registry = services.project.registry
         match step.op:
             case "tool_call":
-                called = functions.tool(registry, str(step.args.get("tool_id")))
+                function = functions.tool(registry, str(step.args.get("tool_id")))
             case "verify":
-                called = functions.checker(registry, str(step.args.get("checker_id")))
+                function = functions.checker(registry, str(step.args.get("checker_id")))
             case "transform":
-                called = functions.transform(registry, str(step.args.get("fn")))
+                function = functions.transform(registry, str(step.args.get("fn")))
             case _:
                 return
-        if called is None:
+        if function is None:
             return
-        if called.kind == "python":
-            deterministic.check_code(called.target, services)
-        if isinstance(called, project_registry.Tool):  # only the arguments of a tool may name secrets
-            deterministic.check_secrets(called.config, services)
-            server = registry.mcp.get(called.target) if called.kind == "mcp" else None
+        if function.kind == "python":
+            deterministic.check_code(function.target, services)
+        if isinstance(function, project_registry.Tool):  # only the arguments of a tool may name secrets
+            deterministic.check_secrets(function.config, services)
+            server = registry.mcp.get(function.target) if function.kind == "mcp" else None
             if server is not None:
                 deterministic.check_secrets([*server.env.values(), *server.headers.values()], services)
 

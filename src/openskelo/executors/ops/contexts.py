@@ -97,10 +97,10 @@ async def _artifact(store: api.Store, source: str) -> bytes:
     run_id, slash, key = source.removeprefix(artifacts.SCHEME).partition("/")
     if not source.startswith(artifacts.SCHEME) or not run_id or (slash and not key):
         raise _failed(f"{source[:100]!r} names no artifact", "write artifact://ID or artifact://RUN/NODE:NAME")
-    found = await artifacts.find(store, source)
-    if found is None:
+    artifact = await artifacts.find(store, source)
+    if artifact is None:
         raise _failed(f"there is no artifact {source[:200]}")
-    return await store.read_blob(found)
+    return await store.read_blob(artifact)
 
 
 def _failed(message: str, hint: str | None = None) -> errors.AttemptFailed:

@@ -69,7 +69,9 @@ class AttemptStepContext:
 
     def stand_in(self) -> Callable[[context.Context], Awaitable[object]] | None:
         local = self.services.local_handlers.get(f"step:{self.attempt.request.node.key}")
-        return None if local is None else lambda ctx: local.call(local.handler, ctx, self.attempt.lines)
+        if local is None:
+            return None
+        return lambda ctx: local.call(local.handler, ctx, self.attempt.lines)
 
     async def call_project_function(self, target: str, ctx: context.Context, timeout_ms: int) -> object:
         return await self.services.project_handlers().call(target, self.attempt, ctx, timeout_ms)
@@ -86,19 +88,19 @@ class AttemptStepContext:
     async def ask_expert(self, request: ops.ExpertRequest) -> Json:
         contract = "" if request.schema is None else prompt.contract(request.schema)
         feedback = self.attempt.request.feedback
-        assembled = prompt.assemble(role="", mode=contract, task=request.task, feedback=feedback)
+        assembled_prompt = prompt.assemble(role="", mode=contract, task=request.task, feedback=feedback)
         # What the loader pinned on the node overrides the step's arguments.
         parameters: dict[str, Json] = {**request.parameters, "expert": request.expert}
         provider_request = protocol.Request(
             node=self.node.key,
-            messages=assembled.messages,
+            messages=assembled_prompt.messages,
             schema=request.schema,
             parameters={**parameters, **model_call.parameters(self.node)},
             max_tokens=request.max_tokens,
         )
         provider = self._provider()
-        allowed = self._without_denied_fallbacks(provider_request, provider)
-        answer = await model_call.ask(self.attempt, provider, self.services.on_text, allowed, assembled)
+        allowed_request = self._without_denied_fallbacks(provider_request, provider)
+        answer = await model_call.ask(self.attempt, provider, self.services.on_text, allowed_request, assembled_prompt)
         if request.schema is not None:
             return model_call.parse(answer, request.task)
         model_call.check_markers(answer.text, request.task)
@@ -120,16 +122,16 @@ class AttemptStepContext:
         if models is None or len(plans) == 1:
             return request
         first, *fallbacks = plans
-        allowed = [
+        allowed_fallbacks = [
             plan
             for plan in fallbacks
             if project_registry.expert_denial(registry, self.mode, _expert_for_modes(plan.expert, provider, models))
             is None
         ]
-        if len(allowed) == len(fallbacks):
+        if len(allowed_fallbacks) == len(fallbacks):
             return request
-        pinned = experts.pin([first, *allowed], models)
-        return replace(request, parameters={**request.parameters, experts.PINNED_PARAMETER: pinned})
+        pins = experts.pin([first, *allowed_fallbacks], models)
+        return replace(request, parameters={**request.parameters, experts.PINNED_PARAMETER: pins})
 
 
 def _expert_for_modes(

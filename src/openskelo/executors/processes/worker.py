@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import inspect
 import os
 import select
@@ -137,14 +138,14 @@ def _reply(request: Mapping[str, Any], modules: module_loader.Modules, lines: li
     try:
         handler = modules.function(request["path"], request["name"], lines)
         ctx = context.Context(**request["context"], _lines=lines)
-        returned = _call(handler, ctx, lines, own_pid)
-        outputs = _outputs(returned, any_json=bool(request.get("any")))
+        raw_outputs = _call(handler, ctx, lines, own_pid)
+        outputs = _outputs(raw_outputs, any_json=bool(request.get("any")))
         return b'{"outputs":' + outputs + b',"lines":' + orjson.dumps(_clean(lines)) + b"}"
-    except errors.AttemptFailed as failed:
-        return orjson.dumps({"error": _failure(invocation.fit(failed)), "lines": _clean(lines)})
+    except errors.AttemptFailed as failure:
+        return orjson.dumps({"error": _failure(invocation.fit(failure)), "lines": _clean(lines)})
     except Exception as error:  # a returned object may have code of its own, such as a mapping that cannot be read
-        failed = errors.AttemptFailed(invocation.raised(error, lines).message, code="HANDLER_RETURN", happened="yes")
-        return orjson.dumps({"error": _failure(failed), "lines": _clean(lines)})
+        failure = errors.AttemptFailed(invocation.raised(error, lines).message, code="HANDLER_RETURN", happened="yes")
+        return orjson.dumps({"error": _failure(failure), "lines": _clean(lines)})
 
 
 def _call(handler: invocation.Handler, ctx: context.Context, lines: list[str], own_pid: int) -> object:
@@ -217,7 +218,13 @@ def _failure(failed: errors.AttemptFailed) -> dict[str, object]:
         "retry_after_ms": failed.retry_after_ms,
         "happened": failed.happened,
         "missing": isinstance(failed, errors.Missing),
+        "files_exhausted": _is_machine_out_of_files(failed),
     }
+
+
+def _is_machine_out_of_files(failed: errors.AttemptFailed) -> bool:
+    """True if the machine had no file descriptor left. A worker that has used up its own is the handler's failure."""
+    return any(isinstance(cause, OSError) and cause.errno == errno.ENFILE for cause in errors.causes(failed))
 
 
 def _clean(lines: list[str]) -> list[str]:

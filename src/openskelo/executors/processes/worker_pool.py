@@ -147,21 +147,21 @@ class WorkerProcess:
 def _start_process(root: Path, write_roots: Sequence[Path]) -> tuple[IO[bytes], socket.socket, subprocess.Popen[bytes]]:
     """Start a worker; return the file that it prints to, our end of its socket, and the process (OSError)."""
     with contextlib.ExitStack() as undo:
-        printed: IO[bytes] = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 -- lives as long as the process
-        undo.callback(printed.close)
-        ours, theirs = socket.socketpair()
+        printed_output: IO[bytes] = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 -- lives as long as the process
+        undo.callback(printed_output.close)
+        ours, child_end = socket.socketpair()
         undo.callback(ours.close)
-        with theirs:
+        with child_end:
             process = subprocess.Popen(  # noqa: S603 -- our own interpreter
                 [sys.executable, *_ARGUMENTS, str(root), str(os.getpid()), *map(str, write_roots)],
                 cwd=root,
-                stdin=theirs.fileno(),
-                stdout=printed,
-                stderr=printed,
+                stdin=child_end.fileno(),
+                stdout=printed_output,
+                stderr=printed_output,
                 start_new_session=True,
             )
         undo.pop_all()
-    return printed, ours, process
+    return printed_output, ours, process
 
 
 class WorkerPool:
@@ -250,14 +250,14 @@ class WorkerPool:
 
     async def _wait_for_worker(self, attempt: running_attempt.RunningAttempt) -> WorkerProcess:
         """Return a worker that another call releases, or a new one; the time until then is no work of the attempt."""
-        started = time.perf_counter()
+        start_time = time.perf_counter()
         try:
             worker = None
             if self._count >= self._kept:
                 worker = await self._wait_for_turn(attempt.request.run_id)
             return worker or await self._start_worker()
         finally:
-            attempt.usage.waited += time.perf_counter() - started
+            attempt.usage.waited += time.perf_counter() - start_time
 
     async def _wait_for_turn(self, run_id: str) -> WorkerProcess | None:
         """Return a worker that another call has released; None if this call is to start a new one."""

@@ -34,66 +34,66 @@ Outputs: TypeAlias = Mapping[str, JsonObject]
 class BlockCheck:
     """The argument of a handler's check at load time: the block, the position of its config, and two compilers.
 
-    `check_template` and `check_expression` compile the text at a position, with the variables that the block's
-    expressions see, and report mistakes; `check_expression` returns the schema of the result, None after a
-    Problem.
+    Both compilers take the text at a position and the variables that the block's expressions see, and report mistakes.
     """
 
     node: definition.Node
     config: Position
+    #: Compiles a template.
     check_template: Callable[[Position], None]
+    #: Compiles an expression; returns the schema of its result, None after a Problem.
     check_expression: Callable[[Position], JsonObject | None]
 
 
 @frozen
 class Handler:
-    """A built-in handler.
-
-    - `config`: the JSON Schema of its config, its keys made by `key`. The value of a key `*_from` is the name of an
-      input.
-    - `run`: does the work; None if the executor brings it.
-    - `outputs`: the schemas of its outputs; None if `outputs_by` computes them from the block, or only the config has
-      them.
-    - `exact_outputs`: the outputs must be exactly the declared ones; otherwise undeclared outputs are dropped.
-    - `effect`: how careful the engine has to be after a crash; `effect_by` computes it from the config.
-    - `check`: reports mistakes that need the config and the ports together.
-    - `uncacheable`: why a block must not set `cache: true`; empty if it may.
-    - `templates`: the keys of its config whose texts are templates.
-    - `secret_texts`: the keys of its config whose texts may name secrets.
-    - `config_outputs`: returns the outputs of a node in a live graph whose author declares none, from its config and
-      its inputs; `outputs` if None.
-    - `doc`: Markdown for the reference, after the table of keys: outputs, codes, and what the table cannot say.
-    - `sees_item_index`: its work on an item of a foreach can see the item's index.
-    - `reads_named_inputs`: it sees only the inputs that its config names.
-    - `writes_anywhere`: the author may let it write outside of the roots, so its outputs may name such files.
-    """
+    """A built-in handler."""
 
     name: str
     summary: str
+    #: The JSON Schema of its config, its keys made by `key`. The value of a key `*_from` is the name of an input.
     config: JsonObject
+    #: Does the work; None if the executor brings it.
     run: Run | None
+    #: The schemas of its outputs; None if `outputs_by` computes them from the block, or only the config has them.
     outputs: Outputs | None = None
     outputs_by: Callable[[definition.Node], Outputs] | None = None
+    #: The outputs must be exactly the declared ones; otherwise undeclared outputs are dropped.
     exact_outputs: bool = False
+    #: How careful the engine has to be after a crash; `effect_by` computes it from the config.
     effect: definition.Effect = "idempotent"
     effect_by: Callable[[JsonObject], definition.Effect] | None = None
+    #: Reports mistakes that need the config and the ports together.
     check: Callable[[BlockCheck], None] | None = None
+    #: Why a block must not set `cache: true`; empty if it may.
     uncacheable: str = ""
+    #: The keys of its config whose texts are templates.
     templates: tuple[str, ...] = ()
+    #: The keys of its config whose texts may name secrets.
     secret_texts: tuple[str, ...] = ()
+    #: Returns the outputs of a node in a live graph whose author declares none, from its config and its inputs;
+    #: `outputs` if None.
     config_outputs: Callable[[JsonObject, JsonObject], JsonObject] | None = None
+    #: Markdown for the reference, after the table of keys: outputs, codes, and what the table cannot say.
     doc: str = ""
+    #: Its work on an item of a foreach can see the item's index.
     sees_item_index: bool = True
+    #: It sees only the inputs that its config names.
     reads_named_inputs: bool = False
+    #: The author may let it write outside of the roots, so its outputs may name such files.
     writes_anywhere: bool = False
 
     def effect_of(self, config: JsonObject) -> definition.Effect:
         """Return the effect of a block with this config."""
-        return self.effect if self.effect_by is None else self.effect_by(config)
+        if self.effect_by is None:
+            return self.effect
+        return self.effect_by(config)
 
     def outputs_of(self, node: definition.Node) -> Outputs | None:
         """Return the schemas of the outputs of this block; None if only its config has them."""
-        return self.outputs if self.outputs_by is None else self.outputs_by(node)
+        if self.outputs_by is None:
+            return self.outputs
+        return self.outputs_by(node)
 
 
 HANDLERS: Mapping[str, Handler] = Catalog(__name__, "HANDLER", Handler, prefix="builtin:", separator="-")
@@ -101,15 +101,19 @@ HANDLERS: Mapping[str, Handler] = Catalog(__name__, "HANDLER", Handler, prefix="
 
 def of(node: definition.Node) -> Handler | None:
     """Return the built-in handler that does the work of this node; None if something else does."""
-    return None if node.handler is None else HANDLERS.get(node.handler)
+    if node.handler is None:
+        return None
+    return HANDLERS.get(node.handler)
 
 
 def check_config(handler: Handler, config: JsonObject) -> None:
     """Raise AttemptFailed DET_CONFIG_INVALID, never retried, unless `config` satisfies the handler's schema."""
     violations = validator.compile(handler.config).check(config)
     if violations:
-        listed = "; ".join(f"{violation.path or '/'}: {violation.message}" for violation in violations)
-        raise errors.AttemptFailed(f"{handler.name} config: {listed}", code="DET_CONFIG_INVALID", retryable=False)
+        violation_list = "; ".join(f"{violation.path or '/'}: {violation.message}" for violation in violations)
+        raise errors.AttemptFailed(
+            f"{handler.name} config: {violation_list}", code="DET_CONFIG_INVALID", retryable=False
+        )
 
 
 # JSON Schemas that configs are made of.
@@ -124,7 +128,9 @@ def key(doc: str, schema: JsonObject, *, default: Json = None) -> JsonObject:
 
     `default` is what the handler takes where the key is absent; the schema only tells readers.
     """
-    return {"description": doc, **schema} if default is None else {"description": doc, **schema, "default": default}
+    if default is None:
+        return {"description": doc, **schema}
+    return {"description": doc, **schema, "default": default}
 
 
 def config_schema(properties: JsonObject, **more: Json) -> JsonObject:

@@ -67,9 +67,9 @@ def _header(lines: Iterator[tuple[int, list[str]]]) -> list[str]:
     number, columns = next(lines, (1, list[str]()))
     if not columns:
         raise _invalid(number, "the file is empty, and has no header")
-    repeated = next((name for name in columns if columns.count(name) > 1), None)
-    if repeated is not None:
-        raise _invalid(number, f"two columns are called {repeated[:60]!r}")
+    duplicate = next((name for name in columns if columns.count(name) > 1), None)
+    if duplicate is not None:
+        raise _invalid(number, f"two columns are called {duplicate[:60]!r}")
     return columns
 
 

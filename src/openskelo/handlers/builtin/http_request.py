@@ -53,9 +53,9 @@ async def run(ctx: context.Context, access: file_access.Access) -> JsonObject:
     except TimeoutError as error:
         message = f"no complete answer within {timeout_ms} ms"
         raise errors.AttemptFailed(message, code="TIMEOUT", happened=progress.happened) from error
-    accepted = ctx.config.get("accept_status")
+    accept_status = ctx.config.get("accept_status")
     ok = 200 <= response.status < 300
-    if not ok and not (isinstance(accepted, list | tuple) and response.status in accepted):
+    if not ok and not (isinstance(accept_status, list | tuple) and response.status in accept_status):
         _log(ctx, response)
         raise errors.AttemptFailed(
             f"the server answered with status {response.status}",
@@ -72,10 +72,10 @@ def _log(ctx: context.Context, response: http_exchange.Response) -> None:
     headers = ctx.config.get("headers")
     texts = [text for text in headers.values() if isinstance(text, str)] if isinstance(headers, Mapping) else []
     values = (ctx.expand_secrets(reference) for text in texts for reference in secrets.named(text))
-    hidden = secrets.spellings(value for value in values if value)
-    text = secrets.mask(response.body.decode("utf-8", "replace"), hidden)
+    secret_values = secrets.spellings(value for value in values if value)
+    text = secrets.mask(response.body.decode("utf-8", "replace"), secret_values)
     more = f" … {len(text) - _LOGGED_CHARACTERS} more characters" if len(text) > _LOGGED_CHARACTERS else ""
-    kind = secrets.mask(response.headers.get("content-type", "no content type"), hidden)
+    kind = secrets.mask(response.headers.get("content-type", "no content type"), secret_values)
     ctx.log(f"status {response.status}, {kind}\n{text[:_LOGGED_CHARACTERS]}{more}")
 
 
@@ -120,13 +120,13 @@ def _headers(ctx: context.Context) -> tuple[dict[str, str], frozenset[str]]:
     headers: dict[str, str] = {}
     sensitive: set[str] = set()
     port = builtin.text(ctx.config, "headers_from")
-    for source, trusted in ((ctx.inputs.get(port) if port else None, False), (ctx.config.get("headers"), True)):
+    for source, is_trusted in ((ctx.inputs.get(port) if port else None, False), (ctx.config.get("headers"), True)):
         if not isinstance(source, Mapping):
             continue
         for name, value in source.items():
             lower = name.lower()
             text = value if isinstance(value, str) else ""
-            if trusted and secrets.references(text):
+            if is_trusted and secrets.references(text):
                 sensitive.add(lower)
                 text = ctx.expand_secrets(text)
             if not http_syntax.is_header(name, text):
@@ -162,7 +162,9 @@ def _payload(ctx: context.Context, headers: dict[str, str]) -> bytes | None:
         value = _render(text, ctx)
     if value is None:
         return None
-    return value.encode() if isinstance(value, str) else canonical.dumps_for_programs(value)
+    if isinstance(value, str):
+        return value.encode()
+    return canonical.dumps_for_programs(value)
 
 
 def _render(text: str, ctx: context.Context) -> str:
@@ -184,8 +186,8 @@ def _body(response: http_exchange.Response) -> Json:
         try:
             return canonical.loads_untrusted(response.body)
         except errors.InvalidInput as error:
-            what = "the server's answer is not the JSON it says it is"
-            raise canonical.attempt_failure(error, what, code="HTTP_BODY_INVALID") from error
+            complaint = "the server's answer is not the JSON it says it is"
+            raise canonical.attempt_failure(error, complaint, code="HTTP_BODY_INVALID") from error
     return response.body.decode(_charset(parameters), "replace")
 
 
@@ -209,18 +211,22 @@ def _retry_after(value: str | None) -> int | None:
     if value is None:
         return None
     if (seconds := value.strip()).isdecimal():
-        return _MAX_WAIT_MS if len(seconds) > 9 else min(int(seconds) * 1000, _MAX_WAIT_MS)
+        if len(seconds) > 9:
+            return _MAX_WAIT_MS
+        return min(int(seconds) * 1000, _MAX_WAIT_MS)
     try:
         moment = email.utils.parsedate_to_datetime(value)
-        left = (moment - datetime.now(UTC)).total_seconds()
+        seconds_left = (moment - datetime.now(UTC)).total_seconds()
     except (ValueError, TypeError, OverflowError):
         return None
-    return max(0, min(int(left * 1000), _MAX_WAIT_MS))
+    return max(0, min(int(seconds_left * 1000), _MAX_WAIT_MS))
 
 
 def _effect(config: JsonObject) -> definition.Effect:
-    keyed = config.get("idempotency_key") is True
-    return "idempotent" if keyed or config.get("method", "GET") in _SAFE_METHODS else "once"
+    has_key = config.get("idempotency_key") is True
+    if has_key or config.get("method", "GET") in _SAFE_METHODS:
+        return "idempotent"
+    return "once"
 
 
 def _check(block: builtin.BlockCheck) -> None:

@@ -39,20 +39,20 @@ def _texts(section: Json) -> list[tuple[str, str]]:
 def _check(block: builtin.BlockCheck) -> None:
     """Report texts that do not compile, and outputs that are unknown, assigned twice, missing or of another type."""
     ports = {port.name: port for port in block.node.outputs}
-    assigned: set[str] = set()
+    assigned_names: set[str] = set()
     for section in ("map", "template"):
         texts = block.node.config.get(section)
         for name, text in texts.items() if isinstance(texts, Mapping) else ():
             position = block.config.at(section, texts).at(name, text)
-            if name in assigned:
+            if name in assigned_names:
                 position.key_problem("CONFLICT", f"{name[:60]!r} has a value in `map` already", hint="leave one out")
-            assigned.add(name)
+            assigned_names.add(name)
             if name not in ports:
                 hint = suggestions.did_you_mean(name, ports)
                 position.key_problem("UNKNOWN_PORT", f"this block has no output {name[:60]!r}", hint=hint)
             _check_type(position, _compile(block, section, position), ports.get(name))
     for name, port in ports.items():
-        if port.required and not port.has_default and name not in assigned:
+        if port.required and not port.has_default and name not in assigned_names:
             block.config.problem("OUTPUT_MISSING", f"nothing here sets the output {name!r}")
 
 

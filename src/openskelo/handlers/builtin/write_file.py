@@ -24,9 +24,10 @@ from openskelo.structs import frozen
 
 @frozen
 class _Target:
-    """A path to write; `open_folder` opens a descriptor of the folder that holds it, or will hold it."""
+    """A path to write."""
 
     path: Path
+    #: Opens a descriptor of the folder that holds it, or will hold it.
     open_folder: Callable[[], AbstractContextManager[int]]
 
 
@@ -76,19 +77,19 @@ def _target(ctx: context.Context, access: file_access.Access) -> _Target:
     """
     create = ctx.config.get("mkdir", True) is True
     port = builtin.text(ctx.config, "path_from")
-    named: Json = ctx.inputs.get(port) if port is not None else None
-    if named is not None and named != "":
-        if not isinstance(named, str):
+    input_path: Json = ctx.inputs.get(port) if port is not None else None
+    if input_path is not None and input_path != "":
+        if not isinstance(input_path, str):
             raise file_access.invalid_path(f"the input {port!r} is not a path")
-        return _confined_target(named, access, create=create)
+        return _confined_target(input_path, access, create=create)
     template = builtin.text(ctx.config, "default_path_template")
     if template is None:
         raise file_access.invalid_path("there is no path: the input is unset and no `default_path_template` is given")
     pattern = builtin.text(ctx.config, "timestamp_format") or file_path.DEFAULT_TIMESTAMP
-    expanded = file_path.expand(template, ctx, pattern)
+    relative_path = file_path.expand(template, ctx, pattern)
     if file_path.is_confined(ctx):
-        return _confined_target(expanded, access, create=create)
-    path = Path(os.path.normpath(file_access.absolute_path(expanded, access)))
+        return _confined_target(relative_path, access, create=create)
+    path = Path(os.path.normpath(file_access.absolute_path(relative_path, access)))
     return _Target(path=path, open_folder=lambda: file_access.open_folder(path.parent, create=create))
 
 

@@ -247,8 +247,8 @@ def _grant(run: Run, node: NodeState, event: events.ApprovalResolved) -> None:
     node.granted = True
     node.status = "ready"
     if event.resolution["status"] == "modified":
-        edited: Stored = {"value": event.resolution["modifiedArgs"]}
-        node.inputs = cast("Stored", event.resolution.get("stored", edited))
+        new_args: Stored = {"value": event.resolution["modifiedArgs"]}
+        node.inputs = cast("Stored", event.resolution.get("stored", new_args))
         node.edited = True
         if event.count is not None:
             visits.split(node, event.items, event.count)

@@ -68,6 +68,8 @@ def apply_failed(run: Run, event: events.AttemptFailed) -> None:
     node = run.nodes[event.node]
     index = event.item or 0
     slot = node.slots[index]
+    in_flight = run.in_flight.get((event.node, event.visit, index))
+    outside_calls = {} if in_flight is None else in_flight.outside_calls
     _settle(run, node, slot, event)
     if event.next == "repair":
         slot.repairs += 1
@@ -90,7 +92,7 @@ def apply_failed(run: Run, event: events.AttemptFailed) -> None:
         case "ask":
             slot.state = "asking"
             if event.uncertain:
-                _mark_uncertain(run, event)
+                _mark_uncertain(run, event, outside_calls)
             visits.offer(run, node)
         case "go":
             slot.state = "done"
@@ -104,10 +106,12 @@ def apply_failed(run: Run, event: events.AttemptFailed) -> None:
             assert_never(event.next)
 
 
-def _mark_uncertain(run: Run, event: events.AttemptFailed) -> None:
+def _mark_uncertain(run: Run, event: events.AttemptFailed, outside_calls: dict[str, str]) -> None:
     """Note that a person has to be asked whether the effect of the attempt happened."""
     key = (event.node, event.visit, event.item or 0)
-    run.uncertain[key] = Attempt(*key, event.attempt, event.item, event.at, definition.NOTHING, event.error)
+    attempt = Attempt(*key, event.attempt, event.item, event.at, definition.NOTHING, event.error)
+    attempt.outside_calls = outside_calls
+    run.uncertain[key] = attempt
 
 
 def _count_streak(node: NodeState, slot: Slot, event: events.AttemptFailed) -> None:
@@ -166,15 +170,21 @@ def apply_retry_due(run: Run, event: events.RetryDue) -> None:
 def apply_agent_event(
     run: Run, event: events.SessionOpened | events.CallStarted | events.CallCompleted | events.CallGranted
 ) -> None:
-    """Note what the agent of an attempt in flight does. Calls that it was allowed to make are only evidence."""
+    """Note what the agent of an attempt in flight does, and which of its calls are under way that reach outside."""
     node = run.nodes[event.node]
+    attempt = run.in_flight[event.node, event.visit, event.item or 0]
     match event:
         case events.SessionOpened():
             node.session = event.session
         case events.CallGranted():
             del node.slots[event.item or 0].grants[event.digest]
+        case events.CallStarted():
+            if event.reaches_outside:
+                attempt.outside_calls[str(event.call["id"])] = str(event.call["tool"])
+        case events.CallCompleted():
+            attempt.outside_calls.pop(event.call_id, None)
         case _:
-            pass
+            assert_never(event)
 
 
 # -- the budget and the receipts --------------------------------------------------------------------------------------
@@ -182,22 +192,22 @@ def apply_agent_event(
 
 def _settle(run: Run, node: NodeState, slot: Slot, event: events.AttemptSucceeded | events.AttemptFailed) -> None:
     """Give back the reservation of an attempt that is over, count what it used, and keep its receipt."""
-    spent = run.spent
+    total = run.spent
     attempt = run.in_flight.pop((event.node, event.visit, event.item or 0), None)
     if attempt is not None:
         _give_back(run, node, attempt.reserve)
-        spent.steps += 1
+        total.steps += 1
     elif event.attempt > slot.attempt:  # a person's answer or a cached result stands for the attempt
-        spent.steps += 1
+        total.steps += 1
         node.attempts += 1
         run.resolving.pop(event.node, None)
     slot.attempt = event.attempt
     metrics: Any = event.receipt["metrics"]
     money: Any = event.spent or _NO_MONEY
     tokens = metrics["tokens_in"] + metrics["tokens_out"]
-    spent.tokens += tokens
-    spent.cost_nanousd += money["costNanousd"]
-    spent.tool_nanousd += money["toolNanousd"]
+    total.tokens += tokens
+    total.cost_nanousd += money["costNanousd"]
+    total.tool_nanousd += money["toolNanousd"]
     node.tokens += tokens
     node.cost_nanousd += money["costNanousd"]
     run.last_receipt = event.receipt
@@ -277,9 +287,9 @@ def _add_older_parts(current: dict[str, Json], previous: JsonObject) -> None:
         current["verdicts"] = earlier
     if not _is_about_result(current):
         is_refusal = "from" not in previous and _is_about_result(previous)
-        refused = about_last_failure(previous) if is_refusal else previous.get("refused")
-        if refused is not None:
-            current["refused"] = refused
+        refused_value = about_last_failure(previous) if is_refusal else previous.get("refused")
+        if refused_value is not None:
+            current["refused"] = refused_value
     sent_back = previous if "from" in previous else previous.get("sent_back")
     if sent_back is not None:
         current["sent_back"] = sent_back

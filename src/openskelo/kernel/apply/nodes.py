@@ -98,8 +98,8 @@ def plan_bounce(run: Run, node: NodeState, rule: int, feedback: Json) -> None:
     """Note that the work goes back by bounce rule `rule` of the node; rule -1 is the bounce of a denial."""
     spec = run.workflow.nodes[node.key]
     bounce = spec.bounces[rule] if rule >= 0 else cast("definition.Approval", spec.approval).bounce
-    planned = cast("definition.Bounce", bounce)  # a denial bounces only if its approval has a bounce
-    run.bouncing = PendingBounce(node.key, node.visit, rule, planned, feedback, frozenset(planned.reset))
+    own_bounce = cast("definition.Bounce", bounce)  # a denial bounces only if its approval has a bounce
+    run.bouncing = PendingBounce(node.key, node.visit, rule, own_bounce, feedback, frozenset(own_bounce.reset))
 
 
 def apply_bounced(run: Run, event: events.NodeBounced) -> None:

@@ -62,7 +62,11 @@ def decide(run: Run, command: commands.GraphCommand, meter: receipts.Meter) -> t
     """Return the events of a command to a live graph, or raise Refused; `meter` knows what a stopped turn has used."""
     state = run.graph_state
     if state is None:
-        raise Refused("the run is not a live graph", code="RUN_NOT_LIVE", hint="its workflow says what it consists of")
+        raise Refused(
+            "the run is not a live graph",
+            code="RUN_NOT_LIVE",
+            hint="its nodes and edges come from its workflow: fork it with a changed file",
+        )
     match command:
         case commands.AddNode():
             return (_add_node(run, state, command),)
@@ -94,9 +98,9 @@ def decide(run: Run, command: commands.GraphCommand, meter: receipts.Meter) -> t
 def _add_node(run: Run, state: GraphState, command: commands.AddNode) -> events.NodeAdded:
     key = command.node.key
     if key in run.nodes or key in state.removed:
-        raise Refused(f"there is, or was, a node {key} already", code="NODE_EXISTS", hint="choose another key")
+        raise Refused(f"a node has, or had, the key {key}", code="NODE_EXISTS", hint="choose another key")
     if len(run.nodes) >= MAX_NODES:
-        raise Refused(f"a live graph has at most {MAX_NODES} nodes", code="GRAPH_FULL")
+        raise Refused(f"a live graph has at most {MAX_NODES} nodes", code="GRAPH_FULL", hint="start another run")
     check_node(command.node)
     return events.NodeAdded(at=command.at, node=key, definition=workflow_codec.encode_node(command.node), by=command.by)
 
@@ -132,7 +136,7 @@ def _change_node(run: Run, command: commands.ChangeNode) -> events.NodeChanged:
     check_node(command.node)
     if command.node.mode != run.workflow.nodes[key].mode:
         raise Refused(
-            f"{key} stays what it is, a model, a handler or an agent", code="NODE_INVALID", hint="add another node"
+            f"{key} cannot change between model, handler and agent", code="NODE_INVALID", hint="add another node"
         )
     return events.NodeChanged(
         at=command.at, node=key, definition=workflow_codec.encode_node(command.node), by=command.by
@@ -149,25 +153,27 @@ def _remove_node(
     approvals = [approval for approval in run.approvals.values() if approval.node == key]
     acts_once = attempt is not None and run.workflow.nodes[key].effect == "once"
     if acts_once or any(approval.kind == "uncertain" for approval in approvals):
-        raise Refused(f"{key} has an effect under way or in doubt", code="NODE_BUSY", hint="wait, or answer first")
-    stopped = [] if attempt is None else [_stop(run, attempt, at, "removed", meter)]
+        raise Refused(
+            f"{key} has an effect under way or in doubt", code="NODE_BUSY", hint="wait, or answer the question first"
+        )
+    stop_events = [] if attempt is None else [_stop(run, attempt, at, "removed", meter)]
     withdrawn = [_withdraw(approval, at, "removed") for approval in approvals]
     edges = [events.EdgeRemoved(at=at, edge=edge, by=command.by) for edge in state.edges_of[key]]
-    return (*stopped, *withdrawn, *edges, events.NodeRemoved(at=at, node=key, by=command.by))
+    return (*stop_events, *withdrawn, *edges, events.NodeRemoved(at=at, node=key, by=command.by))
 
 
 def _stop(
     run: Run, attempt: Attempt, at: int, reason: Literal["interrupt", "removed"], meter: receipts.Meter
 ) -> events.AttemptCancelled:
-    used = meter.used(attempt)
+    usage = meter.used(attempt)
     return events.AttemptCancelled(
         at=at,
         node=attempt.node,
         visit=attempt.visit,
         attempt=attempt.attempt,
         reason=reason,
-        receipt=receipts.build_stopped(run, attempt, at, "cancelled", used),
-        spent=receipts.spent(used),
+        receipt=receipts.build_stopped(run, attempt, at, "cancelled", usage),
+        spent=receipts.spent(usage),
         said=meter.said(attempt),
     )
 
@@ -184,11 +190,11 @@ def _add_edge(run: Run, state: GraphState, command: commands.AddEdge) -> events.
     _find_node(run, command.source)
     _find_node(run, command.target)
     if command.source == command.target:
-        raise Refused("an edge ties two nodes", code="EDGE_INVALID")
+        raise Refused("an edge connects two different nodes", code="EDGE_INVALID")
     if command.id in state.edges:
-        raise Refused("there is such an edge already", code="EDGE_EXISTS", hint="remove it, or give another label")
+        raise Refused("this edge exists already", code="EDGE_EXISTS", hint="remove it, or give another label")
     if len(state.edges) >= MAX_EDGES:
-        raise Refused(f"a live graph has at most {MAX_EDGES} edges", code="GRAPH_FULL")
+        raise Refused(f"a live graph has at most {MAX_EDGES} edges", code="GRAPH_FULL", hint="remove one first")
     return events.EdgeAdded(
         at=command.at,
         edge=command.id,
@@ -208,10 +214,10 @@ def _receive_message(
     key, at = command.node, command.at
     node = _find_node(run, key)
     if len(state.inboxes[key].messages) >= MAX_UNREAD:
-        raise Refused(f"{key} has {MAX_UNREAD} messages to read", code="INBOX_FULL", hint="wait until it has")
+        raise Refused(f"{key} has {MAX_UNREAD} unread messages", code="INBOX_FULL", hint="wait for its next turn")
     attempt = run.in_flight.get((key, node.visit, 0))
     steers = command.steer and not command.interrupt and attempt is not None and can_steer(node)
-    received = events.MessageReceived(
+    message_received = events.MessageReceived(
         at=at,
         node=key,
         message_id=command.message_id,
@@ -222,13 +228,13 @@ def _receive_message(
         steers=True if steers else None,
     )
     if not command.interrupt:
-        return (received,)
+        return (message_received,)
     questions = _questions(run, key)
     if attempt is not None and run.workflow.nodes[key].effect != "once":
-        stopped = _stop(run, attempt, at, "interrupt", meter)
-        return (received, stopped, *[_withdraw(approval, at, "over") for approval in questions])
+        attempt_stopped = _stop(run, attempt, at, "interrupt", meter)
+        return (message_received, attempt_stopped, *[_withdraw(approval, at, "over") for approval in questions])
     withdrawn = [_withdraw(approval, at, "over" if index else "interrupt") for index, approval in enumerate(questions)]
-    return (received, *withdrawn)
+    return (message_received, *withdrawn)
 
 
 def can_steer(node: NodeState) -> bool:
@@ -255,9 +261,11 @@ def _retry_turn(
     attempt = run.in_flight.get((key, node.visit, 0))
     if attempt is not None:
         if run.workflow.nodes[key].effect == "once":
-            raise Refused(f"the turn of {key} has an effect that happens once", code="NODE_BUSY", hint="wait for it")
-        stopped = _stop(run, attempt, at, "interrupt", meter)
-        return (stopped, *[_withdraw(approval, at, "over") for approval in _questions(run, key)])
+            raise Refused(
+                f"the turn of {key} has an effect that happens once", code="NODE_BUSY", hint="wait for its end"
+            )
+        attempt_stopped = _stop(run, attempt, at, "interrupt", meter)
+        return (attempt_stopped, *[_withdraw(approval, at, "over") for approval in _questions(run, key)])
     past = state.inboxes[key].past_turns
     if node.status != "done" or node.outcome != "failed" or not past or past[-1].outputs is not None:
         raise Refused(f"{key} has no turn to take again", code="NODE_IDLE", hint="send it a message")
@@ -303,8 +311,8 @@ def completion(
         "outputHash": output_hash,
         "edges": held_edges,
     }
-    stalled = events.RunStalled(at=at, node=key, visit=succeeded.visit, kind="output", evidence=evidence)
-    return (stalled, succeeded, system_approvals.about_repetition(run, stalled))
+    run_stalled = events.RunStalled(at=at, node=key, visit=succeeded.visit, kind="output", evidence=evidence)
+    return (run_stalled, succeeded, system_approvals.about_repetition(run, run_stalled))
 
 
 def _outgoing_edges(state: GraphState, key: str, inbox: Inbox, route: outcome.Route) -> list[str]:
@@ -363,13 +371,13 @@ def node_done(
     event: events.AttemptSucceeded | events.NodeFinished | events.NodeSkipped | events.NodeKept,
 ) -> None:
     """End the turn, and begin the next one if messages have arrived, unless this one is held."""
-    succeeded = cast("events.AttemptSucceeded", event)  # a turn is neither kept nor skipped, and has no items
+    success = cast("events.AttemptSucceeded", event)  # a turn is neither kept nor skipped, and has no items
     inbox = _state(run).inboxes[node.key]
-    inbox.repeated = _count_repetition(inbox, succeeded)
-    _end_turn(run, node, inbox, succeeded.outputs)
-    inbox.last_outputs = succeeded.outputs
+    inbox.repeated = _count_repetition(inbox, success)
+    _end_turn(run, node, inbox, success.outputs)
+    inbox.last_outputs = success.outputs
     if inbox.held_edges is None:
-        _begin_turn(run, node, succeeded.at)
+        _begin_turn(run, node, success.at)
     else:
         node.status = "asking"
 

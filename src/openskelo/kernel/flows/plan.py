@@ -99,11 +99,11 @@ def completion(
         "outputHash": succeeded.receipt["output_hash"],
         "inputsHash": streak.output,
     }
-    stalled = events.RunStalled(
+    run_stalled = events.RunStalled(
         at=succeeded.at, node=succeeded.node, visit=succeeded.visit, kind=kind, evidence=evidence
     )
     ask = system_approvals.about_circle if is_branch else system_approvals.about_stall
-    return (stalled, succeeded, ask(run, stalled, None))
+    return (run_stalled, succeeded, ask(run, run_stalled, None))
 
 
 def makes_no_progress(run: Run, succeeded: events.AttemptSucceeded) -> bool:
@@ -116,7 +116,7 @@ def makes_no_progress(run: Run, succeeded: events.AttemptSucceeded) -> bool:
 def extend_streak(run: Run, succeeded: events.AttemptSucceeded) -> Streak:
     """Return how often the step has succeeded in the same way without progress, `succeeded` included.
 
-    A verify judges the work of other steps, so its verdict counts whatever it looked at. A branch that goes back counts
+    A verify judges the work of other steps, so its verdict counts in any case. A branch that goes back counts
     if all variables are what they were. Any other step stalls only if it also worked on the same inputs. A question to
     a person in between begins a new streak, because the person may have changed something.
     """
@@ -158,25 +158,25 @@ def denial_report(run: Run, report: commands.ReportAttempt, failure: outcome.Fai
     if step is None or step.on_denied is None:
         return None
     denial: JsonObject = {"denied": True, "code": failure.code, "message": failure.message}
-    saved = outputs(step, denial)
-    denied = replace(report.outcome, outputs={"value": saved}, output_hash=receipts.digest(saved))
-    return replace(report, outcome=denied)
+    values = outputs(step, denial)
+    new_outcome = replace(report.outcome, outputs={"value": values}, output_hash=receipts.digest(values))
+    return replace(report, outcome=new_outcome)
 
 
 def closing(run: Run, at: int) -> events.RunEnding | None:
     """Return the ending of a plan that failed, is stuck, or was ended by a step with an ending other than ok."""
-    if run.failed is not None and (exhausted := _exhausted_retry(run)) is not None:
-        return events.RunEnding(at=at, ending="failed", error=exhausted)
+    if run.failed is not None and (retry_failure := _exhausted_retry(run)) is not None:
+        return events.RunEnding(at=at, ending="failed", error=retry_failure)
     if run.failed is not None or run.unfinished:
         return visits.failed_ending(run, at)
     state = _state(run)
     key, ending = cast("tuple[str, events.Ending]", state.ended)
     if ending == "ok":
         return None
-    what = "hands over to a person" if state.emitted is None else "emits its result"
+    last_act = "hands over to a person" if state.emitted is None else "emits its result"
     error: JsonObject = {
         "code": "ESCALATED" if state.emitted is None else "EMITTED",
-        "message": f"{key} {what} and ends the run as {ending}",
+        "message": f"{key} {last_act} and ends the run as {ending}",
         "node": key,
     }
     return events.RunEnding(at=at, ending=ending, error=error)
@@ -206,7 +206,7 @@ def start(run: Run, event: events.RunCreated) -> None:
     if event.variables is None:
         state.variables = {name: {"value": {UNSAVED: value}} for name, value in plan.variables.items()}
     else:
-        state.variables = {name: cast("Stored", stored) for name, stored in event.variables.items()}
+        state.variables = {name: cast("Stored", initial_value) for name, initial_value in event.variables.items()}
     first: Any = (event.parent or {}).get("node", plan.entry)
     _enter(run, first, event.at)
 

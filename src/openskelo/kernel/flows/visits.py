@@ -150,5 +150,5 @@ def failed_ending(run: Run, at: int) -> events.RunEnding | None:
     if not run.unfinished or can_move:
         return None
     waiting: list[Json] = [key for key, node in run.nodes.items() if node.status != "done"]
-    stuck: JsonObject = {"code": "RUN_STUCK", "message": "no node can go on", "waiting": waiting}
-    return events.RunEnding(at=at, ending="failed", error=stuck)
+    stuck_error: JsonObject = {"code": "RUN_STUCK", "message": "no node can go on", "waiting": waiting}
+    return events.RunEnding(at=at, ending="failed", error=stuck_error)

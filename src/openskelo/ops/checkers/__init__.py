@@ -21,16 +21,15 @@ MOST_LISTED = 20
 
 @frozen
 class CheckContext:
-    """The arguments of a checker.
+    """The arguments of a checker."""
 
-    `args` are the arguments of the step, with what the project fixed over them; `fixed` are the latter alone. `log`
-    becomes the log of the attempt.
-    """
-
+    #: The arguments of the step, with what the project fixed over them.
     args: JsonObject
+    #: Only the arguments that the project fixed.
     fixed: JsonObject
     project: Project
     timeout_ms: int
+    #: Becomes the log of the attempt.
     log: list[str]
 
     @property
@@ -50,7 +49,9 @@ class CheckContext:
     def texts(self, name: str) -> tuple[str, ...]:
         """Return a list of texts among the arguments."""
         value = self.args.get(name)
-        return tuple(str(item) for item in value) if isinstance(value, Sequence) and not isinstance(value, str) else ()
+        if isinstance(value, Sequence) and not isinstance(value, str):
+            return tuple(str(item) for item in value)
+        return ()
 
     def folder(self) -> Path:
         """Return the folder that `repo` names, inside the project's read roots (AttemptFailed DET_PATH_INVALID)."""
@@ -61,22 +62,21 @@ class CheckContext:
 
 @frozen
 class Checker:
-    """A built-in checker.
-
-    - `args`: the JSON Schema of its arguments, beside `checker_id` and `input_ref`.
-    - `summary`: when the value passes; `doc` (Markdown): what its row in the reference cannot say.
-    - `needs_input`: a step has to give `input_ref`.
-    - `reads_outside`: the verdict depends on more than the arguments.
-    - `compiles`: arguments that are compiled when it runs; the loader compiles them before (InvalidInput).
-    """
+    """A built-in checker."""
 
     name: str
+    #: When the value passes.
     summary: str
+    #: The JSON Schema of its arguments, beside `checker_id` and `input_ref`.
     args: JsonObject
     check: Callable[[CheckContext], Awaitable[JsonObject]]
+    #: A step has to give `input_ref`.
     needs_input: bool = True
+    #: The verdict depends on more than the arguments.
     reads_outside: bool = False
+    #: Markdown for its row in the reference.
     doc: str = ""
+    #: Arguments that are compiled when it runs; the loader compiles them before (InvalidInput).
     compiles: Mapping[str, Callable[[Json], object]] = field(default_factory=dict[str, Callable[[Json], object]])
 
     @property

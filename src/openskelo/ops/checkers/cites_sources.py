@@ -29,15 +29,15 @@ _SHOWN = 200
 
 @mutable
 class _Citations:
-    """The citations and quotes of the text, and each error in them.
-
-    `unknown` are ids of no source, `missing` quotes that no source has, `uncited` parts without a citation.
-    """
+    """The citations and quotes of the text, and each error in them."""
 
     citations: int = 0
     quotes: int = 0
+    #: Ids of no source.
     unknown: list[str] = field(default_factory=list[str])
+    #: Quotes that no source has.
     missing: list[str] = field(default_factory=list[str])
+    #: Parts without a citation.
     uncited: list[str] = field(default_factory=list[str])
 
 
@@ -57,11 +57,11 @@ async def _check(ctx: checkers.CheckContext) -> JsonObject:
 
 def _sources(ctx: checkers.CheckContext) -> Iterator[tuple[str, str]]:
     """Yield the sources by name: as `sources` calls them, or `1`, `2`, … in the order of `source_refs`."""
-    listed, named = ctx.args.get("source_refs"), ctx.args.get("sources")
-    if isinstance(listed, Sequence) and not isinstance(listed, str):
-        yield from ((str(number), template.as_text(source)) for number, source in enumerate(listed, 1))
-    if isinstance(named, Mapping):
-        yield from ((name, template.as_text(source)) for name, source in named.items())
+    source_refs, sources = ctx.args.get("source_refs"), ctx.args.get("sources")
+    if isinstance(source_refs, Sequence) and not isinstance(source_refs, str):
+        yield from ((str(number), template.as_text(source)) for number, source in enumerate(source_refs, 1))
+    if isinstance(sources, Mapping):
+        yield from ((name, template.as_text(source)) for name, source in sources.items())
 
 
 def _add_paragraph(paragraph: str, sources: Mapping[str, str], least: int, citations: _Citations) -> None:
@@ -108,9 +108,9 @@ def _verdict(citations: _Citations) -> JsonObject:
         "not_found": "it quotes what its sources do not say",
         "uncited": "it makes claims without a citation",
     }
-    reason = "; ".join(reasons[kind] for kind, listed in wrong.items() if listed)
-    for kind, listed in wrong.items():
-        details[kind] = [text[:_SHOWN] for text in listed[: checkers.MOST_LISTED]]
+    reason = "; ".join(reasons[kind] for kind, claims in wrong.items() if claims)
+    for kind, claims in wrong.items():
+        details[kind] = [text[:_SHOWN] for text in claims[: checkers.MOST_LISTED]]
     return checkers.failed(reason, **details)
 
 

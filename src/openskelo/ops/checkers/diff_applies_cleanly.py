@@ -18,13 +18,15 @@ async def _check(ctx: checkers.CheckContext) -> JsonObject:
     if not patch.strip():
         return checkers.failed("it is empty", files=[])
     # Checking and listing at once: git would apply nothing even without --check, as --numstat was asked for.
-    finished = await git.run(
+    result = await git.run(
         folder, "apply", "--check", "--numstat", "-z", "-", stdin=patch.encode(), timeout_ms=ctx.timeout_ms
     )
-    if finished.status != 0:
-        return checkers.failed(git.said(finished) or "git refused it", files=[])
-    files = _changed(finished.stdout)
-    return {"ok": True, "files": files} if files else checkers.failed("it changes nothing", files=[])
+    if result.status != 0:
+        return checkers.failed(git.said(result) or "git refused it", files=[])
+    files = _changed(result.stdout)
+    if files:
+        return {"ok": True, "files": files}
+    return checkers.failed("it changes nothing", files=[])
 
 
 def _changed(numstat: bytes) -> list[Json]:

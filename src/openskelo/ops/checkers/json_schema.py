@@ -22,8 +22,8 @@ async def _check(ctx: checkers.CheckContext) -> JsonObject:
         except errors.InvalidInput as error:
             return checkers.failed(error.message)
     rules = ctx.args.get("schema")
-    compiled = validator.compile(rules if isinstance(rules, Mapping | bool) else True)
-    violations = compiled.check(value)
+    schema = validator.compile(rules if isinstance(rules, Mapping | bool) else True)
+    violations = schema.check(value)
     if not violations:
         return {"ok": True}
     problems: list[Json] = [

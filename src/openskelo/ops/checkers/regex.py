@@ -12,8 +12,8 @@ async def _check(ctx: checkers.CheckContext) -> JsonObject:
     value = ctx.value
     if not isinstance(value, str):
         return checkers.failed("it is not a text")
-    compiled = regex.compile(ctx.text("pattern"))
-    matches = compiled.fullmatch(value) if ctx.flag("full") else compiled.search(value)
+    pattern = regex.compile(ctx.text("pattern"))
+    matches = pattern.fullmatch(value) if ctx.flag("full") else pattern.search(value)
     if matches != ctx.flag("negate"):
         return {"ok": True}
     return checkers.failed("it matches the pattern" if matches else "it does not match the pattern")

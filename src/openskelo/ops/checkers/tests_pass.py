@@ -34,9 +34,9 @@ async def _check(ctx: checkers.CheckContext) -> JsonObject:
         return checkers.failed("it is not a text that could be a patch")
     await git.check_repository(folder)
     async with scratch_copy.copy(folder) as copy:
-        applied = await git.run(copy, "apply", "-", stdin=patch.encode(), timeout_ms=ctx.timeout_ms)
-        if applied.status != 0:
-            return checkers.failed(f"the patch does not apply: {git.said(applied)}", applies=False)
+        apply_result = await git.run(copy, "apply", "-", stdin=patch.encode(), timeout_ms=ctx.timeout_ms)
+        if apply_result.status != 0:
+            return checkers.failed(f"the patch does not apply: {git.said(apply_result)}", applies=False)
         return await _run(ctx, copy)
 
 
@@ -46,7 +46,7 @@ async def _run(ctx: checkers.CheckContext, folder: Path) -> JsonObject:
 
     program = programs.Program(argv=ctx.texts("argv"), folder=folder)
     try:
-        finished = await time_limit.within(ctx.timeout_ms, programs.run(program))
+        result = await time_limit.within(ctx.timeout_ms, programs.run(program))
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise checkers.unusable(f"the command cannot be started: {reason}") from error
@@ -54,12 +54,12 @@ async def _run(ctx: checkers.CheckContext, folder: Path) -> JsonObject:
         if error.code != "TIMEOUT":
             raise
         return checkers.failed(f"the command was {error.message}", timeout=True)
-    printed = (finished.stdout + finished.stderr).decode("utf-8", "replace")
-    ctx.log.extend(printed.splitlines())
-    verdict: JsonObject = {"status": finished.status, "output": printed[-_TAIL:]}
-    if finished.status == 0:
+    printed_text = (result.stdout + result.stderr).decode("utf-8", "replace")
+    ctx.log.extend(printed_text.splitlines())
+    verdict: JsonObject = {"status": result.status, "output": printed_text[-_TAIL:]}
+    if result.status == 0:
         return {"ok": True, **verdict}
-    return checkers.failed(f"the command ended with {child_process.describe_end(finished.status)}", **verdict)
+    return checkers.failed(f"the command ended with {child_process.describe_end(result.status)}", **verdict)
 
 
 #: More of the reference, after the table of its keys.

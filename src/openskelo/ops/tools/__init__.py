@@ -17,17 +17,16 @@ from openskelo.structs import frozen
 
 @frozen
 class ToolContext:
-    """The arguments of a tool.
+    """The arguments of a tool."""
 
-    `args` are the plan's arguments, overridden by the arguments that the project fixed, secrets expanded; `plan_args`
-    are the plan's alone. `registered` is the tool as the project registers it. `handler_context` makes the context of a
-    built-in handler from its inputs and its config.
-    """
-
+    #: The plan's arguments, overridden by the arguments that the project fixed, secrets expanded.
     args: JsonObject
+    #: Only the plan's arguments.
     plan_args: JsonObject
+    #: The tool as the project registers it.
     registered: project_registry.Tool
     project: Project
+    #: Makes the context of a built-in handler from its inputs and its config.
     handler_context: Callable[[JsonObject, JsonObject], context.Context]
 
     def some(self, *names: str) -> dict[str, Json]:
@@ -37,17 +36,19 @@ class ToolContext:
 
 @frozen
 class Tool:
-    """A built-in tool. `args` is the JSON Schema of its arguments; `effect` and `network` say what it reaches.
-
-    `summary` says what it returns, and `doc` (Markdown) what its row in the reference cannot say.
-    """
+    """A built-in tool."""
 
     name: str
+    #: What it returns.
     summary: str
+    #: The JSON Schema of its arguments.
     args: JsonObject
     call: Callable[[ToolContext], Awaitable[Json]]
+    #: The effect of a call on the world.
     effect: definition.Effect = "once"
+    #: It reaches the network.
     network: bool = False
+    #: Markdown for its row in the reference.
     doc: str = ""
 
     @property
@@ -81,5 +82,5 @@ def args_schema(properties: JsonObject, **more: Json) -> JsonObject:
 
 def literal_paths(paths: Json) -> list[str]:
     """Return `--` and the paths as git takes them, without wildcards."""
-    listed = paths if isinstance(paths, Sequence) and not isinstance(paths, str) else ()
-    return ["--", *(f":(literal){path}" for path in listed)]
+    path_list = paths if isinstance(paths, Sequence) and not isinstance(paths, str) else ()
+    return ["--", *(f":(literal){path}" for path in path_list)]

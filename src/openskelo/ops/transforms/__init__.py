@@ -16,19 +16,18 @@ from openskelo.structs import field, frozen
 
 @frozen
 class Transform:
-    """A built-in transform. `args` is the JSON Schema of its arguments, beside `fn`.
-
-    `summary` says what it makes, and `doc` (Markdown) what its row in the reference cannot say.
-
-    `apply` gets the arguments with their values, and the same as written, with refs in place. `compiles` are arguments
-    that are compiled when it runs; the loader compiles them before (InvalidInput).
-    """
+    """A built-in transform."""
 
     name: str
+    #: What it makes.
     summary: str
+    #: The JSON Schema of its arguments, beside `fn`.
     args: JsonObject
+    #: Gets the arguments with their values, and the same as written, with refs in place.
     apply: Callable[[JsonObject, JsonObject], Json]
+    #: Markdown for its row in the reference.
     doc: str = ""
+    #: Arguments that are compiled when it runs; the loader compiles them before (InvalidInput).
     compiles: Mapping[str, Callable[[Json], object]] = field(default_factory=dict[str, Callable[[Json], object]])
 
     @property
@@ -47,7 +46,9 @@ def args_schema(properties: JsonObject, **more: Json) -> JsonObject:
 
 def items(value: Json) -> Sequence[Json]:
     """Return a list argument; empty for anything else."""
-    return value if isinstance(value, Sequence) and not isinstance(value, str) else ()
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return value
+    return ()
 
 
 def mapping(value: Json) -> JsonObject:

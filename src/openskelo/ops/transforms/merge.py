@@ -8,10 +8,10 @@ from openskelo.ops import transforms
 
 def _apply(args: JsonObject, written: JsonObject) -> Json:  # noqa: ARG001
     """Return one object with the keys of all; of two values of the same key, the later one counts."""
-    merged: dict[str, Json] = {}
+    result: dict[str, Json] = {}
     for value in transforms.items(args.get("refs")):
-        merged.update(transforms.mapping(value))
-    return merged
+        result.update(transforms.mapping(value))
+    return result
 
 
 TRANSFORM = transforms.Transform(

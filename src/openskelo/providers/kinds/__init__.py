@@ -41,33 +41,32 @@ class Setup:
 
 @frozen
 class Kind:
-    """A kind of provider.
-
-    - `keys`: its keys in skelo.yaml, beside `kind`, `timeout_ms` and `concurrency`.
-    - `make`: returns the provider.
-    - `missing`: returns a message about what it needs before it can answer; None when nothing is missing. It imports
-      and sends nothing.
-    - `free`: its answers cost nothing, unless skelo.yaml has prices for it. `price_list`: its name in the public list.
-    - `local`: it answers without a network.
-    - `priced`: its answers are counted and priced (`providers.prices`); a recording keeps the recorded counts.
-    - `key_variable`: the environment variable of its key, when the project names none and no other address.
-    - `concurrency`: how many requests it is sent at once, unless skelo.yaml sets it.
-    - `doc`: its keys and their defaults, for the reference.
-    - `media_types`: the types of files that its models take beside text.
-    """
+    """A kind of provider."""
 
     name: str
     summary: str
+    #: Its keys in skelo.yaml, beside `kind`, `timeout_ms` and `concurrency`.
     keys: frozenset[str]
+    #: Returns the provider.
     make: Callable[[config.ProviderConfig, Setup], protocol.Provider]
+    #: Returns a message about what it needs before it can answer; None when nothing is missing. It imports and sends
+    #: nothing.
     missing: Callable[[config.ProviderConfig, Setup], str | None]
+    #: Its keys and their defaults, for the reference.
     doc: str
+    #: Its answers cost nothing, unless skelo.yaml has prices for it.
     free: bool = False
+    #: Its name in the public list of prices.
     price_list: str | None = None
+    #: It answers without a network.
     local: bool = False
+    #: Its answers are counted and priced (`providers.prices`); a recording keeps the recorded counts.
     priced: bool = True
+    #: The environment variable of its key, when the project names none and no other address.
     key_variable: str | None = None
+    #: How many requests it is sent at once, unless skelo.yaml sets it.
     concurrency: int = config.CONCURRENCY
+    #: The types of files that its models take beside text.
     media_types: frozenset[str] = frozenset()
 
 

@@ -51,8 +51,8 @@ class Local:
             async with asyncio.timeout(self._settings.timeout_ms / 1000):
                 await loop.run_in_executor(model.thread, model.run, generation)
         except TimeoutError as error:
-            waited = self._settings.timeout_ms / 1000
-            message = f"{self._settings.name} did not answer within {waited:g} s"
+            timeout_seconds = self._settings.timeout_ms / 1000
+            message = f"{self._settings.name} did not answer within {timeout_seconds:g} s"
             raise failure_codes.transient("PROVIDER_TIMEOUT", message, hint="raise its timeout_ms") from error
         finally:
             stop.set()  # the caller has returned or was cancelled
@@ -224,7 +224,9 @@ def _missing(settings: config.ProviderConfig, setup: kinds.Setup) -> str | None:
     if not path.is_file():
         return f"there is no model file {path}"
     with path.open("rb") as file:  # an incomplete download, or the pointer that git keeps for a large file
-        return None if file.read(4) == b"GGUF" else f"{path} is no GGUF file"
+        if file.read(4) == b"GGUF":
+            return None
+        return f"{path} is not a GGUF file"
 
 
 KIND = kinds.Kind(

@@ -112,11 +112,10 @@ class Ollama:
             port = "" if target.port is None else f":{target.port}"
             return failure_codes.redirected(response.request.url.host, f"{target.scheme}://{target.host}{port}")
         text = _error_text(body)
-        message = (
-            f"{self._settings.name}: {text} ({status})"
-            if text
-            else f"{self._settings.name}: the server answered {status}"
-        )
+        if text:
+            message = f"{self._settings.name}: {text} ({status})"
+        else:
+            message = f"{self._settings.name}: the server answered {status}"
         if status in (401, 403):
             hint = "check the provider's key, and what it may use"
             return failure_codes.final("PROVIDER_AUTH", message, hint=hint)
@@ -179,8 +178,8 @@ def _read(line: str, reading: _Reading, on_text: protocol.OnText, provider: str)
         raise failure_codes.transient("PROVIDER_UNAVAILABLE", f"{provider}: {error}")
     message = document.get("message")
     if isinstance(message, Mapping):
-        if isinstance(thought := message.get("thinking"), str) and thought:
-            reading.thoughts.append(thought)
+        if isinstance(thinking := message.get("thinking"), str) and thinking:
+            reading.thoughts.append(thinking)
         if isinstance(piece := message.get("content"), str) and piece:
             reading.pieces.append(piece)
             on_text(piece)
@@ -194,7 +193,9 @@ def _read(line: str, reading: _Reading, on_text: protocol.OnText, provider: str)
 
 
 def _count(value: Json) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    return 0
 
 
 def _wait_ms(retry_after: str | None) -> int | None:
@@ -215,10 +216,10 @@ def _error_text(body: bytes) -> str | None:
 
 def _interrupted(failure: errors.AttemptFailed, request: protocol.Request, reading: _Reading) -> errors.AttemptFailed:
     """Return the failure; if a part of the answer has arrived, as a BrokenAnswer with its estimated usage."""
-    received = "".join([*reading.thoughts, *reading.pieces])
-    if not received:
+    text_so_far = "".join([*reading.thoughts, *reading.pieces])
+    if not text_so_far:
         return failure
-    usage = protocol.estimate_usage(request, received)
+    usage = protocol.estimate_usage(request, text_so_far)
     answer = protocol.Answer(text="", usage=usage, model=reading.model, finish_reason="error")
     return protocol.BrokenAnswer(failure, answer)
 

@@ -37,8 +37,8 @@ class Recorded:
         try:
             _write(path, request, answer)
         except OSError as error:
-            failed = failure_codes.final("RECORDING_INVALID", f"{path} cannot be written: {error.strerror or error}")
-            raise protocol.BrokenAnswer(failed, answer) from error  # the answer was paid for
+            failure = failure_codes.final("RECORDING_INVALID", f"{path} cannot be written: {error.strerror or error}")
+            raise protocol.BrokenAnswer(failure, answer) from error  # the answer was paid for
         return answer
 
 
@@ -123,7 +123,9 @@ def _make(settings: config.ProviderConfig, setup: kinds.Setup) -> protocol.Provi
 
 def _missing(settings: config.ProviderConfig, setup: kinds.Setup) -> str | None:
     folder = _folder(settings, setup.root)
-    return None if settings.record or folder.is_dir() else f"there is no folder {folder}"
+    if settings.record or folder.is_dir():
+        return None
+    return f"there is no folder {folder}"
 
 
 KIND = kinds.Kind(

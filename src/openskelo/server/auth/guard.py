@@ -148,7 +148,7 @@ class Guard:
         """Raise a 403 for a request from another site's page. Programs send neither of these headers."""
         origin = headers.get("origin")
         if origin is not None and not self._is_own_origin(origin, headers):
-            raise problems.Problem(403, "ORIGIN_FOREIGN", "requests from other sites are not answered")
+            raise problems.Problem(403, "ORIGIN_FOREIGN", "requests from other sites are refused")
         site = headers.get("sec-fetch-site")
         is_page_visit = (
             scope.get("method") == "GET"
@@ -156,7 +156,7 @@ class Guard:
             and not scope["path"].startswith("/api/")
         )
         if site in ("cross-site", "same-site") and not is_page_visit:
-            raise problems.Problem(403, "ORIGIN_FOREIGN", "requests from other sites are not answered")
+            raise problems.Problem(403, "ORIGIN_FOREIGN", "requests from other sites are refused")
 
     def _is_own_origin(self, origin: str, headers: Headers) -> bool:
         if origin in self._settings.origins:

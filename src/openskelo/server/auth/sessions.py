@@ -90,8 +90,10 @@ class _EndedSessions:
     def add(self, nonce: str, until: int) -> None:
         """Keep the nonce until its session is over anyway."""
         with self._file.change() as document:
-            kept = {known: end for known, end in self._parse(document).items() if end >= time.time()}
-            document["ended"] = {**kept, nonce: until}
+            live_sessions = {
+                session_hash: end for session_hash, end in self._parse(document).items() if end >= time.time()
+            }
+            document["ended"] = {**live_sessions, nonce: until}
 
     def _parse(self, document: dict[str, Any]) -> dict[str, int]:
         try:

@@ -24,20 +24,22 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
 
 @frozen
 class Token:
-    """A token's entry; `hash` is the SHA-256 of the token in hexadecimal digits."""
+    """A token's entry."""
 
     name: str
     role: Role
+    #: The SHA-256 of the token in hexadecimal digits.
     hash: str
     created_at: int
 
 
 @frozen
 class Identity:
-    """A caller that was let in. `csrf` is set for a browser's session: its changes must carry it."""
+    """A caller that was let in."""
 
     name: str
     role: Role
+    #: Set for a browser's session: its changes must carry it.
     csrf: str | None = None
 
 
@@ -106,10 +108,10 @@ class Tokens:
         """Remove a token, which ends its sessions too. Raise NotFound for an unknown name."""
         with self._file.change() as document:
             entries = _parse_tokens(self._file, document)
-            kept = [entry for entry in entries if entry.name != name]
-            if len(kept) == len(entries):
+            other_entries = [entry for entry in entries if entry.name != name]
+            if len(other_entries) == len(entries):
                 raise errors.NotFound(f"there is no token {name[:80]}", code="TOKEN_NOT_FOUND")
-            document["tokens"] = [as_dict(entry) for entry in kept]
+            document["tokens"] = [as_dict(entry) for entry in other_entries]
 
     def _all(self) -> tuple[Token, ...]:
         version = self._file.version()

@@ -44,24 +44,24 @@ async def list_answered(
     await _check_cursor(context, cursor)
     if run_id is not None:
         return await _list_answered_of_run(context, run_id, limit, cursor)
-    closed = await context.store.list_closed_approvals(limit=limit + 1, before=cursor)
-    answered = await _read_answered(context.views, closed[:limit])
-    next_cursor = closed[limit - 1][0] if len(closed) > limit else None
-    return rest.json_response({"answered": answered, "nextCursor": next_cursor})
+    closed_rows = await context.store.list_closed_approvals(limit=limit + 1, before=cursor)
+    documents = await _read_answered(context.views, closed_rows[:limit])
+    next_cursor = closed_rows[limit - 1][0] if len(closed_rows) > limit else None
+    return rest.json_response({"answered": documents, "nextCursor": next_cursor})
 
 
 @router.get("/{approval_id}/answer", response_model=models.Answered, responses=problems.responses(404))
 async def get_answer(context: Context, approval_id: rest.ApprovalId) -> Response:
     """Return an answered approval: what was requested, and the answer."""
     run_id = await context.store.find_approval_run(approval_id)
-    answered = [] if run_id is None else await _read_answered(context.views, [(approval_id, run_id)])
-    if not answered:
+    documents = [] if run_id is None else await _read_answered(context.views, [(approval_id, run_id)])
+    if not documents:
         raise errors.NotFound(
             f"approval {approval_id} is not answered",
             code="APPROVAL_NOT_FOUND",
             hint="GET /api/approvals/answered lists answered approvals",
         )
-    return rest.json_response(answered[0])
+    return rest.json_response(documents[0])
 
 
 @router.get("/{approval_id}", response_model=wire.Approval, responses=problems.responses(404, 410))
@@ -69,8 +69,8 @@ async def get_approval(context: Context, approval_id: rest.ApprovalId) -> Respon
     """Return an open approval; a call of an agent with all of its arguments."""
     try:
         row = await api.get_approval(context.store, approval_id)
-    except errors.Refused as closed:
-        raise problems.Problem(410, closed.code, "the approval is no longer open") from closed
+    except errors.Refused as refusal:
+        raise problems.Problem(410, refusal.code, "the approval is no longer open") from refusal
     return rest.json_response(await views.whole_approval(context.store, row))
 
 
@@ -85,7 +85,7 @@ async def resolve_approval(
     """Answer an approval; its run goes on. Modified arguments must match the form."""
     row = await context.store.find_approval(approval_id)
     if body.digest is not None and row is not None and body.digest != row.document["digest"]:
-        raise errors.Refused("the answer is for another request than the open one", code="APPROVAL_DIGEST")
+        raise errors.Refused("the answer is for a different question: the approval has changed", code="APPROVAL_DIGEST")
     resolution = body.resolution
     if resolution.modified_args is not None and resolution.status != "modified":
         raise errors.InvalidInput(
@@ -111,7 +111,7 @@ async def _list_answered_of_run(context: Context, run_id: str, limit: int, curso
         newest_first = newest_first[places.index(cursor) + 1 :] if cursor in places else []
     page = newest_first[:limit]
     next_cursor = page[-1][0] if len(newest_first) > limit else None
-    return rest.json_response({"answered": [answered for _, answered in page], "nextCursor": next_cursor})
+    return rest.json_response({"answered": [document for _, document in page], "nextCursor": next_cursor})
 
 
 async def _check_cursor(context: Context, cursor: str | None) -> None:
@@ -134,8 +134,8 @@ async def _read_answered_of_run(run_views: views.Views, run_id: str) -> dict[str
 
     They are built from the events that requested and resolved them.
     """
-    requested: dict[str, Json] = {}
-    answered: dict[str, JsonObject] = {}
+    requests: dict[str, Json] = {}
+    answers: dict[str, JsonObject] = {}
     try:
         events = await run_views.events_containing(run_id, b'"approval.re')
     except errors.NotFound:
@@ -143,14 +143,14 @@ async def _read_answered_of_run(run_views: views.Views, run_id: str) -> dict[str
     for event in events:
         approval_id = cast("str", event.get("approvalId"))
         if event["type"] == "approval.requested":
-            requested[approval_id] = event["approval"]
-        elif event["type"] == "approval.resolved" and approval_id in requested:
-            answered[approval_id] = {
-                "approval": requested[approval_id],
+            requests[approval_id] = event["approval"]
+        elif event["type"] == "approval.resolved" and approval_id in requests:
+            answers[approval_id] = {
+                "approval": requests[approval_id],
                 "resolution": event["resolution"],
                 "by": event["by"],
                 "digest": event["digest"],
                 "withdrawn": event["withdrawn"],
                 "answeredAt": event["ts"],
             }
-    return {approval_id: answered[approval_id] for approval_id in requested if approval_id in answered}
+    return {approval_id: answers[approval_id] for approval_id in requests if approval_id in answers}

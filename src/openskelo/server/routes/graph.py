@@ -47,7 +47,7 @@ async def get_changes(context: Context, run_id: rest.RunId, node_id: rest.NodeId
         raise errors.NotFound(f"the node {key} has no workspace here", code="WORKSPACE_NOT_FOUND")
     try:
         diff = await place.diff_since_base()
-        hidden = secrets.spellings(await create_workspace.find_secret_values(place))
+        secret_values = secrets.spellings(await create_workspace.find_secret_values(place))
     except (errors.AttemptFailed, OSError) as error:  # its folder is gone, or no longer what git expects
         raise errors.NotFound(f"the workspace of {key} cannot be read", code="WORKSPACE_NOT_FOUND") from error
     return rest.json_response(
@@ -55,7 +55,7 @@ async def get_changes(context: Context, run_id: rest.RunId, node_id: rest.NodeId
             "filesChanged": list(diff.files),
             "insertions": diff.insertions,
             "deletions": diff.deletions,
-            "diff": secrets.mask(diff.patch, (*secrets.values(context.engine.project.secrets), *hidden)),
+            "diff": secrets.mask(diff.patch, (*secrets.values(context.engine.project.secrets), *secret_values)),
         }
     )
 
@@ -97,7 +97,9 @@ _CHANGE_ERRORS = problems.responses(202, 404, 409, 413, 415)
 
 
 def _capabilities(body: wire.CapabilitiesBody | None) -> JsonObject | None:
-    return None if body is None else body.model_dump(by_alias=True, exclude_none=True)
+    if body is None:
+        return None
+    return body.model_dump(by_alias=True, exclude_none=True)
 
 
 def _gated(body: wire.PermissionsBody | None) -> bool | None:
@@ -195,16 +197,16 @@ async def chat(context: Context, caller: Operator, run_id: rest.RunId, body: wir
     """Send a message to a node, which reads it in its next turn; with `interrupt`, at once."""
     node_id = body.node_id or await context.views.addressee(run_id)
     key = await context.views.node_key(run_id, node_id)
-    sent = await context.engine.graph(run_id).send(
+    message = await context.engine.graph(run_id).send(
         key, body.content, interrupt=body.interrupt, steer=body.steer, by=caller.name
     )
     answer: JsonObject = {
-        "messageId": sent.id,
+        "messageId": message.id,
         "runId": run_id,
         "nodeId": node_id,
         "interrupt": body.interrupt,
-        "steered": sent.steers,
-        "reset": sent.reset,
+        "steered": message.steers,
+        "reset": message.reset,
     }
     return rest.json_response(answer, 202)
 

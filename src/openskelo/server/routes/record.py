@@ -80,11 +80,11 @@ async def export_run(context: Context, run_id: rest.RunId) -> Response:
     remove = background.BackgroundTask(shutil.rmtree, folder, ignore_errors=True)
     name = f"{run_id}.skelo.jsonl"
     try:
-        exported = await context.engine.history.export(run_id, Path(folder) / name)
+        result = await context.engine.history.export(run_id, Path(folder) / name)
     except BaseException:
         await remove()
         raise
-    return FileResponse(exported.path, media_type=_BUNDLE_TYPE, filename=name, background=remove)
+    return FileResponse(result.path, media_type=_BUNDLE_TYPE, filename=name, background=remove)
 
 
 # -- files that outputs name ------------------------------------------------------------------------------------------

@@ -79,7 +79,7 @@ async def change_run(context: Context, caller: Operator, run_id: rest.RunId, bod
         raise problems.Problem(
             422,
             "REQUEST_INVALID",
-            "a run that is completed has no modes to change",
+            "the modes of a run cannot change while it is completed",
             hint="change either the modes or the status",
         )
     if changes_mode:

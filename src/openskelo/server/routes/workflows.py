@@ -142,8 +142,8 @@ def _with_relative_path(project: Project, problem: WorkflowProblem) -> WorkflowP
 
 
 def _candidate_files(project: Project) -> Iterator[Path]:
-    written = file_access.writable_roots(project.root, project.write_roots)
-    seen = 0
+    write_roots = file_access.writable_roots(project.root, project.write_roots)
+    file_count = 0
     for folder, folders, files in os.walk(project.root):
         folder_path = Path(folder)
         depth = len(folder_path.relative_to(project.root).parts)
@@ -152,12 +152,12 @@ def _candidate_files(project: Project) -> Iterator[Path]:
             for name in folders
             if depth < _MAX_DEPTH
             and not name.startswith((".", "node_modules", "__pycache__"))
-            and folder_path / name not in (project.data_dir, *written)
+            and folder_path / name not in (project.data_dir, *write_roots)
         )
         for name in sorted(files):
             if Path(name).suffix in _SUFFIXES and not name.startswith("."):
-                seen += 1
-                if seen > _MAX_FILES:
+                file_count += 1
+                if file_count > _MAX_FILES:
                     return
                 yield folder_path / name
 

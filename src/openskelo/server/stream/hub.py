@@ -85,12 +85,12 @@ class Hub:
 
     def hear(self, request: running_attempt.AttemptRequest, piece: str) -> None:
         """Take a piece of a model's text in a run that this process drives (a listener for `Engine.listen`)."""
-        started = self._partials.add(request, piece)
-        if started is not None:
+        partial = self._partials.add(request, piece)
+        if partial is not None:
             if self._partials.count > self._sweep_above:
                 self._sweep_texts()
-            self.send_overlay(request.run_id, started.progress())
-            self.send_overlay(request.run_id, started.connection())
+            self.send_overlay(request.run_id, partial.progress())
+            self.send_overlay(request.run_id, partial.connection())
 
     def hear_status(self, request: running_attempt.AttemptRequest, text: str) -> None:
         """Take what work in a run that this process drives says it is doing (for `Engine.listen_status`)."""
@@ -102,8 +102,8 @@ class Hub:
     def send_overlay(self, run_id: str, event: JsonObject) -> None:
         """Send an event that is not a fact, such as `node.progress`, to the followers of a run, once."""
         data = orjson.dumps(event)
-        for followed in self._topics_of(run_id):
-            followed.add_event(data)
+        for run_topic in self._topics_of(run_id):
+            run_topic.add_event(data)
 
     @property
     def followers(self) -> int:
@@ -118,7 +118,7 @@ class Hub:
     @property
     def waiting_bytes(self) -> int:
         """The number of bytes that wait for clients to take them."""
-        return sum(followed.buffer.bytes for followed in self._topics())
+        return sum(run_topic.buffer.bytes for run_topic in self._topics())
 
     async def close(self) -> None:
         """End every stream, and accept no more."""
@@ -133,8 +133,8 @@ class Hub:
         """Drop what is in memory of a deleted run; its followers get an error and their streams end."""
         self._tracks.forget(run_id)
         if run_id in self._runs:
-            deleted = errors.NotFound(f"run {run_id} was deleted", code="RUN_NOT_FOUND")
-            self._runs[run_id].buffer.send(messages.error(deleted, run_id))
+            error = errors.NotFound(f"run {run_id} was deleted", code="RUN_NOT_FOUND")
+            self._runs[run_id].buffer.send(messages.error(error, run_id))
             self._close_followers(run_id)
 
     async def check(self, run_id: str | None) -> None:
@@ -177,19 +177,19 @@ class Hub:
         catch_up: _RunCatchUp | None = None
         while True:
             track = await self._tracks.at_head(run_id)
-            reached = since if catch_up is None else catch_up.seq
-            if reached is not None and reached > track.seq:
+            last_seq = since if catch_up is None else catch_up.seq
+            if last_seq is not None and last_seq > track.seq:
                 yield messages.resync(run_id, "ahead")
                 since, catch_up = None, None
-            elif reached is not None and track.facts_after(reached) is None:
+            elif last_seq is not None and track.facts_after(last_seq) is None:
                 if catch_up is None:
                     own_track = await self._tracks.create_own(run_id)
-                    catch_up = _RunCatchUp(self._tracks, own_track, reached)
+                    catch_up = _RunCatchUp(self._tracks, own_track, last_seq)
                 async for frame in catch_up.full_frames():
                     yield frame
             else:
                 remaining = [] if catch_up is None else catch_up.remaining.take()
-                yield self._follow_run(track, reached, follower, remaining)
+                yield self._follow_run(track, last_seq, follower, remaining)
                 return
 
     def _follow_run(
@@ -208,11 +208,11 @@ class Hub:
         for partial in partials:  # the snapshot, which follows from the facts, does not know what is going on
             run_topic.add_event(orjson.dumps(partial.progress()))
             run_topic.add_event(orjson.dumps(partial.connection()))
-        missed = None if since is None else track.facts_after(since)
-        if missed is None:
+        missed_facts = None if since is None else track.facts_after(since)
+        if missed_facts is None:
             texts = [partial.document() for partial in partials if partial.end]
             return messages.snapshot(track.run_id, track.seq, track.snapshot(), texts)
-        encoded += [fact.data for fact in missed if fact.data]
+        encoded += [fact.data for fact in missed_facts if fact.data]
         encoded += [orjson.dumps(partial.delta(0)) for partial in partials if partial.end]
         return messages.events(track.run_id, track.seq, encoded)
 
@@ -225,26 +225,26 @@ class Hub:
             if self._all is None:
                 self._all = topic.AllTopic(self._position, self._partials)
             all_runs = self._all
-            reached = since if catch_up is None else catch_up.position
-            if reached is None:
+            position = since if catch_up is None else catch_up.position
+            if position is None:
                 all_runs.flush()
                 follower.follow(all_runs.buffer)
                 yield messages.listing(all_runs.cursor, [views.run_summary(row) for row in rows])
                 return
-            kept = all_runs.events_after(reached)
-            if reached > last_position:
+            kept_events = all_runs.events_after(position)
+            if position > last_position:
                 yield messages.resync(None, "ahead")
                 since, catch_up = None, None
-            elif reached > all_runs.cursor:
+            elif position > all_runs.cursor:
                 await asyncio.sleep(POLL_SECONDS)  # the feed task will reach the client's position in a moment
-            elif kept is not None:
+            elif kept_events is not None:
                 remaining = [] if catch_up is None else catch_up.remaining.take()
                 all_runs.flush()
                 follower.follow(all_runs.buffer)
-                yield messages.events(None, all_runs.cursor, [*remaining, *kept])
+                yield messages.events(None, all_runs.cursor, [*remaining, *kept_events])
                 return
             else:
-                catch_up = catch_up or _AllCatchUp(self._store, self._make_projection, reached)
+                catch_up = catch_up or _AllCatchUp(self._store, self._make_projection, position)
                 async for frame in catch_up.full_frames(all_runs.cursor):
                     yield frame
 
@@ -323,11 +323,11 @@ class Hub:
         is_drained = len(entries) < FEED_CHUNK
         if is_drained:  # only then have all topics the start of the attempt that a text belongs to
             for partial in self._partials.unsent:
-                for followed in self._topics_of(partial.run_id):
-                    followed.add_text(partial)
+                for run_topic in self._topics_of(partial.run_id):
+                    run_topic.add_text(partial)
             self._partials.unsent.clear()
-        for followed in self._topics():
-            followed.flush()
+        for run_topic in self._topics():
+            run_topic.flush()
         return is_drained
 
     async def _add_entry(self, entry: api.FeedEntry) -> None:
@@ -340,15 +340,15 @@ class Hub:
             facts = ()
         if self._all is not None and entry.position > self._all.cursor:
             self._all.add_entry(entry.position, entry.run_id, facts)
-        ended = [fact.ended_attempt for fact in facts if fact.ended_attempt is not None]
-        self._partials.remove(entry.run_id, ended)
+        ended_attempts = [fact.ended_attempt for fact in facts if fact.ended_attempt is not None]
+        self._partials.remove(entry.run_id, ended_attempts)
 
     def _drop_unreadable_run(self, run_id: str, error: errors.OpenSkeloError) -> None:
         """Send the error to the followers of a run that cannot be shown, and end the streams of that run."""
         frame = messages.error(error, run_id)
-        for followed in self._topics_of(run_id):
-            followed.flush()
-            followed.buffer.send(frame)
+        for run_topic in self._topics_of(run_id):
+            run_topic.flush()
+            run_topic.buffer.send(frame)
         self._close_followers(run_id)
 
     def _close_followers(self, run_id: str) -> None:
@@ -374,8 +374,8 @@ class Hub:
         return run_topics if self._all is None else (*run_topics, self._all)
 
     def _send_to_all(self, frame: messages.Frame) -> None:
-        for followed in self._topics():
-            followed.buffer.send(frame)
+        for run_topic in self._topics():
+            run_topic.buffer.send(frame)
 
 
 # -- catching up ------------------------------------------------------------------------------------------------------
@@ -397,8 +397,8 @@ class _Remaining:
         return self._bytes > messages.FULL_BYTES
 
     def take(self) -> list[bytes]:
-        taken, self._events, self._bytes = self._events, [], 0
-        return taken
+        taken_events, self._events, self._bytes = self._events, [], 0
+        return taken_events
 
 
 class _RunCatchUp:

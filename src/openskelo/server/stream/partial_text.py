@@ -76,8 +76,8 @@ class Partial:
         self.text += piece
         self.end += _utf16_length(piece)
         if len(self.text) > MAX_TEXT:
-            gone, self.text = self.text[:-MAX_TEXT], self.text[-MAX_TEXT:]
-            self.offset += _utf16_length(gone)
+            dropped_text, self.text = self.text[:-MAX_TEXT], self.text[-MAX_TEXT:]
+            self.offset += _utf16_length(dropped_text)
 
     def document(self) -> dict[str, Json]:
         """Return the text so far, for a snapshot."""

@@ -192,12 +192,12 @@ class _SocketSession:
     async def _read_subscription(self) -> messages.Subscribe | None:
         """Answer the client's messages until it subscribes to another run; return None after closing the socket."""
         while True:
-            received = await self._websocket.receive()
-            if received["type"] == "websocket.disconnect":
+            socket_message = await self._websocket.receive()
+            if socket_message["type"] == "websocket.disconnect":
                 raise WebSocketDisconnect
-            text = received.get("text")
+            text = socket_message.get("text")
             try:
-                message = messages.parse_client_message(received.get("bytes") or b"" if text is None else text)
+                message = messages.parse_client_message(socket_message.get("bytes") or b"" if text is None else text)
             except errors.InvalidInput as error:
                 self._invalid_messages += 1
                 await self._send(messages.error(error))

@@ -213,9 +213,9 @@ class RunTracks:
                 if track.ended and track.listener is None:
                     self.forget(track.run_id)  # no further events will come
                 return facts
-            kept = track.facts_after(before)
-            if kept is not None and track.seq >= entry.seq:
-                return kept[: len(entry.lines)]
+            kept_facts = track.facts_after(before)
+            if kept_facts is not None and track.seq >= entry.seq:
+                return kept_facts[: len(entry.lines)]
         return await self._project_again(entry, before)
 
     async def _project_again(self, entry: api.FeedEntry, before: int) -> Sequence[FactEvents]:

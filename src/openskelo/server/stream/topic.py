@@ -211,12 +211,12 @@ class AllTopic(Topic):
         """Add the events of one entry of the feed, and advance to its position."""
         for fact in facts:
             self.add_fact(fact, run_id)
-        joined = b",".join(fact.data for fact in facts if fact.data)
-        self._kept.append((position, joined))
-        self._kept_bytes += len(joined)
+        joined_events = b",".join(fact.data for fact in facts if fact.data)
+        self._kept.append((position, joined_events))
+        self._kept_bytes += len(joined_events)
         while self._kept_bytes > KEPT_BYTES:
-            self._kept_from, dropped = self._kept.popleft()
-            self._kept_bytes -= len(dropped)
+            self._kept_from, dropped_event = self._kept.popleft()
+            self._kept_bytes -= len(dropped_event)
         self.advance(position)
 
     def events_after(self, position: int) -> list[bytes] | None:

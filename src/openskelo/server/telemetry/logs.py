@@ -24,9 +24,9 @@ QUIET = ("uvicorn", "httpx", "httpcore", "httpx2", "httpcore2", "opentelemetry")
 def configure(form: Form, secrets: Mapping[str, str] | None, stream: TextIO | None = None) -> None:
     """Send all logging of this process to the stream (stderr), from INFO on; `QUIET` loggers from WARNING on."""
     handler = logging.StreamHandler(stream or sys.stderr)
-    hidden = handlers_secrets.values(secrets)
+    secret_values = handlers_secrets.values(secrets)
     handler.addFilter(_Throttle())
-    handler.setFormatter(JsonLines(hidden) if form == "json" else Plain(hidden))
+    handler.setFormatter(JsonLines(secret_values) if form == "json" else Plain(secret_values))
     root = logging.getLogger()
     for old_handler in root.handlers[:]:
         root.removeHandler(old_handler)

@@ -93,8 +93,8 @@ def _parse_models(document: Json) -> ModelsByNode:
 
 def _first_expert(config: Json) -> Mapping[str, str] | None:
     """Return the expert that is asked first; a fallback is recorded in the attempt's own log."""
-    pinned = config.get("pinned") if isinstance(config, Mapping) else None
-    experts = pinned.get("experts") if isinstance(pinned, Mapping) else None
+    pins = config.get("pinned") if isinstance(config, Mapping) else None
+    experts = pins.get("experts") if isinstance(pins, Mapping) else None
     if not isinstance(experts, Sequence) or isinstance(experts, str) or not experts:
         return None
     first = experts[0]
@@ -144,8 +144,8 @@ def _format_histogram(name: str, help_text: str, histogram: api.Histogram) -> It
     yield f"# TYPE {name} histogram"
     bounds = [*map(_format_number, histogram.bounds), "+Inf"]
     counts = list(accumulate(histogram.counts))
-    for bound, count in zip(bounds, counts, strict=True):
-        yield f"{name}_bucket{_format_labels({'le': bound})} {count}"
+    for upper_bound, count in zip(bounds, counts, strict=True):
+        yield f"{name}_bucket{_format_labels({'le': upper_bound})} {count}"
     yield f"{name}_sum {_format_number(histogram.sum)}"
     yield f"{name}_count {counts[-1]}"
 
@@ -330,7 +330,7 @@ def _counter(name: str, help_text: str, label: str, counts: Counter[str]) -> Fam
 
 
 def _total_families(totals: api.Totals) -> Sequence[Family]:
-    waited = 0.0 if totals.waiting_since is None else max(0.0, time.time() - totals.waiting_since / 1000)
+    seconds_waited = 0.0 if totals.waiting_since is None else max(0.0, time.time() - totals.waiting_since / 1000)
     runs = tuple(
         ({"status": status, "ending": ending or ""}, float(count))
         for (status, ending), count in sorted(totals.runs.items(), key=str)
@@ -338,7 +338,7 @@ def _total_families(totals: api.Totals) -> Sequence[Family]:
     return (
         Family(name="openskelo_runs", kind="gauge", help="Runs by status and ending.", samples=runs),
         gauge("openskelo_approvals_open", "Approvals that wait for an answer.", totals.approvals),
-        gauge("openskelo_approvals_oldest_seconds", "How long the oldest open approval has waited.", waited),
+        gauge("openskelo_approvals_oldest_seconds", "How long the oldest open approval has waited.", seconds_waited),
         gauge("openskelo_commands_waiting", "Commands that no driver has taken yet.", totals.commands),
     )
 

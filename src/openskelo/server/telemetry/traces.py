@@ -38,7 +38,7 @@ _Value = str | int | float | bool
 
 @mutable
 class Span:
-    """One span; times are milliseconds, `error` is a code. `is_model_call` marks the call of a model."""
+    """One span; times are milliseconds."""
 
     id: int
     parent: int | None
@@ -46,7 +46,9 @@ class Span:
     start: int
     end: int
     attributes: dict[str, _Value] = field(default_factory=dict[str, _Value])
+    #: A code.
     error: str | None = None
+    #: It is the call of a model.
     is_model_call: bool = False
 
 
@@ -162,8 +164,8 @@ class _SpanBuilder:
             return
         span = self._open.pop(event.approval_id, None)
         if span is not None:
-            answered = isinstance(event, events.ApprovalResolved)
-            status = str(event.resolution.get("status")) if answered else "withdrawn"
+            is_answer = isinstance(event, events.ApprovalResolved)
+            status = str(event.resolution.get("status")) if is_answer else "withdrawn"
             span.end = event.at
             span.attributes["openskelo.approval.status"] = status
 

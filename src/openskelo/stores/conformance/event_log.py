@@ -10,13 +10,13 @@ from openskelo.stores.conformance import fixtures
 async def lines_come_back_in_order(open_store: fixtures.Open) -> None:
     """All lines of several Appends come back in order, in one chunk or many."""
     async with fixtures.opened(open_store) as store:
-        written = [b"%d" % number for number in range(1, 3001)]
-        await store.append([fixtures.append(0, *written[:1])])
-        await store.append([fixtures.append(1, *written[1:2500])])
+        lines_written = [b"%d" % number for number in range(1, 3001)]
+        await store.append([fixtures.append(0, *lines_written[:1])])
+        await store.append([fixtures.append(1, *lines_written[1:2500])])
         for seq in range(2500, 2520):
-            await store.append([fixtures.append(seq, written[seq])])
-        await store.append([fixtures.append(seq, written[seq]) for seq in range(2520, 3000)])
-        fixtures.assert_equal(await fixtures.lines(store, fixtures.RUN), written)
+            await store.append([fixtures.append(seq, lines_written[seq])])
+        await store.append([fixtures.append(seq, lines_written[seq]) for seq in range(2520, 3000)])
+        fixtures.assert_equal(await fixtures.lines(store, fixtures.RUN), lines_written)
 
 
 async def reading_starts_after_a_seq(open_store: fixtures.Open) -> None:
@@ -33,17 +33,17 @@ async def reading_starts_after_a_seq(open_store: fixtures.Open) -> None:
 async def lines_added_while_reading_are_no_harm(open_store: fixtures.Open) -> None:
     """A reader gets at least the lines that were there at its start, in order and without gaps, and comes to an end."""
     async with fixtures.opened(open_store) as store:
-        written = [b"%d" % number for number in range(2000)]
-        await store.append([fixtures.append(at, *written[at : at + 2]) for at in range(0, 1000, 2)])
-        await store.append([fixtures.append(at, *written[at : at + 2]) for at in range(1000, 2000, 2)])
-        seen: list[bytes] = []
+        lines_written = [b"%d" % number for number in range(2000)]
+        await store.append([fixtures.append(at, *lines_written[at : at + 2]) for at in range(0, 1000, 2)])
+        await store.append([fixtures.append(at, *lines_written[at : at + 2]) for at in range(1000, 2000, 2)])
+        lines_read: list[bytes] = []
         async for chunk in store.read_events(fixtures.RUN):
-            seen += chunk
-            await store.append([fixtures.append(len(written), b"more")])
-            written.append(b"more")
-            fixtures.assert_equal(len(written) < 3000, True)
-        fixtures.assert_equal(seen, written[: len(seen)])
-        fixtures.assert_equal(len(seen) >= 2000, True)
+            lines_read += chunk
+            await store.append([fixtures.append(len(lines_written), b"more")])
+            lines_written.append(b"more")
+            fixtures.assert_equal(len(lines_written) < 3000, True)
+        fixtures.assert_equal(lines_read, lines_written[: len(lines_read)])
+        fixtures.assert_equal(len(lines_read) >= 2000, True)
 
 
 async def runs_do_not_mix(open_store: fixtures.Open) -> None:
@@ -181,9 +181,9 @@ async def the_feed_is_in_the_order_of_commits(open_store: fixtures.Open) -> None
         await store.append([fixtures.append(1, b"b2", run_id=fixtures.OTHER, row=fixtures.row(fixtures.OTHER, 1))])
         await store.append([fixtures.append(2, row=fixtures.row(fixtures.RUN, 1))])
         await store.append([fixtures.append(2, b"a3")])
-        fed = await store.read_feed(after=0)
+        feed = await store.read_feed(after=0)
         fixtures.assert_equal(
-            [(added.run_id, added.seq, added.lines) for added in fed],
+            [(entry.run_id, entry.seq, entry.lines) for entry in feed],
             [
                 (fixtures.RUN, 2, (b"a1", b"a2")),
                 (fixtures.OTHER, 1, (b"b1",)),
@@ -191,7 +191,7 @@ async def the_feed_is_in_the_order_of_commits(open_store: fixtures.Open) -> None
                 (fixtures.RUN, 3, (b"a3",)),
             ],
         )
-        positions = [added.position for added in fed]
+        positions = [entry.position for entry in feed]
         fixtures.assert_equal(positions, sorted(set(positions)))
         fixtures.assert_equal(await store.last_position(), positions[-1])
 
@@ -201,12 +201,12 @@ async def the_feed_goes_on_anywhere(open_store: fixtures.Open) -> None:
     async with fixtures.opened(open_store) as store:
         for seq in range(40):
             await store.append([fixtures.append(seq, b"%d" % seq)])
-        fed = await store.read_feed(after=0)
-        fixtures.assert_equal([added.lines for added in fed], [(b"%d" % seq,) for seq in range(40)])
-        for at, added in enumerate(fed):
-            fixtures.assert_equal(await store.read_feed(after=added.position), fed[at + 1 :])
-            fixtures.assert_equal(await store.read_feed(after=added.position, limit=3), fed[at + 1 : at + 4])
-        fixtures.assert_equal(await store.read_feed(after=fed[-1].position + 1000), [])
+        feed = await store.read_feed(after=0)
+        fixtures.assert_equal([entry.lines for entry in feed], [(b"%d" % seq,) for seq in range(40)])
+        for at, entry in enumerate(feed):
+            fixtures.assert_equal(await store.read_feed(after=entry.position), feed[at + 1 :])
+            fixtures.assert_equal(await store.read_feed(after=entry.position, limit=3), feed[at + 1 : at + 4])
+        fixtures.assert_equal(await store.read_feed(after=feed[-1].position + 1000), [])
 
 
 async def the_feed_has_what_other_stores_commit(open_store: fixtures.Open) -> None:
@@ -217,16 +217,16 @@ async def the_feed_has_what_other_stores_commit(open_store: fixtures.Open) -> No
         await second.append([fixtures.append(0, b"b1", run_id=fixtures.OTHER)])
         await first.append([fixtures.append(1, b"a2")])
         await second.append([fixtures.append(1, b"b2", run_id=fixtures.OTHER)])
-        seen = await first.read_feed(after=at)
+        feed = await first.read_feed(after=at)
         fixtures.assert_equal(
-            [(added.run_id, added.lines) for added in seen],
+            [(entry.run_id, entry.lines) for entry in feed],
             [
                 (fixtures.OTHER, (b"b1",)),
                 (fixtures.RUN, (b"a2",)),
                 (fixtures.OTHER, (b"b2",)),
             ],
         )
-        fixtures.assert_equal(await second.read_feed(after=at), seen)
+        fixtures.assert_equal(await second.read_feed(after=at), feed)
 
 
 async def the_feed_has_nothing_of_an_append_that_failed(open_store: fixtures.Open) -> None:
@@ -237,7 +237,7 @@ async def the_feed_has_nothing_of_an_append_that_failed(open_store: fixtures.Ope
             errors.Conflict, store.append([fixtures.append(1, b"x"), fixtures.append(7, b"y")])
         )
         await store.append([fixtures.append(1, b"2")])
-        fixtures.assert_equal([added.lines for added in await store.read_feed(after=0)], [(b"1",), (b"2",)])
+        fixtures.assert_equal([entry.lines for entry in await store.read_feed(after=0)], [(b"1",), (b"2",)])
 
 
 async def the_feed_survives_reopening(open_store: fixtures.Open) -> None:
@@ -248,8 +248,8 @@ async def the_feed_survives_reopening(open_store: fixtures.Open) -> None:
     async with fixtures.opened(open_store) as store:
         fixtures.assert_equal(await store.read_feed(after=0, limit=1000), before)
         await store.append([fixtures.append(700, b"700")])
-        (added,) = await store.read_feed(after=before[-1].position)
-        fixtures.assert_equal((added.seq, added.lines), (701, (b"700",)))
+        (entry,) = await store.read_feed(after=before[-1].position)
+        fixtures.assert_equal((entry.seq, entry.lines), (701, (b"700",)))
 
 
 async def others_changes_are_noticed(open_store: fixtures.Open) -> None:

@@ -96,4 +96,6 @@ async def assert_raises(kind: type[Exception], call: Awaitable[object]) -> None:
 
 def _short(value: object) -> str:
     text = repr(value)
-    return text if len(text) < 1000 else f"{text[:500]} … {text[-500:]}"
+    if len(text) < 1000:
+        return text
+    return f"{text[:500]} … {text[-500:]}"

@@ -11,8 +11,8 @@ async def listings_are_newest_first(open_store: fixtures.Open) -> None:
     """Runs with a row are listed newest first, by limit, offset and status; their `created_at` never changes."""
     async with fixtures.opened(open_store) as store:
         names = [f"{number:08d}-0000-4000-8000-000000000000" for number in range(6)]
-        created = [10, 30, 20, 30, 5, 40]
-        for name, at in zip(names, created, strict=True):
+        creation_times = [10, 30, 20, 30, 5, 40]
+        for name, at in zip(names, creation_times, strict=True):
             await store.append([fixtures.append(0, b"1", run_id=name, row=fixtures.row(name, at))])
         await store.append([fixtures.append(0, b"1", run_id=fixtures.OTHER)])
         await store.append([fixtures.append(1, b"2", run_id=names[0], row=fixtures.row(names[0], 99, status="failed"))])
@@ -74,10 +74,10 @@ async def everything_is_counted(open_store: fixtures.Open) -> None:
     async with fixtures.opened(open_store) as store:
         fixtures.assert_equal(await store.count_totals(), api.Totals(runs={}))
         waiting = fixtures.row(fixtures.RUN, 5, status="paused", updated_at=7)
-        ended = fixtures.row(fixtures.OTHER, 1, status="failed", ending="denied")
+        ended_row = fixtures.row(fixtures.OTHER, 1, status="failed", ending="denied")
         approvals = (fixtures.approval("a"), fixtures.approval("b"))
         await store.append([fixtures.append(0, b"1", row=waiting, opened=approvals)])
-        await store.append([fixtures.append(0, b"1", run_id=fixtures.OTHER, row=ended)])
+        await store.append([fixtures.append(0, b"1", run_id=fixtures.OTHER, row=ended_row)])
         await store.queue_command(fixtures.RUN, {"type": "cancel"})
         fixtures.assert_equal(
             await store.count_totals(),

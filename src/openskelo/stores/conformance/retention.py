@@ -30,16 +30,16 @@ async def lines_are_rewritten_in_place(open_store: fixtures.Open) -> None:
         )
         before = await other.read_feed(after=0)
         await store.rewrite_events(fixtures.RUN, _shorter)
-        wanted = [b"a1", b"a2", *(b"%d" % seq for seq in range(10, 99)), b"zz"]
-        fixtures.assert_equal(await fixtures.lines(other, fixtures.RUN), wanted)
+        new_lines = [b"a1", b"a2", *(b"%d" % seq for seq in range(10, 99)), b"zz"]
+        fixtures.assert_equal(await fixtures.lines(other, fixtures.RUN), new_lines)
         fixtures.assert_equal(await fixtures.lines(other, fixtures.RUN, after=91), [b"zz"])
         fixtures.assert_equal(await fixtures.lines(other, fixtures.OTHER), [b"b1 long"])
         after = await other.read_feed(after=0)
-        fixtures.assert_equal([(added.position, added.run_id, added.seq) for added in after], [
-            (added.position, added.run_id, added.seq) for added in before
+        fixtures.assert_equal([(entry.position, entry.run_id, entry.seq) for entry in after], [
+            (entry.position, entry.run_id, entry.seq) for entry in before
         ])  # fmt: skip
         await store.rewrite_events(fixtures.RUN, _shorter)
-        fixtures.assert_equal(await fixtures.lines(store, fixtures.RUN), wanted)
+        fixtures.assert_equal(await fixtures.lines(store, fixtures.RUN), new_lines)
         await store.append([fixtures.append(1, b"b2", run_id=fixtures.OTHER)])
         fixtures.assert_equal((await other.find_run(fixtures.RUN) or fixtures.row("", 0)).ending, "ok")
 
@@ -84,10 +84,10 @@ async def an_erased_run_is_gone(open_store: fixtures.Open) -> None:
                 ),
                 (0, None, 0),
             )
-            fixtures.assert_equal([added.run_id for added in await reader.read_feed(after=0)], [fixtures.OTHER])
+            fixtures.assert_equal([entry.run_id for entry in await reader.read_feed(after=0)], [fixtures.OTHER])
         fixtures.assert_equal(await other.queue_command(fixtures.RUN, {"type": "cancel"}), None)
         await other.append([fixtures.append(1, b"b2", run_id=fixtures.OTHER)])
-        fixtures.assert_equal([added.lines for added in await store.read_feed(after=newest)], [(b"b2",)])
+        fixtures.assert_equal([entry.lines for entry in await store.read_feed(after=newest)], [(b"b2",)])
         await store.append(
             [
                 fixtures.append(2, b"b3", run_id=fixtures.OTHER),
@@ -95,7 +95,7 @@ async def an_erased_run_is_gone(open_store: fixtures.Open) -> None:
             ]
         )
         fixtures.assert_equal(
-            [added.lines for added in await other.read_feed(after=newest)], [(b"b2",), (b"b3",), (b"new",)]
+            [entry.lines for entry in await other.read_feed(after=newest)], [(b"b2",), (b"b3",), (b"new",)]
         )
         await store.delete_run("33333333-3333-4333-8333-333333333333")
 
@@ -116,15 +116,17 @@ async def runs_may_be_erased_one_after_the_other(open_store: fixtures.Open) -> N
 
 async def a_sweep_removes_what_nothing_names(open_store: fixtures.Open) -> None:
     """A sweep keeps the blobs that a line, an approval, a command, a note or the cache names."""
-    kept = {blobs.name_of(data): data for data in (b"line", b"asked", b"posted", b"noted", b"cached", b"forgotten")}
-    line, approval, command, note, cached, forgotten = kept
+    kept_blobs = {
+        blobs.name_of(data): data for data in (b"line", b"asked", b"posted", b"noted", b"cached", b"forgotten")
+    }
+    line, approval, command, note, cached_name, forgotten_name = kept_blobs
     async with fixtures.opened(open_store) as store, fixtures.opened(open_store) as other:
         row = api.ApprovalRow(approval_id="a", run_id=fixtures.RUN, node="n", document={"stored": {"blob": approval}})
         entries: dict[str, JsonObject] = {
-            "k": {"outputs": {"blob": cached}, "source": {"runId": fixtures.RUN}},
-            "l": {"outputs": {"blob": forgotten}, "source": {"runId": fixtures.OTHER}},
+            "k": {"outputs": {"blob": cached_name}, "source": {"runId": fixtures.RUN}},
+            "l": {"outputs": {"blob": forgotten_name}, "source": {"runId": fixtures.OTHER}},
         }
-        every = {**kept, blobs.name_of(_SMALL): _SMALL}
+        every = {**kept_blobs, blobs.name_of(_SMALL): _SMALL}
         await store.append([fixtures.append(0, _naming(line), blobs=every, opened=(row,), cached=entries)])
         await store.queue_command(fixtures.RUN, {"blob": command})
         await store.save_note("n", {"blob": note}, at=1)
@@ -137,8 +139,8 @@ async def a_sweep_removes_what_nothing_names(open_store: fixtures.Open) -> None:
         await fixtures.assert_raises(errors.NotFound, other.read_blob(blobs.name_of(_SMALL)))
         # What was just dropped from the cache may be on its way into a run; the next sweep takes it.
         fixtures.assert_equal(await other.sweep_blobs(), api.SweepResult(blobs=1, bytes=len(b"forgotten")))
-        fixtures.assert_equal([await other.read_blob(name) for name in kept if name != forgotten], [
-            data for name, data in kept.items() if name != forgotten
+        fixtures.assert_equal([await other.read_blob(name) for name in kept_blobs if name != forgotten_name], [
+            data for name, data in kept_blobs.items() if name != forgotten_name
         ])  # fmt: skip
 
 

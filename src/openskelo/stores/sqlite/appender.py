@@ -24,7 +24,6 @@ from typing import TypeAlias
 import orjson
 
 from openskelo.stores import api, blobs, storage_errors
-from openskelo.stores.sqlite import connection as sqlite_connection
 from openskelo.structs import field, mutable
 
 #: How many of the newest rows may be without an entry in the index by run.
@@ -111,15 +110,12 @@ class Appender:
     def _append_batch(self, batch: Sequence[api.Append], driver_id: str) -> Collection[str]:
         draft = _Draft()
         try:
-            if len(batch) > 1:
-                sqlite_connection.begin_batch(self._connection)
-            else:
-                self._connection.execute("BEGIN IMMEDIATE")
+            self._connection.execute("BEGIN IMMEDIATE")
             self._catch_up()
             self._draft_batch(batch, draft, driver_id)
             self._write(draft)
             position = self._position + len(draft.log_rows)
-            placed = self._place_rows(position)
+            placed_rows = self._place_rows(position)
             self._connection.execute("COMMIT")
         except sqlite3.Error as error:
             self._roll_back()
@@ -128,7 +124,7 @@ class Appender:
             self._roll_back()
             raise
         self._position = position
-        self._placed = placed
+        self._placed = placed_rows
         self._heads.update(draft.heads)
         return draft.begun_runs
 
@@ -168,8 +164,8 @@ class Appender:
     def _write(self, draft: _Draft) -> None:
         self._connection.executemany(self._sql["begin_run"], draft.begun_runs.values())
         # `update_listing` leaves the indexed `created_at` alone, which saves most of its cost.
-        updated = self._connection.executemany(self._sql["update_listing"], draft.listings)
-        if updated.rowcount < len(draft.listings):
+        update = self._connection.executemany(self._sql["update_listing"], draft.listings)
+        if update.rowcount < len(draft.listings):
             self._write_listings(draft.listings)
         self._connection.executemany(self._sql["insert_lines"], draft.log_rows)
         self.insert_blobs(draft.blobs)
@@ -192,8 +188,8 @@ class Appender:
         for command_id in append.consumed:
             if self._connection.execute(self._sql["consume_command"], (command_id, append.run_id)).rowcount != 1:
                 raise api.command_conflict(append, command_id)
-        for key, stored in append.cached.items():
-            self._connection.execute(self._sql["insert_cached"], (key, orjson.dumps(stored)))
+        for key, entry in append.cached.items():
+            self._connection.execute(self._sql["insert_cached"], (key, orjson.dumps(entry)))
 
     def insert_blobs(self, named: Mapping[str, bytes]) -> None:
         """Add blobs by name, inside a transaction."""
@@ -214,8 +210,8 @@ class Appender:
         if position == self._position:
             return
         if 0 <= self._position < position <= self._position + MAX_NEW_ROWS:
-            changed = {number for (number,) in self._connection.execute(self._sql["read_moved"], (self._position,))}
-            self._heads = {run_id: head for run_id, head in self._heads.items() if head[0] not in changed}
+            run_numbers = {number for (number,) in self._connection.execute(self._sql["read_moved"], (self._position,))}
+            self._heads = {run_id: head for run_id, head in self._heads.items() if head[0] not in run_numbers}
         else:
             self._heads.clear()
         self._position = position

@@ -33,8 +33,6 @@ BUSY_SECONDS = 10.0
 AT_ONCE_SECONDS = 0.25
 #: How often `begin` tries the lock.
 POLL_SECONDS = 0.02
-#: How often `begin_batch` tries the lock. SQLite itself backs off to 100 ms, in which a large batch would be done.
-BATCH_POLL_SECONDS = 0.0003
 #: SQLite moves the write-ahead log into the database when it has this many pages (4 MB).
 CHECKPOINT_PAGES = 500
 
@@ -63,17 +61,17 @@ def connect(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def use_wal(connection: sqlite3.Connection) -> None:
-    """Put the database into WAL mode, in which it stays; raise StoreError (STORE_MODE) if that is not possible.
+def use_wal(connection: sqlite3.Connection, file: str = "log.db") -> None:
+    """Put a database into WAL mode, in which it stays; raise StoreError (STORE_MODE) if that is not possible.
 
     A copy that another program has made may be in another mode. There a reader would keep every writer out.
     """
     (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
     if mode != "wal":
         raise errors.StoreError(
-            f"the log's database cannot be used in WAL mode: SQLite says {mode!r}",
+            f"{file} cannot be used in WAL mode: SQLite says {mode!r}",
             code="STORE_MODE",
-            hint="put the data dir on a local disk, and let no other program use log.db meanwhile",
+            hint=f"put the data dir on a local disk, and let no other program use {file} meanwhile",
         )
 
 
@@ -140,21 +138,6 @@ async def begin(connection: sqlite3.Connection) -> None:
         else:
             return
         await asyncio.sleep(POLL_SECONDS)
-
-
-def begin_batch(connection: sqlite3.Connection) -> None:
-    """Begin a write transaction as soon as the lock is free, within AT_ONCE_SECONDS (sqlite3.Error)."""
-    deadline = time.monotonic() + min(AT_ONCE_SECONDS, BUSY_SECONDS)
-    with busy_timeout(connection, 0):
-        while True:
-            try:
-                connection.execute("BEGIN IMMEDIATE")
-            except sqlite3.OperationalError as error:
-                if storage_errors.from_sqlite(error).code != "STORE_BUSY" or time.monotonic() >= deadline:
-                    raise
-            else:
-                return
-            time.sleep(BATCH_POLL_SECONDS)
 
 
 class FileCheck:

@@ -5,14 +5,15 @@
 
 Each checksum goes on from the one before. A frame with other salts is left over from an earlier use of the file. So a
 frame that fails its checksum, and still has a salt of the header, was written and has changed since. `keep_damaged`
-copies such a file to `log.db-wal.damaged-N` before SQLite opens it; `skelo doctor` names the copy. It is never deleted.
+copies such a file to `log.db-wal.damaged-N` before SQLite opens it; `skelo doctor` names the copy, and it and `skelo
+verify` name the runs whose events the log has lost. The copy is never deleted.
 """
 
 from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from openskelo import files
@@ -33,7 +34,9 @@ def keep_damaged(database: Path) -> None:
     path = database.with_name(f"{database.name}-wal")
     try:
         data = files.read_plain(path)
-        if not is_damaged(data) or any(files.read_plain(kept) == data for kept in find_kept(database.parent)):
+        if not is_damaged(data) or any(
+            files.read_plain(earlier_copy) == data for earlier_copy in find_kept(database.parent)
+        ):
             return
         number = 1
         while (copy := path.with_name(f"{path.name}.damaged-{number}")).exists():
@@ -52,12 +55,22 @@ def find_kept(data_dir: Path) -> Sequence[Path]:
     return sorted(data_dir.glob("log.db-wal.damaged-*"))
 
 
-def read_newest_events(path: Path) -> dict[str, int]:
-    """Return, by run, the seq of the newest event that can be read in a kept file."""
+def find_newest_events(data_dir: Path) -> dict[str, int]:
+    """Return, by run, the seq of the newest event that can be read in the kept files (StoreError)."""
     newest: dict[str, int] = {}
-    for run_id, seq in _EVENT.findall(files.read_plain(path)):
-        newest[run_id.decode()] = max(int(seq), newest.get(run_id.decode(), 0))
+    for data in read_kept(data_dir):
+        for run_id, seq in _EVENT.findall(data):
+            newest[run_id.decode()] = max(int(seq), newest.get(run_id.decode(), 0))
     return newest
+
+
+def read_kept(data_dir: Path) -> Iterator[bytes]:
+    """Yield the bytes of each kept file (StoreError)."""
+    try:
+        for path in find_kept(data_dir):
+            yield files.read_plain(path)
+    except OSError as error:
+        raise storage_errors.from_os(error, "reading a damaged write-ahead log") from error
 
 
 def is_damaged(data: bytes) -> bool:

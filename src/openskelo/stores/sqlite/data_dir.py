@@ -45,7 +45,7 @@ def open_store(data_dir: Path) -> sqlite_store.SqliteStore:
         _create(data_dir)
     elif not (data_dir / "log.db").is_file():
         # SQLite would create an empty database, and every run would silently be gone.
-        state = "is no file" if (data_dir / "log.db").exists() else "is missing"
+        state = "is not a file" if (data_dir / "log.db").exists() else "is missing"
         raise errors.Corrupt(f"{data_dir / 'log.db'} {state}", hint="restore the data dir from a copy")
     return sqlite_store.SqliteStore(data_dir)
 

@@ -126,16 +126,16 @@ class EventSegments:
                 firsts.insert(0, oldest[0][0])
         for first, before in zip(firsts, [*firsts[1:], None], strict=False):
             with self._locked() as lock:
-                kept = self._compare_newest(lock) if before is None else self._compare(first, before=before)
-            if kept is not None:
-                yield kept
+                set_aside_path = self._compare_newest(lock) if before is None else self._compare(first, before=before)
+            if set_aside_path is not None:
+                yield set_aside_path
 
     def find_lost(self, read_run: ReadRun) -> dict[str, int]:
         """Return, by run, how many lines of files that were set aside are not in the log."""
-        lost: dict[str, set[int]] = {}
+        lost_seqs: dict[str, set[int]] = {}
         for run_id, seq, _ in self._lost_lines(read_run):
-            lost.setdefault(run_id, set()).add(seq)
-        return {run_id: len(seqs) for run_id, seqs in lost.items()}
+            lost_seqs.setdefault(run_id, set()).add(seq)
+        return {run_id: len(seqs) for run_id, seqs in lost_seqs.items()}
 
     def lost_lines(self, read_run: ReadRun) -> Iterator[bytes]:
         """Yield the lines of files that were set aside which are not in the log."""
@@ -143,13 +143,13 @@ class EventSegments:
 
     def _lost_lines(self, read_run: ReadRun) -> Iterator[tuple[str, int, bytes]]:
         """Yield run, seq and line of each line that was set aside and is not in the log."""
-        logged: dict[str, Mapping[int, bytes]] = {}
+        logged_lines: dict[str, Mapping[int, bytes]] = {}
         for path in sorted(self._folder.glob("*.differs-*.jsonl")):
             for line in files.read_plain(path).split(b"\n"):
                 run_id, seq = _run_and_seq(line)
-                if run_id and run_id not in logged:
-                    logged[run_id] = read_run(run_id)
-                if run_id and logged[run_id].get(seq) != line:
+                if run_id and run_id not in logged_lines:
+                    logged_lines[run_id] = read_run(run_id)
+                if run_id and logged_lines[run_id].get(seq) != line:
                     yield run_id, seq, line
 
     def rewrite_runs(self, run_ids: Collection[str], read_run: ReadRun) -> Iterator[None]:
@@ -169,55 +169,59 @@ class EventSegments:
     def read_run(self, run_id: str, positions: tuple[int, int]) -> Iterator[bytes]:
         """Yield the run's lines in the segments that cover its positions, the first and the last (StoreError)."""
         firsts = self._firsts()
-        wanted = _RUN_ID_KEY + run_id.encode() + b'","seq":'
+        marker = _RUN_ID_KEY + run_id.encode() + b'","seq":'
         for first, before in zip(firsts, [*firsts[1:], None], strict=False):
             if first > positions[1] or (before is not None and before <= positions[0]):
                 continue
             data = self._read(first)
-            at = data.find(wanted)
+            at = data.find(marker)
             while at >= 0:
                 start, end = data.rfind(b"\n", 0, at) + 1, data.find(b"\n", at)
                 line = data[start:] if end < 0 else data[start:end]
                 if _run_and_seq(line)[0] == run_id:
                     yield line
-                at = -1 if end < 0 else data.find(wanted, end)
+                at = -1 if end < 0 else data.find(marker, end)
 
     # Where the copy ends
 
     def _find_end(self, lock: int) -> _End:
         """Return where the copy ends: as it is written down, or by comparing the newest segment with the log."""
         firsts = self._firsts()
-        saved = _END.fullmatch(os.pread(lock, 100, 0))
-        if saved is not None and firsts and int(saved[1]) == firsts[-1]:
-            end = _End(first=firsts[-1], size=int(saved[2]), position=int(saved[3]))
+        saved_end = _END.fullmatch(os.pread(lock, 100, 0))
+        if saved_end is not None and firsts and int(saved_end[1]) == firsts[-1]:
+            end = _End(first=firsts[-1], size=int(saved_end[2]), position=int(saved_end[3]))
             if self._path(end.first).stat().st_size == end.size:
                 return end
         self._compare_newest(lock)
-        saved = _END.fullmatch(os.pread(lock, 100, 0))
-        return _End() if saved is None else _End(first=int(saved[1]), size=int(saved[2]), position=int(saved[3]))
+        saved_end = _END.fullmatch(os.pread(lock, 100, 0))
+        if saved_end is None:
+            return _End()
+        return _End(first=int(saved_end[1]), size=int(saved_end[2]), position=int(saved_end[3]))
 
     def _compare_newest(self, lock: int) -> Path | None:
         """Compare the newest segment with the log, and write down where it ends; return it if it was set aside."""
-        kept = None
+        set_aside_path = None
         while firsts := self._firsts():
             if self._read_rows(firsts[-1] - 1, 1):
-                return self._compare(firsts[-1], lock=lock) or kept
-            kept = self._set_aside(self._path(firsts[-1]))  # the log, which never loses its newest row, ends before it
+                return self._compare(firsts[-1], lock=lock) or set_aside_path
+            set_aside_path = self._set_aside(
+                self._path(firsts[-1])
+            )  # the log, which never loses its newest row, ends before it
         os.ftruncate(lock, 0)
-        return kept
+        return set_aside_path
 
     def _compare(self, first: int, *, before: int | None = None, lock: int | None = None) -> Path | None:
         """Complete a segment up to the row `before`, or set it aside and write it again; return it if set aside."""
         path = self._path(first)
-        matched = self._matched_bytes(path, first, before)
-        kept = None
-        if matched is None:
-            kept = self._set_aside(path)
-            matched = 0
-        position, size = self._complete(path, first, before, matched)
+        matched_bytes = self._matched_bytes(path, first, before)
+        set_aside_path = None
+        if matched_bytes is None:
+            set_aside_path = self._set_aside(path)
+            matched_bytes = 0
+        position, size = self._complete(path, first, before, matched_bytes)
         if lock is not None:
             _save_end(lock, _End(first=first, size=size, position=position))
-        return kept
+        return set_aside_path
 
     def _matched_bytes(self, path: Path, first: int, before: int | None) -> int | None:
         """Return how many bytes of whole rows a segment holds, None if it holds anything else than the log does."""
@@ -255,9 +259,9 @@ class EventSegments:
 
     def _set_aside(self, path: Path) -> Path:
         number = 1
-        while (kept := path.with_name(f"{path.stem}.differs-{number}.jsonl")).exists():
+        while (new_path := path.with_name(f"{path.stem}.differs-{number}.jsonl")).exists():
             number += 1
-        return path.rename(kept)
+        return path.rename(new_path)
 
     def _rows(self, first: int, before: int | None) -> Iterator[tuple[int, bytes]]:
         """Yield the positions and lines, each with its newline, of the rows from `first` on."""
@@ -271,25 +275,25 @@ class EventSegments:
     # Taking lines out
 
     def _rewrite(self, path: Path, run_ids: Collection[str], read_run: ReadRun, lock: int) -> None:
-        logged: dict[str, Mapping[int, bytes]] = {}
-        kept: list[bytes] = []
-        changed = False
+        logged_lines: dict[str, Mapping[int, bytes]] = {}
+        kept_lines: list[bytes] = []
+        has_changed = False
         for line in files.read_plain(path).split(b"\n"):
             run_id, seq = _run_and_seq(line)
             if run_id not in run_ids:
-                kept.append(line)
+                kept_lines.append(line)
                 continue
-            if run_id not in logged:
-                logged[run_id] = read_run(run_id)
-            now = logged[run_id].get(seq)
-            changed = changed or line != now
+            if run_id not in logged_lines:
+                logged_lines[run_id] = read_run(run_id)
+            now = logged_lines[run_id].get(seq)
+            has_changed = has_changed or line != now
             if now is not None:
-                kept.append(now)
-        if not changed:
+                kept_lines.append(now)
+        if not has_changed:
             return
         end = _END.fullmatch(os.pread(lock, 100, 0))
         with files.atomic_file(path, mode=_MODE) as file:
-            size = file.write(b"\n".join(kept))
+            size = file.write(b"\n".join(kept_lines))
         files.sync_folder(self._folder)
         if end is not None and path == self._path(int(end[1])):
             _save_end(lock, _End(first=int(end[1]), size=size, position=int(end[3])))
@@ -341,7 +345,9 @@ class EventSegments:
 def _run_and_seq(line: bytes) -> tuple[str, int]:
     """Return the run's id and the seq of a line of the log, ("", 0) of anything else."""
     match = _RUN_AND_SEQ.match(line, line.rfind(_RUN_ID_KEY) + len(_RUN_ID_KEY))
-    return ("", 0) if match is None else (match[1].decode(), int(match[2]))
+    if match is None:
+        return ("", 0)
+    return (match[1].decode(), int(match[2]))
 
 
 def _text_of(rows: Sequence[Row]) -> bytes:
@@ -391,6 +397,6 @@ def _read_at(path: Path, offset: int, length: int) -> bytes:
 
 def _write_all(descriptor: int, data: bytes, offset: int) -> None:
     while data:
-        written = os.pwrite(descriptor, data, offset)
-        offset += written
-        data = data[written:]
+        byte_count = os.pwrite(descriptor, data, offset)
+        offset += byte_count
+        data = data[byte_count:]

@@ -80,23 +80,23 @@ class Pruner:
         Most of the log is read before the transaction; inside it only what was committed meanwhile.
         """
         small_blobs = self._fetch_all("read_digests")
-        used = set(keep)
+        used_digests = set(keep)
         position = 0
         while rows := self._fetch_all("read_texts", position, ROWS_PER_STEP):
             position = rows[-1][0]
-            used |= blobs.find_digests(text for _, text in rows)
+            used_digests |= blobs.find_digests(text for _, text in rows)
             await asyncio.sleep(0)
         count = size = 0
         with self._zeroing_transaction():
-            used |= blobs.find_digests(text for _, text in self._fetch_all("read_texts", position, -1))
-            used |= blobs.find_digests(text for (text,) in self._fetch_all("read_texts_beside"))
-            used |= self._forget_cached(forget)
+            used_digests |= blobs.find_digests(text for _, text in self._fetch_all("read_texts", position, -1))
+            used_digests |= blobs.find_digests(text for (text,) in self._fetch_all("read_texts_beside"))
+            used_digests |= self._forget_cached(forget)
             for number, digest, length in small_blobs:
-                if digest.hex() not in used:
+                if digest.hex() not in used_digests:
                     self._execute("delete_blob", number)
                     count += 1
                     size += length
-        return used, api.SweepResult(blobs=count, bytes=size)
+        return used_digests, api.SweepResult(blobs=count, bytes=size)
 
     def compact(self) -> None:
         """Return freed space to the file system, as far as no other connection is in the way."""
@@ -114,11 +114,11 @@ class Pruner:
         Those of deleted entries are among them: a run may just have read one, and not yet have appended it.
         """
         entries = self._fetch_all("read_cache")
-        for key, stored in entries:
-            source = cast("dict[str, Any]", orjson.loads(stored)).get("source", {})
+        for key, entry in entries:
+            source = cast("dict[str, Any]", orjson.loads(entry)).get("source", {})
             if source.get("runId") in forget:
                 self._execute("delete_cached", key)
-        return blobs.find_digests(stored for _, stored in entries)
+        return blobs.find_digests(entry for _, entry in entries)
 
     @contextlib.contextmanager
     def _zeroing_transaction(self) -> Generator[None]:

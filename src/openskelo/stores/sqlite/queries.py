@@ -64,12 +64,12 @@ class Queries:
         while True:
             rows = self._read_rows(run[0], after)
             lines: list[bytes] = []
-            for last_seq, joined in rows:
-                if not isinstance(joined, bytes):
+            for last_seq, joined_lines in rows:
+                if not isinstance(joined_lines, bytes):
                     raise errors.Corrupt(
                         f"the log of run {run_id} holds something else than lines before seq {last_seq + 1}"
                     )
-                row_lines = joined.split(b"\n")
+                row_lines = joined_lines.split(b"\n")
                 first_seq = last_seq - len(row_lines) + 1
                 lines += row_lines[max(0, after + 1 - first_seq) :]
                 after = last_seq
@@ -91,8 +91,8 @@ class Queries:
     async def read_feed(self, *, after: int, limit: int = 256) -> Sequence[api.FeedEntry]:
         """Return what was appended to any run after a position, in the order of commits, at most `limit` Appends."""
         return [
-            api.FeedEntry(position=position, run_id=run_id, seq=last_seq, lines=tuple(joined.split(b"\n")))
-            for position, run_id, last_seq, joined in self._fetch_all("read_feed", after, limit)
+            api.FeedEntry(position=position, run_id=run_id, seq=last_seq, lines=tuple(joined_lines.split(b"\n")))
+            for position, run_id, last_seq, joined_lines in self._fetch_all("read_feed", after, limit)
         ]
 
     async def last_position(self) -> int:

@@ -77,18 +77,18 @@ class SqliteStore(queries.Queries):
 
     async def append(self, batch: Sequence[api.Append]) -> None:
         """Commit every Append of the batch at once, durably, or nothing of it (Conflict, StoreFull, StoreError)."""
-        started = time.perf_counter()
+        start_time = time.perf_counter()
         await self._append(batch)
-        self.commit_times.observe(time.perf_counter() - started)
+        self.commit_times.observe(time.perf_counter() - start_time)
 
     async def _append(self, batch: Sequence[api.Append]) -> None:
         if not self._files_checked:
             with contextlib.suppress(errors.StoreError):  # a later flush reports the error
                 self._check_event_files()
         self._check_writable()
-        named = self._waiting_blobs.named_in(line for append in batch for line in append.lines)
-        if named:
-            batch = [structs.replace(batch[0], blobs={**named, **batch[0].blobs}), *batch[1:]]
+        named_blobs = self._waiting_blobs.named_in(line for append in batch for line in append.lines)
+        if named_blobs:
+            batch = [structs.replace(batch[0], blobs={**named_blobs, **batch[0].blobs}), *batch[1:]]
         try:
             begun_runs = self._appender.append(batch, self._locks.own_id)
         except errors.StoreError as error:
@@ -100,7 +100,7 @@ class SqliteStore(queries.Queries):
             await sqlite_connection.wait_until_free(self._connection)
             await self._append(batch)
             return
-        self._waiting_blobs.remove(named)
+        self._waiting_blobs.remove(named_blobs)
         self._acknowledged_position = self._appender.position
         self._claimed.update(begun_runs)
         self._files_behind = True
@@ -124,20 +124,20 @@ class SqliteStore(queries.Queries):
 
     async def close(self) -> None:
         """Flush, release all claims, and close the database; the store cannot be used afterwards."""
-        flushed = False
+        is_flushed = False
         try:
             if self._file_check.error is None:
                 if self._files_behind:
                     await self.flush()
-                flushed = True
-            if flushed and self._claimed:
+                is_flushed = True
+            if is_flushed and self._claimed:
                 async with self._transaction():
                     values = [(run_id, self._locks.own_id()) for run_id in self._claimed]
                     self._connection.executemany(self._sql["release_run"], values)
         finally:
             self._claimed.clear()
             self._connection.close()
-            self._locks.release(keep_file=not flushed)
+            self._locks.release(keep_file=not is_flushed)
 
     # EventFiles
 
@@ -178,19 +178,24 @@ class SqliteStore(queries.Queries):
     async def repair_event_files(self) -> Sequence[Path]:
         """Make the event files what the log holds; return the files that differed, kept under another name."""
         async with self._flush_lock:
-            kept: list[Path] = []
+            set_aside_paths: list[Path] = []
             for path in self._event_files.compare_all():
-                kept.append(path)
+                set_aside_paths.append(path)
                 await asyncio.sleep(0)
         await self.flush()
-        return kept
+        return set_aside_paths
 
     async def find_lost_events(self) -> Mapping[str, int]:
         """Return, by run, how many events are in files that were kept and not in the log."""
         async with self._flush_lock:
             for _ in self._rewrite_event_files():  # lines that a killed `prune` has left are not lost
                 await asyncio.sleep(0)
-        return self._event_files.find_lost(self._lines_by_seq)
+        lost = self._event_files.find_lost(self._lines_by_seq)
+        for run_id, seq in damaged_wal.find_newest_events(self._database.parent).items():
+            missing = seq - len(self._lines_by_seq(run_id))
+            if missing > 0:
+                lost[run_id] = max(missing, lost.get(run_id, 0))
+        return lost
 
     # CommandInbox
 
@@ -198,8 +203,10 @@ class SqliteStore(queries.Queries):
         """Queue a command for the run's driver, durably; return its id, None for an unknown run."""
         text = orjson.dumps(body)
         async with self._transaction(naming=[text]):
-            inserted = self._connection.execute(self._sql["queue_command"], (run_id, text))
-        return inserted.lastrowid if inserted.rowcount == 1 else None
+            insertion = self._connection.execute(self._sql["queue_command"], (run_id, text))
+        if insertion.rowcount == 1:
+            return insertion.lastrowid
+        return None
 
     async def withdraw_commands(self, command_ids: Sequence[int]) -> None:
         """Remove queued commands that no driver will consume any more."""
@@ -332,11 +339,12 @@ class SqliteStore(queries.Queries):
             for _ in self._rewrite_event_files():
                 await asyncio.sleep(0)
         # Events that the log has lost are evidence only with the values that they name.
-        lost = blobs.find_digests(self._event_files.lost_lines(self._lines_by_seq))
+        texts = (self._event_files.lost_lines(self._lines_by_seq), damaged_wal.read_kept(self._database.parent))
+        lost_digests = blobs.find_digests(itertools.chain.from_iterable(texts))
         with self._writing():
-            used, small = await self._pruner.sweep_blobs(forget, lost)
+            used_digests, small = await self._pruner.sweep_blobs(forget, lost_digests)
         self._waiting_blobs.forget_recent()
-        large = await asyncio.to_thread(self._blob_files.sweep, used)
+        large = await asyncio.to_thread(self._blob_files.sweep, used_digests)
         with self._writing():
             self._pruner.checkpoint()
         return api.SweepResult(blobs=small.blobs + large.blobs, bytes=small.bytes + large.bytes)
@@ -344,15 +352,15 @@ class SqliteStore(queries.Queries):
     def _rewrite_event_files(self) -> Iterator[None]:
         """Take what was pruned from the log out of the event files, and delete the folders of deleted runs."""
         with storage_errors.translated():
-            pruned = self._pruner.pruned_runs()
-        if not pruned:
+            pruned_run_ids = self._pruner.pruned_runs()
+        if not pruned_run_ids:
             return
-        yield from self._event_files.rewrite_runs(pruned, self._lines_by_seq)
-        for run_id in pruned:
+        yield from self._event_files.rewrite_runs(pruned_run_ids, self._lines_by_seq)
+        for run_id in pruned_run_ids:
             if self._fetch_one("find_run", run_id) is None:
                 _delete_folder(self._runs_folder / run_id)
         with self._writing():
-            self._pruner.forget_pruned(pruned)
+            self._pruner.forget_pruned(pruned_run_ids)
 
     async def compact(self) -> None:
         """Return the space that was freed to the file system."""
@@ -449,11 +457,11 @@ class SqliteStore(queries.Queries):
         await sqlite_connection.begin(self._connection)
         with self._writing():
             try:
-                named = self._waiting_blobs.named_in(naming)
-                self._appender.insert_blobs(named)
+                named_blobs = self._waiting_blobs.named_in(naming)
+                self._appender.insert_blobs(named_blobs)
                 yield
                 self._connection.execute("COMMIT")
-                self._waiting_blobs.remove(named)
+                self._waiting_blobs.remove(named_blobs)
             finally:
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")

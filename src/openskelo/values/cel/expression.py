@@ -69,14 +69,12 @@ class _Environment(Protocol):
 
 @frozen
 class Expression:
-    """A compiled expression.
-
-    `returns` is the static type of the result ("bool", "int", "double", "string", "list", "map", "null" or "dyn");
-    `variables` are the declared variables it uses.
-    """
+    """A compiled expression."""
 
     text: str
+    #: The static type of the result ("bool", "int", "double", "string", "list", "map", "null" or "dyn").
     returns: str
+    #: The declared variables it uses.
     variables: frozenset[str]
     #: The declared names it uses, with the path to the value of each.
     _names: tuple[tuple[str, tuple[str, ...]], ...]
@@ -139,13 +137,13 @@ class Expression:
 
     def _admit(self, data: dict[str, object]) -> dict[str, object]:
         try:
-            admitted = {name: canonical.admit(value) for name, value in data.items()}
+            checked_data = {name: canonical.admit(value) for name, value in data.items()}
         except errors.InvalidInput as error:
             raise self._failure(error.message, hint=error.hint) from None
-        if any(map(_has_nul, admitted.values())):
+        if any(map(_has_nul, checked_data.values())):
             # The library (0.1.3) ends a text at NUL, and would judge another text than the one that is used.
             raise self._failure("its data has text with a NUL character, which an expression cannot read")
-        return cast("dict[str, object]", admitted)
+        return cast("dict[str, object]", checked_data)
 
     def _result_as_json(self, result_type: str, plain: object) -> Json:
         code, reason, hint = "EXPR_RESULT", result_type.lower(), "wrap it in string(...)"
@@ -186,12 +184,12 @@ def compile(text: str, variables: Mapping[str, JsonSchema | None]) -> Expression
 def _compile(text: str, types: _Types, shapes: _Shapes) -> Expression:
     _check_text(text)
     try:
-        environment, checked = _check_types(text, types)
-        serialised = checked.serialize()
-        returns = _result_type(checked.return_type().name())
+        environment, checked_expression = _check_types(text, types)
+        checked_bytes = checked_expression.serialize()
+        returns = _result_type(checked_expression.return_type().name())
     except RuntimeError as error:
         raise messages.from_report(str(error), [name for name, _ in shapes]) from None
-    tree = syntax_tree.read(serialised)
+    tree = syntax_tree.read(checked_bytes)
     _check_fields(text, tree, shapes)
     _check_time_zones(tree)
     names = syntax_tree.free_names(tree) & {name for name, _ in types}
@@ -206,7 +204,7 @@ def _compile(text: str, types: _Types, shapes: _Shapes) -> Expression:
         _tree=tree,
         _may_multiply=limits.may_multiply(tree),
         _is_typed=any(cel_type != _DYNAMIC for name, cel_type in types if name in names),
-        _program=environment.deserialize(limits.limit_ranges(serialised)),
+        _program=environment.deserialize(limits.limit_ranges(checked_bytes)),
     )
 
 
@@ -216,10 +214,10 @@ def _check_types(text: str, types: _Types) -> tuple[_Environment, _Program]:
     try:
         return environment, environment.compile(text)
     except RuntimeError as error:
-        untyped = frozenset((name, _DYNAMIC) for name, _ in types if "." not in name)
-        if untyped == types or not messages.is_only_static(str(error)):
+        untyped_names = frozenset((name, _DYNAMIC) for name, _ in types if "." not in name)
+        if untyped_names == types or not messages.is_only_static(str(error)):
             raise
-        environment = _environment(untyped)
+        environment = _environment(untyped_names)
         return environment, environment.compile(text)
 
 
@@ -229,12 +227,12 @@ def _without_tested_fields(text: str, types: _Types) -> _Types:
     if "has" not in text or plain == types:
         return types
     tree = syntax_tree.read(_environment(plain).compile(text).serialize())
-    tested = {
+    tested_fields = {
         f"{node.operand.name}.{node.field}"
         for node in syntax_tree.walk(tree)
         if isinstance(node, syntax_tree.Field) and node.test and isinstance(node.operand, syntax_tree.Name)
     }
-    return frozenset((name, cel_type) for name, cel_type in types if name not in tested)
+    return frozenset((name, cel_type) for name, cel_type in types if name not in tested_fields)
 
 
 @functools.lru_cache(maxsize=256)
@@ -254,11 +252,11 @@ def _environment(types: _Types) -> _Environment:
     ]
     # The extension for optional values is left out: converting one inside a list or map crashes the process (0.1.3).
     extensions = [ext_strings.ExtStrings(), ext_math.ExtMath(), ext_bindings.ExtBindings()]
-    declared = {name: cel.Type(signature) for name, signature in types}
+    variables = {name: cel.Type(signature) for name, signature in types}
     return cast(
         _Environment,
         cel.NewEnv(
-            variables=declared, extensions=extensions, functions=[cel.FunctionDecl(limits.RANGE_FUNCTION, ranges)]
+            variables=variables, extensions=extensions, functions=[cel.FunctionDecl(limits.RANGE_FUNCTION, ranges)]
         ),
     )
 
@@ -281,8 +279,8 @@ def _check_text(text: str) -> None:
 def _check_fields(text: str, tree: syntax_tree.Node, shapes: _Shapes) -> None:
     """Refuse fields that a closed schema does not have; CEL itself accepts any field of a map."""
     nodes = list(syntax_tree.walk(tree))
-    hidden = {name for node in nodes if isinstance(node, syntax_tree.Comprehension) for name in node.variables}
-    visible = {name: shape for name, shape in shapes if name not in hidden}
+    loop_variables = {name for node in nodes if isinstance(node, syntax_tree.Comprehension) for name in node.variables}
+    visible = {name: shape for name, shape in shapes if name not in loop_variables}
     for node in nodes:
         if not isinstance(node, syntax_tree.Field):
             continue
@@ -430,11 +428,11 @@ def _field_types(name: str, schema: JsonSchema | None) -> dict[str, str]:
     """
     if not isinstance(schema, Mapping) or schema.get("type") != "object":
         return {}
-    properties, required = schema.get("properties"), schema.get("required")
-    if not isinstance(properties, Mapping) or not isinstance(required, list | tuple):
+    properties, required_names = schema.get("properties"), schema.get("required")
+    if not isinstance(properties, Mapping) or not isinstance(required_names, list | tuple):
         return {}
     types: dict[str, str] = {}
-    always_there = frozenset(name for name in required if isinstance(name, str))
+    always_there = frozenset(name for name in required_names if isinstance(name, str))
     for key, value in properties.items():
         if key in always_there and key.isascii() and key.isidentifier() and isinstance(value, Mapping):
             cel_type = _cel_type(value)

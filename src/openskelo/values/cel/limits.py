@@ -128,9 +128,11 @@ def estimate_bytes(tree: syntax_tree.Node, values: Mapping[str, object]) -> int:
 
 @frozen
 class _Cost:
-    """`size`: how large a value may be; `work`: how many bytes are touched to compute it."""
+    """A bound on what an expression may cost."""
 
+    #: The size of a value.
     size: int
+    #: The number of bytes that are touched to compute it.
     work: int
 
 
@@ -195,7 +197,9 @@ class _Estimator:
         if isinstance(node, syntax_tree.Group):
             return len(node.items)
         data = self._find_data(node)
-        return len(cast("list[object]", data)) if isinstance(data, list | dict) else size
+        if isinstance(data, list | dict):
+            return len(cast("list[object]", data))
+        return size
 
     def _find_data(self, node: syntax_tree.Node) -> object:
         """Return the data that a chain of names and fields refers to; `_UNKNOWN` if `node` is something else."""
@@ -204,7 +208,9 @@ class _Estimator:
                 return self._values.get(name, _UNKNOWN)
             case syntax_tree.Field(operand=operand, field=field, test=False):
                 data = self._find_data(operand)
-                return cast("dict[str, object]", data).get(field, _UNKNOWN) if isinstance(data, dict) else _UNKNOWN
+                if isinstance(data, dict):
+                    return cast("dict[str, object]", data).get(field, _UNKNOWN)
+                return _UNKNOWN
             case _:
                 return _UNKNOWN
 

@@ -55,14 +55,14 @@ _NO_VALUE = re.compile(r'No value with name "(.*)" found in Activation')
 
 def from_report(report: str, visible: Collection[str]) -> InvalidExpression:
     """Return the first fault of the library's report as an error; `visible` are the names that may be used."""
-    located = _LOCATED.search(report)
-    message = located[3] if located else report
+    location = _LOCATED.search(report)
+    message = location[3] if location else report
     if "recursion" in message:
         return InvalidExpression("the expression nests too deeply", hint="split it over several blocks")
-    line, column = (int(located[1]), int(located[2])) if located else (0, 0)
+    line, column = (int(location[1]), int(location[2])) if location else (0, 0)
     position = Position(line=line, column=column) if line > 0 and column > 0 else None
-    undeclared = _UNDECLARED.search(message)
-    hint = suggest_name(undeclared[1].partition(".")[0], visible) if undeclared else mixed_numbers_hint(message)
+    unknown_name = _UNDECLARED.search(message)
+    hint = suggest_name(unknown_name[1].partition(".")[0], visible) if unknown_name else mixed_numbers_hint(message)
     if word := _RESERVED_WORD.search(message):
         hint = f'{word[1]} is a reserved word of CEL: write ["{word[1]}"] for a field of that name'
     return InvalidExpression(simplify(message), position=position, hint=hint)
@@ -105,7 +105,9 @@ def simplify(message: str) -> str:
 def suggest_name(name: str, names: Collection[str]) -> str:
     """Return a hint with the one of `names` that the author may have meant, or with all of them."""
     similar = suggestions.name_like(name, sorted(names))
-    return f"did you mean {similar!r}?" if similar else f"known here: {', '.join(sorted(names)) or 'nothing'}"
+    if similar:
+        return f"did you mean {similar!r}?"
+    return f"known here: {', '.join(sorted(names)) or 'nothing'}"
 
 
 def mixed_numbers_hint(message: str) -> str | None:
@@ -122,4 +124,6 @@ def position_at(text: str, offset: int) -> Position:
 
 def shorten(text: str, length: int = 80) -> str:
     """Return `text`, cut to `length` characters."""
-    return text if len(text) <= length else text[: length - 3] + "..."
+    if len(text) <= length:
+        return text
+    return text[: length - 3] + "..."

@@ -29,9 +29,10 @@ _TOKEN = re.compile(
 
 @frozen
 class PlanExpression:
-    """A compiled expression; `names` are the names it reads of each root, None where it may read any of them."""
+    """A compiled expression."""
 
     text: str
+    #: The names it reads of each root, None where it may read any of them.
     names: Mapping[str, frozenset[str] | None]
     _compiled: expression.Expression
 
@@ -68,14 +69,14 @@ def compile(text: str) -> PlanExpression:  # noqa: A001 -- called as `plan_expre
     cel_text, names = _read(text)
     roots = (_CEL_VAR if root == "var" else root for root in ROOTS)
     try:
-        compiled = expression.compile(cel_text, dict.fromkeys(roots))
+        program = expression.compile(cel_text, dict.fromkeys(roots))
     except messages.InvalidExpression as error:
         error.message = _with_var(error.message)
         error.args = (error.message,)
         error.hint = None if error.hint is None else _with_var(error.hint)
         raise
-    used = {"var" if name == _CEL_VAR else name for name in compiled.variables}
-    return PlanExpression(text=text, names={root: names[root] for root in sorted(used)}, _compiled=compiled)
+    variables = {"var" if name == _CEL_VAR else name for name in program.variables}
+    return PlanExpression(text=text, names={root: names[root] for root in sorted(variables)}, _compiled=program)
 
 
 def _with_var(message: str) -> str:
@@ -86,24 +87,24 @@ def _with_var(message: str) -> str:
 def _read(text: str) -> tuple[str, dict[str, frozenset[str] | None]]:
     """Return the text with `var` renamed, and which names of each root it reads."""
     tokens = [(match.lastgroup, match[0]) for match in _TOKEN.finditer(text)]
-    renamed: list[str] = []
+    pieces: list[str] = []
     previous = ""
     for kind, word in tokens:
         is_root = kind == "name" and word == "var" and previous != "."
-        renamed.append(_CEL_VAR if is_root else word)
+        pieces.append(_CEL_VAR if is_root else word)
         if kind not in ("space", "comment"):
             previous = word
-    return "".join(renamed), _names_read(tokens)
+    return "".join(pieces), _names_read(tokens)
 
 
 def _names_read(tokens: list[tuple[str | None, str]]) -> dict[str, frozenset[str] | None]:
     significant = [(kind, token) for kind, token in tokens if kind not in ("space", "comment")]
-    padded = [*significant, *[("", "")] * 3]
+    with_padding = [*significant, *[("", "")] * 3]
     names: dict[str, frozenset[str] | None] = dict.fromkeys(ROOTS, frozenset())
     for index, (kind, root) in enumerate(significant):
         if kind != "name" or root not in ROOTS or (index and significant[index - 1][1] == "."):
             continue
-        (_, dot), (name_kind, name), (_, after) = padded[index + 1 : index + 4]
+        (_, dot), (name_kind, name), (_, after) = with_padding[index + 1 : index + 4]
         is_field = dot == "." and name_kind == "name" and after != "("
         so_far = names[root]
         names[root] = so_far | {name} if is_field and so_far is not None else None

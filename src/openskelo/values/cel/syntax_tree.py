@@ -16,9 +16,11 @@ from openskelo.structs import frozen
 
 @frozen
 class Constant:
-    """A literal; `size` is the length of its text or bytes, 1 for other types. `text` is None unless it is text."""
+    """A literal."""
 
+    #: The length of its text or bytes, 1 for other types.
     size: int
+    #: None unless it is text.
     text: str | None = None
 
 
@@ -31,11 +33,13 @@ class Name:
 
 @frozen
 class Field:
-    """`operand.field`, at `offset` characters into the text; with `test` it is `has(operand.field)`."""
+    """`operand.field`, or `has(operand.field)`."""
 
     operand: Node
     field: str
+    #: It is `has(operand.field)`.
     test: bool
+    #: Its place in the text, in characters.
     offset: int
 
 
@@ -49,8 +53,9 @@ class Call:
 
 @frozen
 class Group:
-    """A list or map literal; `items` are the elements, or the keys and values."""
+    """A list or map literal."""
 
+    #: The elements, or the keys and values.
     items: tuple[Node, ...]
 
 
@@ -87,13 +92,13 @@ class ExprField(enum.IntEnum):
 
 def read(serialised: bytes) -> Node:
     """Return the tree of a serialised expression (an `Any` message that holds a `CheckedExpr`)."""
-    checked = decode(first_bytes(decode(serialised), 2))
-    source_info = decode(first_bytes(checked, 5))
+    checked_fields = decode(first_bytes(decode(serialised), 2))
+    source_info = decode(first_bytes(checked_fields, 5))
     offsets: dict[int, int] = {}
     for entry in all_bytes(source_info, 4):
         node_id_and_offset = decode(entry)
         offsets[first_integer(node_id_and_offset, 1)] = first_integer(node_id_and_offset, 2)
-    return _Reader(offsets=offsets).node(first_bytes(checked, 4))
+    return _Reader(offsets=offsets).node(first_bytes(checked_fields, 4))
 
 
 def walk(node: Node) -> Iterator[Node]:
@@ -160,8 +165,9 @@ def _children(node: Node) -> tuple[Node, ...]:
 
 @frozen
 class _Reader:
-    """Turns `Expr` messages into nodes; `offsets` are the positions of nodes in the text, by the id of the node."""
+    """Turns `Expr` messages into nodes."""
 
+    #: The positions of nodes in the text, by the id of the node.
     offsets: Mapping[int, int]
 
     def node(self, data: bytes) -> Node:
@@ -327,9 +333,9 @@ def _read_varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _varint(value: int) -> bytes:
-    encoded = bytearray()
+    result = bytearray()
     while value > 0x7F:
-        encoded.append(value & 0x7F | 0x80)
+        result.append(value & 0x7F | 0x80)
         value >>= 7
-    encoded.append(value)
-    return bytes(encoded)
+    result.append(value)
+    return bytes(result)

@@ -27,7 +27,9 @@ def find_conflict(source: JsonSchema, target: JsonSchema) -> str | None:
 
 def _find_conflict(source: JsonSchema, target: JsonSchema, room: int) -> str | None:
     if room == 0 or isinstance(source, bool) or isinstance(target, bool):
-        return "no value is valid by a schema that is false" if target is False and source is not False else None
+        if target is False and source is not False:
+            return "no value is valid by a schema that is false"
+        return None
     sources = _alternatives(source)
     targets = _alternatives(target)
     if sources is None or targets is None:
@@ -56,10 +58,10 @@ def _alternatives(schema: JsonObject) -> list[JsonObject] | None:
         if isinstance(branches, Sequence) and not isinstance(branches, str):
             alternatives: list[JsonObject] = []
             for branch in branches:
-                nested = _alternatives(branch) if isinstance(branch, Mapping) else None
-                if nested is None:
+                inner_branches = _alternatives(branch) if isinstance(branch, Mapping) else None
+                if inner_branches is None:
                     return None
-                alternatives.extend(nested)
+                alternatives.extend(inner_branches)
             return alternatives or None
     return [schema]
 
@@ -86,8 +88,8 @@ def _constants_conflict(source: JsonObject, target: JsonObject) -> str | None:
         return None
     if target_constants is not None and not any(constant in target_constants for constant in source_constants):
         return "the target allows none of the source's constants"
-    allowed = _with_integer(_types(target))
-    if not any(_type_of(constant) in allowed for constant in source_constants):
+    target_types = _with_integer(_types(target))
+    if not any(_type_of(constant) in target_types for constant in source_constants):
         return f"{_type_names(map(_type_of, source_constants))} cannot be {_type_names(_types(target))}"
     return None
 
@@ -125,11 +127,11 @@ def _types(schema: JsonObject) -> frozenset[str]:
     constants = _constants(schema)
     if constants is not None:
         return frozenset(map(_type_of, constants))
-    declared = schema.get("type")
-    if isinstance(declared, str):
-        return frozenset({declared}) & _TYPES or _TYPES
-    if isinstance(declared, Sequence):
-        return frozenset(name for name in declared if isinstance(name, str)) & _TYPES or _TYPES
+    type_value = schema.get("type")
+    if isinstance(type_value, str):
+        return frozenset({type_value}) & _TYPES or _TYPES
+    if isinstance(type_value, Sequence):
+        return frozenset(name for name in type_value if isinstance(name, str)) & _TYPES or _TYPES
     return _TYPES
 
 
@@ -146,7 +148,9 @@ def _constants(schema: JsonObject) -> Sequence[Json] | None:
     if "const" in schema:
         return (schema["const"],)
     constants = schema.get("enum")
-    return constants if isinstance(constants, Sequence) and not isinstance(constants, str) and constants else None
+    if isinstance(constants, Sequence) and not isinstance(constants, str) and constants:
+        return constants
+    return None
 
 
 def _type_of(value: Json) -> str:
@@ -172,17 +176,17 @@ def _as_schema(value: Json) -> JsonSchema | None:
 
 
 def _properties(schema: JsonObject) -> Mapping[str, JsonSchema]:
-    declared = schema.get("properties")
-    if not isinstance(declared, Mapping):
+    properties = schema.get("properties")
+    if not isinstance(properties, Mapping):
         return {}
-    return {name: cast(JsonSchema, value) for name, value in declared.items() if isinstance(value, Mapping | bool)}
+    return {name: cast(JsonSchema, value) for name, value in properties.items() if isinstance(value, Mapping | bool)}
 
 
 def _required(schema: JsonObject) -> Sequence[str]:
-    declared = schema.get("required")
-    if not isinstance(declared, Sequence) or isinstance(declared, str):
+    required_names = schema.get("required")
+    if not isinstance(required_names, Sequence) or isinstance(required_names, str):
         return ()
-    return [name for name in declared if isinstance(name, str)]
+    return [name for name in required_names if isinstance(name, str)]
 
 
 def _type_names_of(schemas: Iterable[JsonObject]) -> str:
@@ -190,5 +194,7 @@ def _type_names_of(schemas: Iterable[JsonObject]) -> str:
 
 
 def _type_names(types: Iterable[str]) -> str:
-    ordered = sorted(set(types))
-    return " or ".join(ordered) if len(ordered) < len(_TYPES) else "anything"
+    names = sorted(set(types))
+    if len(names) < len(_TYPES):
+        return " or ".join(names)
+    return "anything"

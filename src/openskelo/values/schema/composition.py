@@ -48,22 +48,22 @@ def object_of(properties: Mapping[str, JsonObject], rest: JsonObject) -> JsonObj
     for a property of an older draft, whose keywords would mean something else in the result.
     """
     definitions: dict[str, Json] = {}
-    moved: dict[str, Json] = {}
+    own_schemas: dict[str, Json] = {}
     for name, schema in properties.items():
         if is_self_contained(schema):
-            moved[name] = schema
+            own_schemas[name] = schema
         else:
             document = _Document(schema, name, definitions)
             document.check_draft()
-            moved[name] = document.extract("")
-    return _with_definitions({"type": "object", "properties": moved, **rest}, definitions)
+            own_schemas[name] = document.extract("")
+    return _with_definitions({"type": "object", "properties": own_schemas, **rest}, definitions)
 
 
 def all_of(schemas: Iterable[JsonObject]) -> JsonObject:
     """Return the schema of values that are valid by every one of `schemas`."""
     definitions: dict[str, Json] = {}
-    moved: list[Json] = [_move(schema, "value", definitions) for schema in schemas]
-    return _with_definitions({"allOf": moved}, definitions)
+    branches: list[Json] = [_move(schema, "value", definitions) for schema in schemas]
+    return _with_definitions({"allOf": branches}, definitions)
 
 
 def array_of(item: JsonObject, *, or_null: bool = False) -> JsonObject:
@@ -83,9 +83,9 @@ def property_of(schema: JsonObject, name: str) -> JsonObject:
     if is_self_contained(content):
         return content
     definitions: dict[str, Json] = {}
-    extracted = _Document(schema, name, definitions).extract(f"/properties/{json_pointer.token(name)}")
+    subschema = _Document(schema, name, definitions).extract(f"/properties/{json_pointer.token(name)}")
     draft: JsonObject = {"$schema": schema["$schema"]} if "$schema" in schema else {}
-    return _with_definitions({**draft, **extracted}, definitions)
+    return _with_definitions({**draft, **subschema}, definitions)
 
 
 def mark_field_order(schema: JsonObject) -> JsonObject:
@@ -93,36 +93,36 @@ def mark_field_order(schema: JsonObject) -> JsonObject:
 
     An order that is marked already stays.
     """
-    marked = _map_children(schema, mark_field_order)
-    names = list(_properties(marked))
-    if _ORDER in marked or names == sorted(names):
-        return marked
-    return {**marked, _ORDER: cast("list[Json]", names)}
+    result = _map_children(schema, mark_field_order)
+    names = list(_properties(result))
+    if _ORDER in result or names == sorted(names):
+        return result
+    return {**result, _ORDER: cast("list[Json]", names)}
 
 
 def restore_field_order(schema: JsonObject) -> JsonObject:
     """Return the schema with its properties in the order of `x-order`, where it has one."""
-    restored = _map_children(schema, restore_field_order)
-    order, properties = restored.get(_ORDER), _properties(restored)
+    result = _map_children(schema, restore_field_order)
+    order, properties = result.get(_ORDER), _properties(result)
     if not isinstance(order, list) or not properties:
-        return restored
+        return result
     first = [name for name in order if isinstance(name, str) and name in properties]
-    return {**restored, "properties": {name: properties[name] for name in dict.fromkeys((*first, *properties))}}
+    return {**result, "properties": {name: properties[name] for name in dict.fromkeys((*first, *properties))}}
 
 
 def _map_children(schema: JsonObject, change: Callable[[JsonObject], JsonObject]) -> JsonObject:
     """Return `schema` with `change` applied to the schemas of its properties, definitions and items."""
-    changed: dict[str, Json] = dict(schema)
+    result: dict[str, Json] = dict(schema)
     for keyword in ("properties", "$defs"):
-        named = changed.get(keyword)
-        if isinstance(named, Mapping):
-            changed[keyword] = {
-                name: change(child) if isinstance(child, Mapping) else child for name, child in named.items()
+        subschemas = result.get(keyword)
+        if isinstance(subschemas, Mapping):
+            result[keyword] = {
+                name: change(child) if isinstance(child, Mapping) else child for name, child in subschemas.items()
             }
-    items = changed.get("items")
+    items = result.get("items")
     if isinstance(items, Mapping):
-        changed["items"] = change(items)
-    return changed
+        result["items"] = change(items)
+    return result
 
 
 def _properties(schema: JsonObject) -> JsonObject:
@@ -132,21 +132,23 @@ def _properties(schema: JsonObject) -> JsonObject:
 
 def _move(schema: JsonObject, name: str, definitions: dict[str, Json]) -> JsonObject:
     """Return `schema` in the form that it needs inside another; add the schemas that it refers to, to `definitions`."""
-    return schema if is_self_contained(schema) else _Document(schema, name, definitions).extract("")
+    if is_self_contained(schema):
+        return schema
+    return _Document(schema, name, definitions).extract("")
 
 
 def _with_definitions(schema: JsonObject, definitions: Mapping[str, Json]) -> JsonObject:
     """Return `schema` with the definitions that it refers to, directly or through others."""
-    used: dict[str, Json] = {}
+    used_definitions: dict[str, Json] = {}
     unread: list[Json] = [schema]
     while unread:
         for name in _referenced_definitions(unread.pop()):
-            if name not in used and name in definitions:
-                used[name] = definitions[name]
-                unread.append(used[name])
-    if not used:
+            if name not in used_definitions and name in definitions:
+                used_definitions[name] = definitions[name]
+                unread.append(used_definitions[name])
+    if not used_definitions:
         return schema
-    return {**schema, "$defs": {name: used[name] for name in definitions if name in used}}
+    return {**schema, "$defs": {name: used_definitions[name] for name in definitions if name in used_definitions}}
 
 
 def _referenced_definitions(value: Json) -> Iterator[str]:
@@ -203,13 +205,13 @@ class _Document:
             target = self._to_define.pop()
             name = self._definition_names[target]
             self._definitions[name] = self._move_content(self._value_at(target), target)
-        seen: set[str] = set()
+        seen_pointers: set[str] = set()
         while isinstance(schema, Mapping) and isinstance(reference := schema.get("$ref"), str):
             definition = self._definitions.get(reference.removeprefix("#/$defs/"))
             has_constraints = not (schema.keys() - {"$ref"}) <= _ANNOTATIONS
-            if reference in seen or not isinstance(definition, Mapping) or has_constraints:
+            if reference in seen_pointers or not isinstance(definition, Mapping) or has_constraints:
                 break
-            seen.add(reference)
+            seen_pointers.add(reference)
             schema = {**definition, **{key: value for key, value in schema.items() if key != "$ref"}}
         return schema if isinstance(schema, Mapping) else {}
 
@@ -286,22 +288,22 @@ class _Document:
             return [self._move(item, f"{pointer}/{index}") for index, item in enumerate(value)]
         if not isinstance(value, Mapping):
             return value
-        moved: dict[str, Json] = {}
+        result: dict[str, Json] = {}
         for keyword, content in value.items():
             below = f"{pointer}/{json_pointer.token(keyword)}"
             if keyword in _REFERENCES and isinstance(content, str):
-                moved |= self._move_reference(keyword, content, pointer, value)
+                result |= self._move_reference(keyword, content, pointer, value)
             elif keyword in keywords.DATA:
-                moved[keyword] = content
+                result[keyword] = content
             elif keyword in keywords.NAMED_SCHEMAS and isinstance(content, Mapping):
                 if keyword not in _NOT_COPIED:
-                    moved[keyword] = {
+                    result[keyword] = {
                         name: self._move(schema, f"{below}/{json_pointer.token(name)}")
                         for name, schema in content.items()
                     }
             elif not (keyword in _NOT_COPIED and isinstance(content, str)):
-                moved[keyword] = self._move(content, below)
-        return moved
+                result[keyword] = self._move(content, below)
+        return result
 
     def _move_reference(self, keyword: str, reference: str, pointer: str, schema: JsonObject) -> JsonObject:
         """Return the reference as it is in the result; one that leads nowhere, or is really dynamic, unchanged."""

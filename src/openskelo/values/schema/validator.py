@@ -137,19 +137,23 @@ def _message(error: _Error) -> str:
     ]
     if reasons:
         message = f"{message}: {'; or '.join(reasons)}"
-    return message if len(message) <= _MAX_MESSAGE else message[: _MAX_MESSAGE - 3] + "..."
+    if len(message) <= _MAX_MESSAGE:
+        return message
+    return message[: _MAX_MESSAGE - 3] + "..."
 
 
 def _own_message(error: _Error) -> str:
     """Return the library's message, but with every value that an `enum` allows: the reader has to choose one."""
-    allowed = cast("list[Json]", error.kind.value) if error.kind.name == "enum" else None
-    if allowed == []:
+    allowed_values = cast("list[Json]", error.kind.value) if error.kind.name == "enum" else None
+    if allowed_values == []:
         return f"{_MASK} is refused, as any would be: the `enum` is empty"
-    if allowed is None or len(allowed) < 4:  # the library itself lists up to three
+    if allowed_values is None or len(allowed_values) < 4:  # the library itself lists up to three
         return error.message
-    *others, last = (orjson.dumps(value).decode() for value in allowed)
-    message = f"{_MASK} is not one of {', '.join(others)} or {last}"
-    return message if len(message) <= _MAX_MESSAGE else error.message
+    *other_values, last = (orjson.dumps(value).decode() for value in allowed_values)
+    message = f"{_MASK} is not one of {', '.join(other_values)} or {last}"
+    if len(message) <= _MAX_MESSAGE:
+        return message
+    return error.message
 
 
 def compile(schema: JsonSchema) -> Schema:  # noqa: A001 -- read as `schema.compile`
@@ -158,8 +162,8 @@ def compile(schema: JsonSchema) -> Schema:  # noqa: A001 -- read as `schema.comp
     `$ref` reaches only into the schema itself; `format` is asserted; `pattern` takes linear time, without look-around.
     """
     try:
-        admitted = canonical.admit(schema)
-        data = canonical.dumps(admitted)
+        checked_schema = canonical.admit(schema)
+        data = canonical.dumps(checked_schema)
     except errors.InvalidInput as error:
         raise _invalid(error.message) from None
     return _compile(data)

@@ -158,9 +158,17 @@ class ToolStarted(NodeEvent):
 
 
 class ToolResult(Document):
-    """The result of a call: `ok` says whether it succeeded."""
+    """The result of a call: `ok` says whether it succeeded.
+
+    A call of an agent also has what it returned (`output`, or `stored` if it is large), how long it took, and the exit
+    code of the command it has run, if the agent tells it.
+    """
 
     ok: bool
+    duration_ms: int | None = None
+    exit_code: int | None = None
+    output: Json = None
+    stored: StoredRef | None = None
 
 
 class ToolError(Document):

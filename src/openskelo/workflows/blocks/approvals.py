@@ -77,18 +77,22 @@ def outputs(node: definition.Node, place: cursor.Cursor) -> tuple[definition.Por
     """Return the output ports of an approval block: the declared ones, else the verdict and the form's fields."""
     _check_timeout_approval(node, place)
     answers = {} if node.approval is None else form_schemas(node.approval.form)
-    passed = {port.name: port.schema for port in node.inputs}
-    offered: dict[str, JsonObject] = {**passed, **answers, **VERDICT}
+    input_schemas = {port.name: port.schema for port in node.inputs}
+    output_schemas: dict[str, JsonObject] = {**input_schemas, **answers, **VERDICT}
     if not node.outputs:
         names = dict.fromkeys((*VERDICT, *answers))
-        return tuple(definition.Port(name=name, schema=offered[name], required=name in VERDICT) for name in names)
+        return tuple(
+            definition.Port(name=name, schema=output_schemas[name], required=name in VERDICT) for name in names
+        )
     outputs_section = place.at("outputs", None)
     for port in node.outputs:
         place_of_port = outputs_section.at(port.name, None)
-        if port.name not in offered:
-            hint = problems.did_you_mean(port.name, offered, otherwise=f"it can have {', '.join(offered)}")
+        if port.name not in output_schemas:
+            hint = problems.did_you_mean(
+                port.name, output_schemas, otherwise=f"it can have {', '.join(output_schemas)}"
+            )
             place_of_port.key_problem("UNKNOWN_PORT", f"an approval has no output {port.name!r}", hint=hint)
-        elif (why := compatibility.find_conflict(offered[port.name], port.schema)) is not None:
+        elif (why := compatibility.find_conflict(output_schemas[port.name], port.schema)) is not None:
             place_of_port.problem("TYPE_MISMATCH", f"{port.name!r} does not fit its port: {why}")
     return node.outputs
 
@@ -110,8 +114,8 @@ def _check_timeout_approval(node: definition.Node, place: cursor.Cursor) -> None
 def is_answered(approval: definition.Approval, name: str) -> bool:
     """True if this field of the form has a value whenever the run goes on after the approval."""
     required = approval.form.get("required")
-    needed = isinstance(required, list) and name in required
-    return approval.on_deny != "continue" and (needed or "default" in form_schemas(approval.form).get(name, {}))
+    is_needed = isinstance(required, list) and name in required
+    return approval.on_deny != "continue" and (is_needed or "default" in form_schemas(approval.form).get(name, {}))
 
 
 def check_checkpoint(node: definition.Node, place: cursor.Cursor) -> None:
@@ -146,9 +150,9 @@ def _prompt(fields: cursor.Fields, outer: cursor.Cursor | None, variables: expre
 
 
 def _approvers(fields: cursor.Fields) -> tuple[str, ...]:
-    one, many = fields.get("approver"), fields.get("approvers")
-    if one is not None and many is not None:
-        one.key_problem("CONFLICT", "give `approver` or `approvers`, not both")
+    single_approver, many = fields.get("approver"), fields.get("approvers")
+    if single_approver is not None and many is not None:
+        single_approver.key_problem("CONFLICT", "give `approver` or `approvers`, not both")
     return fields.texts("approvers" if many is not None else "approver")
 
 
@@ -207,12 +211,12 @@ def _compile(section: cursor.Cursor, form: JsonObject) -> None:
 
 
 def _property(port: definition.Port) -> JsonObject:
-    own: dict[str, Json] = dict(port.schema)
+    own_schema: dict[str, Json] = dict(port.schema)
     if port.description:
-        own["description"] = port.description
+        own_schema["description"] = port.description
     if port.has_default:
-        own["default"] = port.default
-    return own
+        own_schema["default"] = port.default
+    return own_schema
 
 
 def _on_deny(fields: cursor.Fields) -> tuple[Literal["end", "continue", "bounce"], DenyRoute | None]:

@@ -30,8 +30,6 @@ from openskelo.workflows.blocks import (
 from openskelo.workflows.text import cursor
 
 ID = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}\Z")
-MODES = ("ai", "deterministic", "approval")
-
 _COMMON = frozenset(
     {"id", "name", "description", "mode", "inputs", "outputs", "pre_gates", "post_gates", "gate_composition"}
     | {"on_gate_fail", "when", "foreach", "uses", "retry", "timeout_ms", "effect", "repeatable", "cache"}
@@ -39,7 +37,7 @@ _COMMON = frozenset(
 )
 KEYS = _COMMON | model_settings.KEYS
 
-#: Keys that have no meaning in a mode; a block that has one probably has the wrong mode.
+#: Keys that have no meaning in a mode; a block that has one probably has the wrong mode. Other modes take `_COMMON`.
 _NOT_IN: Mapping[str, frozenset[str]] = {
     "ai": frozenset({"deterministic"}),
     "agent": (model_settings.KEYS - {"agent", "block_dir", "contract_repair_attempts"}) | {"deterministic", "cache"},
@@ -53,6 +51,8 @@ _NOT_IN: Mapping[str, frozenset[str]] = {
 }
 #: How messages name blocks whose mode follows from a key.
 _WITH = {"dag": "a block with `uses`", "agent": "a block with `agent`"}
+#: What an author may write as `mode`.
+MODES = tuple(mode for mode in definition.WORK_KINDS if mode not in _WITH)
 _ITEM_NAMES = "a letter, then letters, digits, _; not inputs, outputs, run or a reserved word of CEL such as in or int"
 _GATE_KEYS = frozenset({"pre_gates", "post_gates", "gate_composition"})
 _LONGEST_MS = 7 * 86_400_000
@@ -60,19 +60,18 @@ _LONGEST_MS = 7 * 86_400_000
 
 @frozen
 class Context:
-    """The context of reading a block: the folders of its project, and the defaults of its file.
-
-    `timeout_ms` is the limit that the file gives all its blocks; without one, handlers have `handler_timeout_ms`.
-    An expert or provider that a block names has to be in `models`, a coding agent in `agents`. Both are None without a
-    project, when the caller may pass any of them.
-    """
+    """The context of reading a block: the folders of its project, and the defaults of its file."""
 
     folders: handlers.Folders | None
     commands: bool
     retry: definition.Retry
+    #: The limit that the file gives all its blocks.
     timeout_ms: int | None
+    #: The limit of handlers without one from their file.
     handler_timeout_ms: int = limits.HANDLER_TIMEOUT_MS
+    #: The experts and providers that a block may name; None without a project, when the caller may pass any.
     models: config.Config | None = None
+    #: The coding agents that a block may name; None without a project, when the caller may pass any.
     agents: AgentsConfig | None = None
 
 
@@ -94,31 +93,35 @@ FAILED_ITEMS = definition.Port(
 
 @frozen
 class Draft:
-    """A block whose references to other blocks are still names: `node` has no bindings, no `after`, no bounces yet.
-
-    `inputs` and `outputs` are its ports by name, because each edge looks one up. `untyped` are the ports of each side
-    that declare no type. `once` is True if its effect, or one in the file it uses, must not be repeated. `unread` is
-    True if the file it uses has Problems, so that its ports are not known. `skipping` are outputs of a used file that
-    are missing only when the block inside that gives them is skipped; a block that needs one of them is then skipped
-    too. `with_failed_items` are outputs of a used file that are lists with null for each failed item of a foreach.
-    """
+    """A block whose references to other blocks are still names."""
 
     place: cursor.Cursor
+    #: Without bindings, `after` and bounces yet.
     node: definition.Node
+    #: Its input ports by name, because each edge looks one up.
     inputs: Mapping[str, definition.Port]
+    #: Its output ports by name.
     outputs: Mapping[str, definition.Port]
     links: Mapping[str, ports.Link]
+    #: The ports of each side that declare no type.
     untyped: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
     approval_draft: approvals.ApprovalDraft | None = None
+    #: True if its effect, or one in the file it uses, must not be repeated.
     once: bool = False
+    #: True if the file it uses has Problems, so that its ports are not known.
     unread: bool = False
+    #: Outputs of a used file that are missing only when the block inside that sets them is skipped; a block that needs
+    #: one of them is then skipped too.
     skipping: frozenset[str] = frozenset()
+    #: Outputs of a used file that are lists with null for each failed item of a foreach.
     with_failed_items: frozenset[str] = frozenset()
 
     def at(self, key: str) -> cursor.Cursor | None:
         """Return the cursor of one of the block's keys, or None if it is absent."""
         value = self.place.value
-        return self.place.at(key, value[key]) if isinstance(value, Mapping) and key in value else None
+        if isinstance(value, Mapping) and key in value:
+            return self.place.at(key, value[key])
+        return None
 
 
 def identify(place: cursor.Cursor) -> str | None:
@@ -148,15 +151,15 @@ def read(key: str, place: cursor.Cursor, context: Context) -> Draft:
         mode in ("dag", "agent") or fields.value.get("mode", mode) == mode
     ):  # with a mistyped mode the keys cannot be judged
         _check_mode(fields, mode)
-    taken = ports.read(fields.get("inputs"), "input")
-    given = ports.read(fields.get("outputs"), "output")
+    input_ports = ports.read(fields.get("inputs"), "input")
+    output_ports = ports.read(fields.get("outputs"), "output")
     node = definition.Node(
         key=key,
         mode=cast("definition.Mode", mode),
         label=fields.text("name"),
         description=fields.text("description"),
-        inputs=taken.ports,
-        outputs=given.ports,
+        inputs=input_ports.ports,
+        outputs=output_ports.ports,
         metadata=fields.map("metadata"),
     )
     node = _schedule(node, fields, context)
@@ -171,21 +174,21 @@ def read(key: str, place: cursor.Cursor, context: Context) -> Draft:
         node=node,
         inputs=ports.by_name(node.inputs),
         outputs=_outputs(node, place),
-        links=taken.links,
-        untyped={"inputs": taken.untyped, "outputs": given.untyped},
+        links=input_ports.links,
+        untyped={"inputs": input_ports.untyped, "outputs": output_ports.untyped},
         approval_draft=approval_draft,
         once=definition.is_once(node),
     )
 
 
 def _check_mode(fields: cursor.Fields, mode: str) -> None:
-    wrong = _NOT_IN[mode]
+    wrong = _NOT_IN.get(mode, model_settings.KEYS | {"deterministic", "prompt"})
     for key in fields.value:
         if key in wrong:
             spot = fields.cursor.at(key, fields.value[key])
-            what = _WITH.get(mode, f"a block of mode {mode}")
+            subject = _WITH.get(mode, f"a block of mode {mode}")
             code = "FOREACH_USES" if (mode, key) == ("dag", "foreach") else "WRONG_MODE"
-            spot.key_problem(code, f"`{key}` has no meaning in {what}", hint=_mode_hint(key, mode, fields))
+            spot.key_problem(code, f"`{key}` has no meaning in {subject}", hint=_mode_hint(key, mode, fields))
     if mode == "deterministic" and "deterministic" not in fields:
         fields.missing("deterministic", hint="name the handler: deterministic: {handler: …}")
     if mode == "approval" and "approval" not in fields and "prompt" not in fields:
@@ -208,19 +211,19 @@ def _outputs(node: definition.Node, place: cursor.Cursor) -> Mapping[str, defini
     if not node.keeps_failed_items:
         return outputs
     if FAILED_ITEMS.name in outputs:
-        declared = place.at("outputs", None).at(FAILED_ITEMS.name, None)
+        own_port = place.at("outputs", None).at(FAILED_ITEMS.name, None)
         hint = "rename the output"
-        declared.key_problem("CONFLICT", "`errors` lists the failed items of a foreach with `on_fail: keep`", hint=hint)
+        own_port.key_problem("CONFLICT", "`errors` lists the failed items of a foreach with `on_fail: keep`", hint=hint)
     return {**outputs, FAILED_ITEMS.name: FAILED_ITEMS}
 
 
 def _schedule(node: definition.Node, fields: cursor.Fields, context: Context) -> definition.Node:
     """Add `when`, `foreach`, `retry` and `timeout_ms`."""
     foreach = _foreach(fields.get("foreach"), node)
-    seen = tuple(port for port in node.inputs if foreach is None or port.name != foreach.name)
+    visible_ports = tuple(port for port in node.inputs if foreach is None or port.name != foreach.name)
     condition = fields.get("when")
     if not node.work.is_subworkflow:  # the ports of a sub-workflow are not known yet
-        check_condition(condition, seen)
+        check_condition(condition, visible_ports)
     works = node.work.is_performed
     return replace(
         node,
@@ -242,7 +245,9 @@ def check_condition(condition: cursor.Cursor | None, seen: tuple[definition.Port
 
 def _timeout(fields: cursor.Fields, context: Context) -> int | None:
     place = fields.get("timeout_ms")
-    return context.timeout_ms if place is None else place.integer(1, _LONGEST_MS)
+    if place is None:
+        return context.timeout_ms
+    return place.integer(1, _LONGEST_MS)
 
 
 def _foreach(section: cursor.Cursor | None, node: definition.Node) -> definition.Foreach | None:
@@ -251,14 +256,14 @@ def _foreach(section: cursor.Cursor | None, node: definition.Node) -> definition
         return None
     items = fields.need("items")
     name = fields.text("as", "item")
-    seen = tuple(port for port in node.inputs if port.name != name)
+    visible_ports = tuple(port for port in node.inputs if port.name != name)
     if not _may_name_an_item(name):
         spot = fields.get("as") or fields.cursor
         spot.problem("NAME_INVALID", f"{name[:60]!r} cannot name the item", hint=_ITEM_NAMES)
         name = "item"
     if items is not None:
         expression_scope.check_expression(
-            items, {"inputs": expression_scope.of_ports(seen), "run": expression_scope.RUN}, wants="list"
+            items, {"inputs": expression_scope.of_ports(visible_ports), "run": expression_scope.RUN}, wants="list"
         )
         _check_item(items, name, node)
     text = items.value if items is not None and isinstance(items.value, str) else ""

@@ -44,10 +44,11 @@ class LoadUsed(Protocol):
 
 @frozen
 class Context:
-    """The context of reading a file: the project, a name for a file without `name`, and a loader of other files."""
+    """The context of reading a file: the project, and a loader of other files."""
 
     folders: handlers.Folders | None
     commands: bool
+    #: For a file without `name`.
     name: str | None
     load_used: LoadUsed
     models: config.Config | None = None
@@ -89,7 +90,7 @@ def read(place: cursor.Cursor, context: Context) -> inlining.Inner | None:
     nodes = edges.read_bounces(drafts, edges.Reach.of(sources))
     if place.report.failed:
         return None
-    if sum(len(used.workflow.nodes) for used in blocks.inner.values()) + len(nodes) > _MAX_BLOCKS:
+    if sum(len(used_file.workflow.nodes) for used_file in blocks.inner.values()) + len(nodes) > _MAX_BLOCKS:
         place.problem("TOO_MANY_BLOCKS", f"together with the files it uses this has more than {_MAX_BLOCKS} blocks")
         return None
     nodes = edges.fill_bounces(inlining.expand(nodes, blocks.inner), place)
@@ -161,10 +162,10 @@ def _read_blocks(fields: cursor.Fields, defaults: limits.Defaults, context: Cont
             continue
         draft = block.read(key, entry, block_context)
         if (uses := draft.at("uses")) is not None:
-            used = context.load_used(uses)
-            draft = inlining.adopt(draft, used, commands=context.commands, folders=context.folders)
-            if used is not None:
-                inner[key] = used
+            used_file = context.load_used(uses)
+            draft = inlining.adopt(draft, used_file, commands=context.commands, folders=context.folders)
+            if used_file is not None:
+                inner[key] = used_file
         drafts[key] = draft
     return _Blocks(drafts=drafts, inner=inner)
 
@@ -198,8 +199,8 @@ def _read_after(draft: block.Draft, drafts: Mapping[str, block.Draft]) -> tuple[
 def _check_cycle(drafts: Mapping[str, block.Draft], sources: topology.Sources) -> None:
     cycle: tuple[str, ...] = topology.find_cycle(sources)
     if len(cycle) > 0:
-        shown = cycle if len(cycle) <= 12 else (*cycle[:6], "…", *cycle[-5:])
-        path = " → ".join((*shown, cycle[0]))
+        shown_keys = cycle if len(cycle) <= 12 else (*cycle[:6], "…", *cycle[-5:])
+        path = " → ".join((*shown_keys, cycle[0]))
         hint = "to go back when a gate fails, use on_gate_fail"
         drafts[cycle[0]].place.problem("CYCLE", f"these blocks wait for each other: {path}", hint=hint)
 

@@ -25,20 +25,23 @@ _MAX_LISTED = 20
 
 @frozen
 class Reference:
-    """`block.port`, or `inputs.NAME` with an empty block, as written at `place`."""
+    """`block.port`, or `inputs.NAME` with an empty block."""
 
     node: str
     port: str
+    #: The position of the text.
     place: cursor.Cursor
     port_place: cursor.Cursor
 
 
 @frozen
 class Edge:
-    """One edge as written, into the input `port` of the block `node`."""
+    """One edge as written."""
 
     source: Reference
+    #: The target.
     node: str
+    #: The input of the target.
     port: str
     transform: cursor.Cursor | None
     place: cursor.Cursor
@@ -88,8 +91,8 @@ def source_port(drafts: Drafts, source: Reference) -> definition.Port | None:
         return None
     port = draft.outputs.get(source.port)
     if port is None:
-        listed = _list_names("outputs", draft.outputs) or f"{source.node} declares no outputs"
-        hint = problems.did_you_mean(source.port, draft.outputs, otherwise=listed)
+        output_list = _list_names("outputs", draft.outputs) or f"{source.node} declares no outputs"
+        hint = problems.did_you_mean(source.port, draft.outputs, otherwise=output_list)
         source.port_place.problem("UNKNOWN_PORT", f"{source.node} has no output {source.port[:80]!r}", hint=hint)
         return None
     return visible(draft, port)
@@ -108,8 +111,8 @@ def visible(draft: block.Draft, port: definition.Port) -> definition.Port:
 
 def has_failed_items(draft: block.Draft, output: str) -> bool:
     """True if an output is a list that is null for each failed item, here or in the file that the block uses."""
-    kept = draft.node.keeps_failed_items and draft.outputs[output] is not block.FAILED_ITEMS
-    return kept or output in draft.with_failed_items
+    keeps_failures = draft.node.keeps_failed_items and draft.outputs[output] is not block.FAILED_ITEMS
+    return keeps_failures or output in draft.with_failed_items
 
 
 def _may_be_null(draft: block.Draft, port: definition.Port) -> bool:
@@ -120,7 +123,9 @@ def _may_be_null(draft: block.Draft, port: definition.Port) -> bool:
 def _list_names(side: str, ports: Mapping[str, definition.Port]) -> str | None:
     """Return a hint with the first names of a block's ports; None if it has none."""
     more = ", …" if len(ports) > _MAX_LISTED else ""
-    return f"its {side}: {', '.join(islice(ports, _MAX_LISTED))}{more}" if ports else None
+    if ports:
+        return f"its {side}: {', '.join(islice(ports, _MAX_LISTED))}{more}"
+    return None
 
 
 def _edges_of_ports(drafts: Drafts) -> list[Edge]:
@@ -150,29 +155,29 @@ def _edges_of_list(drafts: Drafts, listed: cursor.Cursor | None) -> list[Edge]:
 
 def _end(fields: cursor.Fields, node_key: str, port_key: str) -> Reference | None:
     """Read one end of a listed edge: two keys, or `block.port` under one."""
-    named, ported = fields.need(node_key), fields.get(port_key)
-    if named is None:
+    node_field, port_field = fields.need(node_key), fields.get(port_key)
+    if node_field is None:
         return None
-    if ported is None:
-        if isinstance(named.value, str) and "." not in named.value:
+    if port_field is None:
+        if isinstance(node_field.value, str) and "." not in node_field.value:
             fields.missing(port_key)
             return None
-        return parse(named)
-    node, port = named.text(blank=False), ported.text(blank=False)
+        return parse(node_field)
+    node, port = node_field.text(blank=False), port_field.text(blank=False)
     if node is None or port is None:
         return None
     if "." in node:
-        ported.key_problem("CONFLICT", f"`{node_key}` names a port already")
+        port_field.key_problem("CONFLICT", f"`{node_key}` names a port already")
         return None
-    return Reference(node="" if node == "inputs" else node, port=port, place=named, port_place=ported)
+    return Reference(node="" if node == "inputs" else node, port=port, place=node_field, port_place=port_field)
 
 
 def _is_input(drafts: Drafts, target: Reference) -> bool:
     draft = drafts.get(target.node)
     if draft is None:
-        shown = target.node or "inputs"
-        hint = problems.did_you_mean(shown, drafts)
-        target.place.problem("UNKNOWN_BLOCK", f"there is no block {shown[:80]!r}", hint=hint)
+        owner = target.node or "inputs"
+        hint = problems.did_you_mean(owner, drafts)
+        target.place.problem("UNKNOWN_BLOCK", f"there is no block {owner[:80]!r}", hint=hint)
         return False
     if draft.unread:
         return False
@@ -345,22 +350,24 @@ def fill_bounces(nodes: Mapping[str, definition.Node], report: cursor.Cursor) ->
     def reset(bounce: definition.Bounce) -> definition.Bounce:
         nonlocal size
         if bounce.route_to not in resets and size <= _MAX_RESETS:
-            reached = topology.reach((bounce.route_to,), followers)
-            resets[bounce.route_to] = tuple(key for key in nodes if key in reached)
+            reachable_keys = topology.reach((bounce.route_to,), followers)
+            resets[bounce.route_to] = tuple(key for key in nodes if key in reachable_keys)
         keys = resets.get(bounce.route_to, ())
         size += len(keys)
         return replace(bounce, reset=keys, told=_told(bounce.route_to, nodes, followers))
 
-    filled: dict[str, definition.Node] = {}
+    filled_nodes: dict[str, definition.Node] = {}
     for key, node in nodes.items():
         bounces = tuple(reset(bounce) for bounce in node.bounces)
         approval = node.approval
         if approval is not None and approval.bounce is not None:
             approval = replace(approval, bounce=reset(approval.bounce))
-        filled[key] = replace(node, bounces=bounces, approval=approval) if bounces or approval is not None else node
+        filled_nodes[key] = (
+            replace(node, bounces=bounces, approval=approval) if bounces or approval is not None else node
+        )
     if size > _MAX_RESETS:
         report.problem("TOO_MANY_ROUTES", "the bounces of this file reset too many blocks", hint="use fewer of them")
-    return filled
+    return filled_nodes
 
 
 def _told(target: str, nodes: Mapping[str, definition.Node], followers: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
@@ -368,15 +375,15 @@ def _told(target: str, nodes: Mapping[str, definition.Node], followers: Mapping[
     if not nodes[target].work.is_subworkflow:
         return ()
     inside = target.rpartition("/")[0] + "/"
-    entered = {target}
+    entered_keys = {target}
     todo = [target]
     for key in todo:  # grows while it is walked
         for follower in followers[key]:
             # The exit of a sub-workflow does no work either, and what follows it is outside the sub-workflow.
-            if follower.startswith(inside) and follower not in entered:
-                entered.add(follower)
+            if follower.startswith(inside) and follower not in entered_keys:
+                entered_keys.add(follower)
                 todo += [follower] if nodes[follower].work.is_subworkflow else []
-    return tuple(key for key in nodes if key in entered and not nodes[key].work.is_subworkflow)
+    return tuple(key for key in nodes if key in entered_keys and not nodes[key].work.is_subworkflow)
 
 
 def _rules(
@@ -396,8 +403,8 @@ def _rules(
         feedback = fields.flag("feedback", default=True)
         if target is None or gate is None or not _is_before(target, node, drafts, reach):
             continue
-        worked = any(post_gate.name == gate for post_gate in node.post_gates)
-        _check_once(target, node, drafts, reach, worked=worked)
+        is_post_gate = any(post_gate.name == gate for post_gate in node.post_gates)
+        _check_once(target, node, drafts, reach, worked=is_post_gate)
         bounces.append(
             definition.Bounce(when_gate=gate, route_to=str(target.value), max_bounces=most, feedback=feedback)
         )

@@ -319,7 +319,9 @@ def exactly(properties: dict[str, Json], loader_keys: frozenset[str]) -> dict[st
 
 def described(description: str, schema: Mapping[str, Json]) -> JsonObject:
     """Return the schema with a description, or as it is if the description is empty."""
-    return {"description": description, **schema} if description else schema
+    if description:
+        return {"description": description, **schema}
+    return schema
 
 
 if __name__ == "__main__":

@@ -72,14 +72,14 @@ def check_expression(place: cursor.Cursor, variables: Variables, *, wants: str |
     if not _check_ports(place, text, variables, 0):
         return None
     try:
-        compiled = expression.compile(text, variables)
+        program = expression.compile(text, variables)
     except errors.InvalidInput as error:
         report(place, error)
         return None
-    if wants is not None and compiled.returns not in (wants, "dyn"):
-        place.problem("EXPR_TYPE", f"{place.name} must return {_WANTED[wants]}, but this returns {compiled.returns}")
+    if wants is not None and program.returns not in (wants, "dyn"):
+        place.problem("EXPR_TYPE", f"{place.name} must return {_WANTED[wants]}, but this returns {program.returns}")
         return None
-    return _RESULT_SCHEMAS.get(compiled.returns, {})
+    return _RESULT_SCHEMAS.get(program.returns, {})
 
 
 def inputs_read(text: str) -> frozenset[str]:
@@ -126,9 +126,9 @@ def _check_ports(place: cursor.Cursor, text: str, variables: Variables, offset: 
     for match in _REFERENCE.finditer(text):
         side, name = match.group("side"), match.group("name")
         if match.group("run"):
-            named = match.group("input")
-            position = _position(whole or text, offset + match.start("input" if named else "run"))
-            place.report.run_reads.append(problems.RunRead(path=place.path, name=named, position=position))
+            port_name = match.group("input")
+            position = _position(whole or text, offset + match.start("input" if port_name else "run"))
+            place.report.run_reads.append(problems.RunRead(path=place.path, name=port_name, position=position))
         schema = variables.get(side) if side else None
         properties = None if schema is None else schema.get("properties")
         if not isinstance(properties, Mapping) or name in properties:

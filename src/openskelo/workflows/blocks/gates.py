@@ -22,8 +22,9 @@ from openskelo.workflows.text import cursor, problems
 
 @frozen
 class Scope:
-    """The values that a block's gates may read. `values` are the ports that a gate may name."""
+    """The values that a block's gates may read."""
 
+    #: The ports that a gate may name.
     values: frozenset[str]
     variables: expression_scope.Variables
     before: bool
@@ -156,8 +157,8 @@ def read_both(
     """Return the node with its gates. The name of a gate is unique in its block; the default is its type."""
     first = _read(pre, before(node, commands=commands, folders=folders), {})
     # The exit node of a sub-workflow has no access to the inputs of the block.
-    seen = replace(node, inputs=()) if node.work.is_subworkflow else node
-    second = _read(post, after(seen, commands=commands, folders=folders), first)
+    visible_node = replace(node, inputs=()) if node.work.is_subworkflow else node
+    second = _read(post, after(visible_node, commands=commands, folders=folders), first)
     return replace(node, pre_gates=tuple(first.values()), post_gates=tuple(second.values()))
 
 
@@ -180,16 +181,16 @@ def _gate(entry: cursor.Cursor, scope: Scope) -> definition.Gate | None:
     fields = entry.fields()
     if fields is None:
         return None
-    named = fields.need("type")
-    if named is None or (word := named.text(blank=False)) is None:
+    type_field = fields.need("type")
+    if type_field is None or (word := type_field.text(blank=False)) is None:
         return None
     gate_type = gates.GATES.get(word)
     if gate_type is None:
         hint = problems.did_you_mean(word, gates.GATES, otherwise=f"types: {', '.join(gates.GATES)}")
-        named.problem("GATE_UNKNOWN", f"there is no gate type {word[:60]!r}", hint=hint)
+        type_field.problem("GATE_UNKNOWN", f"there is no gate type {word[:60]!r}", hint=hint)
         return None
     if gate_type.measures_work and scope.before:
-        named.problem("GATE_TOO_EARLY", f"a {word} gate measures the work; it belongs to post_gates")
+        type_field.problem("GATE_TOO_EARLY", f"a {word} gate measures the work; it belongs to post_gates")
     return definition.Gate(
         name=fields.text("name") or word,
         type=word,

@@ -49,10 +49,10 @@ class Folders:
 def read(section: cursor.Cursor, folders: Folders | None) -> Handler | None:
     """Return the section under `deterministic`; None after a Problem."""
     fields = section.fields({"handler", "config"})
-    named = None if fields is None else fields.need("handler")
-    if fields is None or named is None:
+    handler_field = None if fields is None else fields.need("handler")
+    if fields is None or handler_field is None:
         return None
-    name = named.text(blank=False)
+    name = handler_field.text(blank=False)
     settings = fields.get("config")
     config = None if settings is None or settings.value is None else settings.fields()
     if name is None:
@@ -60,18 +60,20 @@ def read(section: cursor.Cursor, folders: Folders | None) -> Handler | None:
     if name.startswith("builtin:"):
         if name not in builtin.HANDLERS:
             hint = problems.did_you_mean(name, builtin.HANDLERS, otherwise=f"built in: {', '.join(builtin.HANDLERS)}")
-            named.problem("HANDLER_UNKNOWN", f"there is no handler {name[:60]!r}", hint=hint)
+            handler_field.problem("HANDLER_UNKNOWN", f"there is no handler {name[:60]!r}", hint=hint)
             return None
         _check_config(settings or section, name, {} if config is None else config.value)
     elif not name.startswith("local:"):
-        check_file(named, name, folders)
+        check_file(handler_field, name, folders)
     return Handler(name=name, config={} if config is None else config.value)
 
 
 def default_effect(name: str, config: JsonObject) -> definition.Effect:
     """Return how careful the engine has to be with a handler after a crash, unless the author says otherwise."""
     handler = builtin.HANDLERS.get(name)
-    return "idempotent" if handler is None else handler.effect_of(config)
+    if handler is None:
+        return "idempotent"
+    return handler.effect_of(config)
 
 
 def has_default_timeout(name: str) -> bool:
@@ -86,7 +88,9 @@ def has_default_timeout(name: str) -> bool:
 def uncacheable(name: str | None) -> str | None:
     """Return why the results of a handler cannot be cached; None when they can."""
     handler = None if name is None else builtin.HANDLERS.get(name)
-    return None if handler is None else handler.uncacheable or None
+    if handler is None:
+        return None
+    return handler.uncacheable or None
 
 
 def _check_config(section: cursor.Cursor, name: str, config: JsonObject) -> None:
@@ -97,8 +101,8 @@ def _check_config(section: cursor.Cursor, name: str, config: JsonObject) -> None
         config = {key: value for key, value in config.items() if key in properties}
     for alternatives in _needed_keys(schema):
         if not any(key in config for key in alternatives):
-            listed = " or ".join(f"`{key}`" for key in alternatives)
-            section.problem("DET_CONFIG_INVALID", f"{name} needs {listed}")
+            key_list = " or ".join(f"`{key}`" for key in alternatives)
+            section.problem("DET_CONFIG_INVALID", f"{name} needs {key_list}")
     values_only = {keyword: rule for keyword, rule in schema.items() if keyword not in ("required", "anyOf")}
     for violation in validator.compile(values_only).check(config):
         position = cursor.Cursor(config, section.path, section.report).below(violation.path)
@@ -108,11 +112,11 @@ def _check_config(section: cursor.Cursor, name: str, config: JsonObject) -> None
 def _needed_keys(schema: JsonObject) -> list[list[str]]:
     """Return what a config must have: at least one key of each list."""
     required, alternatives = schema.get("required"), schema.get("anyOf")
-    needed = [[key] for key in required if isinstance(key, str)] if isinstance(required, list) else []
+    key_groups = [[key] for key in required if isinstance(key, str)] if isinstance(required, list) else []
     if isinstance(alternatives, list):
         lists = [option["required"] for option in alternatives if isinstance(option, Mapping) and "required" in option]
-        needed.append([key for keys in lists if isinstance(keys, list) for key in keys if isinstance(key, str)])
-    return needed
+        key_groups.append([key for keys in lists if isinstance(keys, list) for key in keys if isinstance(key, str)])
+    return key_groups
 
 
 def check_builtin(node: definition.Node, block: cursor.Cursor) -> None:
@@ -184,8 +188,8 @@ def check_file(named: cursor.Cursor, name: str, folders: Folders | None) -> None
         hint = problems.similar_path(real, path)
         named.problem("HANDLER_NOT_FOUND", f"there is no file {path[:80]!r} in the project", hint=hint)
     elif file_access.is_inside(real.resolve(), folders.write_roots):
-        planted = file_access.code_in_write_root(path)
-        named.problem(planted.code, planted.message, hint=planted.hint)
+        write_root = file_access.code_in_write_root(path)
+        named.problem(write_root.code, write_root.message, hint=write_root.hint)
     elif path.endswith(".py"):
         check_python_file(named, real, function or "handler")
     elif not os.access(real, os.X_OK):
@@ -195,11 +199,11 @@ def check_file(named: cursor.Cursor, name: str, folders: Folders | None) -> None
 def check_program(place: cursor.Cursor, argv: Sequence[str], folders: Folders, folder: str = ".") -> None:
     """Report a program that data may have written, or that is started in a folder that data may write to."""
     where = Path(os.path.realpath(folders.root / folder))
-    planted = file_access.find_planted(argv, where, folders.write_roots)
-    if planted is None and file_access.is_inside(where, folders.write_roots):
-        planted = folder
-    if planted is not None:
-        error = file_access.code_in_write_root(planted)
+    planted_in = file_access.find_planted(argv, where, folders.write_roots)
+    if planted_in is None and file_access.is_inside(where, folders.write_roots):
+        planted_in = folder
+    if planted_in is not None:
+        error = file_access.code_in_write_root(planted_in)
         place.problem(error.code, error.message, hint=error.hint)
 
 
@@ -207,7 +211,7 @@ def outside(path: str, root: Path) -> str | None:
     """Return why `path` leaves the project, by its parts or through a link; None when it stays inside."""
     parts = PurePosixPath(path)
     if "\0" in path or len(path) > 1024:
-        return "is no file name"
+        return "is not a file name"
     if parts.is_absolute() or ".." in parts.parts or "\\" in path:
         return "leads outside of the project"
     try:
@@ -216,7 +220,9 @@ def outside(path: str, root: Path) -> str | None:
             os.lstat(real)  # raises for a name that the file system does not accept
     except (OSError, RuntimeError):
         return "cannot be followed"
-    return None if real.is_relative_to(root.resolve()) else "leads outside of the project through a link"
+    if real.is_relative_to(root.resolve()):
+        return None
+    return "leads outside of the project through a link"
 
 
 # -- Python files -----------------------------------------------------------------------------------------------------
@@ -232,9 +238,10 @@ _OPEN = frozenset({"*", "__getattr__"})
 
 @frozen
 class Names:
-    """The names at the top level of a module; `functions` are those defined with `def`."""
+    """The names at the top level of a module."""
 
     bound: frozenset[str]
+    #: Those defined with `def`.
     functions: tuple[str, ...]
 
 
@@ -250,19 +257,19 @@ class Broken:
 def check_python_file(named: cursor.Cursor, path: Path, function: str) -> None:
     """Report a Problem if the file at `path` is no Python (at its own line), or cannot have `function`."""
     try:
-        with files.open_plain(path) as opened:
-            data = opened.read(_LARGEST_BYTES + 1)
+        with files.open_plain(path) as file_handle:
+            data = file_handle.read(_LARGEST_BYTES + 1)
     except OSError as error:
         named.problem("FILE_UNREADABLE", f"{path.name} cannot be read: {error.strerror}")
         return
     if len(data) > _LARGEST_BYTES:
         return
     match read_names(data):
-        case Broken() as broken:
-            named.report.include((_problem(path, broken),))
+        case Broken() as failure:
+            named.report.include((_problem(path, failure),))
         case Names() as names if function not in names.bound and names.bound.isdisjoint(_OPEN):
-            listed = f"it has {', '.join(names.functions[:12])}" if names.functions else "it has no function"
-            hint = problems.did_you_mean(function, names.functions, otherwise=listed)
+            function_list = f"it has {', '.join(names.functions[:12])}" if names.functions else "it has no function"
+            hint = problems.did_you_mean(function, names.functions, otherwise=function_list)
             message = f"{path.name} has no function {function[:60]!r}"
             named.problem("HANDLER_FUNCTION_UNKNOWN", message, hint=hint)
         case Names():

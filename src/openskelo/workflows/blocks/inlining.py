@@ -24,15 +24,13 @@ PASS = "builtin:pass"  # noqa: S105 - a handler's name
 
 @frozen
 class Inner:
-    """A loaded sub-workflow: its definition, and its outputs as ports.
-
-    `skipping` are outputs that are missing only when the block that sets them is skipped. `with_failed_items` are
-    outputs that are lists with null for each failed item of a foreach.
-    """
+    """A loaded sub-workflow: its definition, and its outputs as ports."""
 
     workflow: definition.Workflow
     outputs: tuple[definition.Port, ...]
+    #: Outputs that are missing only when the block that sets them is skipped.
     skipping: frozenset[str] = frozenset()
+    #: Outputs that are lists with null for each failed item of a foreach.
     with_failed_items: frozenset[str] = frozenset()
 
 
@@ -55,12 +53,12 @@ def adopt(draft: block.Draft, inner: Inner | None, *, commands: bool, folders: h
     node = replace(draft.node, handler=PASS, inputs=inputs, outputs=outputs)
     block.check_condition(draft.at("when"), node.inputs)
     pre, post = draft.at("pre_gates"), draft.at("post_gates")
-    gated = gates.read_both(node, pre, post, commands=commands, folders=folders)
+    node_with_gates = gates.read_both(node, pre, post, commands=commands, folders=folders)
     once = any(definition.is_once(part) for part in inner.workflow.nodes.values())
     inputs_by_name = ports.by_name(node.inputs)
     return replace(
         draft,
-        node=gated,
+        node=node_with_gates,
         inputs=inputs_by_name,
         outputs=ports.by_name(node.outputs),
         once=once,
@@ -77,29 +75,29 @@ def _ports(
     section = draft.at(side)
     condition = None if side == "outputs" else draft.at("when")
     read = expression_scope.inputs_read(str(condition.value)) if condition is not None else frozenset[str]()
-    kept: dict[str, definition.Port] = {}
+    ports_by_name: dict[str, definition.Port] = {}
     for port in declared:
         spot = draft.place.at(side, None if section is None else section.value).at(port.name, None)
         match = inner_by_name.get(port.name)
         if match is None and port.name in read:
-            kept[port.name] = port
+            ports_by_name[port.name] = port
         elif match is None:
             hint = problems.did_you_mean(
                 port.name, inner_by_name, otherwise=f"its {side}: {', '.join(inner_by_name) or 'none'}"
             )
             spot.key_problem("UNKNOWN_PORT", f"the used workflow has no {side[:-1]} {port.name!r}", hint=hint)
         elif port.name in draft.untyped[side]:
-            kept[port.name] = _own_default(match, port)
+            ports_by_name[port.name] = _own_default(match, port)
         else:
             source, target = (port, match) if side == "inputs" else (match, port)
             conflict = compatibility.find_conflict(source.schema, target.schema)
             if conflict is not None:
                 spot.problem("TYPE_MISMATCH", f"this does not fit the used workflow's {port.name!r}: {conflict}")
-            kept[port.name] = _own_default(match, port) if side == "inputs" else match
+            ports_by_name[port.name] = _own_default(match, port) if side == "inputs" else match
     if side == "outputs" and declared:
-        return tuple(kept.values())
-    own = (port for name, port in kept.items() if name not in inner_by_name)
-    return (*(kept.get(port.name, port) for port in inner), *own)
+        return tuple(ports_by_name.values())
+    own_ports = (port for name, port in ports_by_name.items() if name not in inner_by_name)
+    return (*(ports_by_name.get(port.name, port) for port in inner), *own_ports)
 
 
 def _own_default(match: definition.Port, port: definition.Port) -> definition.Port:
@@ -110,7 +108,9 @@ def _own_default(match: definition.Port, port: definition.Port) -> definition.Po
 
 def certain(port: definition.Port) -> definition.Port:
     """Return the port of an output that passes an input on: with a default it always has a value."""
-    return replace(port, required=True, has_default=False, default=None) if port.has_default else port
+    if port.has_default:
+        return replace(port, required=True, has_default=False, default=None)
+    return port
 
 
 def origin(nodes: Mapping[str, definition.Node], binding: definition.Binding) -> str:
@@ -129,15 +129,17 @@ def expand(nodes: Mapping[str, definition.Node], inner: Mapping[str, Inner]) -> 
     """Return all nodes, with every block that uses another file replaced by the nodes of that file."""
     if not inner:
         return dict(nodes)
-    expanded: dict[str, definition.Node] = {}
+    expanded_nodes: dict[str, definition.Node] = {}
     for key, node in nodes.items():
         node = _route_to_entries(node, inner)  # noqa: PLW2901 - the same node, with its bounces rerouted
         if key in inner:
             for part in _inline(node, inner[key]):
-                expanded[part.key] = part
+                expanded_nodes[part.key] = part
         else:
-            expanded[key] = node
-    return _trace_origins(expanded, topology.find_skippable(_trace_origins(expanded, frozenset(expanded))))
+            expanded_nodes[key] = node
+    return _trace_origins(
+        expanded_nodes, topology.find_skippable(_trace_origins(expanded_nodes, frozenset(expanded_nodes)))
+    )
 
 
 def _trace_origins(nodes: Mapping[str, definition.Node], skippable: Set[str]) -> dict[str, definition.Node]:
@@ -145,7 +147,7 @@ def _trace_origins(nodes: Mapping[str, definition.Node], skippable: Set[str]) ->
 
     The exit of a sub-workflow passes on the values that exist, and requires none that may be skipped.
     """
-    traced: dict[str, definition.Node] = {}
+    traced_nodes: dict[str, definition.Node] = {}
     for key, node in nodes.items():
         bindings: dict[str, definition.Binding] = {}
         missing: set[str] = set()
@@ -155,13 +157,13 @@ def _trace_origins(nodes: Mapping[str, definition.Node], skippable: Set[str]) ->
                 missing.add(name)
             beyond = source if source != binding.node and source in skippable else ""
             bindings[name] = binding if binding.origin == beyond else replace(binding, origin=beyond)
-        traced[key] = replace(node, bindings=bindings)
+        traced_nodes[key] = replace(node, bindings=bindings)
         if entry(key) in nodes:
             optional = tuple(
                 replace(port, required=port.required and port.name not in missing) for port in node.outputs
             )
-            traced[key] = replace(traced[key], inputs=optional, outputs=optional)
-    return traced
+            traced_nodes[key] = replace(traced_nodes[key], inputs=optional, outputs=optional)
+    return traced_nodes
 
 
 def _inline(node: definition.Node, inner: Inner) -> list[definition.Node]:
@@ -177,8 +179,8 @@ def _inline(node: definition.Node, inner: Inner) -> list[definition.Node]:
         metadata={},
     )
     body = [_move_node(part, node.key) for part in inner.workflow.nodes.values()]
-    followed = {source for part in body for source in topology.sources_of(part)}
-    last = tuple(part.key for part in body if part.key not in followed)
+    body_sources = {source for part in body for source in topology.sources_of(part)}
+    last = tuple(part.key for part in body if part.key not in body_sources)
     bindings = {
         port.name: _move_binding(inner.workflow.outputs[port.name], node.key)
         for port in node.outputs
@@ -243,4 +245,6 @@ def _route_to_entries(node: definition.Node, inner: Mapping[str, Inner]) -> defi
 
 
 def _to_entry(bounce: definition.Bounce, inner: Mapping[str, Inner]) -> definition.Bounce:
-    return replace(bounce, route_to=entry(bounce.route_to)) if bounce.route_to in inner else bounce
+    if bounce.route_to in inner:
+        return replace(bounce, route_to=entry(bounce.route_to))
+    return bounce

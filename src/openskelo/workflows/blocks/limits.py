@@ -104,7 +104,9 @@ def reserve(estimated: definition.Estimate | None, max_tokens: Json) -> definiti
     if isinstance(max_tokens, int) and not isinstance(max_tokens, bool):
         tokens = max(tokens, max_tokens)
     cost = 0 if estimated is None else to_nanousd(estimated.cost_usd)
-    return definition.Amount(tokens=tokens, cost_nanousd=cost) if tokens or cost else definition.NOTHING
+    if tokens or cost:
+        return definition.Amount(tokens=tokens, cost_nanousd=cost)
+    return definition.NOTHING
 
 
 def to_nanousd(usd: float) -> int:

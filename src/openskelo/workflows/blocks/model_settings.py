@@ -45,8 +45,8 @@ def read(node: definition.Node, fields: cursor.Fields, root: Path | None, models
     settings = {key: value for key, value in fields.value.items() if key in KEYS or key == "prompt"}
     _check_values(fields)
     _check_expert(fields, models)
-    pinned = _read_prompt(node, fields, root)
-    return {**settings, "pinned": pinned} if pinned else settings
+    pins = _read_prompt(node, fields, root)
+    return {**settings, "pinned": pins} if pins else settings
 
 
 def read_agent(
@@ -54,12 +54,12 @@ def read_agent(
 ) -> JsonObject:
     """Return the checked settings of a block with an agent; the agent and the files of its folder are `pinned`."""
     settings = {key: value for key, value in fields.value.items() if key in KEYS or key == "prompt"}
-    pinned = _read_prompt(node, fields, root)
+    pins = _read_prompt(node, fields, root)
     place = fields.get("agent")
     agent = None if place is None else agent_sections.read_block(place, agents)
     if agent is not None:
-        pinned["agent"] = agent_settings.encode(agent)
-    return {**settings, "pinned": pinned} if pinned else settings
+        pins["agent"] = agent_settings.encode(agent)
+    return {**settings, "pinned": pins} if pins else settings
 
 
 def _read_prompt(node: definition.Node, fields: cursor.Fields, root: Path | None) -> dict[str, Json]:
@@ -126,8 +126,8 @@ def _check_name(place: cursor.Cursor, kind: str, known: Mapping[str, object] | N
     name = place.text(blank=False)
     if name is None or known is None or name in known:
         return
-    listed = f"known: {', '.join(known)}" if known else f"declare it under `{kind}s` in skelo.yaml"
-    hint = problems.did_you_mean(name, known, otherwise=listed)
+    known_list = f"known: {', '.join(known)}" if known else f"declare it under `{kind}s` in skelo.yaml"
+    hint = problems.did_you_mean(name, known, otherwise=known_list)
     place.problem(f"{kind.upper()}_UNKNOWN", f"there is no {kind} {name[:60]!r}", hint=hint)
 
 

@@ -91,10 +91,11 @@ class Link:
 
 @frozen
 class Ports:
-    """The ports of one side, and the `from` of inputs. `untyped` are ports that declare no type."""
+    """The ports of one side, and the `from` of inputs."""
 
     ports: tuple[definition.Port, ...] = ()
     links: Mapping[str, Link]
+    #: Ports that declare no type.
     untyped: frozenset[str] = frozenset()
 
 
@@ -108,7 +109,7 @@ def read(section: cursor.Cursor | None, side: Side) -> Ports:
         return NONE
     ports: list[definition.Port] = []
     links: dict[str, Link] = {}
-    untyped: list[str] = []
+    untyped_names: list[str] = []
     for entry in fields:
         name = str(entry.path[-1])
         if not NAME.match(name):
@@ -123,10 +124,10 @@ def read(section: cursor.Cursor | None, side: Side) -> Ports:
         else:
             port = _long(name, entry, side, links)
             if not (entry.value.keys() & (SCHEMA_KEYWORDS - _OWN)):
-                untyped.append(name)
+                untyped_names.append(name)
         ports.append(port)
     _check_together(fields.cursor, ports)
-    return Ports(ports=tuple(ports), links=links, untyped=frozenset(untyped))
+    return Ports(ports=tuple(ports), links=links, untyped=frozenset(untyped_names))
 
 
 def by_name(ports: Iterable[definition.Port]) -> dict[str, definition.Port]:
@@ -150,8 +151,8 @@ def _word_schema(word: str, entry: cursor.Cursor) -> JsonObject:
         )
         if word in ("file[]", "artifact[]"):
             hint = "lists of files are not supported; use string[]"
-        if (meant := _FOREIGN_NAMES.get(word.casefold().removesuffix("[]"))) is not None:
-            hint = f"did you mean {meant + ('[]' if word.endswith('[]') else '')!r}?"
+        if (own_name := _FOREIGN_NAMES.get(word.casefold().removesuffix("[]"))) is not None:
+            hint = f"did you mean {own_name + ('[]' if word.endswith('[]') else '')!r}?"
         entry.problem("TYPE_UNKNOWN", f"there is no type {word[:60]!r}", hint=hint)
         return {}
     return schema
@@ -169,15 +170,15 @@ def _long(name: str, entry: cursor.Cursor, side: Side, links: dict[str, Link]) -
         links[name] = Link(source=source, transform=fields.get("transform"))
     elif (transform := fields.get("transform")) is not None:
         transform.key_problem("MISSING_KEY", "`transform` needs a `from` next to it")
-    own, kind, optional = _schema(fields)
+    own_schema, kind, optional = _schema(fields)
     required = True if not optional else None
     return definition.Port(
         name=name,
-        schema=own,
+        schema=own_schema,
         kind=kind,
         required=_required(fields, required),
         has_default="default" in fields,
-        default=_default(fields, own),
+        default=_default(fields, own_schema),
         description=fields.text("description"),
     )
 
@@ -200,12 +201,12 @@ def _schema(fields: cursor.Fields) -> tuple[JsonObject, definition.PortKind, boo
         rest["required"] = inner
     kind = fields.choice("kind", _KINDS, "json")
     optional = False
-    named = fields.get("type")
-    if named is not None and isinstance(named.value, str):
-        word = named.value.removesuffix("?")
-        optional = named.value.endswith("?")
+    type_field = fields.get("type")
+    if type_field is not None and isinstance(type_field.value, str):
+        word = type_field.value.removesuffix("?")
+        optional = type_field.value.endswith("?")
         del rest["type"]
-        rest = {**_word_schema(word, named), **rest}
+        rest = {**_word_schema(word, type_field), **rest}
         kind = word if word in _KINDS[1:] else kind
     if rest.keys() - {"type"} or not isinstance(rest.get("type", ""), str):
         if not _compiles(fields.cursor, rest):
@@ -302,10 +303,10 @@ class Inputs:
 
     def __init__(self, section: cursor.Cursor | None) -> None:
         self._section = section
-        declared = read(section, "input")
-        for link in declared.links.values():
+        declared_ports = read(section, "input")
+        for link in declared_ports.links.values():
             link.source.key_problem("UNKNOWN_KEY", "an input of the workflow has no `from`")
-        self._inputs: dict[str, definition.Port] = by_name(declared.ports)
+        self._inputs: dict[str, definition.Port] = by_name(declared_ports.ports)
         self._declared = None if section is None else frozenset(self._inputs)
         self._used: set[str] = set()
 
@@ -321,7 +322,7 @@ class Inputs:
         if not NAME.match(name):
             place.problem("NAME_INVALID", f"{name[:80]!r} cannot be the name of an input")
             return None
-        wanted = replace(
+        wanted_port = replace(
             target,
             name=name,
             schema=target.schema if typed else {},
@@ -330,7 +331,7 @@ class Inputs:
             has_default=False,
             default=None,
         )
-        return self._merge(wanted, place)
+        return self._merge(wanted_port, place)
 
     def unbound(self, port: definition.Port, place: cursor.Cursor) -> definition.Port | None:
         """Return the input for a port without a source; None after a Problem."""
@@ -384,25 +385,25 @@ class Inputs:
         if existing is None:
             self._inputs[wanted.name] = wanted
             return wanted
-        merged = _combine(existing, wanted)
-        if merged is None:
+        merged_port = _combine(existing, wanted)
+        if merged_port is None:
             hint = "use two inputs with `from: inputs.NAME`, or declare the input"
             place.problem("INPUT_CONFLICT", f"two ports need different types of inputs.{wanted.name}", hint=hint)
             return None
-        self._inputs[wanted.name] = merged
-        return merged
+        self._inputs[wanted.name] = merged_port
+        return merged_port
 
 
 def _combine(known: definition.Port, wanted: definition.Port) -> definition.Port | None:
     """Return one input for two ports, whose values are valid for both; None if there are none."""
     if "json" not in (known.kind, wanted.kind) and known.kind != wanted.kind:
         return None
-    combined = _combine_schemas(known.schema, wanted.schema)
-    if combined is None:
+    new_schema = _combine_schemas(known.schema, wanted.schema)
+    if new_schema is None:
         return None
     return replace(
         known,
-        schema=combined,
+        schema=new_schema,
         kind=known.kind if known.kind != "json" else wanted.kind,
         required=known.required or wanted.required,
         description=known.description or wanted.description,
@@ -417,8 +418,8 @@ def _combine_schemas(known: JsonObject, wanted: JsonObject) -> JsonObject | None
         return wanted
     so_far = known.get(_ALL_OF)
     # A schema with references is kept as one part, because they only mean something inside it.
-    joined = isinstance(so_far, list) and len(known) == 1 and composition.is_self_contained(known)
-    parts = cast("list[JsonObject]", so_far) if joined else [known]
+    can_extend = isinstance(so_far, list) and len(known) == 1 and composition.is_self_contained(known)
+    parts = cast("list[JsonObject]", so_far) if can_extend else [known]
     if wanted in parts:
         return known
     if len(parts) == _MAX_SCHEMAS or any(_are_disjoint(part, wanted) for part in parts):

@@ -16,8 +16,8 @@ Sources = Mapping[str, Sequence[str]]
 
 def sources_of(node: definition.Node) -> tuple[str, ...]:
     """Return the keys of the nodes that come directly before a node."""
-    bound = [binding.node for binding in node.bindings.values() if binding.node]
-    return tuple(dict.fromkeys((*bound, *node.after)))
+    bound_nodes = [binding.node for binding in node.bindings.values() if binding.node]
+    return tuple(dict.fromkeys((*bound_nodes, *node.after)))
 
 
 def successors(sources: Sources) -> dict[str, list[str]]:
@@ -34,21 +34,21 @@ def order(sources: Sources) -> tuple[str, ...]:
     open_sources = {key: len(set(before)) for key, before in sources.items()}
     following = successors(sources)
     ready = deque(key for key, count in open_sources.items() if count == 0)
-    ordered: list[str] = []
+    ordered_keys: list[str] = []
     while ready:
         key = ready.popleft()
-        ordered.append(key)
+        ordered_keys.append(key)
         for follower in following[key]:
             open_sources[follower] -= 1
             if open_sources[follower] == 0:
                 ready.append(follower)
-    return tuple(ordered)
+    return tuple(ordered_keys)
 
 
 def find_cycle(sources: Sources) -> tuple[str, ...]:
     """Return one cycle in the direction of the data, from its first node as written; empty without a cycle."""
-    ordered = set(order(sources))
-    remaining = {key: None for key in sources if key not in ordered}
+    acyclic_keys = set(order(sources))
+    remaining = {key: None for key in sources if key not in acyclic_keys}
     if not remaining:
         return ()
     # Every remaining node has a remaining source, so walking backwards must come round.
@@ -67,14 +67,14 @@ def find_cycle(sources: Sources) -> tuple[str, ...]:
 
 def reach(starts: Iterable[str], neighbours: Mapping[str, Sequence[str]]) -> set[str]:
     """Return the starts and everything that can be reached from them."""
-    reached = set(starts)
-    unvisited = list(reached)
-    while unvisited:
-        for neighbour in neighbours[unvisited.pop()]:
-            if neighbour not in reached:
-                reached.add(neighbour)
-                unvisited.append(neighbour)
-    return reached
+    reachable_keys = set(starts)
+    to_visit = list(reachable_keys)
+    while to_visit:
+        for neighbour in neighbours[to_visit.pop()]:
+            if neighbour not in reachable_keys:
+                reachable_keys.add(neighbour)
+                to_visit.append(neighbour)
+    return reachable_keys
 
 
 def find_skippable(nodes: Mapping[str, definition.Node]) -> frozenset[str]:

@@ -36,25 +36,25 @@ _NOT_PARAMETERS = frozenset({"prompt", "contract_repair_attempts", "max_tokens",
 
 @frozen
 class Question:
-    """One question that an attempt asks a model: the candidates in order, and its length in characters.
-
-    `data` is how much longer it may become by the values in it. With `repeats`, the prompt after a refused answer
-    contains that answer.
-    """
+    """One question that an attempt asks a model: the candidates in order, and its length in characters."""
 
     candidates: tuple[protocol.Route, ...]
     length: int
+    #: How much longer it may become by the values in it.
     data: int = 0
+    #: The prompt after a refused answer contains that answer.
     repeats: bool = False
 
 
 @frozen
 class Use:
-    """Tokens and nano-dollars; `unbounded` and `unpriced` name experts without a token limit or a price."""
+    """Tokens and nano-dollars."""
 
     tokens: int = 0
     cost_nanousd: int = 0
+    #: Experts without a token limit.
     unbounded: tuple[str, ...] = ()
+    #: Experts without a price.
     unpriced: tuple[str, ...] = ()
 
 
@@ -68,9 +68,11 @@ class _Sum:
 
 def worst(node: definition.Node, workflow: definition.Workflow, models: config.Config) -> Use:
     """Return the most that one attempt of `node` may take; AttemptFailed if an expert of it is not configured."""
-    asked = questions(node, workflow, models)
+    question_count = questions(node, workflow, models)
     return _sum(
-        [replace(question, length=question.length + question.data, data=0) for question in asked], models, priced=True
+        [replace(question, length=question.length + question.data, data=0) for question in question_count],
+        models,
+        priced=True,
     )
 
 
@@ -81,8 +83,8 @@ def reservation(
 
     Without `priced` no prices are looked up. Raise AttemptFailed if an expert that it asks is not configured.
     """
-    asked = questions(node, workflow, models)
-    return _sum([replace(question, repeats=False) for question in asked], models, priced=priced)
+    question_count = questions(node, workflow, models)
+    return _sum([replace(question, repeats=False) for question in question_count], models, priced=priced)
 
 
 def _sum(questions: list[Question], models: config.Config, *, priced: bool) -> Use:
@@ -153,8 +155,8 @@ def _prompt_length(node: definition.Node) -> int:
     if node.step is not None:
         # The values of refs are not known before the run; they count once a run has used them.
         args = node.step.args
-        written = [args[name] for name in ("prompt", "input") if name in args]
-        length = FRAME_LENGTH + sum(len(canonical.dumps(value)) for value in written)
+        prompt_args = [args[name] for name in ("prompt", "input") if name in args]
+        length = FRAME_LENGTH + sum(len(canonical.dumps(value)) for value in prompt_args)
         if "output_schema" in args:
             length += SCHEMA_FRAME_LENGTH + len(canonical.dumps(args["output_schema"]))
         return length
@@ -163,8 +165,8 @@ def _prompt_length(node: definition.Node) -> int:
 
 def _block_prompt_length(node: definition.Node) -> int:
     """Return the estimated length of the parts that `executors.ai.prompt` writes for a block."""
-    pinned = node.config.get("pinned")
-    files = pinned.get("files") if isinstance(pinned, Mapping) else None
+    pins = node.config.get("pinned")
+    files = pins.get("files") if isinstance(pins, Mapping) else None
     parts = [text for text in files.values() if isinstance(text, str)] if isinstance(files, Mapping) else []
     parts += [gate.error for gate in node.post_gates if gate.error]
     prompt = node.config.get("prompt")
@@ -179,7 +181,9 @@ def _data_length(node: definition.Node, workflow: definition.Workflow) -> int:
     """Return how long the values in a block's prompt may be; of a step it is not known."""
     length = sum(_input_length(port, node, workflow) for port in node.inputs)
     length += sum(len(port.name) + _PART_LENGTH for port in node.inputs if not port.required)
-    return length if node.foreach is None else length + _ITEM_LENGTH
+    if node.foreach is None:
+        return length
+    return length + _ITEM_LENGTH
 
 
 def _input_length(port: definition.Port, node: definition.Node, workflow: definition.Workflow) -> int:

@@ -88,16 +88,18 @@ class _Attempt:
 
 
 def _estimate_attempt(node: definition.Node, past: Quantity | None, bound: Quantity | None) -> _Attempt:
-    declared = node.estimate or definition.Estimate()
-    author = Quantity(tokens=declared.tokens, cost_usd=declared.cost_usd, duration_sec=declared.duration_sec)
+    author_estimate = node.estimate or definition.Estimate()
+    author = Quantity(
+        tokens=author_estimate.tokens, cost_usd=author_estimate.cost_usd, duration_sec=author_estimate.duration_sec
+    )
     if past is not None:
         expected = past
     elif node.estimate is None and bound is not None:
         expected = bound
     else:
         expected = author
-    reserved = Quantity(tokens=node.reserve.tokens, cost_usd=node.reserve.cost_nanousd / 1_000_000_000)
-    cases = (expected, reserved, bound or reserved)
+    reserve = Quantity(tokens=node.reserve.tokens, cost_usd=node.reserve.cost_nanousd / 1_000_000_000)
+    cases = (expected, reserve, bound or reserve)
     return _Attempt(
         least=Quantity(
             steps=1,
@@ -181,33 +183,33 @@ def _with_largest_reservation(cases: Range, certain: Iterable[definition.Node]) 
     """Return the range with a minimum that lets each node start that a run cannot skip: its reservation must fit."""
     reserves = [node.reserve for node in certain]
     least = cases.minimum
-    needed = replace(
+    largest = replace(
         least,
         tokens=max([least.tokens, *(reserve.tokens for reserve in reserves)]),
         cost_usd=max([least.cost_usd, *(reserve.cost_nanousd / 1_000_000_000 for reserve in reserves)]),
     )
-    return replace(cases, minimum=needed)
+    return replace(cases, minimum=largest)
 
 
 def _longest_path(order: tuple[str, ...], sources: topology.Sources, seconds: Mapping[str, float]) -> float:
     """Return the time of the longest path through the graph."""
-    finished: dict[str, float] = {}
+    end_times: dict[str, float] = {}
     for key in order:
-        started = max((finished[source] for source in sources[key]), default=0.0)
-        finished[key] = started + seconds[key]
-    return max(finished.values(), default=0.0)
+        start_time = max((end_times[source] for source in sources[key]), default=0.0)
+        end_times[key] = start_time + seconds[key]
+    return max(end_times.values(), default=0.0)
 
 
 def _notes(workflow: definition.Workflow, history: Quantities, bounds: Quantities, items: int) -> list[str]:
     nodes = workflow.nodes.values()
-    unestimated = [
+    unknown_nodes = [
         node.key for node in nodes if node.work.calls_model and node.estimate is None and node.key not in history
     ]
-    not_counted = [key for key in unestimated if key not in bounds]
-    counted_by_bound = [key for key in unestimated if key in bounds]
+    not_counted = [key for key in unknown_nodes if key not in bounds]
+    counted_by_bound = [key for key in unknown_nodes if key in bounds]
     lists = [node.key for node in nodes if node.foreach is not None]
     endless_waits = [node.key for node in nodes if node.approval is not None and node.approval.timeout_ms is None]
-    reviewed = [
+    reviewed_nodes = [
         node.key
         for node in nodes
         if node.key not in bounds and any(gates.asks_model(gate.type) for gate in (*node.pre_gates, *node.post_gates))
@@ -226,8 +228,8 @@ def _notes(workflow: definition.Workflow, history: Quantities, bounds: Quantitie
         notes.append(f"lists of unknown length, counted with {items} items: {_join(lists)}")
     if endless_waits:
         notes.append(f"waits for a person without a time limit: {_join(endless_waits)}")
-    if reviewed:
-        notes.append(f"gates that ask a model are not counted: {_join(reviewed)}")
+    if reviewed_nodes:
+        notes.append(f"gates that ask a model are not counted: {_join(reviewed_nodes)}")
     return notes
 
 

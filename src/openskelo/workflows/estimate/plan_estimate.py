@@ -58,13 +58,11 @@ class Cost:
 
 @frozen
 class WorstCase:
-    """The cost of the worst case, and how often each step is entered in it.
-
-    `bounded` is False if only the budget's max_steps ends some loop.
-    """
+    """The cost of the worst case, and how often each step is entered in it."""
 
     cost: Cost
     visits: Mapping[str, int]
+    #: False if only the budget's max_steps ends some loop.
     bounded: bool
 
 
@@ -112,8 +110,8 @@ def _with_least_needed(by_mode: Mapping[str, Range], best: Cost) -> dict[str, Ra
     ranges = dict(by_mode)
     if "ai" in ranges:
         least = ranges["ai"].minimum
-        needed = replace(least, tokens=best.tokens, cost_usd=least.cost_usd + best.cost_nanousd / _NANO)
-        ranges["ai"] = replace(ranges["ai"], minimum=needed)
+        least_needed = replace(least, tokens=best.tokens, cost_usd=least.cost_usd + best.cost_nanousd / _NANO)
+        ranges["ai"] = replace(ranges["ai"], minimum=least_needed)
     return ranges
 
 
@@ -202,11 +200,11 @@ def best_case(workflow: definition.Workflow) -> Cost:
 def worst_case(workflow: definition.Workflow) -> WorstCase:
     """Return the worst case: the most expensive path, with every loop as often as its steps may be entered."""
     flow = control_flow.from_workflow(workflow)
-    unbounded = frozenset(key for loop in control_flow.unbounded_loops(flow) for key in loop)
+    unbounded_keys = frozenset(key for loop in control_flow.unbounded_loops(flow) for key in loop)
     visits: dict[str, int] = {}
     worst_from: dict[str, Cost] = {}
     for group in control_flow.components(flow):  # successors come before predecessors
-        limit = None if unbounded.isdisjoint(group) else workflow.limits.max_steps
+        limit = None if unbounded_keys.isdisjoint(group) else workflow.limits.max_steps
         rounds = _max_rounds(flow, group, limit)
         for key in group:
             max_visits = flow.steps[key].max_visits
@@ -224,7 +222,7 @@ def worst_case(workflow: definition.Workflow) -> WorstCase:
         if target is not None:
             attempts = workflow.nodes[key].retry.max_attempts
             visits[target] = visits.get(target, 0) + visits[key] * attempts
-    return WorstCase(cost=worst_from[flow.entry], visits=visits, bounded=not unbounded)
+    return WorstCase(cost=worst_from[flow.entry], visits=visits, bounded=not unbounded_keys)
 
 
 def _max_rounds(flow: control_flow.Flow, group: tuple[str, ...], limit: int | None) -> int:
@@ -283,26 +281,26 @@ def _visit_cost(workflow: definition.Workflow, flow: control_flow.Flow, key: str
     """Return the cost of a visit, that of a retry's target included; the worst has all attempts and repairs."""
     node = workflow.nodes[key]
     step = flow.steps[key]
-    own = _attempt_cost(node).times(1 + node.repairs if worst else 1)
+    own_cost = _attempt_cost(node).times(1 + node.repairs if worst else 1)
     if step.target is None:
-        return own
+        return own_cost
     target = workflow.nodes[step.target]
     attempts = node.retry.max_attempts + target.repairs if worst else 1
-    return own.plus(_attempt_cost(target).times(attempts))
+    return own_cost.plus(_attempt_cost(target).times(attempts))
 
 
 def _cheapest_path(flow: control_flow.Flow, amount: Callable[[str], int], combine: Callable[[int, int], int]) -> int:
     """Return the smallest amount with which a run can end; `combine` joins the amounts along a path."""
     queue = [(amount(flow.entry), flow.entry)]
-    done: set[str] = set()
+    visited_keys: set[str] = set()
     while queue:
-        spent, key = heapq.heappop(queue)
-        if key in done:
+        path_cost, key = heapq.heappop(queue)
+        if key in visited_keys:
             continue
-        done.add(key)
+        visited_keys.add(key)
         if not flow.successors(key) or flow.may_end(key):
-            return spent
+            return path_cost
         for target in flow.successors(key):
-            if target not in done:
-                heapq.heappush(queue, (combine(spent, amount(target)), target))
+            if target not in visited_keys:
+                heapq.heappush(queue, (combine(path_cost, amount(target)), target))
     return 0  # the plan has no ending, which is reported as NO_ENDING

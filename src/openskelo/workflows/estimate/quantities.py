@@ -58,16 +58,15 @@ class Range:
 
 @frozen
 class Report:
-    """An estimate by node, by mode (only modes that occur), and in total.
-
-    The time in `total` is that of the longest path; in the worst case it is the sum. `items` is the assumed length of
-    lists. `notes` are for people: blocks without an estimate, lists of unknown length, waits without a timeout.
-    """
+    """An estimate by node, by mode (only modes that occur), and in total."""
 
     by_node: Mapping[str, Range]
     by_mode: Mapping[str, Range]
+    #: Its time is that of the longest path; in the worst case it is the sum.
     total: Range
+    #: The assumed length of lists.
     items: int
+    #: For people: blocks without an estimate, lists of unknown length, waits without a timeout.
     notes: tuple[str, ...] = ()
 
 

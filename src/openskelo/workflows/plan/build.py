@@ -87,8 +87,8 @@ def _with_task(draft: step.Draft) -> step.Draft:
 
 def _with_outputs(draft: step.Draft, outputs: JsonObject) -> step.Draft:
     """Return an emit with the refs of the plan's `outputs` where it has none of its own."""
-    declared = {key: value for key, value in outputs.items() if key in ("result_ref", "audit_refs")}
-    return replace(draft, args={**declared, **draft.args})
+    declared_refs = {key: value for key, value in outputs.items() if key in ("result_ref", "audit_refs")}
+    return replace(draft, args={**declared_refs, **draft.args})
 
 
 def _effect(draft: step.Draft, tool: project_registry.Tool | None, scope: name_check.Scope) -> definition.Effect:
@@ -109,13 +109,17 @@ def _reserve(draft: step.Draft, tool: project_registry.Tool | None) -> definitio
     max_new_tokens = draft.args.get("max_new_tokens")
     tokens = max_new_tokens if isinstance(max_new_tokens, int) and draft.op == "route_expert" else 0
     cost = 0 if tool is None else tool.cost_nanousd
-    return definition.Amount(tokens=tokens, tool_nanousd=cost) if tokens or cost else definition.NOTHING
+    if tokens or cost:
+        return definition.Amount(tokens=tokens, tool_nanousd=cost)
+    return definition.NOTHING
 
 
 def _step(draft: step.Draft, following: str | None, retries: Mapping[str, str]) -> definition.Step:
     def jump(name: str) -> str | None:
         target = draft.text(name)
-        return None if target is None else retries.get(target, target)
+        if target is None:
+            return None
+        return retries.get(target, target)
 
     op = draft.op
     after = following if ops.OPS[op].saves_value else None
@@ -152,7 +156,9 @@ def _repairs(draft: step.Draft) -> int:
     repairs = draft.args.get("repairs")
     if isinstance(repairs, int):
         return repairs
-    return 1 if draft.op == "route_expert" and "output_schema" in draft.args else 0
+    if draft.op == "route_expert" and "output_schema" in draft.args:
+        return 1
+    return 0
 
 
 def _retry(draft: step.Draft) -> definition.Retry:
@@ -176,7 +182,9 @@ def _stalling(draft: step.Draft) -> definition.Retry:
     """
     if not step.may_stall(draft.op):
         return definition.Retry(stall_after=0)
-    return definition.ONE_TRY if draft.stall_after is None else definition.Retry(stall_after=draft.stall_after)
+    if draft.stall_after is None:
+        return definition.ONE_TRY
+    return definition.Retry(stall_after=draft.stall_after)
 
 
 def _approval(draft: step.Draft) -> definition.Approval:
@@ -196,10 +204,12 @@ def answer_form(draft: step.Draft) -> JsonObject:
     """Return the form of an ask_human: its `answer`, by default one text, which must be given if the step saves it."""
     if "answer" in draft.args:
         return approvals.form(draft.at("answer"))
-    return _ANSWER if draft.save_as is None else {**_ANSWER, "required": ["answer"]}
+    if draft.save_as is None:
+        return _ANSWER
+    return {**_ANSWER, "required": ["answer"]}
 
 
 def contexts(uses: Iterable[step.Use], declared: Iterable[str]) -> tuple[str, ...]:
     """Return the `ctx:` and `snap:` names that a plan needs, declared ones first, in the order of the text."""
-    used = (use.ref.root for use in uses if use.ref.kind in ("ctx", "snap"))
-    return tuple(dict.fromkeys((*declared, *used)))
+    roots = (use.ref.root for use in uses if use.ref.kind in ("ctx", "snap"))
+    return tuple(dict.fromkeys((*declared, *roots)))

@@ -95,9 +95,9 @@ def check_paths(text: PlanText, workflow: definition.Workflow) -> None:
 
 def _check_steps(text: PlanText, flow: control_flow.Flow) -> None:
     reachable = flow.reachable()
-    retried = flow.retried()
+    retried_keys = flow.retried()
     for key, draft in text.drafts.items():
-        if key not in reachable and key not in retried:
+        if key not in reachable and key not in retried_keys:
             message = f"nothing leads to the step {key!r}"
             draft.place.problem("UNREACHABLE", message, hint="jump to it, or take it out")
         elif key in reachable and draft.op not in ("emit", "ask_human") and flow.may_end(key):
@@ -118,20 +118,21 @@ def _check_loops(text: PlanText, flow: control_flow.Flow) -> None:
 
 def _warn_of_repetition(draft: step.Draft, flow: control_flow.Flow) -> None:
     """Warn of a retry after which the run enters the tried step once more, although it has succeeded by then."""
-    own = flow.steps[draft.id]
-    after = None if own.next is None else flow.steps[own.next]
-    if after is not None and own.target in (own.next, after.target):
-        message = f"{draft.id!r} tries {own.target!r}, and then the run goes on with {own.target!r}: it is done twice"
+    draft_step = flow.steps[draft.id]
+    after = None if draft_step.next is None else flow.steps[draft_step.next]
+    if after is not None and draft_step.target in (draft_step.next, after.target):
+        target = repr(draft_step.target)
+        message = f"{draft.id!r} tries {target}, and then the run goes on with {target}: it is done twice"
         draft.at("step_id").warn("RETRY_REPEATS", message, hint="put the retry right behind its step")
 
 
 def _check_unset(text: PlanText, flow: control_flow.Flow) -> None:
     uses = {key: (*draft.uses, *_inherited_result(text, draft)) for key, draft in text.drafts.items()}
     for read in data_flow.find_unset(flow, uses, frozenset(text.variables)):
-        tried = flow.steps[read.key].target  # what a retry reads is read by the step that it tries
-        path = (*read.path, tried) if read.path and tried is not None else read.path
+        retry_target = flow.steps[read.key].target  # what a retry reads is read by the step that it tries
+        path = (*read.path, retry_target) if read.path and retry_target is not None else read.path
         on_path = f" on the way {_show_path(path)}" if path else ""
-        message = f"{read.use.ref} may not be set when {(tried or read.key)!r} reads it{on_path}"
+        message = f"{read.use.ref} may not be set when {(retry_target or read.key)!r} reads it{on_path}"
         read.use.place.problem("REF_UNSET", message, hint="give it a first value in `variables`, or branch before")
 
 
@@ -142,8 +143,8 @@ def _inherited_result(text: PlanText, draft: step.Draft) -> Iterator[step.Use]:
 
 
 def _show_path(path: tuple[str, ...]) -> str:
-    shown = path if len(path) <= 12 else (*path[:6], "…", *path[-5:])
-    return " → ".join(shown)
+    shown_keys = path if len(path) <= 12 else (*path[:6], "…", *path[-5:])
+    return " → ".join(shown_keys)
 
 
 # Types: what is known, before any run, about the value that a ref points at.
@@ -189,10 +190,10 @@ def _schemas_by_root(text: PlanText) -> Mapping[str, list[JsonObject]]:
         source = draft
         if draft.op == "retry":
             source = text.drafts.get(draft.text("step_id") or "", draft)
-        written = schemas.setdefault(f"var:{draft.save_as}", [])
-        written.append(_schema_of_result(source, text.scope))
+        saved_schemas = schemas.setdefault(f"var:{draft.save_as}", [])
+        saved_schemas.append(_schema_of_result(source, text.scope))
         if "on_denied" in draft.args:
-            written.append({"type": "object"})
+            saved_schemas.append({"type": "object"})
     return schemas
 
 
@@ -260,17 +261,17 @@ def _schema_at(schema: JsonObject, path: plan_refs.Path) -> JsonObject:
 
 def _why_not_in(schema: JsonObject, ref: plan_refs.Ref) -> str | None:
     for index, part in enumerate(ref.path):
-        here = plan_refs.Ref(kind=ref.kind, name=ref.name, path=ref.path[:index])
+        partial_ref = plan_refs.Ref(kind=ref.kind, name=ref.name, path=ref.path[:index])
         name = _type_of(schema)
         if name and name not in ("object", "array"):
-            return f"{here} is {_TYPE_NAMES.get(name, f'a {name}')}, which has no {part!r}"
+            return f"{partial_ref} is {_TYPE_NAMES.get(name, f'a {name}')}, which has no {part!r}"
         if name == ("object" if isinstance(part, int) else "array"):
-            return f"{here} is {_TYPE_NAMES[name]}, which {part!r} cannot be taken of"
+            return f"{partial_ref} is {_TYPE_NAMES[name]}, which {part!r} cannot be taken of"
         properties = schema.get("properties")
         if isinstance(part, str) and isinstance(properties, Mapping) and part not in properties:
             if schema.get("additionalProperties") is not False:
                 return None
-            return f"{here} has only {', '.join(properties)}"
+            return f"{partial_ref} has only {', '.join(properties)}"
         schema = _schema_at(schema, (part,))
     return None
 

@@ -39,13 +39,13 @@ class Flow:
 
     def reachable(self) -> frozenset[str]:
         """Return the steps that a run may enter; a step that is only tried by a retry is not among them."""
-        reached = {self.entry}
+        reachable_keys = {self.entry}
         queue = [self.entry]
         for key in queue:  # the queue grows during the iteration
-            new = [target for target in self.successors(key) if target not in reached]
-            reached.update(new)
+            new = [target for target in self.successors(key) if target not in reachable_keys]
+            reachable_keys.update(new)
             queue += new
-        return frozenset(reached)
+        return frozenset(reachable_keys)
 
     def retried(self) -> frozenset[str]:
         """Return the steps that a reachable retry tries."""
@@ -120,5 +120,5 @@ def loops(flow: Flow) -> list[tuple[str, ...]]:
 
 def unbounded_loops(flow: Flow) -> list[tuple[str, ...]]:
     """Return the loops in which no step limits how often it may be entered."""
-    bounded = frozenset(key for key, step in flow.steps.items() if step.max_visits is not None)
-    return [group for group in components(flow, bounded) if is_loop(flow, group)]
+    bounded_keys = frozenset(key for key, step in flow.steps.items() if step.max_visits is not None)
+    return [group for group in components(flow, bounded_keys) if is_loop(flow, group)]

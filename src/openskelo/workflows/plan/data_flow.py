@@ -64,10 +64,10 @@ def find_unset(
     `uses` are what each step reads, `initial` the variables with a first value.
     """
     # A plan may have thousands of variables: only variables that some step needs are followed, as one bit each.
-    needed = dict.fromkeys(
+    names_read = dict.fromkeys(
         use.ref.name for step_uses in uses.values() for use in step_uses if use.ref.kind == "var" and use.needed
     )
-    bits = {name: 1 << number for number, name in enumerate(needed)}
+    bits = {name: 1 << number for number, name in enumerate(names_read)}
     before = _always_set_before(flow, initial, bits)
     doubtful: dict[str, list[tuple[str, step.Use]]] = {}
     for key in before:
@@ -109,9 +109,9 @@ def _always_set_before(flow: control_flow.Flow, initial: frozenset[str], bits: M
         after = before[key] | sets[key]
         for target in flow.successors(key):
             previous = before.get(target)
-            merged = after if previous is None else previous & after
-            if merged != previous:
-                before[target] = merged
+            set_on_all_paths = after if previous is None else previous & after
+            if set_on_all_paths != previous:
+                before[target] = set_on_all_paths
                 queue.append(target)
     return before
 
@@ -155,12 +155,12 @@ def _following_states(
     flow: control_flow.Flow, state: _State, name: str, conditions: Mapping[str, _Condition]
 ) -> Iterator[_State]:
     plan_step = flow.steps[state.key]
-    written = _writes(flow, state.key)
+    written_roots = _writes(flow, state.key)
     facts = state.facts
-    if written and facts:
-        outdated = {condition.text for condition in conditions.values() if condition.reads & written}
-        facts = frozenset(fact for fact in facts if fact[0] not in outdated)
-    is_set = state.is_set or name in written
+    if written_roots and facts:
+        outdated_conditions = {condition.text for condition in conditions.values() if condition.reads & written_roots}
+        facts = frozenset(fact for fact in facts if fact[0] not in outdated_conditions)
+    is_set = state.is_set or name in written_roots
     if plan_step.op != "branch":
         yield from (_State(key=target, facts=facts, is_set=is_set) for target in flow.successors(state.key))
         return
@@ -193,7 +193,9 @@ def _condition(plan_step: definition.Step) -> _Condition | None:
     if name == "expr":
         reads = plan_expression.compile(value).names.get("var", frozenset())
         # None: the expression may read any variable, so every write makes its outcome unknown again.
-        return None if reads is None else _Condition(text=f"expr {value}", reads=reads)
+        if reads is None:
+            return None
+        return _Condition(text=f"expr {value}", reads=reads)
     ref = plan_refs.parse(value)
     if ref is None:
         return None
@@ -227,7 +229,7 @@ def find_unverified(
     flow: control_flow.Flow, drafts: Mapping[str, step.Draft], scope: name_check.Scope
 ) -> Iterator[tuple[step.Draft, step.Use]]:
     """Yield each read of an unverified expert answer by a tool with effects, with the step that calls the tool."""
-    for key, unverified in _unverified_before(flow, drafts).items():
+    for key, unverified_roots in _unverified_before(flow, drafts).items():
         draft = drafts[key]
         target = drafts.get(draft.text("step_id") or "") if draft.op == "retry" else draft
         if target is None or target.op != "tool_call":
@@ -236,7 +238,7 @@ def find_unverified(
         if tool is None or tool.effect == "pure":
             continue
         for use in target.uses:
-            if use.ref.kind == "var" and use.ref.name in unverified:
+            if use.ref.kind == "var" and use.ref.name in unverified_roots:
                 yield target, use
 
 
@@ -249,9 +251,9 @@ def _unverified_before(flow: control_flow.Flow, drafts: Mapping[str, step.Draft]
         after = _unverified_after(drafts[key], drafts, before[key])
         for target in flow.successors(key):
             previous = before.get(target)
-            merged = after if previous is None else previous | after
-            if merged != previous:
-                before[target] = merged
+            unverified_on_any_path = after if previous is None else previous | after
+            if unverified_on_any_path != previous:
+                before[target] = unverified_on_any_path
                 queue.append(target)
     return before
 
@@ -259,21 +261,23 @@ def _unverified_before(flow: control_flow.Flow, drafts: Mapping[str, step.Draft]
 def _unverified_after(
     draft: step.Draft, drafts: Mapping[str, step.Draft], unverified: frozenset[str]
 ) -> frozenset[str]:
-    saved = {draft.save_as}
+    saved_roots = {draft.save_as}
     if draft.op == "retry":
         target = drafts.get(draft.text("step_id") or "")
         if target is None:
             return unverified
-        saved = {draft.save_as, target.save_as}
+        saved_roots = {draft.save_as, target.save_as}
         draft = target
-    names = frozenset(name for name in saved if name is not None)
+    names = frozenset(name for name in saved_roots if name is not None)
     reads = frozenset(use.ref.name for use in draft.uses if use.ref.kind == "var")
     match draft.op:
         case "route_expert":
             return unverified | names
         case "transform":
             # A value made of an unverified one is unverified, too.
-            return unverified | names if reads & unverified else unverified - names
+            if reads & unverified:
+                return unverified | names
+            return unverified - names
         case "verify":
             return unverified - reads - names
         case _:

@@ -105,10 +105,12 @@ def available(models: config.Config | None, registry: project_registry.Registry)
     """Return what a plan in this project may use: experts, tools, checkers, transforms, contexts and modes."""
     experts = dict[str, config.ExpertConfig]() if models is None else models.experts
     tools = {**functions.TOOLS, **registry.tools}
-    allowed = {name: tool for name, tool in tools.items() if project_registry.capability_denial(registry, tool) is None}
+    allowed_tools = {
+        name: tool for name, tool in tools.items() if project_registry.capability_denial(registry, tool) is None
+    }
     return {
         "experts": {name: _modes(expert.modes) for name, expert in experts.items()},
-        "tools": {name: _tool(tool) for name, tool in allowed.items()},
+        "tools": {name: _tool(tool) for name, tool in allowed_tools.items()},
         "checkers": _functions(_checkers(registry)),
         "transforms": _functions(_transforms(registry)),
         "contexts": [name if ":" in name else f"ctx:{name}" for name in registry.contexts],
@@ -212,7 +214,7 @@ def arguments_schema(op: definition.Op) -> JsonObject:
 
 
 def _top() -> dict[str, Json]:
-    named: JsonObject = {"type": "object", "propertyNames": _NAME}
+    by_name: JsonObject = {"type": "object", "propertyNames": _NAME}
     outputs: JsonObject = {
         "type": "object",
         "patternProperties": {"_refs$": {"type": "array", "items": _REF}, "_ref$": _REF},
@@ -225,8 +227,8 @@ def _top() -> dict[str, Json]:
             "What the plan may reach; see `modes` of skelo.yaml.", {"enum": list[Json](registries.MODES)}
         ),
         "budgets": parts.described("What a run may take at most; 0 allows none.", parts.closed(_budgets())),
-        "inputs": parts.described("What a run is started with, and the value without; null has to be given.", named),
-        "variables": parts.described("First values of variables.", named),
+        "inputs": parts.described("What a run is started with, and the value without; null has to be given.", by_name),
+        "variables": parts.described("First values of variables.", by_name),
         "steps": {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/step"}},
         "outputs": parts.described("What the run gives when no emit has ended it.", outputs),
         "description": {"type": "string"},

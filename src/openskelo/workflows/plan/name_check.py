@@ -24,12 +24,10 @@ from openskelo.workflows.text import cursor, problems
 
 @frozen
 class Scope:
-    """The names that a plan may use: its mode, and what its project registers and allows.
-
-    `models` is None if the project configures none: the caller may then bring any provider.
-    """
+    """The names that a plan may use: its mode, and what its project registers and allows."""
 
     mode: definition.PlanMode = "normal"
+    #: None if the project configures none: the caller may then bring any provider.
     models: config.Config | None = None
     registry: project_registry.Registry = field(default_factory=project_registry.Registry)
     commands: bool = False
@@ -56,14 +54,18 @@ def check(draft: step.Draft, scope: Scope) -> None:
 def tool_of(draft: step.Draft, scope: Scope) -> project_registry.Tool | None:
     """Return the tool that a tool_call names; None if there is no such tool."""
     name = draft.text("tool_id")
-    return None if name is None else functions.tool(scope.registry, name)
+    if name is None:
+        return None
+    return functions.tool(scope.registry, name)
 
 
 def denial(draft: step.Draft, scope: Scope) -> str | None:
     """Return why the plan's mode denies the step; None if it does not."""
     if draft.op == "tool_call":
         tool = tool_of(draft, scope)
-        return None if tool is None else project_registry.tool_denial(scope.registry, scope.mode, tool)
+        if tool is None:
+            return None
+        return project_registry.tool_denial(scope.registry, scope.mode, tool)
     if draft.op != "route_expert":
         return None
     return expert_denial(draft.text("expert_id") or "", scope)
@@ -74,13 +76,13 @@ def expert_denial(name: str, scope: Scope) -> str | None:
     models = scope.models
     expert = None if models is None else models.experts.get(name)
     if models is None or expert is None:
-        allowed = scope.registry.modes.get(scope.mode, project_registry.ModeRule()).experts
-        if allowed is None or name in allowed:
+        allowed_experts = scope.registry.modes.get(scope.mode, project_registry.ModeRule()).experts
+        if allowed_experts is None or name in allowed_experts:
             return None
         return f"the mode {scope.mode!r} does not allow the expert {name!r}"
     local = kinds.is_local(models, expert.provider)
-    asked = project_registry.ExpertModes(name=name, modes=expert.modes, local=local)
-    return project_registry.expert_denial(scope.registry, scope.mode, asked)
+    expert_modes = project_registry.ExpertModes(name=name, modes=expert.modes, local=local)
+    return project_registry.expert_denial(scope.registry, scope.mode, expert_modes)
 
 
 def _check_expert(draft: step.Draft, scope: Scope) -> None:
@@ -98,8 +100,8 @@ def _check_mode(draft: step.Draft, place: cursor.Cursor, scope: Scope) -> None:
     if reason is None:
         return
     tool = tool_of(draft, scope) if draft.op == "tool_call" else None
-    undeclared = tool is not None and project_registry.capability_denial(scope.registry, tool) is not None
-    code = "CAPABILITY_DENIED" if undeclared else "MODE_DENIED"
+    is_undeclared = tool is not None and project_registry.capability_denial(scope.registry, tool) is not None
+    code = "CAPABILITY_DENIED" if is_undeclared else "MODE_DENIED"
     if "on_denied" in draft.args:
         place.warn(code, f"{reason}: the run will go to {draft.text('on_denied')!r}")
     else:
@@ -178,8 +180,8 @@ def _check_args(
         elif name in parameters:
             _check_value(place.at(name, value), value, composition.property_of(schema, name))
         elif schema.get("additionalProperties") is False:
-            allowed = [*parameters, *common]
-            hint = problems.did_you_mean(name, allowed, otherwise=f"known here: {', '.join(allowed)}")
+            allowed_names = [*parameters, *common]
+            hint = problems.did_you_mean(name, allowed_names, otherwise=f"known here: {', '.join(allowed_names)}")
             place.at(name, value).key_problem("UNKNOWN_KEY", f"unknown key {name[:60]!r}", hint=hint)
     required = schema.get("required")
     for name in required if isinstance(required, list) else ():

@@ -42,9 +42,9 @@ def read(
     if workflow is None or workflow.plan is None:
         return None
     scope = replace(scope, mode=workflow.plan.mode, models=settings.models if models is None else models)
-    pinned = pinning.pin_experts(workflow, _without_denied_fallbacks(scope), place)
-    checks.check_budget(place, pinned)
-    return blocks_loader.sealed(pinned)
+    pinned_workflow = pinning.pin_experts(workflow, _without_denied_fallbacks(scope), place)
+    checks.check_budget(place, pinned_workflow)
+    return blocks_loader.sealed(pinned_workflow)
 
 
 def _without_denied_fallbacks(scope: name_check.Scope) -> config.Config:
@@ -52,8 +52,8 @@ def _without_denied_fallbacks(scope: name_check.Scope) -> config.Config:
     models = cast("config.Config", scope.models)
     experts: dict[str, config.ExpertConfig] = {}
     for name, expert in models.experts.items():
-        allowed = (other for other in expert.fallbacks if name_check.expert_denial(other, scope) is None)
-        experts[name] = replace(expert, fallbacks=tuple(allowed))
+        allowed_fallbacks = (other for other in expert.fallbacks if name_check.expert_denial(other, scope) is None)
+        experts[name] = replace(expert, fallbacks=tuple(allowed_fallbacks))
     return replace(models, experts=experts)
 
 
@@ -67,9 +67,9 @@ def _read_plan(place: cursor.Cursor, scope: name_check.Scope) -> definition.Work
     header = _read_header(fields)
     values = _read_values(fields)
     budget = limits.budgets(fields.get("budgets"))
-    drafts, written = _read_steps(fields)
+    drafts, names_in_text = _read_steps(fields)
     outputs = _read_outputs(fields.get("outputs"))
-    jumps_resolved = _check_jumps(drafts, written)
+    jumps_resolved = _check_jumps(drafts, names_in_text)
     for draft in drafts.values():
         name_check.check(draft, scope)
     text = checks.PlanText(
@@ -80,7 +80,7 @@ def _read_plan(place: cursor.Cursor, scope: name_check.Scope) -> definition.Work
         variables=values.variables,
         output_uses=outputs.uses,
     )
-    checks.check_names(text, values.contexts, written.saved)
+    checks.check_names(text, values.contexts, names_in_text.saved)
     if not jumps_resolved or not drafts or place.report.failed:
         return None
     workflow = replace(
@@ -111,11 +111,11 @@ def _seal(workflow: definition.Workflow, place: cursor.Cursor) -> definition.Wor
 
 def _limit_tool_spend(budget: definition.Limits, scope: name_check.Scope) -> definition.Limits:
     """Return the plan's budget, with the project's limit on tool spend in this mode if that is lower."""
-    allowed = project_registry.tool_spend(scope.registry, scope.mode)
-    if allowed is None:
+    allowed_spend = project_registry.tool_spend(scope.registry, scope.mode)
+    if allowed_spend is None:
         return budget
-    own = budget.max_tool_nanousd
-    return replace(budget, max_tool_nanousd=allowed if own is None else min(allowed, own))
+    own_limit = budget.max_tool_nanousd
+    return replace(budget, max_tool_nanousd=allowed_spend if own_limit is None else min(allowed_spend, own_limit))
 
 
 def _read_header(fields: cursor.Fields) -> definition.Workflow:
@@ -134,10 +134,11 @@ def _read_header(fields: cursor.Fields) -> definition.Workflow:
 
 @frozen
 class _Values:
-    """The inputs and variables of a plan with their first values; `contexts` are the contexts that inputs name."""
+    """The inputs and variables of a plan with their first values."""
 
     inputs: JsonObject
     variables: JsonObject
+    #: The contexts that inputs name.
     contexts: tuple[str, ...]
 
 
@@ -217,12 +218,12 @@ class _WrittenNames:
 def _read_written_names(entries: list[cursor.Cursor]) -> _WrittenNames:
     maps = [entry.value for entry in entries if isinstance(entry.value, Mapping)]
     ids = [value.get("id") for value in maps]
-    saved = [value["save_as"] for value in maps if "save_as" in value]
+    saved_names = [value["save_as"] for value in maps if "save_as" in value]
     ids_readable = all(isinstance(text, str) and block.ID.match(text) for text in ids)
-    saved_readable = all(isinstance(text, str) and step.NAME.match(text) for text in saved)
+    saved_readable = all(isinstance(text, str) and step.NAME.match(text) for text in saved_names)
     return _WrittenNames(
         ids=frozenset(map(str, ids)) if ids_readable else None,
-        saved=frozenset(map(str, saved)) if saved_readable else None,
+        saved=frozenset(map(str, saved_names)) if saved_readable else None,
     )
 
 
@@ -248,25 +249,25 @@ def _read_steps(fields: cursor.Fields) -> tuple[dict[str, step.Draft], _WrittenN
 
 def _check_jumps(drafts: Mapping[str, step.Draft], written: _WrittenNames) -> bool:
     """True if every jump leads to a step that could be read; a jump to an id that is not in the text is a Problem."""
-    resolved = True
+    all_resolve = True
     for draft in drafts.values():
         for name, arg in ops.OPS[draft.op].args.items():
             target = draft.text(name) if arg.kind == "step" else None
             if target is None:
                 continue
             if target not in drafts and (written.ids is None or target in written.ids):
-                resolved = False
+                all_resolve = False
             elif target not in drafts:
                 hint = problems.did_you_mean(target, drafts, otherwise=f"there are {', '.join(list(drafts)[:20])}")
                 draft.at(name).problem("STEP_UNKNOWN", f"there is no step {target[:60]!r}", hint=hint)
-                resolved = False
+                all_resolve = False
             elif draft.op == "retry" and ops.OPS[drafts[target].op].controls_flow:
                 message = f"{target!r} is of the op {drafts[target].op!r}, which cannot be tried again"
                 retriable = [name for name, op in ops.OPS.items() if not op.controls_flow]
                 hint = f"a retry tries {', '.join(retriable)}"
                 draft.at(name).problem("RETRY_TARGET", message, hint=hint)
-                resolved = False
-    return resolved
+                all_resolve = False
+    return all_resolve
 
 
 @frozen

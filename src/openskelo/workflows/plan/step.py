@@ -35,24 +35,24 @@ _TESTED = re.compile(r"\bhas\s*\(\s*(var|input|ctx|snap)\s*\.\s*([A-Za-z_]\w*)")
 
 @frozen
 class Use:
-    """A ref that a step reads, and where it is written; a value that is not `needed` may be unset."""
+    """A ref that a step reads, and where it is written."""
 
     ref: plan_refs.Ref
     place: cursor.Cursor
+    #: The value may not be unset.
     needed: bool = True
 
 
 @frozen
 class Draft:
-    """A step whose jumps are still names.
-
-    `args` are checked against what the op takes and have their defaults; `written` is where the author wrote them.
-    """
+    """A step whose jumps are still names."""
 
     id: str
     op: definition.Op
     place: cursor.Cursor
+    #: Checked against what the op takes, with their defaults.
     args: JsonObject
+    #: The position of the arguments.
     written: cursor.Cursor
     save_as: str | None
     max_visits: int | None
@@ -92,8 +92,8 @@ def read(key: str, entry: cursor.Cursor) -> Draft | None:
     op = None if op_place is None else _read_op(op_place)
     if fields is None or op is None:
         return None
-    written = fields.get("args") or entry.at("args", {})
-    args, uses = _read_args(op, written)
+    args_field = fields.get("args") or entry.at("args", {})
+    args, uses = _read_args(op, args_field)
     if op == "emit" and args.get("status") != "ok":
         uses = tuple(replace(use, needed=False) for use in uses)  # only a run that ends as ok needs its result
     return Draft(
@@ -101,7 +101,7 @@ def read(key: str, entry: cursor.Cursor) -> Draft | None:
         op=op,
         place=entry,
         args=args,
-        written=written,
+        written=args_field,
         save_as=_read_save_as(fields.get("save_as"), op),
         max_visits=_read_positive(fields.get("max_visits"), _MAX_VISITS),
         stall_after=_read_stall_after(fields.get("stall_after"), op),
@@ -147,7 +147,9 @@ def _read_stall_after(place: cursor.Cursor | None, op: definition.Op) -> int | N
     if place is not None and not may_stall(op):
         place.key_problem("CONFLICT", f"`{op}` gives no verdict", hint="give it to the step whose verdict repeats")
         return None
-    return None if place is None else place.integer(0, _MAX_STALL_AFTER)
+    if place is None:
+        return None
+    return place.integer(0, _MAX_STALL_AFTER)
 
 
 def _read_timeout(place: cursor.Cursor | None, op: definition.Op) -> int | None:
@@ -185,11 +187,11 @@ def _read_args(op: definition.Op, written: cursor.Cursor) -> tuple[JsonObject, t
 def _check_group(fields: cursor.Fields, group: tuple[str, ...]) -> None:
     """Report a group of which not exactly one argument is there."""
     present = [name for name in group if name in fields]
-    listed = " or ".join(f"`{name}`" for name in group)
+    name_list = " or ".join(f"`{name}`" for name in group)
     if not present:
-        fields.cursor.problem("MISSING_KEY", f"{fields.cursor.name} needs {listed}")
+        fields.cursor.problem("MISSING_KEY", f"{fields.cursor.name} needs {name_list}")
     elif len(present) > 1 and (extra := fields.get(present[1])) is not None:
-        extra.key_problem("CONFLICT", f"give {listed}, not both")
+        extra.key_problem("CONFLICT", f"give {name_list}, not both")
 
 
 def _check_arg(place: cursor.Cursor, arg: ops.Arg) -> bool:
@@ -209,9 +211,9 @@ def _check_ref(place: cursor.Cursor) -> bool:
     """True if the value is a ref; otherwise a Problem."""
     if isinstance(place.value, str) and plan_refs.parse(place.value) is not None:
         return True
-    shown = repr(place.value[:60]) if isinstance(place.value, str) else cursor.kind(place.value)
+    ref_text = repr(place.value[:60]) if isinstance(place.value, str) else cursor.kind(place.value)
     hint = "like var:patch, var:v1.ok, input:task, ctx:repo_diff or snap:t381"
-    place.problem("REF_INVALID", f"{place.name} must be a ref, not {shown}", hint=hint)
+    place.problem("REF_INVALID", f"{place.name} must be a ref, not {ref_text}", hint=hint)
     return False
 
 
@@ -227,7 +229,9 @@ def _read_arg(op: definition.Op, place: cursor.Cursor, arg: ops.Arg | None, uses
     if kind in ("ref", "refs", "value"):
         _collect_refs(op, place, (name,), uses)
         is_plain_condition = op == "branch" and name == "cond" and not isinstance(place.value, Mapping)
-        return {"ok": place.value} if is_plain_condition else place.value
+        if is_plain_condition:
+            return {"ok": place.value}
+        return place.value
     if kind == "free" and (name,) not in plan_refs.FREE.get(op, frozenset()) and plan_refs.needs_literal(place.value):
         return {plan_refs.LITERAL: place.value}
     if name == "output_schema":
@@ -240,22 +244,24 @@ def _expression(op: definition.Op, place: cursor.Cursor) -> Json:
     """Return the text of the CEL expression in `expr` of a transform or `cond` of a branch, or None."""
     if op == "transform":
         return place.value if place.path[-1] == "expr" else None
-    return place.value.get("expr") if place.path[-1] == "cond" and isinstance(place.value, Mapping) else None
+    if place.path[-1] == "cond" and isinstance(place.value, Mapping):
+        return place.value.get("expr")
+    return None
 
 
 def _compile(place: cursor.Cursor, text: str, op: definition.Op, uses: list[Use]) -> None:
     try:
-        compiled = plan_expression.compile(text)
+        program = plan_expression.compile(text)
     except errors.InvalidInput as error:
         expression_scope.report(place, error)
         return
-    if op == "branch" and compiled.returns not in ("bool", "dyn"):
-        place.problem("EXPR_TYPE", f"`expr` must give true or false, and this gives {compiled.returns}")
-    tested = set(_TESTED.findall(text))
-    for kind, names in compiled.names.items():
+    if op == "branch" and program.returns not in ("bool", "dyn"):
+        place.problem("EXPR_TYPE", f"`expr` must give true or false, and this gives {program.returns}")
+    tested_names = set(_TESTED.findall(text))
+    for kind, names in program.names.items():
         for name in sorted(names or ()):
             ref = plan_refs.Ref(kind=cast("plan_refs.Kind", kind), name=name)
-            uses.append(Use(ref=ref, place=place, needed=(kind, name) not in tested))
+            uses.append(Use(ref=ref, place=place, needed=(kind, name) not in tested_names))
 
 
 def _collect_refs(op: definition.Op, place: cursor.Cursor, path: plan_refs.Path, uses: list[Use]) -> None:
@@ -290,11 +296,11 @@ def _collect_refs(op: definition.Op, place: cursor.Cursor, path: plan_refs.Path,
 
 def _check_object(place: cursor.Cursor) -> None:
     """Report an `output_schema` that allows no object: an expert always answers with one JSON object."""
-    declared = place.value.get("type") if isinstance(place.value, Mapping) else None
-    types = declared if isinstance(declared, list) else [declared]
+    declared_type = place.value.get("type") if isinstance(place.value, Mapping) else None
+    types = declared_type if isinstance(declared_type, list) else [declared_type]
     if types and all(name in ("array", "string", "number", "integer", "boolean", "null") for name in types):
         hint = "put the value under a name: {type: object, properties: {items: …}, required: [items]}"
-        place.at("type", declared).problem("SCHEMA_INVALID", "an expert answers with one JSON object", hint=hint)
+        place.at("type", declared_type).problem("SCHEMA_INVALID", "an expert answers with one JSON object", hint=hint)
 
 
 def _check_schema(place: cursor.Cursor) -> None:

@@ -180,14 +180,16 @@ def _read_prices(section: cursor.Cursor | None) -> AgentPrices | None:
     if fields is None:
         return None
     places = [fields.need(name) for name in _PRICES] + [fields.get(name) for name in _CACHE_PRICES]
-    plain_in, plain_out, cached, written = [None if place is None else place.number(0, _MAX_USD) for place in places]
+    plain_in, plain_out, cached_price, output_price = [
+        None if place is None else place.number(0, _MAX_USD) for place in places
+    ]
     if plain_in is None or plain_out is None:
         return None
     return AgentPrices(
         input_usd_per_mtok=plain_in,
         output_usd_per_mtok=plain_out,
-        cached_input_usd_per_mtok=cached,
-        cache_write_usd_per_mtok=written,
+        cached_input_usd_per_mtok=cached_price,
+        cache_write_usd_per_mtok=output_price,
     )
 
 
@@ -277,7 +279,7 @@ def _network(place: cursor.Cursor) -> Network:
         text = entry.text(blank=False)
         if text is not None and network_hosts.parse_rule(text) is None:
             hint = "write packages.example.org, *.example.org, example.org:8443 or 127.0.0.1:8000"
-            entry.problem("AGENT_NETWORK", f"{text[:80]!r} is no host", hint=hint)
+            entry.problem("AGENT_NETWORK", f"{text[:80]!r} is not a host", hint=hint)
         elif text is not None:
             hosts.append(text.lower())
     return tuple(hosts)
@@ -411,7 +413,7 @@ def read_block(place: cursor.Cursor, agents: AgentsConfig | None) -> AgentSettin
         return None
     folder = _inner_path(fields, "folder")
     budget = fields.get("budget")
-    narrowed = replace(
+    narrowed_agent = replace(
         agent,
         idle_ms=_narrowed(fields, "idle_ms", agent.idle_ms),
         wall_ms=_narrowed(fields, "wall_ms", agent.wall_ms),
@@ -423,10 +425,10 @@ def read_block(place: cursor.Cursor, agents: AgentsConfig | None) -> AgentSettin
         network=_narrowed_network(fields, agent.network),
         workspace=replace(agent.workspace, folder=folder or agent.workspace.folder),
     )
-    if narrowed.login == "own" and narrowed.budget != agent.budget:
+    if narrowed_agent.login == "own" and narrowed_agent.budget != agent.budget:
         _check_own_login(fields)
-        return narrowed
-    return _check_price(narrowed, budget)
+        return narrowed_agent
+    return _check_price(narrowed_agent, budget)
 
 
 def _find(place: cursor.Cursor, agents: AgentsConfig | None) -> AgentSettings | None:
@@ -435,8 +437,11 @@ def _find(place: cursor.Cursor, agents: AgentsConfig | None) -> AgentSettings | 
         return None
     agent = agents.by_name.get(name)
     if agent is None:
-        listed = f"known: {', '.join(agents.by_name)}" if agents.by_name else "declare it under `agents` in skelo.yaml"
-        hint = problems.did_you_mean(name, agents.by_name, otherwise=listed)
+        if agents.by_name:
+            known_list = f"known: {', '.join(agents.by_name)}"
+        else:
+            known_list = "declare it under `agents` in skelo.yaml"
+        hint = problems.did_you_mean(name, agents.by_name, otherwise=known_list)
         place.problem("AGENT_UNKNOWN", f"there is no agent {name[:60]!r}", hint=hint)
     return agent
 
@@ -473,12 +478,12 @@ def _narrowed_network(fields: cursor.Fields, most: Network) -> Network:
         return most
     network = _network(place)
     hosts = set(network) if isinstance(network, tuple) else set[str]()
-    allowed = set(most) if isinstance(most, tuple) else set[str]()
-    if not hosts <= allowed or (most == "none" and network != "none"):
-        shown = f"none of the hosts but {', '.join(sorted(allowed))}" if allowed else most
+    allowed_hosts = set(most) if isinstance(most, tuple) else set[str]()
+    if not hosts <= allowed_hosts or (most == "none" and network != "none"):
+        limit_text = f"none of the hosts but {', '.join(sorted(allowed_hosts))}" if allowed_hosts else most
         place.problem(
             "AGENT_WIDENED",
-            f"{place.name} must be at most what the project says: {shown}",
+            f"{place.name} must be at most what the project says: {limit_text}",
             hint="widen it in skelo.yaml",
         )
         return most

@@ -61,14 +61,14 @@ def _providers(section: cursor.Cursor | None) -> dict[str, config.ProviderConfig
 def _provider(entry: cursor.Cursor) -> config.ProviderConfig | None:
     fields = entry.fields()
     kind = None if fields is None else fields.need("kind")
-    chosen = None if kind is None else _kind(kind)
-    if fields is None or chosen is None:
+    kind_fields = None if kind is None else _kind(kind)
+    if fields is None or kind_fields is None:
         return None
-    kind_definition = kinds.KINDS[chosen]
+    kind_definition = kinds.KINDS[kind_fields]
     entry.fields(_COMMON_KEYS | kind_definition.keys)  # reports what this kind does not know
     return config.ProviderConfig(
         name=str(entry.path[-1]),
-        kind=chosen,
+        kind=kind_fields,
         base_url=_address(fields.get("base_url")),
         api_key=_key(fields.get("api_key")),
         model=_text(fields, "model"),
@@ -87,11 +87,11 @@ def _kind(section: cursor.Cursor) -> str | None:
     text = section.text(blank=False)
     if text is None or text in kinds.KINDS:
         return text
-    listed = ", ".join(kinds.KINDS)
+    kind_list = ", ".join(kinds.KINDS)
     hint = suggestions.did_you_mean(
         text, kinds.KINDS, otherwise="a server that speaks OpenAI's API is `openai` with a base_url"
     )
-    section.problem("PROVIDER_UNKNOWN", f"there is no kind of provider {text[:60]!r}; there are {listed}", hint=hint)
+    section.problem("PROVIDER_UNKNOWN", f"there is no kind of provider {text[:60]!r}; there are {kind_list}", hint=hint)
     return None
 
 
@@ -170,8 +170,8 @@ def _expert(entry: cursor.Cursor, providers: Collection[str]) -> config.ExpertCo
 
 def _modes(section: cursor.Cursor | None) -> tuple[config.Mode, ...]:
     entries = [] if section is None else section.items() or []
-    chosen = [entry.choice(config.MODES) for entry in entries]
-    return tuple(dict.fromkeys(cast("config.Mode", mode) for mode in chosen if mode is not None))
+    modes = [entry.choice(config.MODES) for entry in entries]
+    return tuple(dict.fromkeys(cast("config.Mode", mode) for mode in modes if mode is not None))
 
 
 def _check_recorders(section: cursor.Cursor | None, providers: Mapping[str, config.ProviderConfig]) -> None:
@@ -190,11 +190,11 @@ def _check_fallbacks(section: cursor.Cursor | None) -> None:
     fields = None if section is None else section.fields()
     names = frozenset(() if fields is None else fields.value)
     for entry in () if fields is None else fields:
-        listed = entry.value.get("fallbacks") if isinstance(entry.value, Mapping) else None
-        place = entry.at("fallbacks", listed)
-        if listed is None:
+        fallbacks = entry.value.get("fallbacks") if isinstance(entry.value, Mapping) else None
+        place = entry.at("fallbacks", fallbacks)
+        if fallbacks is None:
             continue
-        for fallback in [place] if isinstance(listed, str) else place.items() or []:
+        for fallback in [place] if isinstance(fallbacks, str) else place.items() or []:
             if fallback.value == entry.path[-1]:
                 fallback.problem("CONFLICT", f"{fallback.value!r} cannot fall back on itself")
             elif isinstance(fallback.value, str):

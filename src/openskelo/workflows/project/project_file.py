@@ -120,7 +120,9 @@ def is_project(name: str, value: Json) -> bool:
 def check(root: Path) -> tuple[ProjectFile, tuple[problems.Problem, ...]]:
     """Return what `load` returns, and the Problems instead of raising."""
     path = root / FILE
-    return check_file(path) if path.exists() else (ProjectFile(), ())
+    if path.exists():
+        return check_file(path)
+    return (ProjectFile(), ())
 
 
 def check_file(path: Path) -> tuple[ProjectFile, tuple[problems.Problem, ...]]:
@@ -170,9 +172,10 @@ def _read_write_roots(fields: cursor.Fields, root: Path) -> tuple[str, ...]:
     data_dir = _real_path(root, fields.text("data_dir") or DATA_DIR)
     for entry in entries:
         text = entry.value if isinstance(entry.value, str) else ""
-        reason = (
-            file_access.reason_against_write_root(_real_path(root, text), root.resolve(), data_dir) if text else None
-        )
+        if text:
+            reason = file_access.reason_against_write_root(_real_path(root, text), root.resolve(), data_dir)
+        else:
+            reason = None
         if reason is not None:
             hint = f"name a folder that holds nothing else, such as {file_access.DEFAULT_WRITE_ROOT}"
             entry.problem("WRITE_ROOT_INVALID", f"data may not be written to {text[:80]!r}: {reason}", hint=hint)
@@ -181,8 +184,8 @@ def _read_write_roots(fields: cursor.Fields, root: Path) -> tuple[str, ...]:
 
 def _folders(root: Path, write_roots: Sequence[str]) -> handlers.Folders:
     root = root.resolve()
-    declared = [_real_path(root, text) for text in write_roots]
-    return handlers.Folders(root=root, write_roots=file_access.writable_roots(root, declared))
+    declared_paths = [_real_path(root, text) for text in write_roots]
+    return handlers.Folders(root=root, write_roots=file_access.writable_roots(root, declared_paths))
 
 
 def _read_secrets(section: cursor.Cursor | None) -> dict[str, str]:
@@ -239,11 +242,11 @@ def _read_webhook_events(section: cursor.Cursor | None) -> tuple[str, ...] | Non
     """Return the events that are named, all of them without the section, None after a Problem."""
     if section is None:
         return webhook.EVENTS
-    named = [entry.choice(webhook.EVENTS) for entry in section.items() or ()]
-    chosen = tuple(dict.fromkeys(name for name in named if name is not None))
-    if not named:
+    event_names = [entry.choice(webhook.EVENTS) for entry in section.items() or ()]
+    unique_names = tuple(dict.fromkeys(name for name in event_names if name is not None))
+    if not event_names:
         section.problem("EMPTY", f"{section.name} is empty", hint="remove it to receive all events")
-    return chosen or None
+    return unique_names or None
 
 
 def _is_web_address(text: str) -> bool:

@@ -71,9 +71,9 @@ def _read_all(
 def _entries(fields: cursor.Fields, section: str) -> Iterator[tuple[str, cursor.Cursor]]:
     """Yield the entries of a section with a valid name; report the others."""
     place = fields.get(section)
-    listed = None if place is None else place.fields()
+    entry_fields = None if place is None else place.fields()
     pattern = _CONTEXT_NAME if section == "contexts" else _NAME
-    for entry in () if listed is None else listed:
+    for entry in () if entry_fields is None else entry_fields:
         name = str(entry.path[-1])
         if pattern.match(name):
             yield name, entry
@@ -90,9 +90,10 @@ def _tool(
     target = None if fields is None or kind is None else _target(fields, kind, folders, functions.TOOLS, servers)
     if fields is None or kind is None or target is None:
         return None
-    base = (
-        functions.TOOLS[target] if kind == "builtin" else project_registry.Tool(name=name, kind="python", target=target)
-    )
+    if kind == "builtin":
+        base = functions.TOOLS[target]
+    else:
+        base = project_registry.Tool(name=name, kind="python", target=target)
     config, args = fields.map("config"), _schema(fields.get("args"))
     _check_config(fields, config, base.args or args)
     if kind != "mcp" and (other := fields.get("tool")) is not None:
@@ -151,7 +152,9 @@ def _function(
 
 def _expand_short_form(entry: cursor.Cursor) -> cursor.Cursor:
     """Return the entry as a map; a name alone is short for the function in that file."""
-    return cursor.Cursor({"python": entry.value}, entry.path, entry.report) if isinstance(entry.value, str) else entry
+    if isinstance(entry.value, str):
+        return cursor.Cursor({"python": entry.value}, entry.path, entry.report)
+    return entry
 
 
 def _one_kind(fields: cursor.Fields, kinds: tuple[str, ...]) -> str | None:
@@ -159,9 +162,9 @@ def _one_kind(fields: cursor.Fields, kinds: tuple[str, ...]) -> str | None:
     present = [kind for kind in kinds if kind in fields]
     if len(present) == 1:
         return present[0]
-    listed = ", ".join(f"`{kind}`" for kind in kinds)
+    kind_list = ", ".join(f"`{kind}`" for kind in kinds)
     code = "CONFLICT" if present else "MISSING_KEY"
-    fields.cursor.problem(code, f"{fields.cursor.name} needs exactly one of {listed}")
+    fields.cursor.problem(code, f"{fields.cursor.name} needs exactly one of {kind_list}")
     return None
 
 
@@ -182,11 +185,11 @@ def _target(
     names = builtins if kind == "builtin" else servers
     if text in names:
         return text
-    what = "MCP server" if kind == "mcp" else "built-in"
+    noun = "MCP server" if kind == "mcp" else "built-in"
     otherwise = f"known: {', '.join(names)}" if names else "declare it under `mcp`"
     code = "MCP_UNKNOWN" if kind == "mcp" else "BUILTIN_UNKNOWN"
     hint = problems.did_you_mean(text, names, otherwise=otherwise)
-    place.problem(code, f"there is no {what} {text[:60]!r}", hint=hint)
+    place.problem(code, f"there is no {noun} {text[:60]!r}", hint=hint)
     return None
 
 
@@ -235,8 +238,8 @@ def _server(name: str, entry: cursor.Cursor, folders: handlers.Folders) -> proje
     kind = None if fields is None else _one_kind(fields, ("command", "url"))
     if fields is None or kind is None:
         return None
-    misplaced = ("env", "folder") if kind == "url" else ("headers",)
-    for key in misplaced:
+    misplaced_keys = ("env", "folder") if kind == "url" else ("headers",)
+    for key in misplaced_keys:
         if (extra := fields.get(key)) is not None:
             extra.key_problem("CONFLICT", f"`{key}` means nothing beside `{kind}`")
     url = fields.get("url")
@@ -271,7 +274,9 @@ def _server(name: str, entry: cursor.Cursor, folders: handlers.Folders) -> proje
 def _suggest_list(command: str) -> str | None:
     """Return how a command written as a text looks as a list; None where that would be a guess."""
     plain = not set(command) & set("\"'\\$`&|;<>(){}[]#,:")
-    return f"[{', '.join(command.split())}]" if plain and command.strip() else None
+    if plain and command.strip():
+        return f"[{', '.join(command.split())}]"
+    return None
 
 
 def _is_address(text: str | None) -> bool:
@@ -285,9 +290,9 @@ def _is_address(text: str | None) -> bool:
 def _modes(
     section: cursor.Cursor | None, tools: Collection[str], experts: Collection[str]
 ) -> dict[str, project_registry.ModeRule]:
-    listed = None if section is None else section.fields(frozenset(MODES))
+    mode_fields = None if section is None else section.fields(frozenset(MODES))
     rules: dict[str, project_registry.ModeRule] = {}
-    for entry in () if listed is None else listed:
+    for entry in () if mode_fields is None else mode_fields:
         fields = entry.fields(_MODE_KEYS)
         if fields is None or entry.path[-1] not in MODES:
             continue
@@ -318,8 +323,8 @@ def _registered_names(
 
 
 def _mode_names(section: cursor.Cursor | None) -> tuple[definition.PlanMode, ...]:
-    chosen = [entry.choice(MODES) for entry in ([] if section is None else section.items() or [])]
-    return tuple(dict.fromkeys(cast("definition.PlanMode", mode) for mode in chosen if mode is not None))
+    names = [entry.choice(MODES) for entry in ([] if section is None else section.items() or [])]
+    return tuple(dict.fromkeys(cast("definition.PlanMode", mode) for mode in names if mode is not None))
 
 
 def _schema(section: cursor.Cursor | None) -> JsonObject | None:
@@ -329,7 +334,7 @@ def _schema(section: cursor.Cursor | None) -> JsonObject | None:
     try:
         validator.compile(fields.value)
     except errors.InvalidInput as error:
-        section.problem(error.code, f"{section.name} is no JSON Schema: {error.message}", hint=error.hint)
+        section.problem(error.code, f"{section.name} is not a JSON Schema: {error.message}", hint=error.hint)
         return None
     return fields.value
 

@@ -2,7 +2,7 @@
 
     file ── source.read ──> Source(value, positions) ──> Cursor ── reads and checks ──> Report ──> Problems
                  │
-                 └── yaml_text or json_text: one pass over the parser's events or tokens
+                 └── yaml_text: one pass over the parser's events; json_text spells JSON as YAML first
 
 A value and its positions are two trees of the same form: plain JSON, and a tree of `positions.Position`. So the value
 can be hashed, stored and passed on as it is, and only a Problem needs the second tree. A loader walks both with a

@@ -109,14 +109,18 @@ class Cursor:
         if isinstance(self.value, bool) or not isinstance(self.value, int):
             self.wrong_type("a whole number")
             return None
-        return self.value if self._in_range(self.value, low, high) else None
+        if self._in_range(self.value, low, high):
+            return self.value
+        return None
 
     def number(self, low: float, high: float) -> int | float | None:
         """Return this value as a number of `low` to `high`."""
         if isinstance(self.value, bool) or not isinstance(self.value, int | float):
             self.wrong_type("a number")
             return None
-        return self.value if self._in_range(self.value, low, high) else None
+        if self._in_range(self.value, low, high):
+            return self.value
+        return None
 
     def flag(self) -> bool | None:
         """Return this value as a boolean."""
@@ -130,12 +134,12 @@ class Cursor:
         """Return this value as one of `options`."""
         if isinstance(self.value, str) and self.value in options:
             return self.value
-        listed = ", ".join(options)
+        option_list = ", ".join(options)
         if not isinstance(self.value, str):
-            self.wrong_type(f"one of {listed}")
+            self.wrong_type(f"one of {option_list}")
             return None
         hint = problems.did_you_mean(self.value, options)
-        self.problem("CHOICE", f"{self.name} must be one of {listed}, not {self.value[:60]!r}", hint=hint)
+        self.problem("CHOICE", f"{self.name} must be one of {option_list}, not {self.value[:60]!r}", hint=hint)
         return None
 
     def _in_range(self, value: float, low: float, high: float) -> bool:
@@ -171,7 +175,9 @@ class Fields:
 
     def get(self, key: str) -> Cursor | None:
         """Return the cursor of the value of `key`; None when the key is absent."""
-        return self.cursor.at(key, self.value[key]) if key in self.value else None
+        if key in self.value:
+            return self.cursor.at(key, self.value[key])
+        return None
 
     def need(self, key: str) -> Cursor | None:
         """Return what `get` returns; absence is a Problem."""
@@ -236,7 +242,9 @@ def kind(value: Json) -> str:
         case int():
             return "a number"
         case float():
-            return "a number beyond 2^53" if value.is_integer() else "a fraction"
+            if value.is_integer():
+                return "a number beyond 2^53"
+            return "a fraction"
         case str():
             return "a text"
         case Mapping():

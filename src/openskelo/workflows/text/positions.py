@@ -10,23 +10,26 @@ Path = tuple[str | int, ...]
 
 @mutable
 class Position:
-    """The position of one value, and of the values in it; `line` and `column` count from 1.
-
-    `keys`, `values` and `items` are the positions of the keys and values of a map, or of the items of a list.
-    `text_line` and `text_column` are where the characters of a string begin, so that a fault inside it can be located;
-    `text_line` is None if the file spells the string differently (escapes, folding). `indent` is the column at which
-    the following lines of a block string begin. `nodes` and `depth` count the values in this one, aliases included.
-    """
+    """The position of one value, and of the values in it; lines and columns count from 1."""
 
     line: int
     column: int
+    #: The positions of the keys of a map.
     keys: dict[str, Position] | None = None
+    #: The positions of the values of a map.
     values: dict[str, Position] | None = None
+    #: The positions of the items of a list.
     items: list[Position] | None = None
+    #: The line where the characters of a string begin, so that a fault inside it can be located; None if the file
+    #: spells the string differently (escapes, folding).
     text_line: int | None = None
+    #: The column where they begin.
     text_column: int = 1
+    #: The column at which the following lines of a block string begin.
     indent: int = 1
+    #: The number of values in this one, aliases included.
     nodes: int = 1
+    #: The depth of the values in this one.
     depth: int = 0
 
 
@@ -52,7 +55,9 @@ class TextError(Exception):
 def locate(root: Position | None, path: Path) -> tuple[int, int]:
     """Return line and column of the value at `path`, or of the nearest value around it."""
     position = _find(root, path)
-    return (1, 1) if position is None else (position.line, position.column)
+    if position is None:
+        return (1, 1)
+    return (position.line, position.column)
 
 
 def locate_key(root: Position | None, path: Path) -> tuple[int, int]:
@@ -91,7 +96,9 @@ def _find(root: Position | None, path: Path) -> Position | None:
 
 def _child(position: Position, part: str | int) -> Position | None:
     if isinstance(part, str):
-        return None if position.values is None else position.values.get(part)
+        if position.values is None:
+            return None
+        return position.values.get(part)
     if position.items is None or part >= len(position.items):
         return None
     return position.items[part]

@@ -22,13 +22,17 @@ _MAX_HINTS = 100
 
 @frozen
 class Problem:
-    """`line` and `column` count from 1; `path` is a JSON Pointer into the document; `code` is stable."""
+    """A mistake in a file, at its place."""
 
     file: str
+    #: Counts from 1.
     line: int
+    #: Counts from 1.
     column: int
+    #: Stable.
     code: str
     message: str
+    #: A JSON Pointer into the document.
     path: str = ""
     hint: str | None = None
     severity: Severity = "error"
@@ -52,13 +56,13 @@ class Problem:
 
 @frozen
 class RunRead:
-    """A use of `run.inputs.NAME` in the expression at `path`; `name` is None for all of `run.inputs`.
+    """A use of `run.inputs.NAME` in an expression."""
 
-    `position` is the line and column inside the expression, if known.
-    """
-
+    #: The place of the expression.
     path: Path
+    #: None for all of `run.inputs`.
     name: str | None
+    #: The line and column inside the expression, if known.
     position: tuple[int, int] | None
 
 

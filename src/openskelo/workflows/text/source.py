@@ -45,9 +45,10 @@ def read(path: Path) -> Source:
                 code="DESCRIPTORS_EXHAUSTED",
                 hint="try again in a moment, or raise the limit of open files (ulimit -n)",
             ) from error
-        reason = (
-            (error.strerror or "it cannot be read") if isinstance(error, OSError) else "this is not a valid file name"
-        )
+        if isinstance(error, OSError):
+            reason = error.strerror or "it cannot be read"
+        else:
+            reason = "this is not a valid file name"
         raise _invalid(file, "FILE_UNREADABLE", reason) from None
     return parse(data, file=file)
 
@@ -57,17 +58,17 @@ def parse(data: bytes, *, file: str) -> Source:
     if len(data) > MAX_BYTES:
         raise _invalid(file, "FILE_TOO_LARGE", f"the file is larger than {MAX_BYTES} bytes")
     text = _decode(data, file)
-    forbidden = _FORBIDDEN.search(text)
-    if forbidden is not None:
-        message = f"the character U+{ord(forbidden.group()):04X} is not allowed in a file"
+    forbidden_character = _FORBIDDEN.search(text)
+    if forbidden_character is not None:
+        message = f"the character U+{ord(forbidden_character.group()):04X} is not allowed in a file"
         raise _invalid(
-            file, "TEXT_INVALID", message, place=_place(text, forbidden.start()), hint="write it as an escape"
+            file, "TEXT_INVALID", message, place=_place(text, forbidden_character.start()), hint="write it as an escape"
         )
     try:
-        located = json_text.read(text) if file.endswith(".json") else yaml_text.read(text)
+        document = json_text.read(text) if file.endswith(".json") else yaml_text.read(text)
     except TextError as error:
         raise _invalid(file, error.code, error.message, place=error.place, hint=error.hint) from None
-    return Source(file=file, value=located.value, positions=located.position)
+    return Source(file=file, value=document.value, positions=document.position)
 
 
 def from_document(document: JsonObject, *, file: str) -> Source:

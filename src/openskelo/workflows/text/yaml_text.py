@@ -60,12 +60,13 @@ class _Mark(Protocol):
 
 @mutable
 class _Container:
-    """A list or map that is not closed yet; `key` is the key of the map whose value comes next."""
+    """A list or map that is not closed yet."""
 
     position: Position
     anchor: str | None
     entries: dict[str, Json] | None = None
     elements: list[Json] | None = None
+    #: The key of the map whose value comes next.
     key: tuple[str, Position] | None = None
 
 
@@ -138,19 +139,19 @@ def _add_scalar(reader: _Reader, event: yaml.ScalarEvent) -> None:
     position = _position(event.start_mark)
     _refuse_tag(event, position)
     text: str = event.value
-    quoted = bool(event.style)
+    is_quoted = bool(event.style)
     if _expects_key(reader):
-        _add_key(reader, text, quoted, position)
+        _add_key(reader, text, is_quoted, position)
         return
-    value: Json | BadNumber = text if quoted else parse_scalar(text)
+    value: Json | BadNumber = text if is_quoted else parse_scalar(text)
     if isinstance(value, BadNumber):
         raise TextError(value.code, value.message, (position.line, position.column), value.hint)
     if isinstance(value, str):
         _locate_text(reader, event, position)
-    located = Located(value=value, position=position)
+    node = Located(value=value, position=position)
     if event.anchor is not None:
-        reader.anchors[event.anchor] = located
-    _add(reader, located)
+        reader.anchors[event.anchor] = node
+    _add(reader, node)
 
 
 def _add_key(reader: _Reader, text: str, quoted: bool, position: Position) -> None:
@@ -190,13 +191,13 @@ def _open_container(reader: _Reader, event: yaml.MappingStartEvent | yaml.Sequen
 
 
 def _close_container(reader: _Reader) -> None:
-    closed = reader.containers.pop()
-    value: Json = closed.entries if closed.entries is not None else closed.elements
-    located = Located(value=value, position=closed.position)
-    if closed.anchor is not None:
-        reader.open_anchors.discard(closed.anchor)
-        reader.anchors[closed.anchor] = located
-    _add(reader, located)
+    container = reader.containers.pop()
+    value: Json = container.entries if container.entries is not None else container.elements
+    node = Located(value=value, position=container.position)
+    if container.anchor is not None:
+        reader.open_anchors.discard(container.anchor)
+        reader.anchors[container.anchor] = node
+    _add(reader, node)
 
 
 def _add_alias(reader: _Reader, event: yaml.AliasEvent) -> None:
@@ -208,10 +209,10 @@ def _add_alias(reader: _Reader, event: yaml.AliasEvent) -> None:
         raise TextError("ALIAS_LOOP", f"the alias *{name} is inside the value that it refers to", place)
     if name not in reader.anchors:
         raise TextError("ALIAS_UNKNOWN", f"there is no anchor &{name} before this alias", place)
-    located = reader.anchors[name]
-    if len(reader.containers) + located.position.depth > MAX_DEPTH:
+    node = reader.anchors[name]
+    if len(reader.containers) + node.position.depth > MAX_DEPTH:
         raise TextError("TOO_DEEP", f"nested deeper than {MAX_DEPTH} levels", place)
-    _add(reader, located)
+    _add(reader, node)
     if reader.containers[-1].position.nodes > _MAX_NODES:
         raise TextError("ALIAS_EXPLODES", f"aliases expand to more than {_MAX_NODES} values", place)
 
@@ -303,7 +304,9 @@ def parse_number(text: str) -> Json | BadNumber:
             code="NUMBER_AMBIGUOUS", message=f"{text[:40]} has leading zeros", hint="quote it to make it a text"
         )
     if _HEX_OR_OCTAL.match(text):
-        return _admit(int(text, 0), text) if len(text) < _MAX_CHARACTERS else _out_of_range(text)
+        if len(text) < _MAX_CHARACTERS:
+            return _admit(int(text, 0), text)
+        return _out_of_range(text)
     if _FLOAT.match(text):
         return _float(text)
     if _NOT_FINITE.match(text):
@@ -314,7 +317,9 @@ def parse_number(text: str) -> Json | BadNumber:
 
 
 def _integer(text: str) -> Json | BadNumber:
-    return _admit(int(text), text) if len(text) < _MAX_CHARACTERS else _out_of_range(text)
+    if len(text) < _MAX_CHARACTERS:
+        return _admit(int(text), text)
+    return _out_of_range(text)
 
 
 def _admit(value: int, text: str) -> Json | BadNumber:
@@ -326,7 +331,9 @@ def _admit(value: int, text: str) -> Json | BadNumber:
 
 def _float(text: str) -> Json | BadNumber:
     value = float(text)
-    return canonical.admit(value) if math.isfinite(value) else _out_of_range(text)
+    if math.isfinite(value):
+        return canonical.admit(value)
+    return _out_of_range(text)
 
 
 def _out_of_range(text: str) -> BadNumber:

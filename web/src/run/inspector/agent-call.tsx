@@ -56,14 +56,14 @@ function Changes({ call, edits }: { call: Call; edits: readonly Edit[] }) {
 function Output({ call }: { call: Call }) {
   if (call.status !== "completed" && call.status !== "failed") return null;
   const shown = shortened(call.output);
-  if (shown.text === "") return <p className="muted small">The agent has told no output.</p>;
+  if (shown.text === "") return <p className="muted small">The call has no output.</p>;
   return (
     <>
-      <h4>Output</h4>
+      <h4>{call.exitCode === null ? "Output" : `Output, exit code ${call.exitCode}`}</h4>
       <pre className="argument-json" tabIndex={0} role="group" aria-label={`Output of ${call.tool}`}>
         {shown.text}
       </pre>
-      {shown.isCut && <p className="muted small">The record has its beginning; the transcript has all of it.</p>}
+      {shown.isCut && <p className="muted small">This is the beginning. The transcript has all of it.</p>}
     </>
   );
 }

@@ -20,7 +20,7 @@ export function Attempts({ id, node }: PanelProps) {
     <Answer asked={facts}>
       {(nodeFacts) => {
         const attempts = attemptsOf(nodeFacts).reverse();
-        if (attempts.length === 0) return <Nothing>Nothing has been tried yet.</Nothing>;
+        if (attempts.length === 0) return <Nothing>No attempts yet.</Nothing>;
         return (
           <>
             <ol className="attempts">

@@ -37,7 +37,7 @@ function NodeChanges({ id, node }: PanelProps) {
       ))}
       <Answer asked={whole}>
         {() => {
-          if (outputs.length === 0 && diffs.length === 0) return <Nothing>It has changed nothing.</Nothing>;
+          if (outputs.length === 0 && diffs.length === 0) return <Nothing>No changes.</Nothing>;
           return outputs.map(([name, text]) => (
             <Section key={name} title={`Output ${name}`}>
               <DiffView text={text} comments={given} />
@@ -101,7 +101,7 @@ function AgentChanges({ id, node }: PanelProps) {
         <Answer asked={since}>
           {({ diff }) =>
             diff === null ? (
-              <Nothing>Its workspace is not here (any more). What each turn has changed is kept.</Nothing>
+              <Nothing>The workspace is not here (any more). The changes of each turn are kept.</Nothing>
             ) : (
               <Patch text={diff} comments={comments} />
             )
@@ -134,7 +134,7 @@ function titleOf(artifact: Artifact): string {
 }
 
 function Patch({ text, comments }: { text: string; comments: Comments | null }): ReactNode {
-  if (text.trim() === "") return <Nothing>It has changed nothing.</Nothing>;
+  if (text.trim() === "") return <Nothing>No changes.</Nothing>;
   return <DiffView text={text} comments={comments} />;
 }
 

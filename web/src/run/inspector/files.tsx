@@ -19,7 +19,7 @@ const MOST_FILES = 200;
 
 export function Files({ id, node }: PanelProps) {
   const artifacts = useArtifacts(id, node).toReversed();
-  if (artifacts.length === 0) return <Nothing>It has left no files.</Nothing>;
+  if (artifacts.length === 0) return <Nothing>This node has no files.</Nothing>;
   return (
     <ul className="files">
       {artifacts.slice(0, MOST_FILES).map((artifact) => (

@@ -20,7 +20,7 @@ export function Checks({ id, node }: PanelProps) {
           {(found) => {
             const block = found.blocks.find((one) => one.id === node.key);
             const waiting = (block?.gates ?? []).filter((gate) => !verdicts.some((one) => one.gate === gate.name));
-            if (verdicts.length === 0 && waiting.length === 0) return <Nothing>It has no gates.</Nothing>;
+            if (verdicts.length === 0 && waiting.length === 0) return <Nothing>This node has no gates.</Nothing>;
             return (
               <>
                 <Verdicts verdicts={verdicts} />
@@ -112,10 +112,10 @@ function Contract({ block }: { block: OutlineBlock | undefined }) {
     rows.push([`If ${bounce.gate} fails`, `back to ${bounce.to}, ${bounce.max} times at most`]);
   return (
     <>
-      <Section title="Inputs it takes">
+      <Section title="Input ports">
         <Ports ports={block.inputs} />
       </Section>
-      <Section title="Outputs it promises">
+      <Section title="Output ports">
         <Ports ports={block.outputs} />
       </Section>
       <Section title="Rules">

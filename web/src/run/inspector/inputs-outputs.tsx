@@ -11,8 +11,8 @@ export function Data({ id, node }: PanelProps) {
     <Answer asked={whole}>
       {(found) => (
         <>
-          <Value title="Inputs" value={found.inputs ?? null} none="It has not been given anything yet." />
-          <Value title="Outputs" value={found.outputs ?? null} none="It has given nothing." />
+          <Value title="Inputs" value={found.inputs ?? null} none="No inputs yet." />
+          <Value title="Outputs" value={found.outputs ?? null} none="No outputs." />
         </>
       )}
     </Answer>

@@ -24,7 +24,7 @@ export function Logs({ id, node }: PanelProps) {
   return (
     <>
       {isRunning(node) && <LiveLogs id={id} node={node} />}
-      {logs.length === 0 && !isRunning(node) && <Nothing>It has logged nothing.</Nothing>}
+      {logs.length === 0 && !isRunning(node) && <Nothing>This node has no logs.</Nothing>}
       {logs.slice(0, SHOWN).map((log) => (
         <Section key={log.id} title={attemptName(log)} aside={<Download id={id} log={log} />}>
           <Log id={id} log={log} />
@@ -44,7 +44,7 @@ function LiveLogs({ id, node }: PanelProps) {
     return () => clearInterval(timer);
   }, [again]);
   const logs = (asked.value?.logs ?? []).filter((log) => log.text !== "").toReversed();
-  if (logs.length === 0) return <Nothing>What is running has logged nothing yet.</Nothing>;
+  if (logs.length === 0) return <Nothing>The attempt under way has logged nothing yet.</Nothing>;
   return logs.map((log) => (
     <Section
       key={`${log.visit} ${log.attempt} ${log.item}`}

@@ -22,7 +22,7 @@ export function Messages({ id, node }: PanelProps) {
     <Answer asked={events}>
       {(found) => {
         const told = found.filter(isMessage);
-        if (told.length === 0 && said.length === 0) return <Nothing>Nothing has been said yet.</Nothing>;
+        if (told.length === 0 && said.length === 0) return <Nothing>No messages yet.</Nothing>;
         return (
           <ol className="messages" aria-live="polite">
             {told.map((event) =>
@@ -72,8 +72,8 @@ function Answered({ event }: { event: Final }) {
       {event.content === "" && (
         <p className="muted small">
           {event.stored
-            ? "Too large to travel along: see the outputs."
-            : "There is no answer; what was heard is among the files."}
+            ? "Too large to show here: see the outputs."
+            : "There is no answer. The text that arrived is among the files."}
         </p>
       )}
     </li>

@@ -99,7 +99,7 @@ function Blocks({ text }: { text: string }) {
         </Section>
       ))}
       <Section title="Sent to">
-        <JsonTree value={rest} label="Who was asked, and how" />
+        <JsonTree value={rest} label="Model and parameters" />
       </Section>
     </>
   );

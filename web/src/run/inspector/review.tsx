@@ -54,7 +54,7 @@ export function Review({ id, node, shown }: { id: string; node: Node; shown: Sho
         {drafts.length > 0 && <Ways id={id} node={node} drafts={drafts} />}
         {drafts.length < comments.length && (
           <Button look="quiet" onClick={() => review.removeSent(of)}>
-            Remove those that were sent
+            Remove the sent comments
           </Button>
         )}
       </div>

@@ -81,7 +81,7 @@ function modeWords(node: PanelProps["node"]): string {
 function costWords(node: PanelProps["node"]): string {
   if (node.usage.costUnknown === true) return "USD unknown (own log-in)";
   const isUntold = node.kind === "agent" && node.usage.costUsd === 0;
-  return isUntold ? "not known: the agent has told none" : money(node.usage.costUsd);
+  return isUntold ? "not known: the agent reports none" : money(node.usage.costUsd);
 }
 
 function itemsOf({ done, total, kept, failed }: NonNullable<PanelProps["node"]["items"]>): string {
@@ -151,7 +151,7 @@ const TOLD: Record<string, (fact: Fact) => string> = {
   "item.failed": (fact) =>
     `Item ${number(dataOf(fact), "item")} failed: ${text(object(dataOf(fact), "error"), "message")}`,
   "node.failed": (fact) => `Failed: ${text(object(dataOf(fact), "error"), "message")}`,
-  "message.received": () => "A message came",
+  "message.received": () => "A message was received",
 };
 
 function kept(fact: Fact): string {

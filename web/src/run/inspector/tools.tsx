@@ -33,7 +33,7 @@ function AgentTools({ id, node }: PanelProps) {
     <Answer asked={facts}>
       {(found) => {
         const calls = callsOf(agentAttempts(found)).reverse();
-        if (calls.length === 0) return <Nothing>Nothing has been called yet.</Nothing>;
+        if (calls.length === 0) return <Nothing>No calls yet.</Nothing>;
         return (
           <>
             <p className="muted small">{tally(calls)}</p>
@@ -69,7 +69,7 @@ function NodeTools({ id, node }: PanelProps) {
     <Answer asked={events}>
       {(found) => {
         const calls = callsIn(found).reverse();
-        if (calls.length === 0) return <Nothing>Nothing has been called yet.</Nothing>;
+        if (calls.length === 0) return <Nothing>No calls yet.</Nothing>;
         return (
           <ol className="attempts">
             {calls.slice(0, SHOWN).map((call) => (
@@ -103,7 +103,7 @@ function One({ call }: { call: Call }) {
       {Object.keys(call.tool.args).length > 0 ? (
         <JsonTree value={call.tool.args} label={`Arguments of ${call.tool.name}`} />
       ) : (
-        <p className="muted small">Without arguments of its own: it is given the node&rsquo;s inputs.</p>
+        <p className="muted small">Without arguments: it gets the node&rsquo;s inputs.</p>
       )}
     </li>
   );

@@ -50,8 +50,8 @@ def max_connections(wanted: int) -> int:
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY:
         return wanted
-    reserved = min(RESERVED_DESCRIPTORS, soft // 2) + 4 * ACCEPTED_AT_ONCE
-    return max(1, min(wanted, soft - reserved))
+    reserved_descriptors = min(RESERVED_DESCRIPTORS, soft // 2) + 4 * ACCEPTED_AT_ONCE
+    return max(1, min(wanted, soft - reserved_descriptors))
 
 
 def enlarge_backlog(listener: socket.socket) -> None:
