@@ -175,7 +175,7 @@ def test_orders_reach_a_graph_that_another_engine_drives(tmp_path: Path) -> None
             ann = await graph.add_node("Ann", kind="handler", config=handler())
             bob = await graph.add_node("Bob", kind="handler", config=handler())
             edge = await graph.add_edge(ann, bob)
-            with pytest.raises(errors.Refused, match="such an edge"):
+            with pytest.raises(errors.Refused, match="this edge exists already"):
                 await graph.add_edge(ann, bob)
             await graph.say(ann, "hello")
             assert await outputs(driver, run_id, bob) == {"message": "Ann"}

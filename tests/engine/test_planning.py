@@ -62,7 +62,7 @@ def test_after_the_last_repair_the_draft_comes_with_its_problems(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("goal", "repairs", "message"), [(" ", 1, "the goal is empty"), ("x", 11, "repairs is 0 to 10")]
+    ("goal", "repairs", "message"), [(" ", 1, "the goal is empty"), ("x", 11, "repairs must be between 0 and 10")]
 )
 def test_what_cannot_be_asked_for_is_refused_before_anything_is(
     tmp_path: Path, goal: str, repairs: int, message: str

@@ -31,7 +31,7 @@ def test_runs_are_listed_newest_first_and_in_pages(tmp_path: Path) -> None:
             assert set(listed[0]) == {"runId", "name", "status", "ending", "createdAt", "updatedAt"}
             assert [one["runId"] for one in await engine.runs(limit=1, offset=1)] == [started[1]]
             assert await engine.runs(status="paused") == []
-            with pytest.raises(errors.InvalidInput, match="not negative"):
+            with pytest.raises(errors.InvalidInput, match="limit and offset must not be negative"):
                 await engine.runs(limit=-1)
 
     stage.play(story)
