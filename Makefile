@@ -17,6 +17,8 @@ SEED ?= 19
 
 # The bundled type checker, without a look on the network for a newer one.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS = 1
+# The tests start many interpreters. Without compiled files each of them compiles the whole package.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help setup web demo demo-runs tour test test-agents chaos check bench bench-peers images lock reference dist sbom clean static web-static web-tests format-check lint types contracts sizes kernel-tests tests fast-tests format
