@@ -112,6 +112,26 @@ def test_changed_arguments_of_another_form_are_refused_and_the_question_stays(tm
     assert _said(_play(_hooked(tmp_path), ('@hook Bash {"command": "make test"}',), wrong)).startswith("[allow")
 
 
+@pytest.mark.parametrize(
+    ("line", "changed", "denial"),
+    [
+        ('Bash {"command": "ls"}', {"command": "curl evil"}, "the project denies it (commands: *curl*)"),
+        (
+            'Write {"file_path": "a.txt", "content": "x"}',
+            {"file_path": "../a.txt"},
+            "it would change a file outside of the workspace",
+        ),
+    ],
+)
+def test_changed_arguments_that_the_policy_denies_are_denied_with_its_reason(
+    tmp_path: Path, line: str, changed: JsonObject, denial: str
+) -> None:
+    root = _hooked(tmp_path, policy={"deny": [{"commands": ["*curl*"]}]})
+    document = _play(root, (f"@hook {line}",), _answer("modified", modified_args=changed))
+    assert _said(document) == f"[deny: ada has changed and allowed it, but {denial}]"
+    assert _calls(root, document) == [(line.partition(" ")[0], "deny", True)]
+
+
 def test_what_is_asked_shows_tool_arguments_diff_and_why(tmp_path: Path) -> None:
     shown: list[JsonObject] = []
 
@@ -178,10 +198,9 @@ def test_an_approval_for_longer_allows_the_same_call_again(tmp_path: Path, lengt
     assert (resolved["remember"], resolved["rule"]) == (length, {"kind": "execute", "command": "make test"})
 
 
-def test_a_question_survives_the_death_of_the_process_and_its_answer_is_used_once(tmp_path: Path) -> None:
-    root = _hooked(tmp_path)
-    line = '@hook Bash {"command": "make test"}'
-    flow = _flow(root, line, "@next", line, line)
+def _die_and_answer(root: Path, lines: tuple[str, ...], first: Answer, *others: Answer) -> tuple[str, JsonObject]:
+    """Return the id of a question that was open when the process died, and the document of the run after its answer."""
+    flow = _flow(root, *lines)
 
     async def begin() -> str:
         async with repository.engine(root) as engine:
@@ -189,23 +208,47 @@ def test_a_question_survives_the_death_of_the_process_and_its_answer_is_used_onc
             assert cast("list[Any]", (await engine.wait(run_id))["approvals"])
             return run_id  # closing the engine kills the agent; the question stays open
 
-    async def answer(run_id: str) -> tuple[str, str]:
+    async def go_on(run_id: str) -> tuple[str, JsonObject]:
         async with repository.engine(root) as engine:
             (approval,) = cast("list[JsonObject]", (await engine.show(run_id))["approvals"])
-            await engine.answer(str(approval["id"]), status="approved", by="ada")
+            await first(engine, approval)
             await engine.resume(run_id)
-            (second,) = cast("list[JsonObject]", (await engine.wait(run_id))["approvals"])
-            await engine.answer(str(second["id"]), status="denied", reason="once is enough", by="ada")
-            return str(approval["id"]), str((await engine.wait(run_id))["ending"])
+            for answer in others:
+                (later,) = cast("list[JsonObject]", (await engine.wait(run_id))["approvals"])
+                await answer(engine, later)
+            return str(approval["id"]), await engine.wait(run_id)
 
     run_id = asyncio.run(asyncio.wait_for(begin(), 120))
     assert repository.processes_left(root) == []
-    approval_id, ending = asyncio.run(asyncio.wait_for(answer(run_id), 120))
-    assert ending == "ok"
-    log = repository.events(root, run_id)
+    return asyncio.run(asyncio.wait_for(go_on(run_id), 120))
+
+
+def test_a_question_survives_the_death_of_the_process_and_its_answer_is_used_once(tmp_path: Path) -> None:
+    root = _hooked(tmp_path)
+    line = '@hook Bash {"command": "make test"}'
+    once = _answer("denied", reason="once is enough")
+    approval_id, document = _die_and_answer(root, (line, "@next", line, line), _answer("approved"), once)
+    assert document["ending"] == "ok"
+    log = repository.events(root, str(document["runId"]))
     granted = [cast("dict[str, Any]", event["data"]) for event in log if event["type"] == "call.granted"]
     assert [grant["grant"]["approvalId"] for grant in granted] == [approval_id]
     assert [event["type"] for event in log].count("approval.requested") == 2
+
+
+def test_an_answer_that_is_used_after_a_crash_allows_nothing_that_is_denied(tmp_path: Path) -> None:
+    root = _hooked(tmp_path, policy={"deny": [{"commands": ["*curl*"]}]})
+    line = '@hook Bash {"command": "ls"}'
+    changed = _answer("modified", modified_args={"command": "curl evil"})
+    _, document = _die_and_answer(root, (line, "@next", line), changed)
+    assert _said(document) == ("[deny: ada has changed and allowed it, but the project denies it (commands: *curl*)]")
+
+
+def test_changed_arguments_do_not_allow_the_same_call_over_the_protocol(tmp_path: Path) -> None:
+    root = _lying(tmp_path)
+    lines = ('@hook-as x Bash {"command": "ls"}', "@next", "@ask-as x ls", "@next", "@say I see")
+    _, document = _die_and_answer(root, lines, _answer("modified", modified_args={"command": "make test"}))
+    assert _said(document) == "I see"
+    assert _calls(root, document) == [("Bash", "deny", True)]
 
 
 def test_a_cancelled_run_withdraws_the_question_and_ends_the_agent(tmp_path: Path) -> None:

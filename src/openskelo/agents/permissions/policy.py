@@ -7,8 +7,8 @@
     ask    everything else that may change something (with `permissions: skip`: allow)
 
 A rule fits if all that it names fits: the kind of the call, its paths, its command, its tool, and what the turn has
-cost so far. A call cannot be read if its arguments are no JSON object, if it is an edit that names no file, or if it runs
-a command that is in none of the arguments known for it. Patterns are convenience: a shell has many ways to write a
+cost so far. A call cannot be read if its arguments are no JSON object, if it is an edit that names no file, or if it
+runs a command that is in none of the arguments known for it. Patterns are convenience: a shell has many ways to write a
 command. What an agent cannot get out of is its sandbox.
 """
 
@@ -129,6 +129,11 @@ def make_call(
         command=command,
         folder=_inner_path(where, folder) if where and command is not None else ".",
     )
+
+
+def change_arguments(call: Call, arguments: JsonObject, folder: Path) -> Call:
+    """Return a call with the arguments that a person has given it in place of its own."""
+    return make_call(call.tool, call.kind, arguments, folder, is_tool_server=call.kind == "mcp")
 
 
 def _command(arguments: JsonObject | None) -> str | None:

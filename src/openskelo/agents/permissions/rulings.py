@@ -8,6 +8,9 @@ A hook can carry a reason and changed arguments back to the model; the protocol 
 turn every call is denied. `SessionPermissions` outlives the attempts of its session: the executor opens it for each
 turn with what the attempt brings along.
 
+A person may change the arguments of a call, and the policy decides on the changed call again: no answer allows what is
+denied.
+
 A ruling counts once. The id of a call is the agent's own word, so it proves nothing: a second request with the same id
 is another call, and is ruled on anew. The one exception is a call that comes on both ways: the ruling of one way also
 answers the other, once, if tool, arguments and, where a person was asked, the files of the workspace are the same.
@@ -190,7 +193,7 @@ class SessionPermissions:
             "permissionDecision": "allow" if ruling.is_allowed else "deny",
             "permissionDecisionReason": ruling.why,
         }
-        if ruling.arguments is not None:
+        if ruling.is_allowed and ruling.arguments is not None:
             decision["updatedInput"] = ruling.arguments
         return {"hookSpecificOutput": decision}
 
@@ -262,9 +265,7 @@ class SessionPermissions:
         asker = self._asker
         if asker is None:
             return Ruling(is_allowed=False, why=_NO_TURN)
-        verdict = policy.decide(call, self._agent, asker.remembered_rules(), asker.spent_usd())
-        if self._is_planning and (denial := policy.forbid_changes(call)) is not None:
-            verdict = denial
+        verdict = self._decide(asker, call)
         ruling = Ruling(is_allowed=verdict.decision == "allow", why=verdict.why)
         if verdict.decision == "ask":
             tree = await asker.tree()
@@ -281,7 +282,23 @@ class SessionPermissions:
                 ruling = replace(await asker.ask_about(question), tree=tree)
             except errors.Refused as refusal:  # the turn is over, or the question was withdrawn
                 return Ruling(is_allowed=False, why=refusal.message, was_asked=True)
+            if ruling.arguments is not None:
+                call = policy.change_arguments(call, ruling.arguments, self._folder)
+                ruling = self._rule_on_change(asker, way, call, ruling)
         return await self._record(asker, call_id, call, ruling)
+
+    def _decide(self, asker: Asker, call: policy.Call) -> policy.Verdict:
+        denial = policy.forbid_changes(call) if self._is_planning else None
+        return denial or policy.decide(call, self._agent, asker.remembered_rules(), asker.spent_usd())
+
+    def _rule_on_change(self, asker: Asker, way: _Way, changed_call: policy.Call, ruling: Ruling) -> Ruling:
+        """Return the ruling on the call that a person has made of the agent's: what is denied, no answer allows."""
+        if way == "protocol":  # a grant for a call that came by the hook
+            return replace(ruling, is_allowed=False, why=f"{ruling.why}, which the agent cannot take here")
+        verdict = self._decide(asker, changed_call)
+        if verdict.decision != "deny":
+            return ruling
+        return replace(ruling, is_allowed=False, why=f"{ruling.why}, but {verdict.why}")
 
     async def _record(self, asker: Asker, call_id: CallId, call: policy.Call, ruling: Ruling) -> Ruling:
         """Return the ruling once it is in the record; a denial if it cannot be recorded, or the turn is over."""
