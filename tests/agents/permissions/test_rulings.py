@@ -148,6 +148,18 @@ def test_what_is_asked_shows_tool_arguments_diff_and_why(tmp_path: Path) -> None
     assert args["rule"] == {"kind": "edit", "paths": ["hello.txt"]}
 
 
+@pytest.mark.parametrize(("arguments", "folder"), [({}, "."), ({"cwd": "src"}, "src"), ({"cwd": "/etc"}, "/etc")])
+def test_what_is_asked_shows_the_folder_of_the_call(tmp_path: Path, arguments: JsonObject, folder: str) -> None:
+    shown: list[Json] = []
+
+    async def look(engine: openskelo.Engine, approval: JsonObject) -> None:
+        shown.append(cast("dict[str, Any]", approval["args"])["folder"])
+        await engine.answer(str(approval["id"]), status="approved", by="ada")
+
+    _play(_hooked(tmp_path), (f"@hook Bash {json.dumps({**MAKE_TEST, **arguments})}",), look)
+    assert shown == [folder]
+
+
 def test_the_policy_decides_without_a_person_where_it_can(tmp_path: Path) -> None:
     policy: Json = {
         "allow": [{"kind": "execute", "commands": ["make *"]}, {"kind": "edit", "paths": ["src/**"]}],
@@ -323,6 +335,15 @@ def test_a_call_that_comes_by_the_hook_and_over_the_protocol_is_asked_about_once
     document = _play(root, lines, _answer("approved"))
     assert _said(document) == "[allow][once]"
     assert _asked_and_recorded(root, document) == (["make test"], [("make test", "allow")])
+
+
+def test_a_call_that_has_ended_is_asked_about_anew_on_the_other_way(tmp_path: Path) -> None:
+    root = _lying(tmp_path)
+    push = ('@hook-as x Bash {"command": "git push"}', "@tell-as x completed git push", "@ask-as x git push")
+    document = _play(root, (*push, "@next", "@say I see"), _answer("approved"), _answer("denied", reason="once"))
+    assert _said(document) == "I see"
+    both = [("git push", "allow"), ("git push", "deny")]
+    assert _asked_and_recorded(root, document) == (["git push", "git push"], both)
 
 
 def test_the_other_way_carries_no_other_arguments(tmp_path: Path) -> None:

@@ -12,8 +12,9 @@ A person may change the arguments of a call, and the policy decides on the chang
 denied.
 
 A ruling counts once. The id of a call is the agent's own word, so it proves nothing: a second request with the same id
-is another call, and is ruled on anew. The one exception is a call that comes on both ways: the ruling of one way also
-answers the other, once, if tool, arguments and, where a person was asked, the files of the workspace are the same.
+is another call, and is ruled on anew. The one exception is a call that comes on both ways before it has ended: the
+ruling of one way also answers the other, once, if tool, arguments and, where a person was asked, the files of the
+workspace are the same.
 """
 
 from __future__ import annotations
@@ -148,6 +149,10 @@ class SessionPermissions:
         self._asker = None
         for ruling in self._rulings:
             ruling.cancel()
+
+    def end_call(self, agent_id: str) -> None:
+        """Rule anew on the next request with this id, because the agent has said that its call is over."""
+        self._ruled.pop(agent_id, None)
 
     # -- over the protocol --------------------------------------------------------------------------------------------
 

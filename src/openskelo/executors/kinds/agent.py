@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Protocol, cast
 
 from openskelo import agent_settings, errors
@@ -505,6 +505,8 @@ class AgentTask:
         self.on_activity("thinking" if call.is_over else _describe_activity(call))
         if call.status == "pending":
             return  # it may still be asked about
+        if call.is_over and self.session is not None:
+            self.session.permissions.end_call(call.id)
         name = self._name(call.id)
         if name not in self.started:
             self._record_call_start(name, call.tool_name or call.title or call.kind, call.kind, call.arguments, None)
@@ -617,7 +619,7 @@ class AgentTask:
             "kind": call.kind,
             "arguments": call.arguments or {},
             "why": question.why,
-            "folder": "." if self.place is None else self.place.origin.folder or ".",
+            "folder": call.folder if self.place is None else str(PurePosixPath(self.place.origin.folder, call.folder)),
             "agent": self.agent.name,
         }
         if call.arguments is None:
