@@ -428,6 +428,49 @@ def test_a_person_may_decline_a_question_of_the_agents_own(tmp_path: Path) -> No
     assert _said(document) == "[decline None]"
 
 
+_ASK = '@tell-tool ask_human {"question": "Which colour?"}'
+_CHOOSE = '@tell-tool ask_human {"question": "Which colour?", "options": ["red", "blue"]}'
+_NO_ANSWER = "[The person gives no answer, and says why: look at the brief\nDecide yourself, or end.]"
+
+
+@pytest.mark.parametrize(
+    ("line", "answer", "told"),
+    [
+        (_ASK, _answer("modified", modified_args={"answer": "green"}), "[green]"),
+        (_CHOOSE, _answer("modified", modified_args={"answer": "red"}), "[red]"),
+        (_ASK, _answer("denied", reason="look at the brief"), _NO_ANSWER),
+        (_CHOOSE, _answer("denied", reason="look at the brief"), _NO_ANSWER),
+    ],
+)
+def test_the_tool_ask_human_tells_the_model_what_a_person_answers(
+    tmp_path: Path, line: str, answer: Answer, told: str
+) -> None:
+    shown: list[JsonObject] = []
+
+    async def look(engine: openskelo.Engine, approval: JsonObject) -> None:
+        shown.append(approval)
+        await answer(engine, approval)
+
+    root = _plain(tmp_path, command=[sys.executable, str(repository.AGENT), "--tools"])
+    assert _said(_play(root, (line,), look)) == told
+    (approval,) = shown
+    field: JsonObject = {"type": "string", "title": "Which colour?"}
+    options: JsonObject = {"enum": ["red", "blue"]} if line is _CHOOSE else {}
+    form: JsonObject = {"type": "object", "properties": {"answer": {**field, **options}}, "required": ["answer"]}
+    assert (approval["prompt"], approval["form"]) == ("helper asks: Which colour?", form)
+
+
+def test_an_answer_to_ask_human_is_one_of_its_options(tmp_path: Path) -> None:
+    async def other(engine: openskelo.Engine, approval: JsonObject) -> None:
+        with pytest.raises(openskelo.InvalidInput) as raised:
+            await engine.answer(str(approval["id"]), status="modified", modified_args={"answer": "green"}, by="ada")
+        assert raised.value.code == "APPROVAL_INVALID"
+        await engine.answer(str(approval["id"]), status="modified", modified_args={"answer": "blue"}, by="ada")
+
+    root = _plain(tmp_path, command=[sys.executable, str(repository.AGENT), "--tools"])
+    assert _said(_play(root, (_CHOOSE,), other)) == "[blue]"
+
+
 def test_a_form_that_names_an_address_is_declined_and_nothing_is_fetched(tmp_path: Path) -> None:
     root = _plain(tmp_path)
     with web.serving() as site:

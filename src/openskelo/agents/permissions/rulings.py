@@ -84,6 +84,16 @@ class Question:
     diff: str = ""
 
 
+@frozen
+class FormAnswer:
+    """A person's answer to a question of the agent's own."""
+
+    #: The filled form; None if the person declines.
+    values: JsonObject | None = None
+    #: Why the person declines.
+    reason: str = ""
+
+
 class Asker(Protocol):
     """The attempt whose turn is under way, as the permissions of its session see it."""
 
@@ -91,8 +101,8 @@ class Asker(Protocol):
         """Ask a person, and wait for the answer."""
         ...
 
-    async def ask_form(self, prompt: str, schema: JsonObject) -> JsonObject | None:
-        """Ask a person the agent's own question; return the filled form, None if the person declines."""
+    async def ask_form(self, prompt: str, schema: JsonObject) -> FormAnswer:
+        """Ask a person the agent's own question, and wait for the answer."""
         ...
 
     async def tree(self) -> str:
@@ -225,10 +235,10 @@ class SessionPermissions:
 
     # -- the agent's own questions ------------------------------------------------------------------------------------
 
-    async def ask_form(self, prompt: str, schema: JsonObject) -> JsonObject | None:
-        """Put a question of the agent's own to a person; None if the person declines, or there is no turn."""
+    async def ask_form(self, prompt: str, schema: JsonObject) -> FormAnswer:
+        """Put a question of the agent's own to a person; it is declined if there is no turn."""
         if self._asker is None:
-            return None
+            return FormAnswer(reason=_NO_TURN)
         return await self._asker.ask_form(prompt, schema)
 
     # -- the ruling ---------------------------------------------------------------------------------------------------
@@ -333,10 +343,11 @@ def ask_human_tool(permissions: SessionPermissions) -> toolbox.Tool:
         if isinstance(arguments.get("options"), list):
             answer["enum"] = arguments["options"]
         form: JsonObject = {"type": "object", "properties": {"answer": answer}, "required": ["answer"]}
-        form_values = await permissions.ask_form(question, form)
-        if form_values is None:
-            return "The person gives no answer. Decide yourself, or end."
-        return form_values["answer"]
+        form_answer = await permissions.ask_form(question, form)
+        if form_answer.values is not None:
+            return form_answer.values["answer"]
+        reason_text = f", and says why: {form_answer.reason}\n" if form_answer.reason else ". "
+        return f"The person gives no answer{reason_text}Decide yourself, or end."
 
     return toolbox.Tool(
         name="ask_human",

@@ -601,7 +601,7 @@ class AgentTask:
             validator.compile(schema)
         except errors.InvalidInput:
             return None
-        return await self.ask_form(prompt, schema)
+        return (await self.ask_form(prompt, schema)).values
 
     # -- questions to a person -----------------------------------------------------------------------------------------
 
@@ -654,8 +654,8 @@ class AgentTask:
             arguments=answer.arguments,
         )
 
-    async def ask_form(self, prompt: str, schema: JsonObject) -> JsonObject | None:
-        """Ask a person the agent's own question; return the filled form, None if the person declines."""
+    async def ask_form(self, prompt: str, schema: JsonObject) -> rulings.FormAnswer:
+        """Ask a person the agent's own question, and wait for the answer."""
         self.questions += 1
         args: JsonObject = {"tool": "ask_human", "question": True, "arguments": {"question": prompt}, "why": "it asks"}
         try:
@@ -668,11 +668,11 @@ class AgentTask:
                     form=schema,
                 )
             )
-        except errors.Refused:  # the turn is over
-            return None
-        if answer.status != "denied":
-            return answer.arguments
-        return None
+        except errors.Refused as refusal:  # the turn is over
+            return rulings.FormAnswer(reason=refusal.message)
+        if answer.status == "denied":
+            return rulings.FormAnswer(reason=answer.reason or "")
+        return rulings.FormAnswer(values=answer.arguments)
 
     async def _ask(self, question: running_attempt.CallQuestion) -> running_attempt.CallAnswer:
         if self.attempt.ask is None:
