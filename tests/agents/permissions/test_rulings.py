@@ -196,6 +196,15 @@ def test_skip_allows_what_is_not_denied(tmp_path: Path) -> None:
     assert _calls(root, _play(root, lines)) == [("Bash", "allow", False), ("Bash", "deny", False)]
 
 
+def test_planning_denies_what_changes_a_file_and_leaves_commands_to_the_rules(tmp_path: Path) -> None:
+    root = _hooked(tmp_path, policy={"allow": [{"kind": "edit"}, {"commands": ["git log*"]}]})
+    lines = ('@hook Write {"file_path": "hello.txt", "content": "x"}', '@hook Bash {"command": "git log"}')
+    document = repository.play(root, repository.block(*lines), global_mode="PLANNING")
+    denied = "[deny: the run is in PLANNING mode: look, and say what you would change]"
+    assert _said(document) == f"{denied}[allow: the project allows it (commands: git log*)]"
+    assert _calls(root, document) == [("Write", "deny", False), ("Bash", "allow", False)]
+
+
 @pytest.mark.parametrize(("length", "asked"), [("turn", [True, False]), ("run", [True, False])])
 def test_an_approval_for_longer_allows_the_same_call_again(tmp_path: Path, length: str, asked: list[bool]) -> None:
     root = _hooked(tmp_path)
@@ -390,6 +399,18 @@ def test_calls_with_the_same_id_are_counted(tmp_path: Path) -> None:
 
 def _plain(folder: Path, **agent: Json) -> Path:
     return repository.make(folder, permissions="gated", **agent)
+
+
+def test_a_gated_agent_that_may_act_unasked_is_refused_where_nothing_confines_it(tmp_path: Path) -> None:
+    with pytest.raises(openskelo.InvalidInput) as raised:
+        _play(_plain(tmp_path, sandbox="none"), ("@say never",))
+    assert raised.value.code == "AGENT_GATE"
+    assert raised.value.message == (
+        "work: helper is gated, but its program may make calls without asking, and it is not confined"
+    )
+    (tmp_path / "other").mkdir()
+    skipping = repository.make(tmp_path / "other", sandbox="none", permissions="skip")
+    assert _said(_play(skipping, ("@say done",))) == "done"
 
 
 def test_a_permission_is_granted_once_never_for_longer(tmp_path: Path) -> None:
