@@ -394,6 +394,63 @@ def test_calls_with_the_same_id_are_counted(tmp_path: Path) -> None:
     assert cast("dict[str, Any]", document["error"])["code"] == "AGENT_CALLS"
 
 
+# -- a call that the agent tells of before it asks --------------------------------------------------------------------
+
+
+def _call_facts(root: Path, document: JsonObject) -> list[tuple[str, Json]]:
+    """Return what the record says about calls and questions, in order."""
+    facts: list[tuple[str, Json]] = []
+    ids: set[str] = set()
+    for event in repository.events(root, str(document["runId"])):
+        data = cast("dict[str, Any]", event["data"])
+        match event["type"]:
+            case "call.started":
+                ids.add(data["call"]["id"])
+                facts.append(("call.started", data["call"].get("gate")))
+            case "call.ruled":
+                ids.add(data["callId"])
+                facts.append(("call.ruled", [data["gate"], data["args"]["value"]]))
+            case "call.completed":
+                ids.add(data["callId"])
+                facts.append(("call.completed", [data["status"], data["result"]["value"]]))
+            case "approval.requested":
+                ids.add(data["tool"]["id"])
+                facts.append(("approval.requested", data["tool"]["args"]["arguments"]))
+            case _:
+                pass
+    assert len(ids) == 1  # all of it is about one call
+    return facts
+
+
+@pytest.mark.parametrize("status", ["approved", "denied"])
+def test_what_a_person_decides_about_a_call_that_was_told_before_is_in_the_record(tmp_path: Path, status: str) -> None:
+    root = _lying(tmp_path)
+    lines = ("@tell-as x in_progress make test", "@ask-as x make test", "@tell-as x completed make test")
+    document = _play(root, (*lines, "@next", "@say I see"), _answer(status, reason="so be it"))
+    is_allowed = status == "approved"
+    assert _said(document) == ("[once]" if is_allowed else "I see")
+    why = f"ada has {'allowed' if is_allowed else 'denied'} it: so be it"
+    gate: Json = {"decision": "allow" if is_allowed else "deny", "why": why, "asked": True}
+    assert _call_facts(root, document) == [
+        ("call.started", None),
+        ("approval.requested", MAKE_TEST),
+        ("call.ruled", [gate, MAKE_TEST]),
+        ("call.completed", ["completed", ""] if is_allowed else ["failed", why]),
+    ]
+
+
+def test_what_the_policy_decides_about_a_call_that_was_told_before_is_in_the_record(tmp_path: Path) -> None:
+    root = _lying(tmp_path, policy={"deny": [{"commands": ["*curl*"]}]})
+    lines = ("@tell-as x in_progress ls", "@ask-as x curl evil", "@next", "@say I see")
+    why = "the project denies it (commands: *curl*)"
+    gate: Json = {"decision": "deny", "why": why, "asked": False}
+    assert _call_facts(root, _play(root, lines)) == [
+        ("call.started", None),
+        ("call.ruled", [gate, {"command": "curl evil"}]),
+        ("call.completed", ["failed", why]),
+    ]
+
+
 # -- over the protocol ------------------------------------------------------------------------------------------------
 
 

@@ -110,7 +110,7 @@ class Asker(Protocol):
         ...
 
     async def on_ruling(self, call_id: CallId, call: policy.Call, ruling: Ruling) -> None:
-        """Put what was decided about a call into the record; a call that is allowed is durable after this.
+        """Put what was decided about a call into the record; it is durable after this.
 
         Raise OpenSkeloError if it cannot be recorded: then the call is not made.
         """

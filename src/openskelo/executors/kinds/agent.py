@@ -552,8 +552,7 @@ class AgentTask:
             "kind": kind,
         }
         if ruling is not None:
-            decision = "allow" if ruling.is_allowed else "deny"
-            info["gate"] = {"decision": decision, "why": ruling.why, "asked": ruling.was_asked}
+            info["gate"] = _gate(ruling)
         self.attempt.on_progress(
             commands.StartedCall(
                 info=info, args={"value": arguments}, reaches_outside=self._reaches_outside(tool, kind)
@@ -692,20 +691,22 @@ class AgentTask:
         return await self.place.snapshot()
 
     async def on_ruling(self, call_id: rulings.CallId, call: policy.Call, ruling: rulings.Ruling) -> None:
-        """Put a call that was ruled on into the record; one that was denied is over, others are durable after this."""
+        """Put a call that was ruled on, durably, into the record; one that was denied is over."""
         name = str(call_id)
         self.latest[call_id.agent_id] = name
-        if name in self.started:
-            return
         turn_call = self.turn.calls.get(call_id.agent_id)
         if turn_call is not None:  # the wait for a person does not count to the call
             turn_call.started = asyncio.get_running_loop().time()
         arguments = call.arguments if ruling.arguments is None else ruling.arguments
-        self._record_call_start(name, call.tool, call.kind, arguments, ruling)
-        self._count_calls(len(self.started) - len(self.earlier))
-        if not ruling.is_allowed:
+        if name in self.started:  # the agent has told of the call before it asked
+            ruled = commands.RuledCall(call_id=self._call_id(name), gate=_gate(ruling), args={"value": arguments})
+            self.attempt.on_progress(ruled)
+        else:
+            self._record_call_start(name, call.tool, call.kind, arguments, ruling)
+            self._count_calls(len(self.started) - len(self.earlier))
+        if not ruling.is_allowed and name not in self.ended:
             self._record_call_end(name, None, is_completed=False, output=ruling.why)
-        elif self.attempt.record_progress is not None:
+        if self.attempt.record_progress is not None:
             await self.attempt.record_progress()
 
     def remembered_rules(self) -> tuple[JsonObject, ...]:
@@ -784,6 +785,12 @@ def diff_file(name: str, diff: workspace.Diff) -> running_attempt.File:
         "deletions": diff.deletions,
     }
     return running_attempt.File(kind="diff", name=name, text=diff.patch, media_type="text/x-diff", metadata=metadata)
+
+
+def _gate(ruling: rulings.Ruling) -> JsonObject:
+    """Return a ruling as the record has it."""
+    decision = "allow" if ruling.is_allowed else "deny"
+    return {"decision": decision, "why": ruling.why, "asked": ruling.was_asked}
 
 
 def _describe_activity(call: acp_client.ToolCall) -> str:
