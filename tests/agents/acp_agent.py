@@ -15,7 +15,7 @@
 @think TEXT       a piece of its thoughts           @plan TEXT        a plan with one entry
                   with --asks it asks for permission first
 @slow SECONDS     talks slowly                      @long CHARACTERS  a long message
-@tool NAME JSON   calls a tool of an MCP server
+@tool NAME JSON   calls a tool of an MCP server     @tell-tool NAME JSON  the same, and says what it returns
 @form SCHEMA      asks a person to fill this form
 @next             what follows answers the next prompt of the session
 @instead          what stands before it in the prompt is not played
@@ -157,7 +157,7 @@ class Agent:
         elif word == "@write":
             path, _, content = rest.partition(" ")
             call(session, "edit", f"write {path}", {"path": path}, lambda: write(path, content))
-        elif word in ("@slow", "@long", "@tool") or (word == "@run" and "--asks" in sys.argv):
+        elif word in ("@slow", "@long", "@tool", "@tell-tool") or (word == "@run" and "--asks" in sys.argv):
             self.play_as_model(session, word, rest)
         elif word == "@delete":
             call(session, "edit", f"delete {rest}", {"path": rest}, lambda: Path(rest).unlink())
@@ -222,9 +222,11 @@ class Agent:
                 say(session, number if number == "done" else f"{number} ")
         elif word == "@long":
             say(session, "x" * int(rest))
-        elif word == "@tool":
+        elif word in ("@tool", "@tell-tool"):
             name, _, arguments = rest.partition(" ")
-            self.tool(name, json.loads(arguments))
+            answer = self.tool(name, json.loads(arguments))
+            if word == "@tell-tool":
+                say(session, f"[{answer}]")
 
     def hook(self, session: str, tool: str, arguments: dict[str, Any]) -> None:
         """Ask before a call, as Claude Code does, and say what was answered."""
@@ -244,15 +246,15 @@ class Agent:
         answer = self.answer(self.requests)["result"]
         say(session, f"[{answer['action']} {answer.get('content', {}).get('colour')}]")
 
-    def tool(self, name: str, arguments: dict[str, Any]) -> None:
-        """Call a tool of the first MCP server that the client has named."""
+    def tool(self, name: str, arguments: dict[str, Any]) -> str:
+        """Return the answer of a tool of the first MCP server that the client has named."""
         server = self.servers[0]
         body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": name, "arguments": arguments}}
         headers = {header["name"]: header["value"] for header in server["headers"]}
         headers |= {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
         request = urllib.request.Request(server["url"], json.dumps(body).encode(), headers)
         with urllib.request.urlopen(request, timeout=60) as response:
-            response.read()
+            return str(json.load(response)["result"]["content"][0]["text"])
 
     def ask(self, session: str, title: str) -> str | None:
         self.requests += 1

@@ -12,6 +12,7 @@
 @no-answer        answers with an id that was not asked    @odd-error           answers with an error of odd form
 @hook-as ID TOOL JSON   asks the hook with an id of its choice (`-`: without one)
 @ask-as ID COMMAND      asks for permission over the protocol with an id of its choice
+@tell-as ID STATUS COMMAND   tells of a call with an id of its choice
 
 With `--chatter` it prints text before the first message.
 """
@@ -77,6 +78,10 @@ class MisbehavingAgent(acp_agent.Agent):
                 )
         elif word in ("@hook-as", "@ask-as"):
             self.ask_as(session, word, *rest.split(" ", 1))
+        elif word == "@tell-as":
+            number, status, command = rest.split(" ", 2)
+            call = {"toolCallId": number, "title": "Bash", "kind": "execute", "rawInput": {"command": command}}
+            acp_agent.update(session, {"sessionUpdate": "tool_call_update", **call, "status": status})
         elif word == "@bare":
             self.permit(session, BARE[rest])
         elif word == "@edit":

@@ -436,6 +436,29 @@ def test_a_gated_node_asks_about_calls_and_not_about_turns(tmp_path: Path) -> No
     play(make(tmp_path, provider="claude"), story)
 
 
+def test_a_turn_goes_on_with_the_reason_of_a_denial_that_the_protocol_could_not_carry(tmp_path: Path) -> None:
+    async def story(engine: openskelo.Engine, graph: graph_commands.Graph) -> None:
+        key = await add(graph)
+        await graph.say(key, "@ask git push\n@say I could not push\n@next\n@say so I opened a request")
+        (approval,) = cast("list[JsonObject]", (await engine.wait(graph.run_id))["approvals"])
+        await engine.answer(str(approval["id"]), status="denied", reason="open a request", by="ada")
+        assert await answer(engine, graph, key) == "so I opened a request"
+        transcript = (await artifacts(engine, graph))[1, "transcript.jsonl"]
+        assert "The call 'git push' was denied: ada has denied it: open a request" in transcript
+        assert cast("Any", await engine.wait(graph.run_id))["nodes"][key]["visits"] == 1
+
+    play(make(tmp_path, permissions="gated"), story)
+
+
+def test_a_turn_whose_calls_are_denied_again_and_again_ends_with_what_was_said_last(tmp_path: Path) -> None:
+    async def story(engine: openskelo.Engine, graph: graph_commands.Graph) -> None:
+        key = await add(graph)
+        again = "\n@next\n".join(f"@ask git push\n@say try {number}" for number in range(20))
+        assert await said(engine, graph, key, again) == "[no]try 10"
+
+    play(make(tmp_path, permissions="gated", policy={"deny": [{"commands": ["git push*"]}]}), story)
+
+
 def test_a_node_may_not_skip_what_the_project_gates(tmp_path: Path) -> None:
     async def story(_engine: openskelo.Engine, graph: graph_commands.Graph) -> None:
         with pytest.raises(openskelo.InvalidWorkflow) as raised:

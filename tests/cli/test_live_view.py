@@ -153,6 +153,10 @@ def test_a_call_of_an_agent_is_one_line(capsys: pytest.CaptureFixture[str]) -> N
         _call_over("2", "failed", "1"),
         _call("3", "curl x", decision="deny"),
         _call_over("3", "failed", "the project denies it"),
+        _call("4", "git push"),
+        _event("call.ruled", node="draft", callId="4", gate={"decision": "deny"}, args={"value": {}}),
+        _call_over("4", "failed", "ada has denied it"),
+        _event("call.ruled", node="draft", callId="unknown", gate={"decision": "deny"}, args={"value": {}}),
         _call_over("unknown", "completed"),
     ):
         view.show(event)
@@ -160,4 +164,5 @@ def test_a_call_of_an_agent_is_one_line(capsys: pytest.CaptureFixture[str]) -> N
         "Bash make test now: ok, 1.5 s",
         "Bash false: failed, 1.5 s",
         "Bash curl x: denied, the project denies it",
+        "Bash git push: denied, ada has denied it",
     ]

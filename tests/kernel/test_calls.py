@@ -206,6 +206,17 @@ def test_an_interrupt_withdraws_the_questions_of_a_turn_whose_agent_is_gone() ->
     ]
 
 
+@pytest.mark.parametrize("is_gone", [False, True])
+def test_the_removal_of_a_node_withdraws_the_questions_of_its_turn(is_gone: bool) -> None:
+    live = asking_twice()
+    if is_gone:
+        live.crash()
+    told = live.step(commands.RemoveNode(at=live.at, by="nora", node="a"))
+    assert [fact for fact in told if fact.startswith("approval")] == 2 * ["approval.withdrawn a removed"]
+    assert told[-1] == "node.removed a"
+    assert (live.run.approvals, list(live.run.nodes)) == ({}, [])
+
+
 # -- calls that reach outside of the workspace ------------------------------------------------------------------------
 
 

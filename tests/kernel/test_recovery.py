@@ -58,6 +58,9 @@ def test_an_attempt_in_flight_records_its_agents_session_and_calls() -> None:
         "call.completed a 1.1",
     ]
     assert report(stage, calls=(started_call,)) == ["call.started a 1.1"]
+    gate: JsonObject = {"decision": "allow", "why": "ada has allowed it", "asked": True}
+    ruled_call = commands.RuledCall(call_id="c1", gate=gate, args={"value": {"path": "x"}})
+    assert report(stage, calls=(ruled_call,)) == ["call.ruled a 1.1"]
     assert stage.run.nodes["a"].session == SESSION
     stage.crash()
     assert stage.run.nodes["a"].session == SESSION

@@ -124,6 +124,24 @@ def test_a_proposed_call_and_the_question_about_it_have_the_same_tool_id_and_arg
     assert asked["approval"]["tool"]["id"] == asked_call(shown)
 
 
+def test_a_call_of_an_agent_that_starts_before_it_is_asked_about_is_proposed_once() -> None:
+    shown = Shown(work("a", effect="idempotent"))
+    place: Any = {"at": shown.stage.at, "node": "a", "visit": 1, "attempt": 1}
+    args: JsonObject = {"command": "ls"}
+    tool: JsonObject = {"id": "c1", "name": "Bash", "args": args}
+    started = commands.StartedCall(info={"id": "c1", "tool": "Bash"}, args={"value": args})
+    shown.stage.step(commands.ReportProgress(calls=(started,), **place))
+    question: JsonObject = {"tool": "Bash", "arguments": args}
+    shown.stage.step(commands.AskAboutCall(call_id="c1", args=question, prompt="ls?", digest="sha256:1", **place))
+    gate: JsonObject = {"decision": "deny", "why": "no", "asked": True}
+    ruled = commands.RuledCall(call_id="c1", gate=gate, args={"value": args})
+    ended = commands.EndedCall(call_id="c1", status="failed", duration_ms=0, result={"value": "no"})
+    shown.stage.step(commands.ReportProgress(calls=(ruled, ended), **place))
+    proposed, begun, over = shown.told(*TOOLS)
+    assert [proposed, begun] == [{"type": "tool.proposed", "tool": tool}, {"type": "tool.started", "tool": tool}]
+    assert (over["toolId"], over["result"]) == ("c1", {"ok": False, "durationMs": 0, "output": "no"})
+
+
 @pytest.mark.parametrize("stored", [None, {"blob": canonical.digest("x"), "bytes": 40_000}])
 def test_a_call_starts_with_the_arguments_as_a_person_has_changed_them(stored: JsonObject | None) -> None:
     shown = Shown(handler("a", effect="once"), mode="INTERACTIVE")

@@ -157,6 +157,9 @@ class CallLines:
             call = json_fields.object_at(data, "call")
             self._started[str(call.get("id"))] = (call_words(data), is_denied(data))
             return ""
+        if envelope.get("type") == "call.ruled" and (call_id := str(data.get("callId"))) in self._started:
+            self._started[call_id] = (self._started[call_id][0], is_denied(data))
+            return ""
         opening = self._started.pop(str(data.get("callId")), None)
         if envelope.get("type") != "call.completed" or opening is None:
             return ""
@@ -185,8 +188,13 @@ def call_words(data: JsonObject) -> str:
 
 
 def is_denied(data: JsonObject) -> bool:
-    """True if a `call.started` is about a call that was not allowed."""
-    return json_fields.object_at(json_fields.object_at(data, "call"), "gate").get("decision") == "deny"
+    """True if a `call.started` or a `call.ruled` is about a call that was not allowed."""
+    return gate_of(data).get("decision") == "deny"
+
+
+def gate_of(data: JsonObject) -> JsonObject:
+    """Return what a `call.started` or a `call.ruled` says about the decision; empty if the agent did not ask."""
+    return json_fields.object_at(data, "gate") or json_fields.object_at(json_fields.object_at(data, "call"), "gate")
 
 
 def taken(data: JsonObject) -> int:

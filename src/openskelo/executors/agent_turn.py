@@ -112,6 +112,6 @@ class _TurnTalk:
     def find_result(self, handed_in: JsonObject | None, said: str, *, is_last: bool) -> JsonObject | None:
         if handed_in is not None:
             return handed_in
-        if said or is_last:
+        if is_last:
             return {"message": said or _NO_WORDS}
-        return None
+        return None  # something is to be told to the agent first, such as the reason of a denial

@@ -2,9 +2,11 @@
 
     allowed by the policy      call.started ───────────────────────────────────────────────> call.completed
     a person is asked          approval.requested ──> (the agent waits) ──> approval.resolved ──> call.started …
+    begun before it asks       call.started ──> … ──> call.ruled ─────────────────────────────> call.completed
 
-A call that the agent asks about is in the log before the agent goes on. If the attempt is cut while a call is under way
-that reaches outside of the workspace, its effect is uncertain, as that of work which happens once.
+A call that the agent asks about, and what was decided about it, is in the log before the agent goes on. If the attempt
+is cut while a call is under way that reaches outside of the workspace, its effect is uncertain, as that of work which
+happens once.
 
 A question (an approval of kind `call`) belongs to the attempt that asked it. It is a fact before the agent waits. If
 the attempt is cut while the question is open, by a crash, a suspension or the death of the agent, the question stays
@@ -65,8 +67,8 @@ def decide_progress(run: Run, report: commands.ReportProgress) -> tuple[events.E
 
 
 def _call_event(
-    report: commands.ReportProgress, call: commands.StartedCall | commands.EndedCall
-) -> events.CallStarted | events.CallCompleted:
+    report: commands.ReportProgress, call: commands.CallProgress
+) -> events.CallStarted | events.CallRuled | events.CallCompleted:
     match call:
         case commands.StartedCall():
             return events.CallStarted(
@@ -78,6 +80,17 @@ def _call_event(
                 call=call.info,
                 args=call.args,
                 reaches_outside=call.reaches_outside or None,
+            )
+        case commands.RuledCall():
+            return events.CallRuled(
+                at=report.at,
+                node=report.node,
+                visit=report.visit,
+                attempt=report.attempt,
+                item=report.item,
+                call_id=call.call_id,
+                gate=call.gate,
+                args=call.args,
             )
         case commands.EndedCall():
             return events.CallCompleted(

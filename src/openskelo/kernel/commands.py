@@ -145,6 +145,17 @@ class StartedCall:
 
 
 @frozen_data
+class RuledCall:
+    """A call that an agent has begun before it asked about it, and what was decided then."""
+
+    call_id: str
+    #: The decision, its reason, and whether a person was asked.
+    gate: JsonObject
+    #: The arguments that the decision is about.
+    args: Stored
+
+
+@frozen_data
 class EndedCall:
     """A call of an agent that is over."""
 
@@ -154,6 +165,9 @@ class EndedCall:
     result: Stored
     #: That of the command it has run, if the agent tells it.
     exit_code: int | None = None
+
+
+CallProgress: TypeAlias = StartedCall | RuledCall | EndedCall
 
 
 @frozen_data
@@ -166,7 +180,7 @@ class ReportProgress:
     attempt: int
     item: int | None = None
     session: JsonObject | None = None
-    calls: tuple[StartedCall | EndedCall, ...] = ()
+    calls: tuple[CallProgress, ...] = ()
 
 
 @frozen_data

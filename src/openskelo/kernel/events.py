@@ -277,6 +277,25 @@ class CallStarted:
 
 
 @frozen_data
+class CallRuled:
+    """It was decided whether the agent of an attempt may make a call that it had begun before it asked.
+
+    The decision about other calls is in `CallStarted.call`.
+    """
+
+    at: int
+    node: str
+    visit: int
+    attempt: int
+    call_id: str
+    #: The decision, its reason, and whether a person was asked.
+    gate: JsonObject
+    #: The arguments that the decision is about. May be large.
+    args: Stored
+    item: int | None = None
+
+
+@frozen_data
 class CallCompleted:
     """A call of an agent is over."""
 
@@ -587,6 +606,7 @@ Event: TypeAlias = (
     | AttemptCancelled
     | SessionOpened
     | CallStarted
+    | CallRuled
     | CallCompleted
     | CallGranted
     | RetryDue
@@ -639,6 +659,7 @@ TYPES: Mapping[str, type[Event]] = {
     "attempt.due": RetryDue,
     "session.opened": SessionOpened,
     "call.started": CallStarted,
+    "call.ruled": CallRuled,
     "call.completed": CallCompleted,
     "call.granted": CallGranted,
     "approval.requested": ApprovalRequested,

@@ -277,7 +277,7 @@ def blob_references(event: events.Event) -> Iterator[str]:
             yield from _stored(event.outputs)
         case events.MessageReceived():
             yield from _stored(event.content)
-        case events.CallStarted():
+        case events.CallStarted() | events.CallRuled():
             yield from _stored(event.args)
         case events.CallCompleted():
             yield from _stored(event.result)

@@ -73,6 +73,7 @@ class OrderCheck:
                 events.ArtifactCreated()
                 | events.SessionOpened()
                 | events.CallStarted()
+                | events.CallRuled()
                 | events.CallCompleted()
                 | events.CallGranted()
             ):
@@ -208,6 +209,7 @@ def _slot(
     | events.ArtifactCreated
     | events.SessionOpened
     | events.CallStarted
+    | events.CallRuled
     | events.CallCompleted
     | events.CallGranted
     | events.RetryDue

@@ -98,7 +98,7 @@ class Person(acp_client.Listener, rulings.Asker, gateway.Meter):
         return request.option("allow_once" if ruling.is_allowed else "reject_once")
 
     async def on_question(self, prompt: str, schema: JsonObject) -> JsonObject | None:
-        return await self.ask_form(prompt, schema)
+        return (await self.ask_form(prompt, schema)).values
 
     async def ask_about(self, question: rulings.Question) -> rulings.Ruling:
         self.questions.append(question)
@@ -106,9 +106,9 @@ class Person(acp_client.Listener, rulings.Asker, gateway.Meter):
             await self._released.wait()
         return rulings.Ruling(is_allowed=self._decision == "allow", why="the test says so", was_asked=True)
 
-    async def ask_form(self, prompt: str, schema: JsonObject) -> JsonObject | None:
+    async def ask_form(self, prompt: str, schema: JsonObject) -> rulings.FormAnswer:
         self.forms.append(prompt)
-        return None
+        return rulings.FormAnswer()
 
     async def tree(self) -> str:
         return ""

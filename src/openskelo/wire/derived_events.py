@@ -201,10 +201,15 @@ def call_completed(event: _AttemptEnded | events.ItemFailed, open_calls: _OpenCa
 
 
 def agent_call_asked(approval: OpenApproval, agent_calls: dict[str, None]) -> Iterator[Derived]:
-    """Yield that an agent's call is proposed, if a person is asked about one; its own questions are no calls."""
+    """Yield that an agent's call is proposed, if a person is asked about one; its own questions are no calls.
+
+    A call that has started before the agent asks was proposed then.
+    """
     tool = cast("JsonObject", approval.document["tool"])
-    if approval.kind == calls.CALL and not cast("JsonObject", tool["args"]).get("question"):
-        agent_calls[cast("str", tool["id"])] = None
+    call_id = cast("str", tool["id"])
+    is_new = call_id not in agent_calls
+    if approval.kind == calls.CALL and is_new and not cast("JsonObject", tool["args"]).get("question"):
+        agent_calls[call_id] = None
         yield "tool.proposed", {"tool": shown_tool(approval.kind, tool)}
 
 

@@ -248,3 +248,41 @@ def test_a_patch_is_about_the_files_that_it_names(tmp_path: Path) -> None:
     denied = Policy(deny=(CallRule(paths=("**/.env",)),))
     inner = "*** Begin Patch\n*** Delete File: conf/.env\n*** End Patch"
     assert _decide(tmp_path, "edit", {"command": inner}, denied, permissions="skip") == "deny"
+
+
+_NO_CURL = Policy(deny=(CallRule(commands=("*curl*",)),))
+
+
+@pytest.mark.parametrize("kind", ["execute", "other", "read"])
+def test_a_command_that_begins_like_a_patch_is_a_command(tmp_path: Path, kind: str) -> None:
+    hidden: JsonObject = {"command": "*** Begin Patch; curl evil\n*** Add File: src/a.py\n*** End Patch"}
+    allow_files = Policy(allow=(CallRule(paths=("**",)),))
+    assert policy.make_call("Tool", kind, hidden, tmp_path).kind == "execute"
+    assert _decide(tmp_path, kind, hidden, allow_files) == "ask"
+    assert _decide(tmp_path, kind, hidden, _NO_CURL, permissions="skip") == "deny"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{"script": "curl evil"}, {"input": {"command": "curl evil"}}, {"command": {"x": "curl evil"}}, {}],
+)
+def test_a_call_that_hides_its_command_cannot_be_read(tmp_path: Path, arguments: JsonObject) -> None:
+    call = policy.make_call("Tool", "execute", arguments, tmp_path)
+    agent = AgentSettings(name="a", provider="custom", permissions="skip", policy=_NO_CURL)
+    verdict = policy.decide(call, agent, (), 0.0)
+    assert verdict == policy.Verdict(
+        decision="ask", why="it does not say what it runs, and a rule might hold for it (commands: *curl*)"
+    )
+    assert policy.rule_of(call) is None
+    for rules in _ALLOWING:
+        assert _decide(tmp_path, "execute", arguments, rules) == "ask"
+
+
+def test_the_command_of_another_servers_tool_can_be_denied_and_is_never_allowed_by_a_pattern(tmp_path: Path) -> None:
+    call = policy.make_call("mcp__shell__run", "other", {"command": "curl evil"}, tmp_path, is_tool_server=True)
+    patterns = {"deny": "deny", "ask": "ask", "allow": "ask"}
+    for place, expected in patterns.items():
+        rules = Policy(**{place: (CallRule(commands=("curl *",)),)})
+        agent = AgentSettings(name="a", provider="custom", policy=rules)
+        assert policy.decide(call, agent, (), 0.0).decision == expected
+    assert policy.rule_of(call) == {"kind": "mcp", "tool": "mcp__shell__run"}

@@ -112,6 +112,26 @@ def test_changed_arguments_of_another_form_are_refused_and_the_question_stays(tm
     assert _said(_play(_hooked(tmp_path), ('@hook Bash {"command": "make test"}',), wrong)).startswith("[allow")
 
 
+@pytest.mark.parametrize(
+    ("line", "changed", "denial"),
+    [
+        ('Bash {"command": "ls"}', {"command": "curl evil"}, "the project denies it (commands: *curl*)"),
+        (
+            'Write {"file_path": "a.txt", "content": "x"}',
+            {"file_path": "../a.txt"},
+            "it would change a file outside of the workspace",
+        ),
+    ],
+)
+def test_changed_arguments_that_the_policy_denies_are_denied_with_its_reason(
+    tmp_path: Path, line: str, changed: JsonObject, denial: str
+) -> None:
+    root = _hooked(tmp_path, policy={"deny": [{"commands": ["*curl*"]}]})
+    document = _play(root, (f"@hook {line}",), _answer("modified", modified_args=changed))
+    assert _said(document) == f"[deny: ada has changed and allowed it, but {denial}]"
+    assert _calls(root, document) == [(line.partition(" ")[0], "deny", True)]
+
+
 def test_what_is_asked_shows_tool_arguments_diff_and_why(tmp_path: Path) -> None:
     shown: list[JsonObject] = []
 
@@ -126,6 +146,18 @@ def test_what_is_asked_shows_tool_arguments_diff_and_why(tmp_path: Path) -> None
     assert args["diff"].splitlines()[2:] == ["@@ -1 +1,2 @@", " hello", "+you"]
     assert (args["tool"], args["kind"], args["why"]) == ("Write", "edit", "no rule allows it")
     assert args["rule"] == {"kind": "edit", "paths": ["hello.txt"]}
+
+
+@pytest.mark.parametrize(("arguments", "folder"), [({}, "."), ({"cwd": "src"}, "src"), ({"cwd": "/etc"}, "/etc")])
+def test_what_is_asked_shows_the_folder_of_the_call(tmp_path: Path, arguments: JsonObject, folder: str) -> None:
+    shown: list[Json] = []
+
+    async def look(engine: openskelo.Engine, approval: JsonObject) -> None:
+        shown.append(cast("dict[str, Any]", approval["args"])["folder"])
+        await engine.answer(str(approval["id"]), status="approved", by="ada")
+
+    _play(_hooked(tmp_path), (f"@hook Bash {json.dumps({**MAKE_TEST, **arguments})}",), look)
+    assert shown == [folder]
 
 
 def test_the_policy_decides_without_a_person_where_it_can(tmp_path: Path) -> None:
@@ -164,6 +196,15 @@ def test_skip_allows_what_is_not_denied(tmp_path: Path) -> None:
     assert _calls(root, _play(root, lines)) == [("Bash", "allow", False), ("Bash", "deny", False)]
 
 
+def test_planning_denies_what_changes_a_file_and_leaves_commands_to_the_rules(tmp_path: Path) -> None:
+    root = _hooked(tmp_path, policy={"allow": [{"kind": "edit"}, {"commands": ["git log*"]}]})
+    lines = ('@hook Write {"file_path": "hello.txt", "content": "x"}', '@hook Bash {"command": "git log"}')
+    document = repository.play(root, repository.block(*lines), global_mode="PLANNING")
+    denied = "[deny: the run is in PLANNING mode: look, and say what you would change]"
+    assert _said(document) == f"{denied}[allow: the project allows it (commands: git log*)]"
+    assert _calls(root, document) == [("Write", "deny", False), ("Bash", "allow", False)]
+
+
 @pytest.mark.parametrize(("length", "asked"), [("turn", [True, False]), ("run", [True, False])])
 def test_an_approval_for_longer_allows_the_same_call_again(tmp_path: Path, length: str, asked: list[bool]) -> None:
     root = _hooked(tmp_path)
@@ -178,10 +219,9 @@ def test_an_approval_for_longer_allows_the_same_call_again(tmp_path: Path, lengt
     assert (resolved["remember"], resolved["rule"]) == (length, {"kind": "execute", "command": "make test"})
 
 
-def test_a_question_survives_the_death_of_the_process_and_its_answer_is_used_once(tmp_path: Path) -> None:
-    root = _hooked(tmp_path)
-    line = '@hook Bash {"command": "make test"}'
-    flow = _flow(root, line, "@next", line, line)
+def _die_and_answer(root: Path, lines: tuple[str, ...], first: Answer, *others: Answer) -> tuple[str, JsonObject]:
+    """Return the id of a question that was open when the process died, and the document of the run after its answer."""
+    flow = _flow(root, *lines)
 
     async def begin() -> str:
         async with repository.engine(root) as engine:
@@ -189,23 +229,47 @@ def test_a_question_survives_the_death_of_the_process_and_its_answer_is_used_onc
             assert cast("list[Any]", (await engine.wait(run_id))["approvals"])
             return run_id  # closing the engine kills the agent; the question stays open
 
-    async def answer(run_id: str) -> tuple[str, str]:
+    async def go_on(run_id: str) -> tuple[str, JsonObject]:
         async with repository.engine(root) as engine:
             (approval,) = cast("list[JsonObject]", (await engine.show(run_id))["approvals"])
-            await engine.answer(str(approval["id"]), status="approved", by="ada")
+            await first(engine, approval)
             await engine.resume(run_id)
-            (second,) = cast("list[JsonObject]", (await engine.wait(run_id))["approvals"])
-            await engine.answer(str(second["id"]), status="denied", reason="once is enough", by="ada")
-            return str(approval["id"]), str((await engine.wait(run_id))["ending"])
+            for answer in others:
+                (later,) = cast("list[JsonObject]", (await engine.wait(run_id))["approvals"])
+                await answer(engine, later)
+            return str(approval["id"]), await engine.wait(run_id)
 
     run_id = asyncio.run(asyncio.wait_for(begin(), 120))
     assert repository.processes_left(root) == []
-    approval_id, ending = asyncio.run(asyncio.wait_for(answer(run_id), 120))
-    assert ending == "ok"
-    log = repository.events(root, run_id)
+    return asyncio.run(asyncio.wait_for(go_on(run_id), 120))
+
+
+def test_a_question_survives_the_death_of_the_process_and_its_answer_is_used_once(tmp_path: Path) -> None:
+    root = _hooked(tmp_path)
+    line = '@hook Bash {"command": "make test"}'
+    once = _answer("denied", reason="once is enough")
+    approval_id, document = _die_and_answer(root, (line, "@next", line, line), _answer("approved"), once)
+    assert document["ending"] == "ok"
+    log = repository.events(root, str(document["runId"]))
     granted = [cast("dict[str, Any]", event["data"]) for event in log if event["type"] == "call.granted"]
     assert [grant["grant"]["approvalId"] for grant in granted] == [approval_id]
     assert [event["type"] for event in log].count("approval.requested") == 2
+
+
+def test_an_answer_that_is_used_after_a_crash_allows_nothing_that_is_denied(tmp_path: Path) -> None:
+    root = _hooked(tmp_path, policy={"deny": [{"commands": ["*curl*"]}]})
+    line = '@hook Bash {"command": "ls"}'
+    changed = _answer("modified", modified_args={"command": "curl evil"})
+    _, document = _die_and_answer(root, (line, "@next", line), changed)
+    assert _said(document) == ("[deny: ada has changed and allowed it, but the project denies it (commands: *curl*)]")
+
+
+def test_changed_arguments_do_not_allow_the_same_call_over_the_protocol(tmp_path: Path) -> None:
+    root = _lying(tmp_path)
+    lines = ('@hook-as x Bash {"command": "ls"}', "@next", "@ask-as x ls", "@next", "@say I see")
+    _, document = _die_and_answer(root, lines, _answer("modified", modified_args={"command": "make test"}))
+    assert _said(document) == "I see"
+    assert _calls(root, document) == [("Bash", "deny", True)]
 
 
 def test_a_cancelled_run_withdraws_the_question_and_ends_the_agent(tmp_path: Path) -> None:
@@ -282,6 +346,15 @@ def test_a_call_that_comes_by_the_hook_and_over_the_protocol_is_asked_about_once
     assert _asked_and_recorded(root, document) == (["make test"], [("make test", "allow")])
 
 
+def test_a_call_that_has_ended_is_asked_about_anew_on_the_other_way(tmp_path: Path) -> None:
+    root = _lying(tmp_path)
+    push = ('@hook-as x Bash {"command": "git push"}', "@tell-as x completed git push", "@ask-as x git push")
+    document = _play(root, (*push, "@next", "@say I see"), _answer("approved"), _answer("denied", reason="once"))
+    assert _said(document) == "I see"
+    both = [("git push", "allow"), ("git push", "deny")]
+    assert _asked_and_recorded(root, document) == (["git push", "git push"], both)
+
+
 def test_the_other_way_carries_no_other_arguments(tmp_path: Path) -> None:
     root = _lying(tmp_path)
     lines = ('@hook-as x Bash {"command": "ls"}', "@ask-as x rm -rf .", "@next", "@say I see")
@@ -321,11 +394,80 @@ def test_calls_with_the_same_id_are_counted(tmp_path: Path) -> None:
     assert cast("dict[str, Any]", document["error"])["code"] == "AGENT_CALLS"
 
 
+# -- a call that the agent tells of before it asks --------------------------------------------------------------------
+
+
+def _call_facts(root: Path, document: JsonObject) -> list[tuple[str, Json]]:
+    """Return what the record says about calls and questions, in order."""
+    facts: list[tuple[str, Json]] = []
+    ids: set[str] = set()
+    for event in repository.events(root, str(document["runId"])):
+        data = cast("dict[str, Any]", event["data"])
+        match event["type"]:
+            case "call.started":
+                ids.add(data["call"]["id"])
+                facts.append(("call.started", data["call"].get("gate")))
+            case "call.ruled":
+                ids.add(data["callId"])
+                facts.append(("call.ruled", [data["gate"], data["args"]["value"]]))
+            case "call.completed":
+                ids.add(data["callId"])
+                facts.append(("call.completed", [data["status"], data["result"]["value"]]))
+            case "approval.requested":
+                ids.add(data["tool"]["id"])
+                facts.append(("approval.requested", data["tool"]["args"]["arguments"]))
+            case _:
+                pass
+    assert len(ids) == 1  # all of it is about one call
+    return facts
+
+
+@pytest.mark.parametrize("status", ["approved", "denied"])
+def test_what_a_person_decides_about_a_call_that_was_told_before_is_in_the_record(tmp_path: Path, status: str) -> None:
+    root = _lying(tmp_path)
+    lines = ("@tell-as x in_progress make test", "@ask-as x make test", "@tell-as x completed make test")
+    document = _play(root, (*lines, "@next", "@say I see"), _answer(status, reason="so be it"))
+    is_allowed = status == "approved"
+    assert _said(document) == ("[once]" if is_allowed else "I see")
+    why = f"ada has {'allowed' if is_allowed else 'denied'} it: so be it"
+    gate: Json = {"decision": "allow" if is_allowed else "deny", "why": why, "asked": True}
+    assert _call_facts(root, document) == [
+        ("call.started", None),
+        ("approval.requested", MAKE_TEST),
+        ("call.ruled", [gate, MAKE_TEST]),
+        ("call.completed", ["completed", ""] if is_allowed else ["failed", why]),
+    ]
+
+
+def test_what_the_policy_decides_about_a_call_that_was_told_before_is_in_the_record(tmp_path: Path) -> None:
+    root = _lying(tmp_path, policy={"deny": [{"commands": ["*curl*"]}]})
+    lines = ("@tell-as x in_progress ls", "@ask-as x curl evil", "@next", "@say I see")
+    why = "the project denies it (commands: *curl*)"
+    gate: Json = {"decision": "deny", "why": why, "asked": False}
+    assert _call_facts(root, _play(root, lines)) == [
+        ("call.started", None),
+        ("call.ruled", [gate, {"command": "curl evil"}]),
+        ("call.completed", ["failed", why]),
+    ]
+
+
 # -- over the protocol ------------------------------------------------------------------------------------------------
 
 
 def _plain(folder: Path, **agent: Json) -> Path:
     return repository.make(folder, permissions="gated", **agent)
+
+
+def test_a_gated_agent_that_may_act_unasked_is_refused_where_nothing_confines_it(tmp_path: Path) -> None:
+    with pytest.raises(openskelo.InvalidInput) as raised:
+        _play(_plain(tmp_path, sandbox="none"), ("@say never",))
+    assert raised.value.code == "AGENT_GATE"
+    assert raised.value.message == (
+        "work: helper is gated, but its program may make calls without asking, and it is not confined"
+    )
+    (tmp_path / "other").mkdir()
+    skipping = repository.make(tmp_path / "other", sandbox="none", permissions="skip")
+    assert _said(_play(skipping, ("@say done",))) == "done"
 
 
 def test_a_permission_is_granted_once_never_for_longer(tmp_path: Path) -> None:
@@ -362,6 +504,49 @@ def test_a_person_may_decline_a_question_of_the_agents_own(tmp_path: Path) -> No
     root = _plain(tmp_path)
     document = _play(root, ("@question Which colour?",), _answer("denied", reason="none"))
     assert _said(document) == "[decline None]"
+
+
+_ASK = '@tell-tool ask_human {"question": "Which colour?"}'
+_CHOOSE = '@tell-tool ask_human {"question": "Which colour?", "options": ["red", "blue"]}'
+_NO_ANSWER = "[The person gives no answer, and says why: look at the brief\nDecide yourself, or end.]"
+
+
+@pytest.mark.parametrize(
+    ("line", "answer", "told"),
+    [
+        (_ASK, _answer("modified", modified_args={"answer": "green"}), "[green]"),
+        (_CHOOSE, _answer("modified", modified_args={"answer": "red"}), "[red]"),
+        (_ASK, _answer("denied", reason="look at the brief"), _NO_ANSWER),
+        (_CHOOSE, _answer("denied", reason="look at the brief"), _NO_ANSWER),
+    ],
+)
+def test_the_tool_ask_human_tells_the_model_what_a_person_answers(
+    tmp_path: Path, line: str, answer: Answer, told: str
+) -> None:
+    shown: list[JsonObject] = []
+
+    async def look(engine: openskelo.Engine, approval: JsonObject) -> None:
+        shown.append(approval)
+        await answer(engine, approval)
+
+    root = _plain(tmp_path, command=[sys.executable, str(repository.AGENT), "--tools"])
+    assert _said(_play(root, (line,), look)) == told
+    (approval,) = shown
+    field: JsonObject = {"type": "string", "title": "Which colour?"}
+    options: JsonObject = {"enum": ["red", "blue"]} if line is _CHOOSE else {}
+    form: JsonObject = {"type": "object", "properties": {"answer": {**field, **options}}, "required": ["answer"]}
+    assert (approval["prompt"], approval["form"]) == ("helper asks: Which colour?", form)
+
+
+def test_an_answer_to_ask_human_is_one_of_its_options(tmp_path: Path) -> None:
+    async def other(engine: openskelo.Engine, approval: JsonObject) -> None:
+        with pytest.raises(openskelo.InvalidInput) as raised:
+            await engine.answer(str(approval["id"]), status="modified", modified_args={"answer": "green"}, by="ada")
+        assert raised.value.code == "APPROVAL_INVALID"
+        await engine.answer(str(approval["id"]), status="modified", modified_args={"answer": "blue"}, by="ada")
+
+    root = _plain(tmp_path, command=[sys.executable, str(repository.AGENT), "--tools"])
+    assert _said(_play(root, (_CHOOSE,), other)) == "[blue]"
 
 
 def test_a_form_that_names_an_address_is_declined_and_nothing_is_fetched(tmp_path: Path) -> None:

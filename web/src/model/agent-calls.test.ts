@@ -68,6 +68,35 @@ test("a call has what was decided about it, who was asked, and what came of it",
   expect(calls[0]).toMatchObject({ durationMs: 12, exitCode: 0, output: "out", args: { command: "ls" } });
 });
 
+const rules = (callId: string, gate: JsonObject): [string, JsonObject] => [
+  "call.ruled",
+  { callId, gate, args: { value: { command: "ls -a" } } },
+];
+
+test("a call that began before the agent asked about it is one call, with what was decided", () => {
+  const told = [
+    starts("a", null),
+    asks("a"),
+    ["approval.resolved", { approvalId: "approval a", by: "ada", resolution: { status: "approved" } }],
+    rules("a", { decision: "allow", why: "ada has allowed it", asked: true }),
+    starts("b", null),
+    rules("b", { decision: "deny", why: "the project denies it", asked: false }),
+    ends("b", "failed"),
+  ] satisfies [string, JsonObject][];
+  const shown = (count: number) =>
+    callsOf(agentAttempts(facts(["attempt.started", {}], ...told.slice(0, count)))).map((call) => [
+      call.id,
+      callLabel(call).text,
+      verdictWords(call),
+    ]);
+  expect(shown(2)).toEqual([["a", "A person is asked", "A person is asked: no rule."]]);
+  expect(shown(told.length)).toEqual([
+    ["a", "Running", "A person was asked: ada has allowed it."],
+    ["b", "Denied", "Denied without asking a person: the project denies it."],
+  ]);
+  expect(callsOf(agentAttempts(facts(["attempt.started", {}], ...told)))[0]?.args).toEqual({ command: "ls -a" });
+});
+
 test("a question stays open until it is answered or withdrawn", () => {
   const open = facts(["attempt.started", {}], asks("a"));
   const [asked] = callsOf(agentAttempts(open));

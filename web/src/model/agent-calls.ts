@@ -3,6 +3,7 @@
  * the questions about them.
  *
  *     call.started, call.completed                   a call: what was decided about it (`gate`), and what came of it
+ *     call.ruled                                     what was decided about a call that began before the agent asked
  *     approval.requested … approval.resolved         a person was asked about it; its tool has the same id as the call
  *     session.opened                                 the conversation, the gate and the box that were in force
  */
@@ -110,6 +111,9 @@ class Reader {
       case "call.started":
         if (attempt !== undefined) this.start(attempt, fact, data);
         break;
+      case "call.ruled":
+        this.rule(data);
+        break;
       case "call.completed":
         this.complete(data);
         break;
@@ -147,6 +151,12 @@ class Reader {
       attempt.deeds.push({ kind: "question", id: text(tool, "id"), at: fact.ts, asked });
       return;
     }
+    const begun = this.calls.get(text(tool, "id"));
+    if (begun !== undefined) {
+      begun.asked = asked;
+      if (begun.status === "running") begun.status = "asked";
+      return;
+    }
     const call: Call = {
       id: text(tool, "id"),
       agentCallId: "",
@@ -174,10 +184,7 @@ class Reader {
   private start(attempt: AgentAttempt, fact: Fact, data: JsonObject): void {
     const told = object(data, "call");
     const known = this.calls.get(text(told, "id"));
-    const gate = told["gate"];
-    const ruling = isObject(gate)
-      ? { allowed: text(gate, "decision") !== "deny", why: text(gate, "why"), asked: gate["asked"] === true }
-      : null;
+    const ruling = gateOf(told);
     const started: Call = {
       id: text(told, "id"),
       agentCallId: text(told, "agentCallId"),
@@ -196,6 +203,16 @@ class Reader {
     else Object.assign(known, started);
   }
 
+  private rule(data: JsonObject): void {
+    const call = this.calls.get(text(data, "callId"));
+    if (call === undefined) return;
+    call.gate = gateOf(data);
+    call.args = kept(object(data, "args"));
+    if (call.status === "running" || call.status === "asked") {
+      call.status = call.gate?.allowed === false ? "denied" : "running";
+    }
+  }
+
   private complete(data: JsonObject): void {
     const call = this.calls.get(text(data, "callId"));
     if (call === undefined || call.status === "denied") return;
@@ -210,6 +227,13 @@ class Reader {
     this.calls.set(call.id, call);
     attempt.deeds.push({ kind: "call", call });
   }
+}
+
+/** What was decided, null if the agent did not ask. */
+function gateOf(told: JsonObject): Call["gate"] {
+  const gate = told["gate"];
+  if (!isObject(gate)) return null;
+  return { allowed: text(gate, "decision") !== "deny", why: text(gate, "why"), asked: gate["asked"] === true };
 }
 
 /** The value of a call, or how large it is if it is kept beside the log. */

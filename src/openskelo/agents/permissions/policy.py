@@ -7,8 +7,9 @@
     ask    everything else that may change something (with `permissions: skip`: allow)
 
 A rule fits if all that it names fits: the kind of the call, its paths, its command, its tool, and what the turn has
-cost so far. A call cannot be read if its arguments are no JSON object, or if it is an edit that names no file. Patterns
-are convenience: a shell has many ways to write a command. What an agent cannot get out of is its sandbox.
+cost so far. A call cannot be read if its arguments are no JSON object, if it is an edit that names no file, or if it
+runs a command that is in none of the arguments known for it. Patterns are convenience: a shell has many ways to write a
+command. What an agent cannot get out of is its sandbox.
 """
 
 from __future__ import annotations
@@ -71,6 +72,7 @@ class Call:
     arguments: JsonObject | None
     #: Relative to the workspace; a path that leads out of it is absolute.
     paths: tuple[str, ...] = ()
+    #: Also that of another server's tool, which says by itself what it does with it.
     command: str | None = None
     #: The absolute path of the folder in which a command is run.
     folder: str = "."
@@ -83,7 +85,9 @@ class Call:
     @property
     def is_unreadable(self) -> bool:
         """True if it cannot be known what the call is about."""
-        return self.arguments is None or (self.kind == "edit" and not self.paths)
+        names_no_file = self.kind == "edit" and not self.paths
+        names_no_command = self.kind == "execute" and self.command is None
+        return self.arguments is None or names_no_file or names_no_command
 
 
 @frozen
@@ -105,13 +109,13 @@ def make_call(
     texts = [] if readable is None else list(_texts("", readable))
     path_texts = [text for name, text in texts if _is_path_name(name)]
     call_kind: agent_settings.CallKind = "mcp" if is_tool_server else _KINDS.get(kind, "other")
-    command = None if call_kind == "mcp" else _command(readable)
-    if command is not None and command.lstrip().startswith(_PATCH):
+    command = _command(readable)
+    if call_kind == "edit" and command is not None and command.lstrip().startswith(_PATCH):
         path_texts += _PATCHED_FILE.findall(command)
         command = None
     elif command in _EDITOR_COMMANDS and call_kind in ("read", "edit"):
         command = None
-    elif command is not None:
+    elif command is not None and call_kind != "mcp":
         call_kind = "execute"
     if call_kind == "read":
         path_texts += _paths_outside(texts, is_glob="glob" in tool.lower())
@@ -125,6 +129,11 @@ def make_call(
         command=command,
         folder=_inner_path(where, folder) if where and command is not None else ".",
     )
+
+
+def change_arguments(call: Call, arguments: JsonObject, folder: Path) -> Call:
+    """Return a call with the arguments that a person has given it in place of its own."""
+    return make_call(call.tool, call.kind, arguments, folder, is_tool_server=call.kind == "mcp")
 
 
 def _command(arguments: JsonObject | None) -> str | None:
@@ -242,7 +251,7 @@ def _why_ask(call: Call) -> str:
     if call.arguments is None:
         return "its arguments could not be read"
     if call.is_unreadable:
-        return "it does not say which file it changes"
+        return "it does not say which file it changes" if call.kind == "edit" else "it does not say what it runs"
     if call.kind == "read":
         return "it reads outside of the workspace"
     if call.folder.startswith("/"):
@@ -254,7 +263,7 @@ def rule_of(call: Call) -> JsonObject | None:
     """Return the rule of an approval for longer than once: calls like this one. None if it would be too wide."""
     if call.is_unreadable:
         return None
-    if call.command is not None:
+    if call.kind == "execute":
         more = _other_arguments(call)
         return {"kind": call.kind, "command": call.command, **({"with": more} if more else {})}
     if call.kind == "edit" and call.paths and not call.leaves_workspace:
@@ -295,7 +304,8 @@ def _fits(rule: agent_settings.CallRule, call: Call, spent_usd: float, *, is_war
 def _may_be_allowed(rule: agent_settings.CallRule, call: Call) -> bool:
     """True if a rule of `allow` can hold for the call: it can be read, and the rule is about what the call does."""
     says_too_little = call.command is not None and bool(rule.paths) and not rule.commands
-    return not call.is_unreadable and not call.folder.startswith("/") and not says_too_little
+    is_about_shell = bool(rule.commands) and call.kind != "execute"
+    return not (call.is_unreadable or call.folder.startswith("/") or says_too_little or is_about_shell)
 
 
 def _might_fit(rule: agent_settings.CallRule, call: Call, spent_usd: float) -> bool:

@@ -8,9 +8,13 @@ A hook can carry a reason and changed arguments back to the model; the protocol 
 turn every call is denied. `SessionPermissions` outlives the attempts of its session: the executor opens it for each
 turn with what the attempt brings along.
 
+A person may change the arguments of a call, and the policy decides on the changed call again: no answer allows what is
+denied.
+
 A ruling counts once. The id of a call is the agent's own word, so it proves nothing: a second request with the same id
-is another call, and is ruled on anew. The one exception is a call that comes on both ways: the ruling of one way also
-answers the other, once, if tool, arguments and, where a person was asked, the files of the workspace are the same.
+is another call, and is ruled on anew. The one exception is a call that comes on both ways before it has ended: the
+ruling of one way also answers the other, once, if tool, arguments and, where a person was asked, the files of the
+workspace are the same.
 """
 
 from __future__ import annotations
@@ -80,6 +84,16 @@ class Question:
     diff: str = ""
 
 
+@frozen
+class FormAnswer:
+    """A person's answer to a question of the agent's own."""
+
+    #: The filled form; None if the person declines.
+    values: JsonObject | None = None
+    #: Why the person declines.
+    reason: str = ""
+
+
 class Asker(Protocol):
     """The attempt whose turn is under way, as the permissions of its session see it."""
 
@@ -87,8 +101,8 @@ class Asker(Protocol):
         """Ask a person, and wait for the answer."""
         ...
 
-    async def ask_form(self, prompt: str, schema: JsonObject) -> JsonObject | None:
-        """Ask a person the agent's own question; return the filled form, None if the person declines."""
+    async def ask_form(self, prompt: str, schema: JsonObject) -> FormAnswer:
+        """Ask a person the agent's own question, and wait for the answer."""
         ...
 
     async def tree(self) -> str:
@@ -96,7 +110,7 @@ class Asker(Protocol):
         ...
 
     async def on_ruling(self, call_id: CallId, call: policy.Call, ruling: Ruling) -> None:
-        """Put what was decided about a call into the record; a call that is allowed is durable after this.
+        """Put what was decided about a call into the record; it is durable after this.
 
         Raise OpenSkeloError if it cannot be recorded: then the call is not made.
         """
@@ -146,6 +160,10 @@ class SessionPermissions:
         for ruling in self._rulings:
             ruling.cancel()
 
+    def end_call(self, agent_id: str) -> None:
+        """Rule anew on the next request with this id, because the agent has said that its call is over."""
+        self._ruled.pop(agent_id, None)
+
     # -- over the protocol --------------------------------------------------------------------------------------------
 
     async def permit(self, request: acp_client.PermissionRequest) -> Ruling:
@@ -190,7 +208,7 @@ class SessionPermissions:
             "permissionDecision": "allow" if ruling.is_allowed else "deny",
             "permissionDecisionReason": ruling.why,
         }
-        if ruling.arguments is not None:
+        if ruling.is_allowed and ruling.arguments is not None:
             decision["updatedInput"] = ruling.arguments
         return {"hookSpecificOutput": decision}
 
@@ -217,10 +235,10 @@ class SessionPermissions:
 
     # -- the agent's own questions ------------------------------------------------------------------------------------
 
-    async def ask_form(self, prompt: str, schema: JsonObject) -> JsonObject | None:
-        """Put a question of the agent's own to a person; None if the person declines, or there is no turn."""
+    async def ask_form(self, prompt: str, schema: JsonObject) -> FormAnswer:
+        """Put a question of the agent's own to a person; it is declined if there is no turn."""
         if self._asker is None:
-            return None
+            return FormAnswer(reason=_NO_TURN)
         return await self._asker.ask_form(prompt, schema)
 
     # -- the ruling ---------------------------------------------------------------------------------------------------
@@ -262,9 +280,7 @@ class SessionPermissions:
         asker = self._asker
         if asker is None:
             return Ruling(is_allowed=False, why=_NO_TURN)
-        verdict = policy.decide(call, self._agent, asker.remembered_rules(), asker.spent_usd())
-        if self._is_planning and (denial := policy.forbid_changes(call)) is not None:
-            verdict = denial
+        verdict = self._decide(asker, call)
         ruling = Ruling(is_allowed=verdict.decision == "allow", why=verdict.why)
         if verdict.decision == "ask":
             tree = await asker.tree()
@@ -281,7 +297,23 @@ class SessionPermissions:
                 ruling = replace(await asker.ask_about(question), tree=tree)
             except errors.Refused as refusal:  # the turn is over, or the question was withdrawn
                 return Ruling(is_allowed=False, why=refusal.message, was_asked=True)
+            if ruling.arguments is not None:
+                call = policy.change_arguments(call, ruling.arguments, self._folder)
+                ruling = self._rule_on_change(asker, way, call, ruling)
         return await self._record(asker, call_id, call, ruling)
+
+    def _decide(self, asker: Asker, call: policy.Call) -> policy.Verdict:
+        denial = policy.forbid_changes(call) if self._is_planning else None
+        return denial or policy.decide(call, self._agent, asker.remembered_rules(), asker.spent_usd())
+
+    def _rule_on_change(self, asker: Asker, way: _Way, changed_call: policy.Call, ruling: Ruling) -> Ruling:
+        """Return the ruling on the call that a person has made of the agent's: what is denied, no answer allows."""
+        if way == "protocol":  # a grant for a call that came by the hook
+            return replace(ruling, is_allowed=False, why=f"{ruling.why}, which the agent cannot take here")
+        verdict = self._decide(asker, changed_call)
+        if verdict.decision != "deny":
+            return ruling
+        return replace(ruling, is_allowed=False, why=f"{ruling.why}, but {verdict.why}")
 
     async def _record(self, asker: Asker, call_id: CallId, call: policy.Call, ruling: Ruling) -> Ruling:
         """Return the ruling once it is in the record; a denial if it cannot be recorded, or the turn is over."""
@@ -311,10 +343,11 @@ def ask_human_tool(permissions: SessionPermissions) -> toolbox.Tool:
         if isinstance(arguments.get("options"), list):
             answer["enum"] = arguments["options"]
         form: JsonObject = {"type": "object", "properties": {"answer": answer}, "required": ["answer"]}
-        form_values = await permissions.ask_form(question, form)
-        if form_values is None:
-            return "The person gives no answer. Decide yourself, or end."
-        return form_values["answer"]
+        form_answer = await permissions.ask_form(question, form)
+        if form_answer.values is not None:
+            return form_answer.values["answer"]
+        reason_text = f", and says why: {form_answer.reason}\n" if form_answer.reason else ". "
+        return f"The person gives no answer{reason_text}Decide yourself, or end."
 
     return toolbox.Tool(
         name="ask_human",

@@ -98,9 +98,12 @@ def _more_words(envelope: JsonObject) -> str:
         case "attempt.due":
             return f"due again{item}"
         case "call.started":
-            gate = json_fields.object_at(json_fields.object_at(data, "call"), "gate")
+            gate = run_view.gate_of(data)
             why = f" ({output.one_line(str(gate.get('why')), 80)})" if gate else ""
             return f"{'may not call' if run_view.is_denied(data) else 'calls'} {run_view.call_words(data)}{why}"
+        case "call.ruled":
+            why = output.one_line(str(run_view.gate_of(data).get("why")), 80)
+            return f"call {'denied' if run_view.is_denied(data) else 'allowed'} ({why})"
         case "call.completed":
             return f"call {data.get('status')} in {data.get('durationMs')} ms"
         case "node.resolved":

@@ -48,9 +48,9 @@ Mask: TypeAlias = Callable[[JsonObject], JsonObject]
 class ProgressReports:
     """Sends what an attempt says of itself while it is under way to the run.
 
-    A session and the start of a call are sent at once, and `make_durable` waits until they are in the log: an agent
-    that asks goes on only then. The end of a call may wait for the next report: a crash may lose it, and then the call
-    counts as cut. `mask` takes out the secrets.
+    A session, the start of a call and a ruling on one are sent at once, and `make_durable` waits until they are in the
+    log: an agent that asks goes on only then. The end of a call may wait for the next report: a crash may lose it, and
+    then the call counts as cut. `mask` takes out the secrets.
     """
 
     def __init__(
@@ -65,17 +65,21 @@ class ProgressReports:
         self._now = now
         self._mask = mask
         self._session: JsonObject | None = None
-        self._calls: list[commands.StartedCall | commands.EndedCall] = []
+        self._calls: list[commands.CallProgress] = []
         self._blobs: dict[str, bytes] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._sent: asyncio.Future[None] | None = None  # the last report
 
     def add(self, progress: running_attempt.Progress) -> None:
-        """Take a session, or the start or the end of a call."""
+        """Take a session, or the start of a call, a ruling on it, or its end."""
         match progress:
             case commands.StartedCall():
                 args = self._keep(progress.args)
                 self._calls.append(replace(progress, info=self._mask(progress.info), args=args))
+                self.send()
+            case commands.RuledCall():
+                args = self._keep(progress.args)
+                self._calls.append(replace(progress, gate=self._mask(progress.gate), args=args))
                 self.send()
             case commands.EndedCall():
                 self._calls.append(replace(progress, result=self._keep(progress.result)))

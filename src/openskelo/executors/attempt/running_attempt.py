@@ -103,7 +103,7 @@ class File:
 
 
 #: What an attempt tells the record while it is under way: the session of its agent, or a call of the agent.
-Progress: TypeAlias = JsonObject | commands.StartedCall | commands.EndedCall
+Progress: TypeAlias = JsonObject | commands.CallProgress
 
 
 @frozen

@@ -62,7 +62,13 @@ def apply(run: Run, event: events.Event) -> None:
             apply_resolved(run, event)
         case events.ApprovalWithdrawn():
             apply_withdrawn(run, event)
-        case events.SessionOpened() | events.CallStarted() | events.CallCompleted() | events.CallGranted():
+        case (
+            events.SessionOpened()
+            | events.CallStarted()
+            | events.CallRuled()
+            | events.CallCompleted()
+            | events.CallGranted()
+        ):
             attempts.apply_agent_event(run, event)
         case events.ArtifactCreated():
             run.artifacts.append({**event.artifact, "node": event.node})

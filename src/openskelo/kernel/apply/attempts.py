@@ -168,7 +168,8 @@ def apply_retry_due(run: Run, event: events.RetryDue) -> None:
 
 
 def apply_agent_event(
-    run: Run, event: events.SessionOpened | events.CallStarted | events.CallCompleted | events.CallGranted
+    run: Run,
+    event: events.SessionOpened | events.CallStarted | events.CallRuled | events.CallCompleted | events.CallGranted,
 ) -> None:
     """Note what the agent of an attempt in flight does, and which of its calls are under way that reach outside."""
     node = run.nodes[event.node]
@@ -181,6 +182,8 @@ def apply_agent_event(
         case events.CallStarted():
             if event.reaches_outside:
                 attempt.outside_calls[str(event.call["id"])] = str(event.call["tool"])
+        case events.CallRuled():
+            pass  # a call that is denied ends by its own event
         case events.CallCompleted():
             attempt.outside_calls.pop(event.call_id, None)
         case _:
