@@ -339,15 +339,19 @@ def test_what_is_asked_for_one_run_or_one_page_looks_at_no_other(tmp_path: Path)
 
 
 def test_a_run_that_is_claimed_again_while_it_is_released_stays_claimed(tmp_path: Path) -> None:
-    """Its file is still being written when somebody wants the run again: no other store may take it then."""
+    """Another program writes to the log when somebody wants the run again: no other store may take it then."""
 
     async def story() -> list[bool]:
         store, other = stores_data_dir.open_store(tmp_path), stores_data_dir.open_store(tmp_path)
         await store.append([fixtures.append(0, b"1")])
-        async with store._flush_lock:  # pyright: ignore[reportPrivateUsage] - as if its file were being written
+        with contextlib.closing(sqlite3.connect(tmp_path / "log.db", isolation_level=None)) as writer:
+            writer.execute("BEGIN IMMEDIATE")
+            claiming = asyncio.create_task(store.claim_run(fixtures.RUN))
+            await asyncio.sleep(0)
             releasing = asyncio.create_task(store.release_run(fixtures.RUN))
             await asyncio.sleep(0)
-            claimed = await store.claim_run(fixtures.RUN)
+            assert not releasing.done()
+        claimed = await claiming
         await releasing
         found = [claimed, await other.claim_run(fixtures.RUN), await other.is_driver_alive(fixtures.RUN)]
         await store.release_run(fixtures.RUN)
