@@ -26,10 +26,8 @@ from openskelo.project import Project
 from openskelo.structs import as_dict
 from openskelo.values import canonical
 
-#: How many worker processes stay: as many as there are cores, within these bounds.
-_KEPT = (2, 4)
-#: How many worker processes there are at most while calls wait. One takes 13 MB, and what its handlers import.
-MOST_WORKERS = 32
+#: How many worker processes there are at most. One takes 13 MB, and what its handlers import.
+MOST_WORKERS = 16
 _TAIL = 300
 
 
@@ -41,8 +39,7 @@ class ProjectHandlers:
         self._sources = module_loader.Sources(project)
         write_roots = file_access.writable_roots(project.root, project.write_roots)
         self._modules = module_loader.Modules(project.root, {"print": print_to_log}, write_roots=write_roots)
-        kept_workers = min(max(os.cpu_count() or 1, _KEPT[0]), _KEPT[1])
-        self._workers = worker_pool.WorkerPool(project.root, write_roots, kept=kept_workers, most=MOST_WORKERS)
+        self._workers = worker_pool.WorkerPool(project.root, write_roots, size=MOST_WORKERS)
 
     async def run(
         self,
