@@ -332,7 +332,8 @@ def test_files_that_another_process_holds_stop_no_run_while_a_claim_is_released(
                 for _ in range(20):
                     await asyncio.sleep(0)
                 async with asyncio.timeout(60):
-                    assert (await engine.wait(await engine.start(stage.workflow(stage.block("work")))))["ending"] == "ok"
+                    other = await engine.start(stage.workflow(stage.block("work")))
+                    assert (await engine.wait(other))["ending"] == "ok"
                     return list(await releasing)
 
     assert len(stage.play(story)) == 1
