@@ -95,8 +95,13 @@ class ProjectHandlers:
 
     async def _call(self, code: module_loader.Source, attempt: running_attempt.RunningAttempt) -> object:
         request = attempt.request
+        inputs, visit, shared_inputs = attempt.inputs, request.visit_inputs, b""
+        if request.item_index is not None and visit is not None:
+            visit.message = visit.message or orjson.dumps(visit.inputs)
+            shared_inputs = visit.message
+            inputs = {visit.item_name: inputs[visit.item_name]} if visit.item_name else {}
         values: dict[str, object] = {
-            "inputs": attempt.inputs,
+            "inputs": inputs,
             "config": request.node.config,
             "block_id": request.node.key,
             "run_id": request.run_id,
@@ -110,7 +115,7 @@ class ProjectHandlers:
         }
         if self._project.secrets:
             values["_secrets"] = dict(self._project.secrets)  # references: the worker has our environment
-        return await self._ask(code, {"context": values}, attempt, request.node.timeout_ms)
+        return await self._ask(code, {"context": values}, attempt, request.node.timeout_ms, shared_inputs)
 
     async def _ask(
         self,
@@ -118,9 +123,10 @@ class ProjectHandlers:
         what: Mapping[str, object],
         attempt: running_attempt.RunningAttempt,
         timeout_ms: int | None,
+        shared_inputs: bytes = b"",
     ) -> object:
         body = orjson.dumps({"path": code.path, "name": code.function, **what})
-        reply: Any = canonical.loads_canonical(await self._workers.call(body, timeout_ms, attempt))
+        reply: Any = canonical.loads_canonical(await self._workers.call(body, timeout_ms, attempt, shared_inputs))
         attempt.lines.extend(reply["lines"])
         if "outputs" in reply:
             return reply["outputs"]

@@ -4,7 +4,10 @@
            -> a new worker, while there are fewer than `size`
            -> else the call waits; first come, first served
 
-A worker runs one call at a time, and stays. One that is cancelled, too slow or lost is killed and replaced.
+A worker runs one call at a time, and stays. The inputs that the items of a foreach share are sent to a worker with the
+first of the items that it runs, not with every one: the cost of a foreach would grow with the square of its list.
+
+A worker that is cancelled, too slow or lost is killed and replaced.
 """
 
 from __future__ import annotations
@@ -54,6 +57,7 @@ class WorkerProcess:
         ours.setblocking(False)
         self._socket = ours
         self._unpacker = Unpacker()
+        self._shared_inputs = b""  # what it was sent last
         self._loop = asyncio.get_running_loop()
         self._reply: asyncio.Future[bytes] = self._loop.create_future()  # the first message says that it is ready
         self._loop.add_reader(ours, self._receive)
@@ -70,9 +74,13 @@ class WorkerProcess:
                 hint=self.take_printed()[-500:] or None,
             ) from error
 
-    async def call(self, body: bytes) -> bytes:
+    async def call(self, body: bytes, shared_inputs: bytes) -> bytes:
         """Return the reply to one message; raise _WorkerLost if the process ends first."""
         self._reply = self._loop.create_future()
+        if shared_inputs:
+            is_known = shared_inputs is self._shared_inputs
+            self._shared_inputs = shared_inputs
+            body = b'%b,"shared_inputs":%b}' % (body[:-1], b"null" if is_known else shared_inputs)
         try:
             await self._loop.sock_sendall(self._socket, pack(body))
         except OSError as error:
@@ -168,9 +176,17 @@ class WorkerPool:
         self._idle: list[WorkerProcess] = []
         self._busy: set[WorkerProcess] = set()
 
-    async def call(self, body: bytes, timeout_ms: int | None, attempt: running_attempt.RunningAttempt) -> bytes:
+    async def call(
+        self,
+        body: bytes,
+        timeout_ms: int | None,
+        attempt: running_attempt.RunningAttempt,
+        shared_inputs: bytes = b"",
+    ) -> bytes:
         """Return the reply of a worker; what handlers print and log goes to the lines of `attempt`.
 
+        The inputs in `shared_inputs`, a JSON object, are added to those in `body`. They are only sent to a worker that
+        has not the same bytes object from its last call.
         Raise AttemptFailed TIMEOUT, HANDLER_EXITED or WORKER_FAILED. The time limit counts from when a worker takes the
         call; the time without a worker is added to the attempt's wait. A worker that is cancelled or too slow is
         killed.
@@ -184,7 +200,7 @@ class WorkerPool:
             for _ in range(_MAX_TRIES):
                 worker = self._take_idle() or await self._start_worker(attempt)
                 try:
-                    return await self._call(worker, body, timeout_ms, attempt)
+                    return await self._call(worker, body, timeout_ms, attempt, shared_inputs)
                 except _WorkerGone:
                     continue  # it was killed from outside while it was idle
                 except _WorkerLost as error:
@@ -202,14 +218,19 @@ class WorkerPool:
             worker.kill()
 
     async def _call(
-        self, worker: WorkerProcess, body: bytes, timeout_ms: int | None, attempt: running_attempt.RunningAttempt
+        self,
+        worker: WorkerProcess,
+        body: bytes,
+        timeout_ms: int | None,
+        attempt: running_attempt.RunningAttempt,
+        shared_inputs: bytes,
     ) -> bytes:
         self._busy.add(worker)
         attempt.read_printed = worker.read_printed
         try:
             # Waiting for a reply never refuses to stop, so it needs no task of its own as in `time_limit.within`.
             async with asyncio.timeout(None if timeout_ms is None else timeout_ms / 1000):
-                return await worker.call(body)
+                return await worker.call(body, shared_inputs)
         except TimeoutError:
             worker.kill()
             raise time_limit.stopped(timeout_ms) from None
