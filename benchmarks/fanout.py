@@ -21,27 +21,26 @@ def figures(plan: measure.Plan) -> Iterator[report.Figure]:
     width = plan.count(WIDTH)
     items: list[Json] = list(range(width))
     yield _figure(plan, f"durable foreach over {width} at once", _foreach(width, "inputs.n"), items, bar=8)
-    objects: list[Json] = [{"id": number, "text": "x" * 170} for number in range(width)]  # 200 bytes each
     flow = _foreach(width, "inputs.n", kind="object")
-    yield _figure(plan, f"  {width} objects of 200 bytes", flow, objects, bar=8)
+    yield _figure(plan, f"  {width} objects of 200 bytes", flow, _objects(width), bar=8)
     yield _growth(plan)
     yield _figure(plan, "  the same, items from run.inputs", _foreach(width, "run.inputs.n"), items)
     yield _figure(plan, f"durable fan-out to {width} nodes", _siblings(width), 1)
 
 
 def _growth(plan: measure.Plan) -> report.Figure:
-    """What an item costs among 10,000 against what it costs among 1,000, with the list as a port."""
+    """What an object of 200 bytes costs among 10,000 against what it costs among 1,000, with the list as a port."""
     width = plan.count(WIDTH)
     few, many = width, plan.count(10 * WIDTH)
-    flow = _foreach(width, "inputs.n")
+    flow = _foreach(width, "inputs.n", kind="object")
     found = measure.bracketed(
         plan,
-        baseline=lambda: _run(plan, flow, list(range(few)))[0] / few,
-        subject=lambda: _run(plan, flow, list(range(many)))[0] / many,
+        baseline=lambda: _run(plan, flow, _objects(few))[0] / few,
+        subject=lambda: _run(plan, flow, _objects(many))[0] / many,
     )
     return report.Figure(
         name="fanout",
-        what=f"  an item of {many}, the list as a port",
+        what=f"  an object of {many}, the list as a port",
         value=found.ratio,
         unit=f"x of {few}",
         bar=1.3,
@@ -49,6 +48,11 @@ def _growth(plan: measure.Plan) -> report.Figure:
         made=found.made,
         note=f"{found.subject * 1e6:.0f} us an item, {found.baseline * 1e6:.0f} us among {few}",
     )
+
+
+def _objects(count: int) -> list[Json]:
+    """So many objects of 200 bytes."""
+    return [{"id": number, "text": "x" * 170} for number in range(count)]
 
 
 def _foreach(width: int, source: str, kind: str = "integer") -> openskelo.Workflow:

@@ -14,10 +14,10 @@ Json = str | int | float | bool | None | Sequence["Json"] | dict[str, "Json"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """One result. It passes at or below `bar`; without a bar it is there for information.
+    """One result. It passes if it misses `bar` by less than `tolerance`, a part of the bar; with 0, if it is below.
 
-    `value` is None when it could not be measured, and `note` says why. `rounds` are those that count, of `made` ones.
-    `failed` is true if the measurement broke down.
+    Without a bar it is there for information. `value` is None when it could not be measured, and `note` says why.
+    `rounds` are those that count, of `made` ones. `failed` is true if the measurement broke down.
     """
 
     name: str
@@ -25,6 +25,7 @@ class Figure:
     value: float | None
     unit: str
     bar: float | None = None
+    tolerance: float = TOLERANCE
     stretch: float | None = None
     rounds: tuple[float, ...] = ()
     made: int = 0
@@ -40,7 +41,7 @@ class Figure:
             return "not measured"
         if self.bar is None:
             return "info"
-        return "pass" if self.value < self.bar * (1 + TOLERANCE) else "FAIL"
+        return "pass" if self.value < self.bar * (1 + self.tolerance) else "FAIL"
 
 
 def unjudged(figure: Figure) -> Figure:

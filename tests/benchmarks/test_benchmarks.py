@@ -70,6 +70,11 @@ def test_only_a_missed_bar_is_a_failure() -> None:
     assert report.missed([at_bar, for_information, unmeasured]) is False
     assert report.missed([at_bar, past_bar]) is True
     assert report.missed([report.unjudged(past_bar)]) is False
+    level, ahead = (
+        report.Figure(name="peers", what="no tolerance", value=value, unit="x", bar=1.0, tolerance=0)
+        for value in (1.0, 0.99)
+    )
+    assert [report.missed([figure]) for figure in (level, ahead)] == [True, False]
     assert [figure.verdict for figure in (at_bar, past_bar, for_information, unmeasured)] == [
         "pass",
         "FAIL",

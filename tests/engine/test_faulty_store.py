@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import fcntl
 import sqlite3
 import uuid
 from collections import Counter
@@ -22,7 +23,7 @@ from openskelo import errors
 from openskelo.engine import run_start
 from openskelo.engine.takeover import supervisor
 from openskelo.executors.handlers import invocation
-from openskelo.kernel.json import JsonObject
+from openskelo.kernel.json import Json, JsonObject
 from openskelo.stores import api, memory
 from openskelo.stores.sqlite import connection as sqlite_connection
 from openskelo.stores.sqlite import data_dir
@@ -309,3 +310,30 @@ def test_a_run_that_ends_while_it_is_about_to_be_released_is_left_alone(tmp_path
             await asyncio.gather(cancelling, return_exceptions=True)
 
     stage.play(story)
+
+
+def test_files_that_another_process_holds_stop_no_run_while_a_claim_is_released(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite_connection, "BUSY_SECONDS", 100.0)  # longer than the whole story may take
+
+    async def work(_: openskelo.Context) -> dict[str, Json]:
+        return {}
+
+    async def story() -> list[str]:
+        async with stage.engine(tmp_path, work=work) as engine:
+            asks = stage.block("asks", mode="approval", approval={"prompt": "Go?"})
+            waiting = await engine.start(stage.workflow(asks))
+            await engine.wait(waiting)
+            await engine.store.flush()
+            with (tmp_path / ".skelo" / "events" / "end").open("rb") as held:
+                fcntl.flock(held, fcntl.LOCK_EX)
+                releasing = asyncio.create_task(engine.ownership.release_idle())
+                for _ in range(20):
+                    await asyncio.sleep(0)
+                async with asyncio.timeout(60):
+                    other = await engine.start(stage.workflow(stage.block("work")))
+                    assert (await engine.wait(other))["ending"] == "ok"
+                    return list(await releasing)
+
+    assert len(stage.play(story)) == 1

@@ -60,13 +60,13 @@ def report(error: errors.OpenSkeloError, *, as_json: bool) -> int:
     return exit_codes.of_error(error)
 
 
-def table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, flexible: int = -1) -> None:
-    """Print a table on stdout. On a terminal the `flexible` column is cut so that lines fit; in a pipe nothing is."""
+def table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table on stdout. On a terminal the last column is cut so that lines fit; in a pipe nothing is."""
     cells = [list(map(one_line, row)) for row in rows]
     widths = [max(map(width, column)) for column in zip(headers, *cells, strict=True)]
     if sys.stdout.isatty():
         spare = shutil.get_terminal_size().columns - sum(widths) - 2 * (len(widths) - 1)
-        widths[flexible] = max(8, widths[flexible] + min(0, spare))
+        widths[-1] = max(8, widths[-1] + min(0, spare))
     painter = Painter(sys.stdout)
     say("  ".join(painter.paint(pad(text, size), "dim") for text, size in zip(headers, widths, strict=True)).rstrip())
     for row in cells:

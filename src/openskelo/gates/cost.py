@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from openskelo import gates
+from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
-
-_NANO = 1_000_000_000
 
 
 async def _check(parameters: JsonObject, ctx: gates.GateContext) -> gates.Finding:
     limit = gates.number(parameters, "max_usd", 0)
     evidence: dict[str, Json] = {"cost_nanousd": ctx.cost_nanousd, "max_usd": limit}
-    if ctx.cost_nanousd <= limit * _NANO:
+    if ctx.cost_nanousd <= limit * definition.NANO_PER_USD:
         return gates.passed(evidence)
     return gates.failed(f"it cost more than {limit} USD", evidence)
 

@@ -98,5 +98,5 @@ def _evidence(name: str, limit: int, used: int, wanted: int) -> JsonObject:
 
 def _dollars(nano: int) -> str:
     """Return the amount in dollars, with all of its digits and no trailing zeros."""
-    whole, rest = divmod(nano, 10**9)
+    whole, rest = divmod(nano, definition.NANO_PER_USD)
     return f"{whole}.{rest:09d}".rstrip("0").rstrip(".") if rest else str(whole)

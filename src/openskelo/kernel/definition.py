@@ -198,6 +198,10 @@ class Foreach:
     on_fail: OnFail = "stop"
 
 
+#: How many nano-dollars are one dollar.
+NANO_PER_USD = 1_000_000_000
+
+
 @frozen_data
 class Amount:
     """Quantities that budgets count. Money is in integer nano-dollars, so that sums are exact."""

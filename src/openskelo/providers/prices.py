@@ -5,10 +5,10 @@ from __future__ import annotations
 from decimal import ROUND_HALF_UP, Decimal
 
 from openskelo import errors
+from openskelo.kernel import definition
 from openskelo.providers import config, kinds, protocol
 from openskelo.structs import replace
 
-_NANO = Decimal(10**9)
 #: A server that reports more tokens than this for one answer is wrong.
 _MAX_CREDIBLE_TOKENS = 2**30
 
@@ -62,7 +62,7 @@ def _listed_cost(provider: str, model: str, usage: protocol.Usage) -> int | None
 
 
 def _to_nanousd(usd: Decimal) -> int:
-    return int((usd * _NANO).to_integral_value(rounding=ROUND_HALF_UP))
+    return int((usd * definition.NANO_PER_USD).to_integral_value(rounding=ROUND_HALF_UP))
 
 
 class PricedProvider:

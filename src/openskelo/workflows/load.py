@@ -173,7 +173,7 @@ def _warn_of_limits(workflow: definition.Workflow, report: problems.Report) -> N
 
     least = estimator.estimate(workflow).total.minimum
     limits = workflow.limits
-    cost = None if limits.max_cost_nanousd is None else limits.max_cost_nanousd / 1_000_000_000
+    cost = None if limits.max_cost_nanousd is None else limits.max_cost_nanousd / definition.NANO_PER_USD
     rows = (
         ("max_steps", limits.max_steps, least.steps, "without a retry it takes", "steps"),
         ("max_tokens", limits.max_tokens, least.tokens, "an attempt reserves", "tokens"),

@@ -81,6 +81,30 @@ def test_what_items_share_is_copied_only_for_work_that_may_change_it(handler: st
     assert (attempt.inputs["all"] is not shared.inputs["all"]) == copied
 
 
+def test_items_that_do_not_read_their_list_make_no_copy_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    items: list[Json] = list(range(100))
+    ports = (workshop.port("n", "integer"), workshop.port("all", "array"))
+    node = local_node(inputs=ports, foreach=definition.Foreach(items="inputs.all", name="n"))
+    shared = running_attempt.VisitInputs({"all": items}, items, "n")
+    given = [
+        workshop.task_of(node, {"all": items, "n": item}, item_index=index, item=item, visit_inputs=shared)
+        for index, item in enumerate(items)
+    ]
+    copied: list[Json] = []
+    loads = canonical.loads_canonical
+
+    def counting(data: bytes) -> Json:
+        value = loads(data)
+        if "all" in value if isinstance(value, dict) else isinstance(value, list):
+            copied.append(value)
+        return value
+
+    monkeypatch.setattr(canonical, "loads_canonical", counting)
+    found = workshop.perform(workshop.project(tmp_path), *given, local={"it": double})
+    assert [one.outcome.outputs for one in found] == [{"value": {"twice": 2 * number}} for number in range(100)]
+    assert copied == []
+
+
 @pytest.mark.parametrize(
     ("kind", "items", "code"),
     [

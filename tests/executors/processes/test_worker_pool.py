@@ -1,4 +1,4 @@
-"""Worker processes: as many as the calls that wait are worth, and in turn for everybody."""
+"""Worker processes: as many as there are calls at once, up to the size of the pool; first come, first served."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def is_alive(pid: int) -> bool:
 
 
 def test_calls_that_wait_for_each_other_are_all_under_way(tmp_path: Path) -> None:
-    """More than there are workers that stay, whatever the machine has."""
+    """More than the machine has cores."""
     (tmp_path / "it.py").write_text(TOGETHER)
 
     async def scenario() -> list[attempt_performer.AttemptResult]:
@@ -76,34 +76,44 @@ def test_calls_that_wait_for_each_other_are_all_under_way(tmp_path: Path) -> Non
     assert len({str(one.outputs) for one in found}) == 9
 
 
-def test_workers_that_nobody_needs_any_more_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker_pool, "_IDLE_SECONDS", 0.05)
+def test_a_worker_starts_when_none_is_idle_and_is_used_again(tmp_path: Path) -> None:
     (tmp_path / "it.py").write_text(TOGETHER)
 
     async def scenario() -> tuple[int, int]:
-        workers = worker_pool.WorkerPool(tmp_path, kept=1, most=3)
+        workers = worker_pool.WorkerPool(tmp_path, size=4)
         try:
+            first = orjson.loads(await workers.call(body(tmp_path, many=0), 20_000, job_of()))["outputs"]["pid"]
             calls = (workers.call(body(tmp_path, many=3), 20_000, job_of()) for _ in range(3))
             pids = [orjson.loads(reply)["outputs"]["pid"] for reply in await asyncio.gather(*calls)]
-            before = len(set(pids))
-            for _ in range(1000):
-                if sum(map(is_alive, pids)) == 1:
-                    break
-                await asyncio.sleep(0.01)
+            assert first in pids
             again = orjson.loads(await workers.call(body(tmp_path, many=0), 20_000, job_of()))["outputs"]["pid"]
             assert again in pids
-            return before, sum(map(is_alive, pids))
+            return len(set(pids)), sum(map(is_alive, pids))
         finally:
             await workers.close()
 
-    assert asyncio.run(scenario()) == (3, 1)
+    assert asyncio.run(scenario()) == (3, 3)
 
 
-def test_runs_are_served_in_turn_and_who_gives_up_costs_nobody_a_turn(tmp_path: Path) -> None:
+def test_there_are_never_more_workers_than_the_size_of_the_pool(tmp_path: Path) -> None:
+    (tmp_path / "it.py").write_text(TOGETHER)
+
+    async def scenario() -> int:
+        workers = worker_pool.WorkerPool(tmp_path, size=2)
+        try:
+            calls = (workers.call(body(tmp_path, many=2), 20_000, job_of()) for _ in range(9))
+            return len({orjson.loads(reply)["outputs"]["pid"] for reply in await asyncio.gather(*calls)})
+        finally:
+            await workers.close()
+
+    assert asyncio.run(scenario()) == 2
+
+
+def test_calls_are_served_in_their_order_and_one_that_gives_up_costs_nobody_a_turn(tmp_path: Path) -> None:
     (tmp_path / "it.py").write_text(SLOW)
 
     async def scenario() -> list[str]:
-        workers = worker_pool.WorkerPool(tmp_path, kept=1, most=1)
+        workers = worker_pool.WorkerPool(tmp_path, size=1)
         served: list[str] = []
 
         async def call(name: str) -> None:
@@ -119,12 +129,11 @@ def test_runs_are_served_in_turn_and_who_gives_up_costs_nobody_a_turn(tmp_path: 
             await workers.close()
         return served
 
-    assert asyncio.run(scenario()) == ["a1", "a2", "b1", "a3", "a4"]
+    assert asyncio.run(scenario()) == ["a1", "a2", "a3", "a4", "b1"]
 
 
 def test_to_wait_for_a_worker_is_no_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither for gates nor in receipts: of twelve calls of 0.2 s, two at a time, the last waits for a second."""
-    monkeypatch.setattr(project_handler, "_KEPT", (2, 2))
     monkeypatch.setattr(project_handler, "MOST_WORKERS", 2)
     (tmp_path / "it.py").write_text(SLOW)
     quick = definition.Gate(name="quick", type="latency", params={"max_ms": 700})

@@ -7,6 +7,7 @@ import contextlib
 import fcntl
 import shutil
 import sqlite3
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import pytest
 from openskelo import errors
 from openskelo.stores import blobs
 from openskelo.stores.conformance import fixtures
+from openskelo.stores.sqlite import connection as sqlite_connection
 from openskelo.stores.sqlite import data_dir as stores_data_dir
 from openskelo.stores.sqlite import event_files, sqlite_store
 
@@ -412,6 +414,37 @@ def test_a_flush_waits_for_another_process_and_then_says_who_is_in_the_way(
 
     play(tmp_path, story)
     assert _segments(tmp_path) == {"000000000001.jsonl": b"1\n2\n"}
+
+
+def test_a_flush_that_waits_for_another_process_leaves_the_event_loop_to_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    naps: list[float] = []
+    really = time.sleep
+
+    def sleep(seconds: float) -> None:
+        naps.append(seconds)
+        really(seconds)
+
+    async def story(store: sqlite_store.SqliteStore) -> None:
+        await store.append([fixtures.append(0, b"1")])
+        await store.flush()
+        two = stores_data_dir.open_store(tmp_path)
+        with (_folder(tmp_path) / "end").open("rb") as held:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            monkeypatch.setattr(time, "sleep", sleep)
+            await store.append([fixtures.append(1, b"2")])
+            await two.append([fixtures.append(0, b"a", run_id=fixtures.OTHER)])  # has not checked the files yet
+            flushes = [asyncio.create_task(store.flush()), asyncio.create_task(two.flush())]
+            for _ in range(5):
+                await asyncio.sleep(sqlite_connection.POLL_SECONDS)
+            assert [flush.done() for flush in flushes] == [False, False]
+        await asyncio.gather(*flushes)
+        await two.close()
+
+    play(tmp_path, story)
+    assert naps == []
+    assert _segments(tmp_path) == {"000000000001.jsonl": b"1\n2\na\n"}
 
 
 def test_an_ended_run_takes_no_memory(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import re
 import shutil
 import sqlite3
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from openskelo import errors
-from openskelo.stores import api
+from openskelo.stores import api, blobs
 from openskelo.stores.conformance import fixtures
 from openskelo.stores.sqlite import appender, queries, sqlite_store
 from openskelo.stores.sqlite import connection as sqlite_connection
@@ -339,15 +340,19 @@ def test_what_is_asked_for_one_run_or_one_page_looks_at_no_other(tmp_path: Path)
 
 
 def test_a_run_that_is_claimed_again_while_it_is_released_stays_claimed(tmp_path: Path) -> None:
-    """Its file is still being written when somebody wants the run again: no other store may take it then."""
+    """Another program writes to the log when somebody wants the run again: no other store may take it then."""
 
     async def story() -> list[bool]:
         store, other = stores_data_dir.open_store(tmp_path), stores_data_dir.open_store(tmp_path)
         await store.append([fixtures.append(0, b"1")])
-        async with store._flush_lock:  # pyright: ignore[reportPrivateUsage] - as if its file were being written
+        with contextlib.closing(sqlite3.connect(tmp_path / "log.db", isolation_level=None)) as writer:
+            writer.execute("BEGIN IMMEDIATE")
+            claiming = asyncio.create_task(store.claim_run(fixtures.RUN))
+            await asyncio.sleep(0)
             releasing = asyncio.create_task(store.release_run(fixtures.RUN))
             await asyncio.sleep(0)
-            claimed = await store.claim_run(fixtures.RUN)
+            assert not releasing.done()
+        claimed = await claiming
         await releasing
         found = [claimed, await other.claim_run(fixtures.RUN), await other.is_driver_alive(fixtures.RUN)]
         await store.release_run(fixtures.RUN)
@@ -357,3 +362,56 @@ def test_a_run_that_is_claimed_again_while_it_is_released_stays_claimed(tmp_path
         return found
 
     assert asyncio.run(story()) == [True, False, True, True]
+
+
+def _blob_files(data_dir: Path) -> list[str]:
+    return [path.name for path in (data_dir / "blobs").rglob("*") if path.is_file()]
+
+
+def test_values_up_to_a_megabyte_cost_no_sync_beside_that_of_their_commit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fsync", synced.append)
+    monkeypatch.setattr(os, "fdatasync", synced.append)
+    values = [b"a" * 50_000, b"b" * 1_000_000]
+
+    async def story() -> tuple[list[str], list[bytes]]:
+        store = stores_data_dir.open_store(tmp_path)
+        await store.append([fixtures.append(0, b"1")])
+        synced.clear()
+        statements: list[str] = []
+        connection = store._connection  # pyright: ignore[reportPrivateUsage] - only SQLite itself knows its commits
+        connection.set_trace_callback(statements.append)
+        names = [await store.put_blob(value) for value in values]
+        await store.append([fixtures.append(1, " ".join(names).encode())])
+        connection.set_trace_callback(None)
+        await store.close()
+        store = stores_data_dir.open_store(tmp_path)
+        found = [await store.read_blob(name) for name in names]
+        await store.close()
+        return [text for text in statements if text in {"COMMIT", "END"}], found
+
+    assert asyncio.run(story()) == (["COMMIT"], values)
+    assert (synced, _blob_files(tmp_path)) == ([], [])
+
+
+def test_of_too_many_values_that_wait_the_oldest_becomes_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(blobs, "MAX_WAITING_BYTES", 100_000)
+    values = [letter * 40_000 for letter in (b"a", b"b", b"c")]
+
+    async def story() -> tuple[list[str], list[str], list[bytes]]:
+        store = stores_data_dir.open_store(tmp_path)
+        names = [await store.put_blob(value) for value in values]
+        written = _blob_files(tmp_path)
+        await store.append([fixtures.append(0, " ".join(names).encode())])
+        await store.close()
+        store = stores_data_dir.open_store(tmp_path)
+        found = [await store.read_blob(name) for name in names]
+        await store.close()
+        return written, _blob_files(tmp_path), found
+
+    oldest = [blobs.digest_of(blobs.name_of(values[0]))]
+    assert asyncio.run(story()) == (oldest, oldest, values)

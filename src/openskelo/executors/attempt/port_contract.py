@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, ItemsView, Iterator, Mapping, Sequence, ValuesView
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import cast, overload
 
 from openskelo import errors
 from openskelo.executors import artifacts
-from openskelo.executors.attempt import running_attempt
+from openskelo.executors.attempt import lazy_copies, running_attempt
 from openskelo.handlers import file_access
 from openskelo.kernel import definition
 from openskelo.kernel.json import Json, JsonObject
@@ -152,11 +152,11 @@ def take_inputs(attempt: running_attempt.RunningAttempt) -> None:
     if not visit.hash:
         visit.hash = canonical.digest(visit.inputs)
         if not _only_reads(request.node):
-            visit.copies = {name: _copier(value) for name, value in visit.inputs.items()}
+            visit.encoded = lazy_copies.encode(visit.inputs)
     attempt.inputs_hash = canonical.digest({"inputs": visit.hash, "item": request.item})
-    if visit.copies is None:
+    if visit.encoded is None:
         return
-    attempt.inputs = _LazyCopies(visit.inputs, visit.copies)
+    attempt.inputs = lazy_copies.LazyCopies(visit.inputs, visit.encoded)
     if visit.item_name:
         attempt.inputs[visit.item_name] = copy_json(request.item)
 
@@ -211,71 +211,7 @@ def _copy_flat(values: JsonObject) -> JsonObject:
     return {name: values[name] for name in sorted(values)}
 
 
-class _LazyCopies(dict[str, Json]):
-    """The inputs of one item, each copied when it is first read: most items never read the list that they come from.
-
-    With a copy of the list for every item, the cost of a foreach would grow with the square of its items.
-    """
-
-    def __init__(self, values: JsonObject, copies: Mapping[str, Callable[[], Json]]) -> None:
-        super().__init__(values)
-        self._copies = dict(copies)
-
-    def __getitem__(self, name: str) -> Json:
-        copy = self._copies.pop(name, None)
-        if copy is not None:
-            super().__setitem__(name, copy())
-        return super().__getitem__(name)
-
-    def __setitem__(self, name: str, value: Json) -> None:
-        self._copies.pop(name, None)
-        super().__setitem__(name, value)
-
-    # Methods of `dict` do not use `__getitem__`, so methods that return values make all copies first.
-
-    def __iter__(self) -> Iterator[str]:  # also lets `dict(inputs)` and `{**inputs}` use `__getitem__`
-        return super().__iter__()
-
-    def get(self, name: str, default: Json = None) -> Json:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return self[name] if name in self else default  # noqa: SIM401 -- this is `get`
-
-    def pop(self, name: str, *default: Json) -> Json:  # pyright: ignore[reportIncompatibleMethodOverride]
-        self.get(name)
-        return super().pop(name, *default)
-
-    def popitem(self) -> tuple[str, Json]:
-        name = next(reversed(self))
-        return name, self.pop(name)
-
-    def setdefault(self, name: str, default: Json = None) -> Json:
-        self.get(name)
-        return super().setdefault(name, default)
-
-    def copy(self) -> dict[str, Json]:
-        return self._copied()
-
-    def __or__(self, other: dict[str, Json]) -> dict[str, Json]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return self._copied() | other
-
-    def items(self) -> ItemsView[str, Json]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return self._copied().items()
-
-    def values(self) -> ValuesView[Json]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return self._copied().values()
-
-    def _copied(self) -> dict[str, Json]:
-        return {name: self[name] for name in self}
-
-
 def _only_reads(node: definition.Node) -> bool:
     """True if the work never changes its inputs: a model, an agent, or a built-in handler."""
     handler = node.handler or "builtin:pass"
     return node.work.has_prompt or handler.startswith("builtin:")
-
-
-def _copier(value: Json) -> Callable[[], Json]:
-    """Return a function that makes copies of `value`, which is encoded once for all of them."""
-    if isinstance(value, str) or not isinstance(value, Mapping | list):
-        return lambda: value
-    data = canonical.dumps(value)
-    return lambda: canonical.loads_canonical(data)

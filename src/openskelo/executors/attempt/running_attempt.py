@@ -31,8 +31,10 @@ class VisitInputs:
     #: The input port that takes the item; empty without one.
     item_name: str = ""
     hash: str = ""
-    #: They make fresh copies of the inputs for work that may change them.
-    copies: Mapping[str, Callable[[], Json]] | None = None
+    #: For work that may change them: the bytes that copies are made from.
+    encoded: Mapping[str, bytes] | None = None
+    #: All of them as one JSON object, for worker processes.
+    message: bytes = b""
     #: True once all inputs but the item are known to keep the contract.
     checked: bool = False
     #: The inputs of the run.

@@ -21,7 +21,7 @@ from openskelo import agent_settings, errors
 from openskelo.agents.acp import acp_client
 from openskelo.agents.gateway import gateway
 from openskelo.executors.attempt import running_attempt
-from openskelo.kernel import outcome
+from openskelo.kernel import definition, outcome
 from openskelo.kernel.json import Json, JsonObject
 from openskelo.providers import protocol
 from openskelo.structs import frozen
@@ -110,7 +110,7 @@ class TurnMeter:
             )
         if self._calls == 0:
             has_price = self._agent.login == "gateway"
-            nanousd = round((_finite(turn.cost_usd) or 0.0) * 1_000_000_000) if has_price else 0
+            nanousd = round((_finite(turn.cost_usd) or 0.0) * definition.NANO_PER_USD) if has_price else 0
             self._add(protocol.Usage(tokens_in=turn.tokens_in, tokens_out=turn.tokens_out), nanousd)
             self._warn()
         self._keep_record()

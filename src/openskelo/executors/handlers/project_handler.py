@@ -26,10 +26,8 @@ from openskelo.project import Project
 from openskelo.structs import as_dict
 from openskelo.values import canonical
 
-#: How many worker processes stay: as many as there are cores, within these bounds.
-_KEPT = (2, 4)
-#: How many worker processes there are at most while calls wait. One takes 13 MB, and what its handlers import.
-MOST_WORKERS = 32
+#: How many worker processes there are at most. One takes 13 MB, and what its handlers import.
+MOST_WORKERS = 16
 _TAIL = 300
 
 
@@ -41,8 +39,7 @@ class ProjectHandlers:
         self._sources = module_loader.Sources(project)
         write_roots = file_access.writable_roots(project.root, project.write_roots)
         self._modules = module_loader.Modules(project.root, {"print": print_to_log}, write_roots=write_roots)
-        kept_workers = min(max(os.cpu_count() or 1, _KEPT[0]), _KEPT[1])
-        self._workers = worker_pool.WorkerPool(project.root, write_roots, kept=kept_workers, most=MOST_WORKERS)
+        self._workers = worker_pool.WorkerPool(project.root, write_roots, size=MOST_WORKERS)
 
     async def run(
         self,
@@ -98,8 +95,13 @@ class ProjectHandlers:
 
     async def _call(self, code: module_loader.Source, attempt: running_attempt.RunningAttempt) -> object:
         request = attempt.request
+        inputs, visit, shared_inputs = attempt.inputs, request.visit_inputs, b""
+        if request.item_index is not None and visit is not None:
+            visit.message = visit.message or orjson.dumps(visit.inputs)
+            shared_inputs = visit.message
+            inputs = {visit.item_name: inputs[visit.item_name]} if visit.item_name else {}
         values: dict[str, object] = {
-            "inputs": attempt.inputs,
+            "inputs": inputs,
             "config": request.node.config,
             "block_id": request.node.key,
             "run_id": request.run_id,
@@ -113,7 +115,7 @@ class ProjectHandlers:
         }
         if self._project.secrets:
             values["_secrets"] = dict(self._project.secrets)  # references: the worker has our environment
-        return await self._ask(code, {"context": values}, attempt, request.node.timeout_ms)
+        return await self._ask(code, {"context": values}, attempt, request.node.timeout_ms, shared_inputs)
 
     async def _ask(
         self,
@@ -121,9 +123,10 @@ class ProjectHandlers:
         what: Mapping[str, object],
         attempt: running_attempt.RunningAttempt,
         timeout_ms: int | None,
+        shared_inputs: bytes = b"",
     ) -> object:
         body = orjson.dumps({"path": code.path, "name": code.function, **what})
-        reply: Any = canonical.loads_canonical(await self._workers.call(body, timeout_ms, attempt))
+        reply: Any = canonical.loads_canonical(await self._workers.call(body, timeout_ms, attempt, shared_inputs))
         attempt.lines.extend(reply["lines"])
         if "outputs" in reply:
             return reply["outputs"]

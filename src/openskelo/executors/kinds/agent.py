@@ -715,7 +715,7 @@ class AgentTask:
 
     def spent_usd(self) -> float:
         """Return what the attempt has cost so far, as far as it is known."""
-        return self.attempt.usage.total().cost_nanousd / 1_000_000_000
+        return self.attempt.usage.total().cost_nanousd / definition.NANO_PER_USD
 
     # -- results ------------------------------------------------------------------------------------------------------
 

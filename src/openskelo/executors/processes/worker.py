@@ -34,8 +34,10 @@ from typing import Any, TextIO, cast
 import orjson
 
 from openskelo import errors
+from openskelo.executors.attempt import lazy_copies
 from openskelo.executors.handlers import invocation, module_loader
 from openskelo.handlers import context
+from openskelo.kernel.json import JsonObject
 from openskelo.programs import child_process
 from openskelo.values import canonical
 
@@ -55,14 +57,37 @@ def main() -> None:
     modules = module_loader.Modules(root, write_roots=[Path(text) for text in sys.argv[3:]])
     modules.install()
     state = _ProcessState(root)
+    shared_inputs = _SharedInputs()
     channel.sendall(pack(b"{}"))
     own_pid = os.getpid()
     while (body := receive(channel)) is not None:
         modules.forget_changed()
-        reply = _reply(orjson.loads(body), modules, streams.log_lines(), own_pid)
+        request = orjson.loads(body)
+        shared_inputs.add_to(request)
+        reply = _reply(request, modules, streams.log_lines(), own_pid)
         streams.restore()
         channel.sendall(pack(reply))
         state.restore()
+
+
+class _SharedInputs:
+    """The inputs that the items of a foreach share, as the engine sent them last."""
+
+    def __init__(self) -> None:
+        self._values: JsonObject = {}
+        self._encoded: Mapping[str, bytes] = {}
+
+    def add_to(self, request: dict[str, Any]) -> None:
+        """Add them to the inputs of a call that shares them."""
+        if "shared_inputs" not in request:
+            return
+        if request["shared_inputs"] is not None:
+            self._values = request["shared_inputs"]
+            self._encoded = lazy_copies.encode(self._values)
+        inputs = lazy_copies.LazyCopies(self._values, self._encoded)
+        for name, value in request["context"]["inputs"].items():
+            inputs[name] = value
+        request["context"]["inputs"] = inputs
 
 
 class _ProcessState:

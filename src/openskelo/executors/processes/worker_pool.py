@@ -1,11 +1,13 @@
 """The engine's side of its worker processes.
 
     call() -> an idle worker, if there is one
-           -> a new worker, while there are fewer than `kept`
-           -> else the call waits; runs are served in turn, so that one run with many calls does not hold up another
+           -> a new worker, while there are fewer than `size`
+           -> else the call waits; first come, first served
 
-A worker runs one call at a time. One that is cancelled, too slow or lost is killed and replaced. Calls that wait longer
-than a worker takes to start are worth another one, up to `most`; workers beyond `kept` end when they are idle.
+A worker runs one call at a time, and stays. The inputs that the items of a foreach share are sent to a worker with the
+first of the items that it runs, not with every one: the cost of a foreach would grow with the square of its list.
+
+A worker that is cancelled, too slow or lost is killed and replaced.
 """
 
 from __future__ import annotations
@@ -18,7 +20,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
@@ -31,10 +32,6 @@ from openskelo.programs import child_process, time_limit
 _ARGUMENTS = ("-P", "-X", "faulthandler", "-m", "openskelo.executors.processes.worker")
 _START_MS = 30_000
 _MAX_TRIES = 3
-#: Calls that still wait after this time are worth another worker, which takes about as long to start.
-_GROW_SECONDS = 0.2
-#: How often the pool checks for idle workers beyond `kept`.
-_IDLE_SECONDS = 10.0
 
 
 class _WorkerLost(Exception):
@@ -60,6 +57,7 @@ class WorkerProcess:
         ours.setblocking(False)
         self._socket = ours
         self._unpacker = Unpacker()
+        self._shared_inputs = b""  # what it was sent last
         self._loop = asyncio.get_running_loop()
         self._reply: asyncio.Future[bytes] = self._loop.create_future()  # the first message says that it is ready
         self._loop.add_reader(ours, self._receive)
@@ -76,9 +74,13 @@ class WorkerProcess:
                 hint=self.take_printed()[-500:] or None,
             ) from error
 
-    async def call(self, body: bytes) -> bytes:
+    async def call(self, body: bytes, shared_inputs: bytes) -> bytes:
         """Return the reply to one message; raise _WorkerLost if the process ends first."""
         self._reply = self._loop.create_future()
+        if shared_inputs:
+            is_known = shared_inputs is self._shared_inputs
+            self._shared_inputs = shared_inputs
+            body = b'%b,"shared_inputs":%b}' % (body[:-1], b"null" if is_known else shared_inputs)
         try:
             await self._loop.sock_sendall(self._socket, pack(body))
         except OSError as error:
@@ -165,62 +167,70 @@ def _start_process(root: Path, write_roots: Sequence[Path]) -> tuple[IO[bytes], 
 
 
 class WorkerPool:
-    """Workers of one project: up to `kept` stay, and up to `most` exist while calls wait."""
+    """Workers of one project: up to `size`, each started when a call finds none idle."""
 
-    def __init__(self, root: Path, write_roots: Sequence[Path] = (), *, kept: int, most: int) -> None:
+    def __init__(self, root: Path, write_roots: Sequence[Path] = (), *, size: int) -> None:
         self._root = root
         self._write_roots = write_roots
-        self._kept = kept
-        self._most = most
-        self._count = 0  # of all workers, starting ones included
+        self._slots = asyncio.Semaphore(size)  # each call takes one; calls wait for it in their order
         self._idle: list[WorkerProcess] = []
         self._busy: set[WorkerProcess] = set()
-        #: The waiting calls of each run, the run first whose turn is next. A call gets a worker, or None to start one.
-        self._waiting: dict[str, deque[asyncio.Future[WorkerProcess | None]]] = {}
-        self._grow_timer: asyncio.TimerHandle | None = None
-        self._shrink_timer: asyncio.TimerHandle | None = None
-        self._growing: asyncio.Task[None] | None = None
 
-    async def call(self, body: bytes, timeout_ms: int | None, attempt: running_attempt.RunningAttempt) -> bytes:
+    async def call(
+        self,
+        body: bytes,
+        timeout_ms: int | None,
+        attempt: running_attempt.RunningAttempt,
+        shared_inputs: bytes = b"",
+    ) -> bytes:
         """Return the reply of a worker; what handlers print and log goes to the lines of `attempt`.
 
+        The inputs in `shared_inputs`, a JSON object, are added to those in `body`. They are only sent to a worker that
+        has not the same bytes object from its last call.
         Raise AttemptFailed TIMEOUT, HANDLER_EXITED or WORKER_FAILED. The time limit counts from when a worker takes the
         call; the time without a worker is added to the attempt's wait. A worker that is cancelled or too slow is
         killed.
         """
-        for _ in range(_MAX_TRIES):
-            worker = self._take_idle() or await self._wait_for_worker(attempt)
-            try:
-                return await self._call(worker, body, timeout_ms, attempt)
-            except _WorkerGone:
-                continue  # it was killed from outside while it was idle
-            except _WorkerLost as error:
-                message = f"the handler's process ended during the call ({worker.describe_end()})"
-                raise errors.AttemptFailed(message, code="HANDLER_EXITED", happened="unknown") from error
-        raise errors.AttemptFailed("worker processes end as soon as they start", code="WORKER_FAILED")
+        start_time = time.perf_counter()
+        try:
+            await self._slots.acquire()
+        finally:
+            attempt.usage.waited += time.perf_counter() - start_time
+        try:
+            for _ in range(_MAX_TRIES):
+                worker = self._take_idle() or await self._start_worker(attempt)
+                try:
+                    return await self._call(worker, body, timeout_ms, attempt, shared_inputs)
+                except _WorkerGone:
+                    continue  # it was killed from outside while it was idle
+                except _WorkerLost as error:
+                    message = f"the handler's process ended during the call ({worker.describe_end()})"
+                    raise errors.AttemptFailed(message, code="HANDLER_EXITED", happened="unknown") from error
+            raise errors.AttemptFailed("worker processes end as soon as they start", code="WORKER_FAILED")
+        finally:
+            self._slots.release()
 
     async def close(self) -> None:
         """Kill every worker."""
-        for timer in (self._grow_timer, self._shrink_timer):
-            if timer is not None:
-                timer.cancel()
-        if self._growing is not None:
-            self._growing.cancel()
-            await asyncio.wait({self._growing})
         while self._idle:
             self._idle.pop().discard()
         for worker in self._busy:
             worker.kill()
 
     async def _call(
-        self, worker: WorkerProcess, body: bytes, timeout_ms: int | None, attempt: running_attempt.RunningAttempt
+        self,
+        worker: WorkerProcess,
+        body: bytes,
+        timeout_ms: int | None,
+        attempt: running_attempt.RunningAttempt,
+        shared_inputs: bytes,
     ) -> bytes:
         self._busy.add(worker)
         attempt.read_printed = worker.read_printed
         try:
             # Waiting for a reply never refuses to stop, so it needs no task of its own as in `time_limit.within`.
             async with asyncio.timeout(None if timeout_ms is None else timeout_ms / 1000):
-                return await worker.call(body)
+                return await worker.call(body, shared_inputs)
         except TimeoutError:
             worker.kill()
             raise time_limit.stopped(timeout_ms) from None
@@ -232,12 +242,9 @@ class WorkerPool:
             attempt.lines.extend(worker.take_printed().splitlines())
             attempt.read_printed = lambda: ""
             if worker.alive:
-                self._release(worker)
+                self._idle.append(worker)
             else:
                 worker.discard()
-                self._forget_one()
-
-    # -- taking and releasing a worker --------------------------------------------------------------------------------
 
     def _take_idle(self) -> WorkerProcess | None:
         while self._idle:
@@ -245,109 +252,17 @@ class WorkerPool:
             if worker.alive:
                 return worker
             worker.discard()  # it was lost while it was idle
-            self._forget_one()
         return None
 
-    async def _wait_for_worker(self, attempt: running_attempt.RunningAttempt) -> WorkerProcess:
-        """Return a worker that another call releases, or a new one; the time until then is no work of the attempt."""
+    async def _start_worker(self, attempt: running_attempt.RunningAttempt) -> WorkerProcess:
+        """Return a new worker (AttemptFailed WORKER_FAILED); the time until it is ready is no work of the attempt."""
         start_time = time.perf_counter()
+        worker = WorkerProcess(self._root, self._write_roots)
         try:
-            worker = None
-            if self._count >= self._kept:
-                worker = await self._wait_for_turn(attempt.request.run_id)
-            return worker or await self._start_worker()
+            await worker.wait_ready()
+        except BaseException:
+            worker.discard()
+            raise
         finally:
             attempt.usage.waited += time.perf_counter() - start_time
-
-    async def _wait_for_turn(self, run_id: str) -> WorkerProcess | None:
-        """Return a worker that another call has released; None if this call is to start a new one."""
-        turn: asyncio.Future[WorkerProcess | None] = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(run_id, deque()).append(turn)
-        self._schedule_growth()
-        try:
-            return await turn
-        except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():  # give the turn to the next call
-                worker = turn.result()
-                if worker is None:
-                    self._let_next_call_start_one()
-                else:
-                    self._release(worker)
-            raise
-
-    def _pop_next_turn(self) -> asyncio.Future[WorkerProcess | None] | None:
-        """Return the next waiting call, of the run that has waited longest since its last turn."""
-        while self._waiting:
-            run_id, turns = next(iter(self._waiting.items()))
-            del self._waiting[run_id]
-            turn = turns.popleft()
-            if turns:
-                self._waiting[run_id] = turns  # at the end: the other runs come first now
-            if not turn.done():
-                return turn
-        return None
-
-    async def _start_worker(self) -> WorkerProcess:
-        """Return a new worker; raise AttemptFailed WORKER_FAILED if it does not start."""
-        self._count += 1
-        try:
-            worker = WorkerProcess(self._root, self._write_roots)
-            try:
-                await worker.wait_ready()
-            except BaseException:
-                worker.discard()
-                raise
-        except BaseException:
-            self._forget_one()
-            raise
         return worker
-
-    def _release(self, worker: WorkerProcess) -> None:
-        """Give the worker to the next waiting call, or keep it as idle."""
-        turn = self._pop_next_turn()
-        if turn is not None:
-            turn.set_result(worker)
-            return
-        self._idle.append(worker)
-        if self._count > self._kept and self._shrink_timer is None:
-            self._shrink_timer = asyncio.get_running_loop().call_later(_IDLE_SECONDS, self._shrink)
-
-    def _forget_one(self) -> None:
-        self._count -= 1
-        self._let_next_call_start_one()
-
-    def _let_next_call_start_one(self) -> None:
-        if self._count < self._kept and (turn := self._pop_next_turn()) is not None:
-            turn.set_result(None)
-
-    # -- growing and shrinking ----------------------------------------------------------------------------------------
-
-    def _schedule_growth(self) -> None:
-        """Check in a moment whether calls still wait."""
-        if self._grow_timer is None and self._count < self._most:
-            self._grow_timer = asyncio.get_running_loop().call_later(_GROW_SECONDS, self._grow)
-
-    def _grow(self) -> None:
-        self._grow_timer = None
-        waiting = sum(map(len, self._waiting.values()))
-        more = min(waiting, self._count, self._most - self._count)
-        if more > 0 and (self._growing is None or self._growing.done()):
-            self._growing = asyncio.create_task(self._add_workers(more))
-
-    async def _add_workers(self, number: int) -> None:
-        """Start `number` workers at once. If that fails, the calls go on waiting for the workers that exist."""
-        await asyncio.gather(*(self._add_worker() for _ in range(number)), return_exceptions=True)
-        if self._waiting:
-            self._schedule_growth()
-
-    async def _add_worker(self) -> None:
-        self._release(await self._start_worker())
-
-    def _shrink(self) -> None:
-        """End idle workers beyond `kept`."""
-        self._shrink_timer = None
-        while self._idle and self._count > self._kept:
-            self._idle.pop(0).discard()
-            self._count -= 1
-        if self._count > self._kept:
-            self._shrink_timer = asyncio.get_running_loop().call_later(_IDLE_SECONDS, self._shrink)

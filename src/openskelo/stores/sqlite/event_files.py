@@ -36,7 +36,7 @@ from openskelo.structs import frozen
 SEGMENT_BYTES = 16 * 1024 * 1024
 #: How many rows of the log are read and written at a time, between which other tasks run.
 ROWS_PER_STEP = 512
-#: How long a writer waits for another process, which blocks the event loop.
+#: How long a caller that cannot try again waits for another process, which blocks the event loop.
 LOCK_SECONDS = 0.1
 #: Events hold prompts and outputs: other users of the machine may not read them.
 _MODE = 0o600
@@ -66,16 +66,17 @@ class _End:
 class EventSegments:
     """The `events` folder of one data dir. A file is open only while it is read or written.
 
-    The methods raise StoreError or StoreFull if a file cannot be written, STORE_BUSY while another process writes.
+    The methods raise StoreError or StoreFull if a file cannot be written, STORE_BUSY while another process writes: at
+    once with `wait=False`, else after LOCK_SECONDS.
     """
 
     def __init__(self, folder: Path, read_rows: ReadRows) -> None:
         self._folder = folder
         self._read_rows = read_rows
 
-    def copy_rows(self) -> bool:
+    def copy_rows(self, *, wait: bool) -> bool:
         """Append the next rows of the log to the copy; return False if there were none."""
-        with self._locked() as lock:
+        with self._locked(wait=wait) as lock:
             end = self._find_end(lock)
             rows = self._read_rows(end.position, ROWS_PER_STEP)
             if not rows:
@@ -87,14 +88,14 @@ class EventSegments:
             _save_end(lock, _End(first=end.first, size=end.size + len(text), position=rows[-1][0]))
             return True
 
-    def check_end(self) -> None:
+    def check_end(self, *, wait: bool) -> None:
         """Make sure that the copy ends with a row of the log: the log may have lost its newest rows in a crash.
 
         Call it before the first append of a store: new rows would take the positions of the lost ones.
         """
         if not self._folder.exists():
             return
-        with self._locked() as lock:
+        with self._locked(wait=wait) as lock:
             end = self._find_end(lock)
             if end.position == 0:
                 return
@@ -152,17 +153,17 @@ class EventSegments:
                 if run_id and logged_lines[run_id].get(seq) != line:
                     yield run_id, seq, line
 
-    def rewrite_runs(self, run_ids: Collection[str], read_run: ReadRun) -> Iterator[None]:
+    def rewrite_runs(self, run_ids: Collection[str], read_run: ReadRun, *, wait: bool) -> Iterator[None]:
         """Make the lines of these runs what the log holds of them by now, in all files; sync what has changed.
 
         Yields after each file, so that other tasks can run.
         """
         if not self._folder.exists():
             return
-        with self._locked():  # a process that has read lines before they were pruned has written them by now
+        with self._locked(wait=wait):  # a process that has read lines before they were pruned has written them by now
             paths = sorted(self._folder.glob("*.jsonl"))
         for path in paths:
-            with self._locked() as lock:
+            with self._locked(wait=wait) as lock:
                 self._rewrite(path, run_ids, read_run, lock)
             yield
 
@@ -320,12 +321,12 @@ class EventSegments:
         return self._folder / f"{first:012d}.jsonl"
 
     @contextlib.contextmanager
-    def _locked(self) -> Generator[int]:
+    def _locked(self, *, wait: bool = True) -> Generator[int]:
         """Yield the descriptor of the locked file `end`. Errors of files inside become errors of the store."""
         try:
             descriptor = self._open_end()
             try:
-                _lock(descriptor)
+                _lock(descriptor, LOCK_SECONDS if wait else 0.0)
                 yield descriptor
             finally:
                 os.close(descriptor)
@@ -355,9 +356,9 @@ def _text_of(rows: Sequence[Row]) -> bytes:
     return b"".join(lines + b"\n" for _, lines in rows if lines is not None)
 
 
-def _lock(descriptor: int) -> None:
-    """Lock the file; raise STORE_BUSY if another process holds it for longer than one segment takes."""
-    deadline = time.monotonic() + LOCK_SECONDS
+def _lock(descriptor: int, seconds: float) -> None:
+    """Lock the file; raise STORE_BUSY if another process holds it for longer than `seconds`."""
+    deadline = time.monotonic() + seconds
     while True:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

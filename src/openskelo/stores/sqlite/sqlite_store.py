@@ -84,7 +84,7 @@ class SqliteStore(queries.Queries):
     async def _append(self, batch: Sequence[api.Append]) -> None:
         if not self._files_checked:
             with contextlib.suppress(errors.StoreError):  # a later flush reports the error
-                self._check_event_files()
+                self._check_event_files(wait=False)
         self._check_writable()
         named_blobs = self._waiting_blobs.named_in(line for append in batch for line in append.lines)
         if named_blobs:
@@ -147,8 +147,8 @@ class SqliteStore(queries.Queries):
         async with self._flush_lock:
             while True:
                 try:
-                    self._check_event_files()
-                    if not self._event_files.copy_rows():
+                    self._check_event_files(wait=False)
+                    if not self._event_files.copy_rows(wait=False):
                         self._files_behind = False
                         return
                     await asyncio.sleep(0)
@@ -157,12 +157,12 @@ class SqliteStore(queries.Queries):
                         raise
                     await asyncio.sleep(sqlite_connection.POLL_SECONDS)  # another process writes the files
 
-    def _check_event_files(self) -> None:
+    def _check_event_files(self, *, wait: bool) -> None:
         """Once for each store: finish what a killed `prune` has left, and find rows that the log has lost."""
         if not self._files_checked:
-            for _ in self._rewrite_event_files():
+            for _ in self._rewrite_event_files(wait=wait):
                 pass
-            self._event_files.check_end()
+            self._event_files.check_end(wait=wait)
             self._files_checked = True
 
     async def read_event_files(self, run_id: str) -> Sequence[bytes]:
@@ -237,12 +237,6 @@ class SqliteStore(queries.Queries):
         if run_id not in self._claimed:
             return
         self._forget_claim(run_id)
-        try:
-            await self.flush()
-        finally:
-            await self._release(run_id)
-
-    async def _release(self, run_id: str) -> None:
         try:
             async with self._transaction():
                 if run_id not in self._claimed:  # it may have been claimed again meanwhile
@@ -349,13 +343,13 @@ class SqliteStore(queries.Queries):
             self._pruner.checkpoint()
         return api.SweepResult(blobs=small.blobs + large.blobs, bytes=small.bytes + large.bytes)
 
-    def _rewrite_event_files(self) -> Iterator[None]:
+    def _rewrite_event_files(self, *, wait: bool = True) -> Iterator[None]:
         """Take what was pruned from the log out of the event files, and delete the folders of deleted runs."""
         with storage_errors.translated():
             pruned_run_ids = self._pruner.pruned_runs()
         if not pruned_run_ids:
             return
-        yield from self._event_files.rewrite_runs(pruned_run_ids, self._lines_by_seq)
+        yield from self._event_files.rewrite_runs(pruned_run_ids, self._lines_by_seq, wait=wait)
         for run_id in pruned_run_ids:
             if self._fetch_one("find_run", run_id) is None:
                 _delete_folder(self._runs_folder / run_id)
@@ -380,9 +374,9 @@ class SqliteStore(queries.Queries):
         if not dead_drivers:
             return
         with contextlib.suppress(errors.StoreError):
-            self._check_event_files()
+            self._check_event_files(wait=True)
             self._event_files.compare_newest()
-            while self._event_files.copy_rows():
+            while self._event_files.copy_rows(wait=True):
                 pass
             for driver_id in dead_drivers:
                 self._locks.delete(driver_id)
@@ -529,6 +523,6 @@ class ReadonlySqliteStore(SqliteStore):
     def _copy_rows_of_dead_drivers(self) -> None:
         """Do nothing: that is for a store that may write."""
 
-    def _rewrite_event_files(self) -> Iterator[None]:
+    def _rewrite_event_files(self, *, wait: bool = True) -> Iterator[None]:  # noqa: ARG002 -- it does not wait
         """Do nothing: that is for a store that may write."""
         return iter(())

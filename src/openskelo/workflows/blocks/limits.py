@@ -12,7 +12,6 @@ from openskelo.kernel.json import Json
 from openskelo.structs import frozen
 from openskelo.workflows.text import cursor
 
-_NANOS_PER_USD = 1_000_000_000
 _MAX_COUNT = 2**53
 _MAX_USD = 1_000_000
 _MAX_MS = 7 * 86_400_000
@@ -111,7 +110,7 @@ def reserve(estimated: definition.Estimate | None, max_tokens: Json) -> definiti
 
 def to_nanousd(usd: float) -> int:
     """Return dollars as whole nano-dollars."""
-    return round(usd * _NANOS_PER_USD)
+    return round(usd * definition.NANO_PER_USD)
 
 
 def _count(place: cursor.Cursor | None) -> int | None:

@@ -98,7 +98,7 @@ def _estimate_attempt(node: definition.Node, past: Quantity | None, bound: Quant
         expected = bound
     else:
         expected = author
-    reserve = Quantity(tokens=node.reserve.tokens, cost_usd=node.reserve.cost_nanousd / 1_000_000_000)
+    reserve = Quantity(tokens=node.reserve.tokens, cost_usd=node.reserve.cost_nanousd / definition.NANO_PER_USD)
     cases = (expected, reserve, bound or reserve)
     return _Attempt(
         least=Quantity(
@@ -186,7 +186,7 @@ def _with_largest_reservation(cases: Range, certain: Iterable[definition.Node]) 
     largest = replace(
         least,
         tokens=max([least.tokens, *(reserve.tokens for reserve in reserves)]),
-        cost_usd=max([least.cost_usd, *(reserve.cost_nanousd / 1_000_000_000 for reserve in reserves)]),
+        cost_usd=max([least.cost_usd, *(reserve.cost_nanousd / definition.NANO_PER_USD for reserve in reserves)]),
     )
     return replace(cases, minimum=largest)
 

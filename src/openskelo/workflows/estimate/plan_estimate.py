@@ -19,8 +19,6 @@ from openskelo.structs import frozen, replace
 from openskelo.workflows.estimate.quantities import Quantities, Quantity, Range, Report, sum_by_mode, sum_ranges
 from openskelo.workflows.plan import control_flow
 
-_NANO = 1_000_000_000
-
 
 @frozen
 class Cost:
@@ -90,7 +88,7 @@ def estimate_plan(workflow: definition.Workflow, history: Quantities, bounds: Qu
     most = Quantity(
         steps=worst.cost.steps,
         tokens=worst.cost.tokens,
-        cost_usd=(worst.cost.cost_nanousd + worst.cost.tool_nanousd) / _NANO,
+        cost_usd=(worst.cost.cost_nanousd + worst.cost.tool_nanousd) / definition.NANO_PER_USD,
         duration_sec=total.worst.duration_sec,
     )
     return Report(
@@ -110,7 +108,9 @@ def _with_least_needed(by_mode: Mapping[str, Range], best: Cost) -> dict[str, Ra
     ranges = dict(by_mode)
     if "ai" in ranges:
         least = ranges["ai"].minimum
-        least_needed = replace(least, tokens=best.tokens, cost_usd=least.cost_usd + best.cost_nanousd / _NANO)
+        least_needed = replace(
+            least, tokens=best.tokens, cost_usd=least.cost_usd + best.cost_nanousd / definition.NANO_PER_USD
+        )
         ranges["ai"] = replace(ranges["ai"], minimum=least_needed)
     return ranges
 
@@ -122,7 +122,7 @@ def _with_reservation(node: definition.Node, bound: Quantity | None) -> definiti
     reserve = replace(
         node.reserve,
         tokens=max(node.reserve.tokens, bound.tokens),
-        cost_nanousd=max(node.reserve.cost_nanousd, round(bound.cost_usd * _NANO)),
+        cost_nanousd=max(node.reserve.cost_nanousd, round(bound.cost_usd * definition.NANO_PER_USD)),
     )
     return replace(node, reserve=reserve)
 
@@ -139,19 +139,21 @@ def _attempts_on_path(workflow: definition.Workflow, path: tuple[str, ...]) -> M
 
 def _least_attempt(node: definition.Node) -> Quantity:
     """Return an attempt that uses none of the reservation for models; tools always cost what they cost."""
-    return Quantity(steps=1, cost_usd=node.reserve.tool_nanousd / _NANO)
+    return Quantity(steps=1, cost_usd=node.reserve.tool_nanousd / definition.NANO_PER_USD)
 
 
 def _expected_attempt(node: definition.Node, past: Quantity | None) -> Quantity:
     """Return an attempt as in past runs, or with the whole reservation if there are none."""
     if past is None:
         return _reserved_quantity(node)
-    return replace(past, steps=1, cost_usd=past.cost_usd + node.reserve.tool_nanousd / _NANO)
+    return replace(past, steps=1, cost_usd=past.cost_usd + node.reserve.tool_nanousd / definition.NANO_PER_USD)
 
 
 def _reserved_quantity(node: definition.Node) -> Quantity:
     cost = _attempt_cost(node)
-    return Quantity(steps=cost.steps, tokens=cost.tokens, cost_usd=(cost.cost_nanousd + cost.tool_nanousd) / _NANO)
+    return Quantity(
+        steps=cost.steps, tokens=cost.tokens, cost_usd=(cost.cost_nanousd + cost.tool_nanousd) / definition.NANO_PER_USD
+    )
 
 
 def _worst_visit(node: definition.Node) -> Quantity:

@@ -21,8 +21,6 @@ from openskelo.workflows.estimate import plan_estimate
 from openskelo.workflows.plan import build, control_flow, data_flow, name_check, step
 from openskelo.workflows.text import cursor, problems
 
-_NANO = 1_000_000_000
-
 
 @frozen
 class PlanText:
@@ -300,7 +298,7 @@ def check_budget(place: cursor.Cursor, workflow: definition.Workflow) -> None:
         if limit is None or most <= limit:
             continue
         limit_place = budgets.at(name, None)
-        scale = _NANO if name.endswith("_usd") else 1
+        scale = definition.NANO_PER_USD if name.endswith("_usd") else 1
         figures = f"at best {_show_amount(least, scale)}, at worst {_show_amount(most, scale)} {unit}"
         if least > limit:
             message = f"no path fits into {name} = {_show_amount(limit, scale)}: {figures}"
