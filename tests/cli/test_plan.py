@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import signal
 import subprocess
@@ -12,6 +13,7 @@ from contextlib import contextmanager
 
 import pytest
 
+import openskelo
 from openskelo.kernel.json import JsonObject
 from openskelo.providers import config
 from tests.cli.conftest import SKELO, Result, Skelo, clean_environment
@@ -309,3 +311,34 @@ def test_the_embedded_model_drafts_a_plan_out_of_the_box(skelo: Skelo) -> None:
     assert found["plan"]["steps"]
     assert found["valid"] == (done.returncode == 0)
     assert found["valid"] or found["problems"]
+
+
+def _start_alike(skelo: Skelo, run_id: str) -> str:
+    """Start another run whose id begins in the same way, and return its id."""
+    twin = f"{run_id[:9]}{'0000' if run_id[9:13] != '0000' else '1111'}{run_id[13:]}"
+    skelo.write("double.json", json.dumps(GOOD))
+
+    async def start() -> None:
+        async with await openskelo.Engine.open(openskelo.project_at(skelo.folder)) as engine:
+            await engine.start(openskelo.load(skelo.folder / "double.json"), {}, run_id=twin)
+            await engine.wait(twin)
+
+    asyncio.run(start())
+    return twin
+
+
+def test_the_commands_that_go_on_name_the_run_among_runs_that_begin_alike(skelo: Skelo) -> None:
+    with _server(skelo, _say(WRONG), _say(WRONG)):
+        failed = _plan(skelo, "--repairs", "1", "--json").document["runId"]
+        twin = _start_alike(skelo, failed)
+        in_vain = skelo("plan", "--resume", failed, env=KEY)
+        assert (in_vain.code, f"the drafts are kept: skelo show {failed[:10]}\n" in in_vain.err) == (1, True), in_vain
+        wrong = skelo("plan", "--resume", twin, env=KEY)
+        assert (wrong.code, f"skelo resume {twin[:10]} continues it" in wrong.err) == (2, True), wrong
+    with _server(skelo, _say(GOOD)):
+        planned = _plan(skelo, "--json").document["runId"]
+        _start_alike(skelo, planned)
+        taken = skelo("plan", "--resume", planned, env=KEY)
+        assert (taken.code, f"skelo plan --resume {planned[:10]} --out FILE" in taken.err) == (2, True), taken
+        again = skelo("plan", "--resume", planned, "--out", "again.json", env=KEY)
+        assert (again.code, f"its drafts: skelo show {planned[:10]}\n" in again.err) == (0, True), again

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import shlex
 import subprocess
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 import openskelo
 from tests.cli.conftest import SKELO, Skelo, clean_environment
+from tests.cli.terminals import Terminal
 
 FLOW = """\
 name: asking
@@ -84,26 +86,77 @@ def test_an_approval_is_answered_by_the_command_that_is_printed(skelo: Skelo, tm
     assert (done.returncode, done.stdout.splitlines()[-1].split()) == (0, ["x", "1"]), done.stderr
 
 
-def test_ids_that_begin_alike_are_suggested_as_long_as_they_must_be(skelo: Skelo) -> None:
-    skelo.write("asking.yaml", FLOW)
-    skelo.write("work.py", "def handler(ctx):\n    return {'x': 'no integer'}\n")
-    alone, *alike = (
-        "70000000-0000-4000-8000-000000000000",
-        "3f0e8f0a-0000-4000-8000-000000000001",
-        "3f0e8f0a-0000-4000-9000-000000000002",
-    )
+#: Two ids that begin alike, and the shortest form of the first one that names no other run.
+ALIKE = ("3f0e8f0a-0000-4000-8000-000000000001", "3f0e8f0a-0000-4000-9000-000000000002")
+SHORT = "3f0e8f0a-0000-4000-8"
+
+
+def _start(skelo: Skelo, file: str, *run_ids: str) -> None:
+    """Start a run of the file under each id, and drive it until it waits."""
 
     async def start() -> None:
         async with await openskelo.Engine.open(openskelo.project_at(skelo.folder)) as engine:
-            for run_id in (alone, *alike):
-                await engine.start(openskelo.load(skelo.folder / "asking.yaml"), {}, run_id=run_id)
+            for run_id in run_ids:
+                await engine.start(openskelo.load(skelo.folder / file), {}, run_id=run_id)
                 await engine.wait(run_id)
 
     asyncio.run(start())
+
+
+def test_ids_that_begin_alike_are_suggested_as_long_as_they_must_be(skelo: Skelo) -> None:
+    skelo.write("asking.yaml", FLOW)
+    skelo.write("work.py", "def handler(ctx):\n    return {'x': 'no integer'}\n")
+    alone = "70000000-0000-4000-8000-000000000000"
+    _start(skelo, "asking.yaml", alone, *ALIKE)
     listed = skelo("approvals").out
-    for run_id, short in ((alone, "70000000"), (alike[0], "3f0e8f0a-0000-4000-8"), (alike[1], "3f0e8f0a-0000-4000-9")):
+    for run_id, short in ((alone, "70000000"), (ALIKE[0], SHORT), (ALIKE[1], "3f0e8f0a-0000-4000-9")):
         assert f"(asking, run {short}): Go on?" in listed
         shown = skelo("show", short, "--json").document
         assert shown["runId"] == run_id
         assert f"skelo fork {short} --from work\n" in skelo("approve", shown["approvals"][0]["id"]).err
         assert f"skelo fork {short} --from work\n" in skelo("show", run_id).err
+
+
+LONG = """\
+plan_id: long
+steps:
+  - id: ask
+    op: ask_human
+    args:
+      request: {message: Take it?, details: {lines: %s}}
+  - {id: end, op: emit, args: {result_ref: "input:none"}}
+inputs: {none: ""}
+"""
+
+
+def test_the_command_for_a_long_question_names_its_run_among_runs_that_begin_alike(skelo: Skelo) -> None:
+    skelo.write("long.yaml", LONG % json.dumps("line\n" * 1000))
+    _start(skelo, "long.yaml", *ALIKE)
+    hint = f"not all of it is shown: skelo approvals {SHORT} --json\n"
+    assert hint in skelo("show", ALIKE[0]).out
+    assert hint in skelo("approvals").out
+    terminal = Terminal(skelo.folder, "resume", ALIKE[0])
+    terminal.until(hint.rstrip())
+    terminal.until("Your answer")
+    terminal.type("later")
+    assert terminal.end() == 3
+
+
+LOGGING = """\
+name: logging
+blocks:
+  - { id: ask, mode: approval, approval: { prompt: Go on? } }
+  - id: work
+    mode: deterministic
+    after: [ask]
+    foreach: { items: "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]", as: n }
+    deterministic: { handler: work.py }
+"""
+
+
+def test_the_command_for_more_logs_names_its_run_among_runs_that_begin_alike(skelo: Skelo) -> None:
+    skelo.write("logging.yaml", LOGGING)
+    skelo.write("work.py", "def handler(ctx):\n    ctx.log('at it')\n    return {}\n")
+    _start(skelo, "logging.yaml", *ALIKE)
+    (approval,) = skelo("show", ALIKE[0], "--json").document["approvals"]
+    assert f"not shown here: skelo show {SHORT} --logs)\n" in skelo("approve", approval["id"]).err

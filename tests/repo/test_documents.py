@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests import forked_skelo
+from tests.cli.terminals import Terminal
 from tests.repo import documents, tracked
 
 PAGES = [str(page.relative_to(tracked.ROOT)) for page in tracked.files("README.md", "docs/guide/*.md", "examples/*.md")]
@@ -56,6 +58,12 @@ def _perform(command: documents.Command, place: Path, environment: dict[str, str
     return None
 
 
+def _write(file: documents.File, place: Path) -> None:
+    target = Path(place.read_text().strip()) / file.name
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(file.text, "utf-8")
+
+
 def _copy(example: Path, folder: Path) -> None:
     """The example's own files, as somebody who copies it has them."""
     for path in tracked.files(str(example)):
@@ -78,12 +86,56 @@ def test_page_runs_as_written(name: str, tmp_path: Path) -> None:
     for step in documents.steps(page.read_text("utf-8")):
         match step:
             case documents.File():
-                target = Path(place.read_text().strip()) / step.name
-                target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_text(step.text, "utf-8")
+                _write(step, place)
             case documents.Command():
                 wrong = _perform(step, place, environment)
                 assert wrong is None, f"{name}:{step.line}: `{step.text}` {wrong}"
+
+
+def _stops_at_a_question(command: documents.Command) -> bool:
+    return command.exit_code == 3 and "waiting for a person:" in (command.printed or "")
+
+
+@pytest.mark.slow
+def test_the_readme_on_a_terminal_goes_on_as_shown_after_later(tmp_path: Path) -> None:
+    """Nothing but the word `later`, which the text before the command names, has to be typed at a question."""
+    text = (tracked.ROOT / "README.md").read_text("utf-8")
+    lines = text.splitlines()
+    folder, home, place = tmp_path / "project", tmp_path / "home", tmp_path / "place"
+    for empty in (folder, home, tmp_path / "bin"):
+        empty.mkdir()
+    place.write_text(str(folder))
+    environment = _environment(home)
+    last_question, left_for_later = 0, 0
+    for step in documents.steps(text):
+        if isinstance(step, documents.File):
+            _write(step, place)
+            continue
+        if not step.text.startswith("skelo ") or " & " in step.text or " > " in step.text:
+            assert _run(step.text, place, environment).returncode == step.exit_code
+            continue
+        stops = step.exit_code == 3
+        if stops:
+            assert "`later`" in "\n".join(lines[last_question : step.line]), f"README.md:{step.line}"
+            last_question, left_for_later = step.line, left_for_later + 1
+        terminal = Terminal(folder, *shlex.split(step.text)[1:], env={"HOME": str(home)})
+        if stops:
+            terminal.until("Your answer")
+            terminal.type("later")
+            terminal.until("waiting for a person:")
+        assert terminal.end() == step.exit_code, f"README.md:{step.line}: {terminal.seen}"
+    assert left_for_later == 3
+
+
+def test_a_page_with_a_question_says_how_to_leave_it_on_a_terminal() -> None:
+    """What the page shows is what a script sees; on a terminal the command asks at once."""
+    silent: list[str] = []
+    for page in map(Path, PAGES):
+        text = (tracked.ROOT / page).read_text("utf-8")
+        commands = [step for step in documents.steps(text) if isinstance(step, documents.Command)]
+        if any(map(_stops_at_a_question, commands)) and "`later`" not in text:
+            silent.append(str(page))
+    assert silent == []
 
 
 def test_the_readme_shows_commands_and_python() -> None:

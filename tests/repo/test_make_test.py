@@ -110,6 +110,18 @@ def test_without_bubblewrap_root_is_told_that_it_is_installed(tmp_path: Path) ->
     assert (tmp_path / "calls").read_text() == "apt-get install -y --no-install-recommends bubblewrap\n"
 
 
+def test_without_a_compiler_root_is_told_which_packages_are_installed(tmp_path: Path) -> None:
+    env = tree(tmp_path, user=0)
+    (tmp_path / "path" / "cc").unlink()
+    done = run(tmp_path, "sh", "scripts/compiler.sh", env=env)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "About to install the Debian packages gcc and libc6-dev." in done.stdout
+    assert (tmp_path / "calls").read_text().splitlines() == [
+        "apt-get update",
+        "apt-get install -y --no-install-recommends gcc libc6-dev",
+    ]
+
+
 def test_without_bubblewrap_an_ordinary_user_is_told_how_to_get_it(tmp_path: Path) -> None:
     env = tree(tmp_path, user=1000)
     (tmp_path / "path" / "bwrap").unlink()

@@ -215,7 +215,9 @@ def test_the_record_is_verified_and_exported_from_the_result(page: Page, site: s
     expect(proof).to_contain_text("The record is complete and unaltered.")
     with site.client() as client:
         head = client.get(f"/api/runs/{report}/verify").json()["head"]
+        digest = client.get(f"/api/runs/{report}/receipts").json()["digest"]
     expect(proof.locator("code").first).to_have_attribute("title", head)
+    expect(proof.locator("dt", has_text="Digest of the work").locator("+ dd code")).to_have_attribute("title", digest)
     axe.check(page)
     with page.expect_download() as download:
         proof.get_by_role("link", name="Export").click()

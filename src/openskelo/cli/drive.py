@@ -22,7 +22,7 @@ from openskelo import errors
 from openskelo.cli import exit_codes, inputs, json_fields, output, project_context, render, run_view
 from openskelo.engine import api as engine_api
 from openskelo.executors.attempt import running_attempt
-from openskelo.kernel import commands, ids
+from openskelo.kernel import commands
 from openskelo.kernel.json import JsonObject
 from openskelo.project import Project
 from openskelo.structs import frozen
@@ -104,6 +104,11 @@ async def engine_at(where: Project, *, cache: bool = True) -> AsyncGenerator[eng
         yield engine
 
 
+async def command_hint(engine: engine_api.Engine, document: JsonObject) -> project_context.CommandHint:
+    """Return what writes the suggested commands about the document's run, with the shortest ids that name it."""
+    return project_context.CommandHint(engine.project, await engine.history.short_ids(document))
+
+
 async def follow_to_end(engine: engine_api.Engine, run_id: str, args: argparse.Namespace, *, after: int = 0) -> int:
     """Follow a run until it ends or waits for another person; print its document; return its exit code.
 
@@ -114,8 +119,7 @@ async def follow_to_end(engine: engine_api.Engine, run_id: str, args: argparse.N
     if args.json:
         output.document(document)
     else:
-        short_ids = await engine.history.short_ids(document)
-        write_command = project_context.CommandHint(engine.project, short_ids)
+        write_command = await command_hint(engine, document)
         render.result(document, write_command)
         if document.get("ending") is None and not json_fields.list_at(document, "approvals"):
             output.note(f"continue with: {write_command(f'skelo resume {run_id}')}")
@@ -164,9 +168,10 @@ async def _answer_approvals(
 async def ask_one(engine: engine_api.Engine, run_id: str, lines: inputs.Lines, approval: JsonObject) -> bool:
     """Ask the user about an open approval and send the answer; False if the user leaves it for later."""
     approval_id = str(approval["id"])
+    write_command = await command_hint(engine, await engine.show(run_id))
     closing = _wait_until_closed(engine, run_id, approval_id)
     try:
-        answer = await _answer_unless_closed(_ask_approval(lines, approval), closing)
+        answer = await _answer_unless_closed(_ask_approval(lines, approval, write_command), closing)
     except EOFError:
         return False
     except _ApprovalClosed:
@@ -283,7 +288,9 @@ async def _show_log(
         item_logs[node] += 1
         if item_logs[node] > _ITEM_LOGS:
             if item_logs[node] == _ITEM_LOGS + 1:
-                command = f"skelo show {ids.short(envelope['runId'])} --logs"
+                run_id = str(envelope["runId"])
+                write_command = await command_hint(engine, await engine.show(run_id))
+                command = write_command(f"skelo show {run_id} --logs")
                 view.log(node, [f"(logs of more items are not shown here: {command})"])
             return
         node, most_lines = f"{node}[{item}]", _ITEM_LOG_LINES
@@ -335,13 +342,15 @@ def _may_answer(approval: JsonObject) -> bool:
     return not approvers or project_context.current_user() in approvers
 
 
-async def _ask_approval(lines: inputs.Lines, approval: JsonObject) -> _Answer | None:
+async def _ask_approval(
+    lines: inputs.Lines, approval: JsonObject, write_command: render.WriteCommand
+) -> _Answer | None:
     """Show one approval and return the user's answer; None to answer later."""
     paint = output.Painter(sys.stderr).paint
     output.note()
     output.note(f"{paint('?', 'yellow', 'bold')} {paint(output.one_line(str(approval.get('node'))), 'bold')} asks:")
     output.note(f"  {render.indented(str(approval.get('prompt', '')), 2)}")
-    for line in render.approval_lines(approval, output.Painter(sys.stderr)):
+    for line in render.approval_lines(approval, write_command, output.Painter(sys.stderr)):
         output.note(f"  {line}")
     form = json_fields.object_at(approval, "form")
     choices = _choices(approval)

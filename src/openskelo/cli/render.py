@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import TypeAlias
 
 from openskelo.cli import json_fields, output
-from openskelo.kernel import commands, ids
+from openskelo.kernel import commands
 from openskelo.kernel.json import Json, JsonObject
 
 #: How much of an output is shown on a terminal.
@@ -102,7 +102,7 @@ def question(approval: JsonObject, write_command: WriteCommand, *, run: str = ""
     whose = painter.paint(f" ({output.one_line(run)})", "dim") if run else ""
     node = painter.paint(output.one_line(str(approval.get("node"))), "bold")
     output.say(f"  {node}{whose}: {indented(str(approval.get('prompt', '')))}")
-    for line in approval_lines(approval, painter):
+    for line in approval_lines(approval, write_command, painter):
         output.say(f"    {line}")
     approvers = json_fields.list_at(approval, "approvers")
     if approvers:
@@ -270,9 +270,15 @@ _DETAIL_CHARACTERS = 4000
 _DETAIL_LINES = 40
 
 
-def approval_lines(approval: JsonObject, painter: output.Painter) -> list[str]:
+def approval_lines(approval: JsonObject, write_command: WriteCommand, painter: output.Painter) -> list[str]:
     """Return the lines to show under the prompt of an approval: the work that it allows, or the details of a plan."""
-    return _work_lines(approval, painter) or _call_lines(approval, painter) or _ask_human_lines(approval, painter)
+    if lines := _work_lines(approval, painter):
+        return lines
+    lines, are_complete = _value_lines(_call_values(approval) or _ask_human_values(approval), painter)
+    if not are_complete:
+        command = write_command(f"skelo approvals {approval.get('runId')} --json")
+        lines.append(painter.paint(f"not all of it is shown: {command}", "dim"))
+    return lines
 
 
 def proposed_values(approval: JsonObject) -> JsonObject:
@@ -310,11 +316,11 @@ def _work_lines(approval: JsonObject, painter: output.Painter) -> list[str]:
     return lines
 
 
-def _call_lines(approval: JsonObject, painter: output.Painter) -> list[str]:
+def _call_values(approval: JsonObject) -> JsonObject:
     """Return an agent's call: its tool, why it is asked about, and its arguments, an edit as a diff."""
     args = json_fields.object_at(approval, "args")
     if approval.get("kind") != "call" or args.get("question"):
-        return []
+        return {}
     shown_fields: dict[str, Json] = {"tool": args.get("tool"), "kind": args.get("kind"), "why": args.get("why")}
     if args.get("unreadable"):
         shown_fields["arguments"] = "could not be read"
@@ -324,7 +330,7 @@ def _call_lines(approval: JsonObject, painter: output.Painter) -> list[str]:
         shown_fields |= json_fields.object_at(args, "arguments")
     if "rule" in args:
         shown_fields["like it"] = _rule_words(json_fields.object_at(args, "rule"))
-    return _value_lines(shown_fields, approval, painter)
+    return shown_fields
 
 
 def _rule_words(rule: JsonObject) -> str:
@@ -337,17 +343,17 @@ def _rule_words(rule: JsonObject) -> str:
     return f"calls of {rule.get('tool')}, with any arguments"
 
 
-def _ask_human_lines(approval: JsonObject, painter: output.Painter) -> list[str]:
-    """Return the details of an ask_human, value by value; texts as they are, everything else as JSON."""
+def _ask_human_values(approval: JsonObject) -> JsonObject:
+    """Return the details of an ask_human by their names."""
     args = json_fields.object_at(approval, "args")
     if approval.get("kind") != "ask_human" or "details" not in args:
-        return []
+        return {}
     details = args["details"]
-    return _value_lines(details if isinstance(details, Mapping) else {"details": details}, approval, painter)
+    return details if isinstance(details, Mapping) else {"details": details}
 
 
-def _value_lines(values: JsonObject, approval: JsonObject, painter: output.Painter) -> list[str]:
-    """Return values under their names, shortened; the last line says how to get all of it."""
+def _value_lines(values: JsonObject, painter: output.Painter) -> tuple[list[str], bool]:
+    """Return values under their names, texts as they are and others as JSON, and whether nothing was left out."""
     names = {name: output.one_line(name, _VALUE_COLUMNS) for name in values}
     size = max(map(output.width, names.values()), default=0)
     lines: list[str] = []
@@ -359,10 +365,7 @@ def _value_lines(values: JsonObject, approval: JsonObject, painter: output.Paint
         lines.append(f"{painter.paint(output.pad(names[name], size), 'dim')}  {first}".rstrip())
         lines += [f"{' ' * size}  {line}".rstrip() for line in more]
         complete = complete and is_complete
-    if not complete:
-        hint = f"not all of it is shown: skelo approvals {ids.short(approval.get('runId'))} --json"
-        lines.append(painter.paint(hint, "dim"))
-    return lines
+    return lines, complete
 
 
 def _paint_diff(line: str, painter: output.Painter) -> str:

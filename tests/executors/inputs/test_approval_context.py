@@ -57,7 +57,7 @@ def test_a_question_before_the_work_of_a_foreach_has_its_items(tmp_path: Path) -
             }
             assert asked["work"] == work
             assert [one["work"] for one in await engine.approvals()] == [work]
-            assert [line.strip() for line in render.approval_lines(asked, output.Painter(io.StringIO()))] == [
+            assert [line.strip() for line in render.approval_lines(asked, str, output.Painter(io.StringIO()))] == [
                 "done by local:send",
                 'given   text  "a b c"',
                 'for     2 items  ["a","c"]',

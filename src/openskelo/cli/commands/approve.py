@@ -90,12 +90,12 @@ async def send_answer(args: argparse.Namespace, where: Project, read: Reader) ->
             await engine.resume(row.run_id, by=project_context.current_user(), only=commands.SUSPENDED)
             return await drive.follow_to_end(engine, row.run_id, args, after=after_seq)
         document = await engine.show(row.run_id)
-        short_ids = await engine.history.short_ids(document)
+        write_command = await drive.command_hint(engine, document)
     if args.json:
         output.document(document)
     else:
         output.note(f"{status}; the process that drives the run goes on with it")
-        render.result(document, project_context.CommandHint(where, short_ids))
+        render.result(document, write_command)
     return exit_codes.COMPLETED
 
 

@@ -32,11 +32,11 @@ async def _cancel(args: argparse.Namespace, where: Project) -> int:
         row = await engine.history.find_run(args.run_id)
         await engine.cancel(row.run_id, by=project_context.current_user(), reason=args.reason)
         document = await _wait_for_end(engine, row.run_id)
-        short_ids = await engine.history.short_ids(document)
+        write_command = await drive.command_hint(engine, document)
     if args.json:
         output.document(document)
     else:
-        render.result(document, project_context.CommandHint(where, short_ids))
+        render.result(document, write_command)
     return exit_codes.COMPLETED
 
 

@@ -19,7 +19,7 @@ from openskelo import errors
 from openskelo.cli import drive, exit_codes, inputs, json_fields, output, parsing, project_context
 from openskelo.engine import api as engine_api
 from openskelo.history import listing
-from openskelo.kernel import commands, ids
+from openskelo.kernel import commands
 from openskelo.kernel.json import Json, JsonObject, Stored
 from openskelo.project import Project
 from openskelo.values import suggestions
@@ -152,7 +152,7 @@ class _Chat:
             approval_id: str | None = None
             async for envelope in self._engine.follow(self._run_id, after=self._seq):
                 await self._show(envelope)
-                if envelope["type"] == "run.paused" and self._is_by_engine(envelope):
+                if envelope["type"] == "run.paused" and await self._is_by_engine(envelope):
                     return exit_codes.UNFINISHED
                 if not self._is_about_node(envelope) and envelope["type"] != "run.ended":
                     continue
@@ -167,13 +167,14 @@ class _Chat:
             if not await self._answer(approval_id):
                 return exit_codes.UNFINISHED
 
-    def _is_by_engine(self, envelope: JsonObject) -> bool:
+    async def _is_by_engine(self, envelope: JsonObject) -> bool:
         """True if the pause is one because something is missing; say what, and how to go on."""
         data = json_fields.object_at(envelope, "data")
         if data.get("by") != commands.ENGINE:
             return False
         output.note(f"the run is paused: {output.one_line(str(data.get('reason')))}")
-        output.note(f"continue with: skelo resume {ids.short(self._run_id)}")
+        write_command = await drive.command_hint(self._engine, await self._engine.show(self._run_id))
+        output.note(f"continue with: {write_command(f'skelo resume {self._run_id}')}")
         return True
 
     async def _exit_code(self) -> int | None:
@@ -191,7 +192,8 @@ class _Chat:
         for approval in json_fields.objects_at(document, "approvals"):
             if approval.get("id") == approval_id:
                 if not self._is_interactive:
-                    output.note(f"the node waits for a person: skelo approve {approval_id}")
+                    write_command = await drive.command_hint(self._engine, document)
+                    output.note(f"the node waits for a person: {write_command(f'skelo approve {approval_id}')}")
                     return False
                 return await drive.ask_one(self._engine, self._run_id, self._lines, approval)
         return True  # another person was faster

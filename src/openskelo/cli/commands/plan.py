@@ -11,11 +11,11 @@ import sys
 from pathlib import Path
 
 from openskelo import errors
-from openskelo.cli import drive, exit_codes, explanation, inputs, output, project_context
+from openskelo.cli import drive, exit_codes, explanation, inputs, output, project_context, render
 from openskelo.engine import api as engine_api
 from openskelo.engine import planning
 from openskelo.history import run_estimate
-from openskelo.kernel import definition, ids
+from openskelo.kernel import definition
 from openskelo.kernel.json import JsonObject
 from openskelo.project import Project
 from openskelo.workflows import load
@@ -68,22 +68,24 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _plan(args: argparse.Namespace, where: Project, goal: str | None, out: Path | None) -> int:
-    run_id, document = await _draft_plan(args, where, goal)
+    document, write_command = await _draft_plan(args, where, goal)
+    run_id = str(document["runId"])
     if document.get("ending") in (None, "cancelled"):
-        return _report_stopped(args, run_id, document)
+        return _report_stopped(args, document, write_command)
     plan_outcome = planning.outcome(document, where.root)
     if plan_outcome.plan is None or plan_outcome.workflow is None:
-        return _report_no_plan(args, plan_outcome)
+        return _report_no_plan(args, plan_outcome, write_command)
     path = out or Path(f"{_file_name(plan_outcome.workflow.name)}.plan.json")
-    _check_writable(path, force=args.force, run_id=run_id)
-    _write(path, plan_outcome.plan, run_id)
+    other_file = write_command(f"skelo plan --resume {run_id} --out FILE")
+    _check_writable(path, force=args.force, hint=other_file)
+    _write(path, plan_outcome.plan, hint=other_file)
     if not args.json:
         for warning in plan_outcome.problems:
             output.print_problem(warning)
         explanation.show(
             plan_outcome.workflow, run_estimate.basis(plan_outcome.workflow, where, None, items=10), as_json=False
         )
-    output.note(f"{path}: written; its drafts: skelo show {ids.short(run_id)}")
+    output.note(f"{path}: written; its drafts: {write_command(f'skelo show {run_id}')}")
     try:
         is_approved = args.approve or await _ask_to_run(args)
     except drive.Interrupted:
@@ -98,8 +100,13 @@ async def _plan(args: argparse.Namespace, where: Project, goal: str | None, out:
     return exit_codes.COMPLETED
 
 
-async def _draft_plan(args: argparse.Namespace, where: Project, goal: str | None) -> tuple[str, JsonObject]:
-    """Drive the run that writes the plan until it ends or the user stops it; return its id and document."""
+async def _draft_plan(
+    args: argparse.Namespace, where: Project, goal: str | None
+) -> tuple[JsonObject, render.WriteCommand]:
+    """Drive the run that writes the plan until it ends or the user stops it.
+
+    Return its document, and what writes the commands about it.
+    """
     store = project_context.open_existing_store(where) if goal is None else project_context.open_store(where)
     async with engine_api.open_engine(where, store=store, handlers=planning.handlers(where)) as engine:
         run_id = await (_resume(engine, args.resume) if goal is None else _start(engine, args, goal))
@@ -107,9 +114,10 @@ async def _draft_plan(args: argparse.Namespace, where: Project, goal: str | None
             output.note(f"run {run_id} writes the plan")
         with drive.Interrupts() as stop:
             try:
-                return run_id, await stop.until(engine.wait(run_id))
+                document = await stop.until(engine.wait(run_id))
             except drive.Interrupted as interruption:
-                return run_id, await drive.suspend(engine, run_id, stop, wait_for_second=not interruption.hurried)
+                document = await drive.suspend(engine, run_id, stop, wait_for_second=not interruption.hurried)
+        return document, await drive.command_hint(engine, document)
 
 
 async def _start(engine: engine_api.Engine, args: argparse.Namespace, goal: str) -> str:
@@ -123,29 +131,31 @@ async def _resume(engine: engine_api.Engine, named: str) -> str:
     """Resume a run that was writing a plan, unless it has ended, and return its id."""
     row = await engine.history.find_run(named)
     if row.name != planning.NAME:
+        write_command = await drive.command_hint(engine, await engine.show(row.run_id))
         raise errors.InvalidInput(
             f"run {row.run_id} is not writing a plan",
             code="USAGE",
-            hint=f"skelo resume {ids.short(row.run_id)} continues it",
+            hint=f"{write_command(f'skelo resume {row.run_id}')} continues it",
         )
     if row.ending is None:
         await engine.resume(row.run_id, by=project_context.current_user())
     return row.run_id
 
 
-def _report_stopped(args: argparse.Namespace, run_id: str, document: JsonObject) -> int:
+def _report_stopped(args: argparse.Namespace, document: JsonObject, write_command: render.WriteCommand) -> int:
     """Report that the run was interrupted before it had written a plan, and return the exit code."""
+    run_id = str(document["runId"])
     if args.json:
         output.document({**planning.Planned(run_id=run_id).document(), "file": None})
     is_cancelled = document.get("ending") == "cancelled"
-    state = "cancelled" if is_cancelled else f"continue with: skelo plan --resume {ids.short(run_id)}"
+    state = "cancelled" if is_cancelled else f"continue with: {write_command(f'skelo plan --resume {run_id}')}"
     output.note(f"no plan was written; {state}")
     if is_cancelled:
         return exit_codes.CANCELLED
     return exit_codes.UNFINISHED
 
 
-def _report_no_plan(args: argparse.Namespace, planned: planning.Planned) -> int:
+def _report_no_plan(args: argparse.Namespace, planned: planning.Planned, write_command: render.WriteCommand) -> int:
     if args.json:
         output.document({**planned.document(), "file": None})
         return exit_codes.FAILED
@@ -153,7 +163,7 @@ def _report_no_plan(args: argparse.Namespace, planned: planning.Planned) -> int:
         output.print_problem(problem, in_file=False)
     error = planned.error
     why = f"{error['code']} {error['message']}" if error else "no draft was without problems"
-    output.note(f"there is no plan: {why}; the drafts are kept: skelo show {ids.short(planned.run_id)}")
+    output.note(f"there is no plan: {why}; the drafts are kept: {write_command(f'skelo show {planned.run_id}')}")
     return exit_codes.FAILED
 
 
@@ -200,24 +210,16 @@ def _quote(path: Path) -> str:
     return shlex.quote(f"./{path}" if str(path).startswith("-") else str(path))
 
 
-def _check_writable(path: Path, *, force: bool, run_id: str | None = None) -> None:
-    """Raise InvalidInput if `path` cannot be written; with `run_id`, the hint says how to write its plan elsewhere."""
-    if run_id is None:
-        hint = "name another with --out, or --force"
-    else:
-        hint = f"skelo plan --resume {ids.short(run_id)} --out FILE"
+def _check_writable(path: Path, *, force: bool, hint: str = "name another with --out, or --force") -> None:
+    """Raise InvalidInput if `path` cannot be written."""
     if project_context.path_exists(path) and (path.is_dir() or not force):
         raise errors.InvalidInput(f"{path} already exists", code="FILE_EXISTS", hint=hint)
     if not path.parent.is_dir():
         raise errors.InvalidInput(f"there is no folder {path.parent}", code="FILE_NOT_FOUND", hint=hint)
 
 
-def _write(path: Path, document: JsonObject, run_id: str) -> None:
+def _write(path: Path, document: JsonObject, *, hint: str) -> None:
     try:
         path.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     except (OSError, ValueError) as error:
-        raise errors.InvalidInput(
-            f"{path} cannot be written: {error}",
-            code="FILE_UNWRITABLE",
-            hint=f"skelo plan --resume {ids.short(run_id)} --out FILE",
-        ) from error
+        raise errors.InvalidInput(f"{path} cannot be written: {error}", code="FILE_UNWRITABLE", hint=hint) from error

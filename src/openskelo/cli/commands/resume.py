@@ -25,8 +25,7 @@ async def _resume(args: argparse.Namespace, where: Project) -> int:
         row = await engine.history.find_run(args.run_id)
         if row.ending is not None:
             document = await engine.show(row.run_id)
-            short_ids = await engine.history.short_ids(document)
-            return _print_ended(args, document, project_context.CommandHint(where, short_ids))
+            return _print_ended(args, document, await drive.command_hint(engine, document))
         after_seq = await drive.last_seq(engine, row.run_id)
         await engine.resume(row.run_id, by=project_context.current_user())
         return await drive.follow_to_end(engine, row.run_id, args, after=after_seq)
