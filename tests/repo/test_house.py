@@ -1,4 +1,4 @@
-"""The house style that a program can see: a file says what it is, has a name that means something, and stays small."""
+"""The house style that a program can see: a file says what it is and has a name that means something."""
 
 from __future__ import annotations
 
