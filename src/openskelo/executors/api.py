@@ -71,9 +71,10 @@ class Executor(Protocol):
         """Raise InvalidInput if something is missing here that `node` needs, so that no run starts only to fail."""
 
     def check_present(self, node: definition.Node, services: Services) -> None:
-        """Raise AttemptFailed if a file or a secret that `node` needs is missing here, so that no run goes on to that.
+        """Raise AttemptFailed if a file or a secret that `node` needs is missing in this process.
 
-        A run may start without them: it may only come to the node later, and in another process.
+        The engine calls this before it resumes a run, not when a run starts: a run may reach the node much later, and
+        in another process that has the file or the secret.
         """
 
     async def check_inputs(self, node: definition.Node, known: JsonObject, services: Services) -> None:
