@@ -1,7 +1,7 @@
-"""The seam between the engine and the work of nodes: work in, outputs out.
+"""The interface between the engine and the work of nodes: work in, outputs out.
 
-An `Executor` exists once per kind of work (`ai`, `deterministic`, `approval`, `op`, `graph_turn`); the registry finds
-it. The performer asks it for the `Work` of a node once, and then calls that work for every attempt:
+An `Executor` exists once per kind of work (`ai`, `deterministic`, `approval`, `op`, `agent`, `graph_turn`); the
+registry finds it. The performer asks it for the `Work` of a node once, and then calls that work for every attempt:
 
     executor.check_available(node, services)           before a run starts: is everything there that the node needs?
     executor.check_present(node, services)             before a run goes on: are its files and secrets there, too?

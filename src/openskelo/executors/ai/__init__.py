@@ -1,11 +1,11 @@
-"""Model calls: write a prompt, send it within the budget, and check the answer against the contract.
+"""Model calls: write the prompt, send it within the budget, and add what it used to the attempt.
 
-    prompt        the messages of a block, within a length: the instructions, the inputs as fenced data, the errors of
-                  the attempt before
-    turn_prompt   the same for a turn of a live graph: its task, its inbox and its earlier turns
-    input_files   the image and document inputs that are sent beside the text
-    model_call    reserves budget, asks the experts in order, and repairs an answer that breaks the contract
+    prompt         the prompt of an ai node: the contract of the answer, the task, and the faults of an earlier answer
+    turn_prompt    the prompt of a turn in a live graph: role, conversation so far, inbox
+    input_files    the files among the inputs: as text in the prompt, or attached
+    model_call     one call: budget claimed, prompt kept, answer streamed, real use settled
 
 AI nodes, turns of live graphs, the op `route_expert` and the gate `llm_review` all call models through `model_call`. So
-a limit, a repair and a fallback work in the same way everywhere.
+in each of them the prompt is durable before it is sent, a call that does not fit the budget is not made, and a call
+that was cancelled is counted.
 """
